@@ -1,0 +1,69 @@
+// swift-tools-version: 6.3
+import PackageDescription
+
+// Dynamic exclusivity checks cost a multiple of a getter (docs/ARCHITECTURE.md, "Costs"); debug builds and tests keep them.
+let core: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)),
+]
+
+func library(_ name: String, _ dependencies: [Target.Dependency], settings: [SwiftSetting] = core) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies, swiftSettings: [.swiftLanguageMode(.v6)])
+}
+
+let package = Package(
+    name: "corestone",
+    products: [
+        .library(name: "corestone", type: .dynamic, targets: ["CorestoneABI"]),
+        .library(name: "Corestone", targets: ["Corestone"]),
+        .executable(name: "corestone-cli", targets: ["corestone-cli"]),
+    ],
+    targets: [
+        // The C libraries of the field; each module map names the static archive that the shipped library takes in.
+        .systemLibrary(name: "CSQLite"),
+        .systemLibrary(name: "CFFI"),
+        .systemLibrary(name: "CExpat"),
+        .systemLibrary(name: "CPCRE2"),
+        .systemLibrary(name: "CUTF8Proc"),
+        .systemLibrary(name: "CZlib"),
+        .systemLibrary(name: "CDigest"),
+        .systemLibrary(name: "CCorestone", path: "include"),
+        // Thread identity, fork detection, atomics: the few things that Swift cannot say.
+        .target(name: "CPlatform", cSettings: [.unsafeFlags(["-O2"])]),
+
+        library("CorestoneValues", ["CUTF8Proc", "CPlatform"]),
+        library("CorestonePredicate", ["CorestoneValues", "CPCRE2"]),
+        library("CorestoneModel", ["CorestonePredicate", "CExpat", "CZlib", "CDigest"]),
+        library("CorestoneGraph", ["CorestoneModel", "CPlatform"]),
+        library("CorestoneSQL", ["CorestoneGraph"]),
+        library("CorestoneSQLite", ["CorestoneSQL", "CSQLite"]),
+        library("CorestoneFiles", ["CorestoneGraph", "CExpat"]),
+        library("CorestoneMigration", ["CorestoneGraph", "CorestoneSQLite"]),
+        .target(
+            name: "CorestoneABI",
+            dependencies: [
+                "CCorestone", "CFFI", "CPlatform", "CorestoneValues", "CorestonePredicate", "CorestoneModel",
+                "CorestoneGraph", "CorestoneSQLite", "CorestoneFiles", "CorestoneMigration",
+            ],
+            exclude: ["corestone.map"],
+            swiftSettings: core,
+            linkerSettings: [
+                .unsafeFlags([
+                    "-Xlinker", "--version-script=\(Context.packageDirectory)/Sources/CorestoneABI/corestone.map",
+                ])
+            ]),
+        library("Corestone", ["CorestoneGraph", "CorestoneSQLite", "CorestoneFiles", "CorestoneMigration"]),
+        .executableTarget(
+            name: "corestone-cli", dependencies: ["Corestone"], swiftSettings: [.swiftLanguageMode(.v6)]),
+
+        tests("CorestoneValuesTests", ["CorestoneValues"]),
+        tests("CorestonePredicateTests", ["CorestonePredicate"]),
+        tests("CorestoneModelTests", ["CorestoneModel"]),
+        tests("CorestoneGraphTests", ["Corestone"]),
+        tests("CorestoneABITests", ["CCorestone", "CorestoneABI"]),
+    ]
+)

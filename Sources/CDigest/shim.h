@@ -1,0 +1,3 @@
+#pragma once
+#include <sha2.h>
+#include <sys/types.h>

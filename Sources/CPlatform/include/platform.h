@@ -1,0 +1,27 @@
+/* What Swift cannot say by itself: a thread's identity, detection of fork, and atomics on plain memory. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A number that no two threads of a process ever share, unlike pthread_self(), which is reused. Never 0. */
+uint64_t platform_thread_id(void);
+
+/* True in a child after fork; every export of the library then answers CST_E_FORKED. */
+extern bool platform_forked;
+static inline bool platform_is_forked(void) { return platform_forked; }
+
+/* Installs the fork handler; called once, when the first handle is made. */
+void platform_prepare(void);
+
+static inline uint32_t platform_load32(const uint32_t *p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
+static inline void platform_store32(uint32_t *p, uint32_t v) { __atomic_store_n(p, v, __ATOMIC_RELEASE); }
+static inline uint32_t platform_add32(uint32_t *p, uint32_t v) { return __atomic_add_fetch(p, v, __ATOMIC_ACQ_REL); }
+static inline uint64_t platform_load64(const uint64_t *p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
+static inline void platform_store64(uint64_t *p, uint64_t v) { __atomic_store_n(p, v, __ATOMIC_RELEASE); }
+static inline uint64_t platform_add64(uint64_t *p, uint64_t v) { return __atomic_add_fetch(p, v, __ATOMIC_ACQ_REL); }
+static inline bool platform_cas64(uint64_t *p, uint64_t *expected, uint64_t v) {
+    return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+static inline bool platform_cas32(uint32_t *p, uint32_t *expected, uint32_t v) {
+    return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}

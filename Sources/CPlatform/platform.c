@@ -1,0 +1,26 @@
+#include "platform.h"
+
+#include <pthread.h>
+
+bool platform_forked = false;
+
+static uint64_t next_id = 0;
+static _Thread_local uint64_t own_id __attribute__((tls_model("initial-exec"))) = 0;
+
+uint64_t platform_thread_id(void) {
+    if (own_id == 0) own_id = platform_add64(&next_id, 1);
+    return own_id;
+}
+
+/* The child gets an identity that owns nothing, so that the one compare of the hot calls already refuses it. */
+static void in_child(void) {
+    platform_forked = true;
+    own_id = UINT64_MAX;
+}
+
+static void install(void) { pthread_atfork(NULL, NULL, in_child); }
+
+void platform_prepare(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, install);
+}

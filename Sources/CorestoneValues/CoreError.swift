@@ -1,0 +1,119 @@
+/// The outcome of a call at the edge: 0 done, above 0 an expected outcome, below 0 a failure. The values of `cst_status`.
+public enum Status: Int32, Sendable {
+    case ok = 0, notFound = 1, end = 2, unchanged = 3
+    case `internal` = -1, invalidArgument = -2, invalidHandle = -3, wrongThread = -4, invalidUTF8 = -5, typeMismatch = -6
+    case noMemory = -7, callback = -8, unsupported = -9, forked = -10, cancelled = -11
+    case validation = -100, conflict = -101, objectGone = -102
+    case predicateSyntax = -200, predicate = -201
+    case storeIO = -300, storeBusy = -301, storeCorrupt = -302, storeReadOnly = -303, notAStore = -304
+    case modelMismatch = -400, migration = -401, model = -402
+}
+
+/// The one error of the library: what failed, on which entity, key, value and object, and what to do about it.
+///
+/// `code` is Cocoa's (`CocoaCode`). A message is one sentence or two: what is wrong, named; then the remedy.
+public final class CoreError: Error, @unchecked Sendable {
+    public let status: Status
+    public let code: Int
+    public let domain: String
+    public let message: String
+    public let entity: String?
+    public let key: String?
+    public let value: PropertyValue?
+    /// The URI of the object that failed; see `ObjectID.uri`.
+    public let objectURI: String?
+    /// Several failures of one operation, for example every missing property of a save.
+    public let children: [CoreError]
+    /// SQLite's extended result code, 0 when SQLite was not involved.
+    public let sqliteCode: Int32
+    /// The store's file, when a file was involved.
+    public let file: String?
+    /// The byte offset in a predicate's text at which reading stopped; -1 when there is none.
+    public let offset: Int
+    /// What a host hung on an error of its own (`cst_error_new_custom`); freed with the error.
+    public let payload: (any AnyObject & Sendable)?
+
+    public static let cocoaDomain = "NSCocoaErrorDomain"
+
+    public init(
+        _ status: Status, code: CocoaCode = .none, _ message: String, domain: String = CoreError.cocoaDomain,
+        customCode: Int? = nil, entity: String? = nil, key: String? = nil, value: PropertyValue? = nil,
+        objectURI: String? = nil, children: [CoreError] = [], sqliteCode: Int32 = 0, file: String? = nil,
+        offset: Int = -1, payload: (any AnyObject & Sendable)? = nil
+    ) {
+        self.status = status
+        self.code = customCode ?? code.rawValue
+        self.domain = domain
+        self.message = message
+        self.entity = entity
+        self.key = key
+        self.value = value
+        self.objectURI = objectURI
+        self.children = children
+        self.sqliteCode = sqliteCode
+        self.file = file
+        self.offset = offset
+        self.payload = payload
+    }
+}
+
+extension CoreError: CustomStringConvertible {
+    public var description: String {
+        let head = code == 0 ? message : "\(message) [\(domain) \(code)]"
+        return children.reduce(head) { $0 + "\n  - " + $1.description }
+    }
+}
+
+/// Core Data's error codes in `NSCocoaErrorDomain`; 0 where Core Data raises an exception instead of returning an error.
+public enum CocoaCode: Int, Sendable {
+    case none = 0
+    case managedObjectValidation = 1550
+    case managedObjectConstraintValidation = 1551
+    case validationMultipleErrors = 1560
+    case validationMissingMandatoryProperty = 1570
+    case validationRelationshipLacksMinimumCount = 1580
+    case validationRelationshipExceedsMaximumCount = 1590
+    case validationRelationshipDeniedDelete = 1600
+    case validationNumberTooLarge = 1610
+    case validationNumberTooSmall = 1620
+    case validationDateTooLate = 1630
+    case validationDateTooSoon = 1640
+    case validationInvalidDate = 1650
+    case validationStringTooLong = 1660
+    case validationStringTooShort = 1670
+    case validationStringPatternMatching = 1680
+    case validationInvalidURI = 1690
+    case managedObjectContextLocking = 132000
+    case persistentStoreCoordinatorLocking = 132010
+    case managedObjectReferentialIntegrity = 133000
+    case managedObjectExternalRelationship = 133010
+    case managedObjectMerge = 133020
+    case managedObjectConstraintMerge = 133021
+    case persistentStoreInvalidType = 134000
+    case persistentStoreTypeMismatch = 134010
+    case persistentStoreIncompatibleSchema = 134020
+    case persistentStoreSave = 134030
+    case persistentStoreIncompleteSave = 134040
+    case persistentStoreSaveConflicts = 134050
+    case coreData = 134060
+    case persistentStoreOperation = 134070
+    case persistentStoreOpen = 134080
+    case persistentStoreTimeout = 134090
+    case persistentStoreUnsupportedRequestType = 134091
+    case persistentStoreIncompatibleVersionHash = 134100
+    case migration = 134110
+    case migrationConstraintViolation = 134111
+    case migrationCancelled = 134120
+    case migrationMissingSourceModel = 134130
+    case migrationMissingMappingModel = 134140
+    case migrationManagerSourceStore = 134150
+    case migrationManagerDestinationStore = 134160
+    case entityMigrationPolicy = 134170
+    case sqlite = 134180
+    case inferredMappingModel = 134190
+    case externalRecordImport = 134200
+    case persistentHistoryTokenExpired = 134301
+    case managedObjectModelReferenceNotFound = 134504
+    case stagedMigrationFrameworkVersionMismatch = 134505
+    case stagedMigrationBackwardMigration = 134506
+}

@@ -1,0 +1,122 @@
+/// What a property, a predicate's constant or an expression's result can hold.
+///
+/// Dates are seconds since 2001-01-01 00:00:00 UTC, as Core Data stores them. An `object` belongs to its context's
+/// queue whatever carries it; every other payload is immutable and may cross threads.
+public enum PropertyValue: @unchecked Sendable {
+    case null
+    case bool(Bool)
+    case int(Int64)
+    case double(Double)
+    indirect case decimal(DecimalNumber)
+    case text(Text)
+    case bytes(Bytes)
+    case date(Double)
+    case uuid(UUIDValue)
+    case uri(Text)
+    /// A managed object or an object ID.
+    case object(any ValueObject)
+    case array([PropertyValue])
+    case set(Set<PropertyValue>)
+    case dictionary([String: PropertyValue])
+}
+
+/// A value with an identity of its own: managed objects and object IDs. Equal when they stand for the same row.
+public protocol ValueObject: AnyObject {
+    func isEqual(to other: any ValueObject) -> Bool
+    func hashIdentity(into hasher: inout Hasher)
+    /// For messages and printed predicates.
+    var valueDescription: String { get }
+}
+
+/// The type of a value at the edge: the codes of `cst_type`.
+public enum ValueType: UInt32, Sendable {
+    case null = 0, bool, int, double, decimal, string, bytes, date, uuid, object, objectID, uri, array, set, dictionary
+}
+
+extension PropertyValue {
+    public var isNull: Bool { if case .null = self { true } else { false } }
+
+    /// The number as a double, for the kinds that `NSNumber` holds.
+    public var number: Double? {
+        switch self {
+        case .bool(let value): value ? 1 : 0
+        case .int(let value): Double(value)
+        case .double(let value): value
+        case .decimal(let value): value.double
+        default: nil
+        }
+    }
+
+    public static func string(_ value: String) -> PropertyValue { .text(Text(value)) }
+}
+
+extension PropertyValue: Hashable {
+    /// `isEqual:`: numbers compare by value whatever their kind; nothing else is ever converted.
+    public static func == (a: PropertyValue, b: PropertyValue) -> Bool {
+        switch (a, b) {
+        case (.null, .null): true
+        case (.text(let x), .text(let y)): x == y
+        case (.uri(let x), .uri(let y)): x == y
+        case (.bytes(let x), .bytes(let y)): x == y
+        case (.date(let x), .date(let y)): x == y
+        case (.uuid(let x), .uuid(let y)): x == y
+        case (.object(let x), .object(let y)): x === y || x.isEqual(to: y)
+        case (.array(let x), .array(let y)): x == y
+        case (.set(let x), .set(let y)): x == y
+        case (.dictionary(let x), .dictionary(let y)): x == y
+        default: compareNumbers(a, b) == 0
+        }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .null: hasher.combine(0)
+        case .text(let value), .uri(let value): hasher.combine(value)
+        case .bytes(let value): hasher.combine(value)
+        case .date(let value): hasher.combine(value)
+        case .uuid(let value): hasher.combine(value)
+        case .object(let value): value.hashIdentity(into: &hasher)
+        case .array(let values): hasher.combine(values)
+        case .set(let values): hasher.combine(values)
+        case .dictionary(let values): hasher.combine(values)
+        case .bool, .int, .double, .decimal: hasher.combine(number ?? 0)
+        }
+    }
+}
+
+/// The order of two numbers of any kind: negative, zero or positive; nil when either is no number or is NaN.
+public func compareNumbers(_ a: PropertyValue, _ b: PropertyValue) -> Int? {
+    switch (a, b) {
+    case (.int(let x), .int(let y)): return x < y ? -1 : x > y ? 1 : 0
+    case (.decimal(let x), .decimal(let y)): return DecimalNumber.compare(x, y)
+    case (.decimal(let x), .int(let y)): return DecimalNumber.compare(x, DecimalNumber(y))
+    case (.int(let x), .decimal(let y)): return DecimalNumber.compare(DecimalNumber(x), y)
+    case (.int(let x), .double(let y)): return compare(x, y)
+    case (.double(let x), .int(let y)): return compare(y, x).map { -$0 }
+    default:
+        guard let x = a.number, let y = b.number, !x.isNaN, !y.isNaN else { return nil }
+        return x < y ? -1 : x > y ? 1 : 0
+    }
+}
+
+/// Exact, where converting the integer to a double would merge neighbours beyond 2^53.
+private func compare(_ integer: Int64, _ real: Double) -> Int? {
+    if real.isNaN { return nil }
+    if real >= 9_223_372_036_854_775_808 { return -1 }
+    if real < -9_223_372_036_854_775_808 { return 1 }
+    let whole = Int64(real.rounded(.towardZero))
+    if integer != whole { return integer < whole ? -1 : 1 }
+    let rest = real - real.rounded(.towardZero)
+    return rest > 0 ? -1 : rest < 0 ? 1 : 0
+}
+
+/// A UUID as its 16 bytes, the form of the SQLite store.
+public struct UUIDValue: Hashable, Sendable {
+    public let high: UInt64
+    public let low: UInt64
+
+    public init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+}

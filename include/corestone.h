@@ -1,0 +1,777 @@
+/* corestone.h: Core Data for every language.
+ *
+ * A model describes entities; a coordinator keeps stores for a model; a context is a scratch pad of objects on top of a
+ * coordinator; objects are read, changed, saved. docs/CONVENTIONS.md explains the rules that every function follows:
+ *
+ * Results    Each function that can fail returns a cst_status: 0 done, above 0 an expected outcome, below 0 a failure.
+ *            `error`, the last parameter, may be NULL; else it must point to NULL and is set only on failure (owned).
+ * Ownership  `new`, `copy`, `fetch`, `insert` and `with` give a handle that the caller owns: cst_release it.
+ *            `get` and `at` give a borrowed one, valid until its owner is changed or released; cst_retain keeps it.
+ *            Children keep their parents alive: an object its context, a context its coordinator. NULL is released freely.
+ * Handles    are tokens, not addresses. A freed, stale or wrongly typed one is CST_E_INVALID_HANDLE, never a crash.
+ * Text       UTF-8. As input a cst_string with a size, or CST_NUL for "NUL-terminated"; data NULL is null, size 0 is empty.
+ *            As output a view that is also NUL-terminated.
+ * Threads    Each declaration bears a mark. CST_ANY_THREAD: any thread, at any time. CST_ONE_THREAD: one at a time.
+ *            CST_ON_QUEUE: on the context's queue (cst_context_new), else CST_E_WRONG_THREAD.
+ *            After fork every call in the child answers CST_E_FORKED.
+ * Options    structs begin with struct_size; all else zero is the default.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef CORESTONE_H
+#define CORESTONE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(_WIN32)
+#if defined(CST_BUILD)
+#define CST_EXPORT __declspec(dllexport)
+#elif defined(CST_STATIC)
+#define CST_EXPORT
+#else
+#define CST_EXPORT __declspec(dllimport)
+#endif
+#else
+#define CST_EXPORT __attribute__((visibility("default")))
+#endif
+
+/* Marks for readers and for generators of bindings; they expand to nothing. */
+#define CST_OWNED      /* an output that the caller must release */
+#define CST_BORROWED   /* an output that belongs to something else */
+#define CST_ANY_THREAD /* callable on any thread */
+#define CST_ON_QUEUE   /* callable on the queue of the context only */
+#define CST_ONE_THREAD /* callable on any thread, one at a time */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CST_VERSION_MAJOR 0
+#define CST_VERSION_MINOR 1
+#define CST_VERSION_PATCH 0
+
+/* ======== handles ======================================================================================== */
+
+typedef struct cst_error cst_error;
+typedef struct cst_model cst_model;
+typedef struct cst_entity cst_entity;
+typedef struct cst_attribute cst_attribute;
+typedef struct cst_relationship cst_relationship;
+typedef struct cst_coordinator cst_coordinator;
+typedef struct cst_store cst_store;
+typedef struct cst_context cst_context;
+typedef struct cst_object cst_object;
+typedef struct cst_object_id cst_object_id;
+typedef struct cst_predicate cst_predicate;
+typedef struct cst_fetch_request cst_fetch_request;
+typedef struct cst_results cst_results;
+
+/* ======== plain values =================================================================================== */
+
+typedef int32_t cst_status;
+enum {
+    CST_OK = 0,
+    CST_NOT_FOUND = 1, /* the thing asked for does not exist; no error is set */
+    CST_END = 2,       /* nothing is left to give */
+    CST_UNCHANGED = 3, /* there was nothing to do */
+
+    CST_E_INTERNAL = -1,
+    CST_E_INVALID_ARGUMENT = -2,
+    CST_E_INVALID_HANDLE = -3,
+    CST_E_WRONG_THREAD = -4,
+    CST_E_INVALID_UTF8 = -5,
+    CST_E_TYPE_MISMATCH = -6,
+    CST_E_NO_MEMORY = -7,
+    CST_E_CALLBACK = -8,
+    CST_E_UNSUPPORTED = -9,
+    CST_E_FORKED = -10,
+    CST_E_CANCELLED = -11,
+
+    CST_E_VALIDATION = -100,
+    CST_E_CONFLICT = -101,
+    CST_E_OBJECT_GONE = -102,
+
+    CST_E_PREDICATE_SYNTAX = -200,
+    CST_E_PREDICATE = -201,
+
+    CST_E_STORE_IO = -300,
+    CST_E_STORE_BUSY = -301,
+    CST_E_STORE_CORRUPT = -302,
+    CST_E_STORE_READ_ONLY = -303,
+    CST_E_NOT_A_STORE = -304,
+
+    CST_E_MODEL_MISMATCH = -400,
+    CST_E_MIGRATION = -401,
+    CST_E_MODEL = -402
+};
+
+/* What cst_error_code returns: Core Data's codes in NSCocoaErrorDomain; 0 where Core Data has none. */
+enum {
+    CST_CODE_MANAGED_OBJECT_VALIDATION = 1550,
+    CST_CODE_MANAGED_OBJECT_CONSTRAINT_VALIDATION = 1551,
+    CST_CODE_VALIDATION_MULTIPLE_ERRORS = 1560,
+    CST_CODE_VALIDATION_MISSING_MANDATORY_PROPERTY = 1570,
+    CST_CODE_VALIDATION_RELATIONSHIP_LACKS_MINIMUM_COUNT = 1580,
+    CST_CODE_VALIDATION_RELATIONSHIP_EXCEEDS_MAXIMUM_COUNT = 1590,
+    CST_CODE_VALIDATION_RELATIONSHIP_DENIED_DELETE = 1600,
+    CST_CODE_VALIDATION_NUMBER_TOO_LARGE = 1610,
+    CST_CODE_VALIDATION_NUMBER_TOO_SMALL = 1620,
+    CST_CODE_VALIDATION_DATE_TOO_LATE = 1630,
+    CST_CODE_VALIDATION_DATE_TOO_SOON = 1640,
+    CST_CODE_VALIDATION_INVALID_DATE = 1650,
+    CST_CODE_VALIDATION_STRING_TOO_LONG = 1660,
+    CST_CODE_VALIDATION_STRING_TOO_SHORT = 1670,
+    CST_CODE_VALIDATION_STRING_PATTERN_MATCHING = 1680,
+    CST_CODE_VALIDATION_INVALID_URI = 1690,
+    CST_CODE_MANAGED_OBJECT_CONTEXT_LOCKING = 132000,
+    CST_CODE_PERSISTENT_STORE_COORDINATOR_LOCKING = 132010,
+    CST_CODE_MANAGED_OBJECT_REFERENTIAL_INTEGRITY = 133000,
+    CST_CODE_MANAGED_OBJECT_EXTERNAL_RELATIONSHIP = 133010,
+    CST_CODE_MANAGED_OBJECT_MERGE = 133020,
+    CST_CODE_MANAGED_OBJECT_CONSTRAINT_MERGE = 133021,
+    CST_CODE_PERSISTENT_STORE_INVALID_TYPE = 134000,
+    CST_CODE_PERSISTENT_STORE_TYPE_MISMATCH = 134010,
+    CST_CODE_PERSISTENT_STORE_INCOMPATIBLE_SCHEMA = 134020,
+    CST_CODE_PERSISTENT_STORE_SAVE = 134030,
+    CST_CODE_PERSISTENT_STORE_INCOMPLETE_SAVE = 134040,
+    CST_CODE_PERSISTENT_STORE_SAVE_CONFLICTS = 134050,
+    CST_CODE_CORE_DATA = 134060,
+    CST_CODE_PERSISTENT_STORE_OPERATION = 134070,
+    CST_CODE_PERSISTENT_STORE_OPEN = 134080,
+    CST_CODE_PERSISTENT_STORE_TIMEOUT = 134090,
+    CST_CODE_PERSISTENT_STORE_UNSUPPORTED_REQUEST_TYPE = 134091,
+    CST_CODE_PERSISTENT_STORE_INCOMPATIBLE_VERSION_HASH = 134100,
+    CST_CODE_MIGRATION = 134110,
+    CST_CODE_MIGRATION_CONSTRAINT_VIOLATION = 134111,
+    CST_CODE_MIGRATION_CANCELLED = 134120,
+    CST_CODE_MIGRATION_MISSING_SOURCE_MODEL = 134130,
+    CST_CODE_MIGRATION_MISSING_MAPPING_MODEL = 134140,
+    CST_CODE_MIGRATION_MANAGER_SOURCE_STORE = 134150,
+    CST_CODE_MIGRATION_MANAGER_DESTINATION_STORE = 134160,
+    CST_CODE_ENTITY_MIGRATION_POLICY = 134170,
+    CST_CODE_SQLITE = 134180,
+    CST_CODE_INFERRED_MAPPING_MODEL = 134190,
+    CST_CODE_EXTERNAL_RECORD_IMPORT = 134200,
+    CST_CODE_PERSISTENT_HISTORY_TOKEN_EXPIRED = 134301,
+    CST_CODE_MANAGED_OBJECT_MODEL_REFERENCE_NOT_FOUND = 134504,
+    CST_CODE_STAGED_MIGRATION_FRAMEWORK_VERSION_MISMATCH = 134505,
+    CST_CODE_STAGED_MIGRATION_BACKWARD_MIGRATION = 134506
+};
+
+/* A property's key: constant within one model, the same for an entity and the entities that inherit from it. */
+typedef uint32_t cst_key;
+#define CST_NO_KEY ((cst_key)0xFFFFFFFFu)
+
+/* As a size: "data is NUL-terminated". */
+#define CST_NUL ((size_t)-1)
+
+typedef struct cst_string {
+    const char *data; /* NULL is null, not empty */
+    size_t size;      /* bytes, or CST_NUL */
+} cst_string;
+
+typedef struct cst_bytes {
+    const uint8_t *data;
+    size_t size;
+} cst_bytes;
+
+/* Text or bytes that a call fills: begin with all zero, use again at will, end with cst_buffer_dispose.
+ * data[size] is always NUL. */
+typedef struct cst_buffer {
+    char *data;
+    size_t size;
+    size_t capacity;
+} cst_buffer;
+
+/* What a cst_value holds. */
+typedef uint32_t cst_type;
+enum {
+    CST_NULL = 0,
+    CST_BOOL = 1,
+    CST_INT = 2,
+    CST_DOUBLE = 3,
+    CST_DECIMAL = 4,
+    CST_STRING = 5,
+    CST_BYTES = 6,
+    CST_DATE = 7, /* seconds since 2001-01-01 00:00:00 UTC */
+    CST_UUID = 8,
+    CST_OBJECT = 9,
+    CST_OBJECT_ID = 10,
+    CST_URI = 11
+};
+
+/* 128-bit unsigned mantissa, low word first; sign and exponent are in cst_value.aux (CST_DECIMAL_AUX). */
+typedef struct cst_decimal {
+    uint64_t mantissa[2];
+} cst_decimal;
+
+/* The aux of a decimal: value = (negative ? -1 : 1) * mantissa * 10^exponent, mantissa below 10^38,
+ * exponent -128 ... 127. */
+#define CST_DECIMAL_AUX(negative, exponent) ((uint32_t)(uint8_t)(int8_t)(exponent) | ((negative) ? 0x100u : 0u))
+#define CST_DECIMAL_EXPONENT(aux) ((int)(int8_t)(uint8_t)((aux) & 0xFFu))
+#define CST_DECIMAL_NEGATIVE(aux) (((aux) & 0x100u) != 0)
+
+typedef struct cst_value {
+    cst_type type;
+    uint32_t aux; /* zero, but for decimals */
+    union {
+        bool boolean;
+        int64_t integer;
+        double real;
+        double date;
+        cst_decimal decimal;
+        cst_string string; /* also CST_URI */
+        cst_bytes bytes;
+        uint8_t uuid[16];
+        cst_object *object;
+        cst_object_id *object_id;
+    } as;
+} cst_value;
+
+/* Core Data's codes of attribute types. */
+typedef int32_t cst_attribute_type;
+enum {
+    CST_ATTRIBUTE_UNDEFINED = 0, /* transient attributes only */
+    CST_ATTRIBUTE_INTEGER_16 = 100,
+    CST_ATTRIBUTE_INTEGER_32 = 200,
+    CST_ATTRIBUTE_INTEGER_64 = 300,
+    CST_ATTRIBUTE_DECIMAL = 400,
+    CST_ATTRIBUTE_DOUBLE = 500,
+    CST_ATTRIBUTE_FLOAT = 600,
+    CST_ATTRIBUTE_STRING = 700,
+    CST_ATTRIBUTE_BOOLEAN = 800,
+    CST_ATTRIBUTE_DATE = 900,
+    CST_ATTRIBUTE_BINARY = 1000,
+    CST_ATTRIBUTE_UUID = 1100,
+    CST_ATTRIBUTE_URI = 1200,
+    CST_ATTRIBUTE_TRANSFORMABLE = 1800
+};
+
+/* Frees what a host hung on a callback or an error. Called exactly once: on failure before the call returns, else
+ * after the last use. */
+typedef void (*cst_destroy_fn)(void *userdata);
+
+/* ======== library ======================================================================================== */
+
+/* The version of the library that is loaded, which may be newer than this header. Each pointer may be NULL. */
+CST_EXPORT CST_ANY_THREAD void cst_version(int *major, int *minor, int *patch);
+/* The same as text, for example "0.1.0". Valid for ever. */
+CST_EXPORT CST_ANY_THREAD cst_string cst_version_string(void);
+/* Makes the caller one more owner of any handle and returns it; NULL when it is NULL or no live handle. */
+CST_EXPORT CST_ANY_THREAD void *cst_retain(void *handle);
+/* Gives up one ownership of any handle; NULL is fine. CST_E_INVALID_HANDLE when it was no live handle (a double
+ * release, for example), CST_E_FORKED in a forked child. What belongs to a context is freed by the context's own
+ * thread at its next call. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_release(void *handle);
+/* How many handles are alive in the process: for leak checks. */
+CST_EXPORT CST_ANY_THREAD size_t cst_handle_count(void);
+/* Frees the memory of a buffer and zeroes it. NULL is fine. */
+CST_EXPORT CST_ANY_THREAD void cst_buffer_dispose(cst_buffer *buffer);
+
+/* ======== error ========================================================================================== */
+/* Errors never change: every function here may be called on any thread. Views live as long as the error. On NULL or an
+ * invalid handle: CST_E_INVALID_HANDLE, 0, a null string, or NULL. */
+
+CST_EXPORT CST_ANY_THREAD cst_status cst_error_status(const cst_error *error);
+/* Cocoa's code (CST_CODE_…), or the code of cst_error_new_custom; 0 when Core Data has none. */
+CST_EXPORT CST_ANY_THREAD int64_t cst_error_code(const cst_error *error);
+CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_domain(const cst_error *error);
+/* One or two sentences for people: what is wrong, named, and the remedy. */
+CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_message(const cst_error *error);
+/* The name of the entity concerned, or a null string. */
+CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_entity(const cst_error *error);
+/* The name of the property concerned, or a null string. */
+CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_key(const cst_error *error);
+/* The URI of the object concerned, or a null string. */
+CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_object_uri(const cst_error *error);
+/* The file concerned, or a null string. */
+CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_file(const cst_error *error);
+/* The value that was refused; CST_NOT_FOUND when there is none. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_error_value(const cst_error *error, cst_value *out_value CST_BORROWED);
+/* SQLite's extended result code, 0 when SQLite was not involved. */
+CST_EXPORT CST_ANY_THREAD int32_t cst_error_sqlite_code(const cst_error *error);
+/* The byte offset in a predicate's text at which reading stopped, -1 when there is none. */
+CST_EXPORT CST_ANY_THREAD int64_t cst_error_offset(const cst_error *error);
+/* The failures of which this one consists: every property that failed validation, every conflict of a save, or the
+ * error that a callback gave. */
+CST_EXPORT CST_ANY_THREAD size_t cst_error_detail_count(const cst_error *error);
+CST_EXPORT CST_ANY_THREAD CST_BORROWED const cst_error *cst_error_detail_at(const cst_error *error, size_t index);
+/* Message, code and details as text of several lines. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_error_copy_description(const cst_error *error, cst_buffer *out_text);
+/* An error of the host's own, to be returned from a callback; status CST_E_CALLBACK. The domain may be null ("Host"). */
+CST_EXPORT CST_ANY_THREAD cst_status cst_error_new_custom(cst_string domain, int64_t code, cst_string message,
+                                                          void *userdata, cst_destroy_fn destroy,
+                                                          cst_error **out_error CST_OWNED);
+/* The userdata of cst_error_new_custom; NULL for every other error. */
+CST_EXPORT CST_ANY_THREAD void *cst_error_userdata(const cst_error *error);
+
+/* ======== model ========================================================================================== */
+/* A model is built by one thread, then frozen by its first coordinator; from then on it may be read by any thread, and a
+ * change is CST_E_MODEL. A mistake in construction sticks: each later change of that model returns the first error
+ * again, and so does cst_coordinator_new. */
+
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_new(cst_model **out_model CST_OWNED, cst_error **error);
+/* Adds an entity; its name must be an identifier, unique within the model. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_model_add_entity(cst_model *model, cst_string name,
+                                                          cst_entity **out_entity CST_BORROWED, cst_error **error);
+/* Checks the model as a coordinator will, and freezes it. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_model_freeze(cst_model *model, cst_error **error);
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_is_frozen(const cst_model *model, bool *out_frozen, cst_error **error);
+/* Labels the version of the model; goes into NSStoreModelVersionIdentifiers. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_model_add_version_identifier(cst_model *model, cst_string identifier,
+                                                                      cst_error **error);
+CST_EXPORT CST_ANY_THREAD size_t cst_model_entity_count(const cst_model *model);
+/* Entities in order of creation. CST_END past the last one. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_entity_at(const cst_model *model, size_t index,
+                                                         cst_entity **out_entity CST_BORROWED, cst_error **error);
+/* The entity of that name; CST_NOT_FOUND when there is none. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_entity(const cst_model *model, cst_string name,
+                                                      cst_entity **out_entity CST_BORROWED, cst_error **error);
+/* The model as a compiled model (the bytes of a .mom file, which Z_MODELCACHE holds too). Freezes it. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_model_copy_compiled(cst_model *model, cst_buffer *out_bytes,
+                                                             cst_error **error);
+
+/* ======== entity ========================================================================================= */
+
+CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_entity_name(const cst_entity *entity);
+CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_parent(cst_entity *entity, cst_entity *parent, cst_error **error);
+/* The entity from which it inherits; CST_NOT_FOUND for a root. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_entity_parent(const cst_entity *entity, cst_entity **out_parent CST_BORROWED,
+                                                       cst_error **error);
+CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_abstract(cst_entity *entity, bool is_abstract, cst_error **error);
+CST_EXPORT CST_ANY_THREAD cst_status cst_entity_is_abstract(const cst_entity *entity, bool *out_abstract,
+                                                            cst_error **error);
+/* The name of the class of an Apple host; "NSManagedObject" unless set. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_class_name(cst_entity *entity, cst_string name, cst_error **error);
+CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_user_info(cst_entity *entity, cst_string key, cst_string value,
+                                                              cst_error **error);
+/* CST_NOT_FOUND when the key has no value. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_entity_user_info(const cst_entity *entity, cst_string key,
+                                                          cst_string *out_value CST_BORROWED, cst_error **error);
+CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_version_hash_modifier(cst_entity *entity, cst_string modifier,
+                                                                          cst_error **error);
+/* A fetch index over attributes or to-one relationships of the entity, ascending. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_index(cst_entity *entity, cst_string name, size_t count,
+                                                          const cst_string *properties, cst_error **error);
+/* The combination of these attributes must be unique among the entity's objects. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_unique_constraint(cst_entity *entity, size_t count,
+                                                                      const cst_string *attributes, cst_error **error);
+/* The 32 bytes of the version hash that Apple's framework expects in a store. Freezes the model. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_entity_version_hash(const cst_entity *entity, uint8_t *out_hash,
+                                                             cst_error **error);
+
+/* Flags of a property. */
+enum {
+    CST_PROPERTY_OPTIONAL = 1u << 0,
+    CST_PROPERTY_TRANSIENT = 1u << 1,
+    CST_PROPERTY_TO_MANY = 1u << 2,          /* relationships */
+    CST_PROPERTY_ORDERED = 1u << 3,          /* to-many relationships */
+    CST_PROPERTY_INDEXED = 1u << 4,          /* attributes: a fetch index of the same name */
+    CST_PROPERTY_EXTERNAL_STORAGE = 1u << 5, /* binary and transformable attributes */
+    CST_PROPERTY_PRESERVED = 1u << 6,        /* attributes: kept in history when the object is deleted */
+    CST_PROPERTY_ALLOWS_NAN = 1u << 7        /* double and float attributes: NaN and infinities pass validation */
+};
+
+/* Adds an attribute. out_attribute may be NULL. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_attribute(cst_entity *entity, cst_string name,
+                                                              cst_attribute_type type, uint32_t flags,
+                                                              cst_attribute **out_attribute CST_BORROWED,
+                                                              cst_error **error);
+/* Adds a relationship with delete rule Nullify; to-one unless CST_PROPERTY_TO_MANY. out_relationship may be NULL. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_relationship(cst_entity *entity, cst_string name,
+                                                                 cst_entity *destination, uint32_t flags,
+                                                                 cst_relationship **out_relationship CST_BORROWED,
+                                                                 cst_error **error);
+
+enum { CST_PROPERTY_ATTRIBUTE = 1, CST_PROPERTY_RELATIONSHIP = 2 };
+
+/* What a property is. Set struct_size before the call. Views live as long as the model. */
+typedef struct cst_property_info {
+    size_t struct_size;
+    cst_string name;
+    uint32_t kind;  /* CST_PROPERTY_ATTRIBUTE or CST_PROPERTY_RELATIONSHIP */
+    uint32_t flags; /* CST_PROPERTY_OPTIONAL … */
+    cst_attribute_type attribute_type;
+    cst_key key; /* CST_NO_KEY before the model is frozen */
+    cst_entity *destination;
+    cst_string inverse;     /* a null string when there is none */
+    uint32_t delete_rule;   /* CST_DELETE_… */
+    uint32_t minimum_count; /* relationships */
+    uint32_t maximum_count; /* 0: no bound */
+} cst_property_info;
+#define CST_PROPERTY_INFO_INIT {sizeof(cst_property_info), {NULL, 0}, 0, 0, 0, CST_NO_KEY, NULL, {NULL, 0}, 0, 0, 0}
+
+/* How many properties the entity has, inherited ones included. */
+CST_EXPORT CST_ANY_THREAD size_t cst_entity_property_count(const cst_entity *entity);
+/* A property by position, inherited ones first. CST_END past the last one. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_entity_property_at(const cst_entity *entity, size_t index,
+                                                            cst_property_info *out_info, cst_error **error);
+/* The key of a property, inherited ones included; CST_NOT_FOUND when there is no such property. Freezes the model. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_entity_key(const cst_entity *entity, cst_string property, cst_key *out_key,
+                                                    cst_error **error);
+
+/* ======== attribute, relationship ======================================================================== */
+
+/* The value of a fresh object; its type must suit the attribute's. The bytes are copied. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_default(cst_attribute *attribute, const cst_value *value,
+                                                               cst_error **error);
+CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_user_info(cst_attribute *attribute, cst_string key,
+                                                                 cst_string value, cst_error **error);
+CST_EXPORT CST_ANY_THREAD cst_status cst_attribute_user_info(const cst_attribute *attribute, cst_string key,
+                                                             cst_string *out_value CST_BORROWED, cst_error **error);
+/* The transformer's name of a transformable attribute, kept for Apple's framework. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_transformer_name(cst_attribute *attribute, cst_string name,
+                                                                        cst_error **error);
+
+enum { CST_DELETE_NO_ACTION = 0, CST_DELETE_NULLIFY = 1, CST_DELETE_CASCADE = 2, CST_DELETE_DENY = 3 };
+
+/* Makes two relationships each other's inverse; a relationship may be its own. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_relationship_set_inverse(cst_relationship *relationship,
+                                                                  cst_relationship *inverse, cst_error **error);
+CST_EXPORT CST_ONE_THREAD cst_status cst_relationship_set_delete_rule(cst_relationship *relationship, uint32_t rule,
+                                                                      cst_error **error);
+/* How many members a relationship must and may have; maximum 0 is no bound. Checked at save. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_relationship_set_counts(cst_relationship *relationship, uint32_t minimum,
+                                                                 uint32_t maximum, cst_error **error);
+CST_EXPORT CST_ONE_THREAD cst_status cst_relationship_set_user_info(cst_relationship *relationship, cst_string key,
+                                                                    cst_string value, cst_error **error);
+CST_EXPORT CST_ANY_THREAD cst_status cst_relationship_user_info(const cst_relationship *relationship, cst_string key,
+                                                                cst_string *out_value CST_BORROWED, cst_error **error);
+
+/* ======== coordinator, store ============================================================================= */
+
+/* A coordinator for a model, which it freezes. It and its stores may be used by any thread. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_new(cst_model *model, cst_coordinator **out_coordinator CST_OWNED,
+                                                         cst_error **error);
+
+enum {
+    CST_STORE_READ_ONLY = 1u << 0,    /* never changes the file or its folder */
+    CST_STORE_MUST_EXIST = 1u << 1,   /* a missing file is an error instead of a new store */
+    CST_STORE_NORMAL_SYNC = 1u << 2,  /* WAL without an fsync per save: a power cut may undo the last saves */
+    CST_STORE_ROLLBACK_JOURNAL = 1u << 3 /* a rollback journal instead of WAL */
+};
+
+typedef struct cst_store_options {
+    size_t struct_size;
+    uint32_t flags;           /* CST_STORE_… */
+    uint32_t busy_timeout_ms; /* how long to wait for another process's lock; 0 is 5000 */
+    uint32_t cache_kb;        /* SQLite's page cache; 0 is 32768 */
+    uint32_t reserved;
+} cst_store_options;
+#define CST_STORE_OPTIONS_INIT {sizeof(cst_store_options), 0, 0, 0, 0}
+
+/* Opens the store at `path`, or makes it. `type` is "SQLite" (or null). options and out_store may be NULL. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_add_store(cst_coordinator *coordinator, cst_string type,
+                                                               cst_string path, const cst_store_options *options,
+                                                               cst_store **out_store CST_OWNED, cst_error **error);
+/* Closes a store. Its objects stay in their contexts, but firing a fault of theirs is CST_E_OBJECT_GONE. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_remove_store(cst_coordinator *coordinator, cst_store *store,
+                                                                  cst_error **error);
+/* The model of the coordinator. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_model(const cst_coordinator *coordinator,
+                                                           cst_model **out_model CST_BORROWED, cst_error **error);
+/* The ID that a URI stands for; CST_NOT_FOUND when no store of the coordinator knows it. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_object_id(const cst_coordinator *coordinator, cst_string uri,
+                                                               cst_object_id **out_id CST_OWNED, cst_error **error);
+/* The store's UUID as text, the host of its objects' URIs. */
+CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_store_identifier(const cst_store *store);
+CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_store_path(const cst_store *store);
+CST_EXPORT CST_ANY_THREAD cst_status cst_store_is_read_only(const cst_store *store, bool *out_read_only,
+                                                            cst_error **error);
+
+/* ======== main queue ===================================================================================== */
+/* Linux has no main run loop: the host says which thread is the main one and drains its queue there. */
+
+/* Makes the calling thread the main one. CST_E_WRONG_THREAD when another thread is, and still runs. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_main_queue_bind(cst_error **error);
+/* Runs what waits on the main queue; waits up to timeout_ms for something to run (0: not at all, negative: for ever).
+ * out_count, the number of blocks run, may be NULL. CST_UNCHANGED when nothing ran. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_main_queue_drain(int32_t timeout_ms, size_t *out_count, cst_error **error);
+/* A descriptor that is readable while something waits on the main queue, for poll, epoll or asyncio. Do not close it. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_main_queue_descriptor(int *out_descriptor, cst_error **error);
+
+/* ======== context ======================================================================================== */
+
+typedef int32_t cst_queue;
+enum {
+    CST_QUEUE_CALLER = 0,  /* confined to the thread that made it */
+    CST_QUEUE_PRIVATE = 1, /* a queue of its own: use cst_context_perform and cst_context_perform_and_wait */
+    CST_QUEUE_MAIN = 2     /* the main queue, see cst_main_queue_bind */
+};
+
+CST_EXPORT CST_ANY_THREAD cst_status cst_context_new(cst_coordinator *coordinator, cst_queue queue,
+                                                     cst_context **out_context CST_OWNED, cst_error **error);
+
+/* Runs on the context's queue. The context is borrowed for the call. To fail, return a status below 0 and, if you like,
+ * set *error (cst_error_new_custom): it comes back as the detail of CST_E_CALLBACK. */
+typedef cst_status (*cst_context_perform_fn)(void *userdata, cst_context *context, cst_error **error);
+/* Runs body on the context's queue, later. A failure of body is dropped. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_context_perform(cst_context *context, cst_context_perform_fn body,
+                                                         void *userdata, cst_destroy_fn destroy, cst_error **error);
+/* Runs body on the context's queue and waits for it; may be called from within. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_context_perform_and_wait(cst_context *context, cst_context_perform_fn body,
+                                                                  void *userdata, cst_error **error);
+/* Called every few milliseconds while a fetch, a count or a save of this context runs, on its thread; true stops it with
+ * CST_E_CANCELLED, and nothing has changed. NULL takes the check away. */
+typedef bool (*cst_context_interrupt_fn)(void *userdata);
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_interrupt(cst_context *context, cst_context_interrupt_fn check,
+                                                             void *userdata, cst_destroy_fn destroy,
+                                                             cst_error **error);
+CST_EXPORT CST_ANY_THREAD cst_status cst_context_coordinator(const cst_context *context,
+                                                             cst_coordinator **out_coordinator CST_BORROWED,
+                                                             cst_error **error);
+
+/* A new object with the defaults of its entity, which must not be abstract. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_insert(cst_context *context, const cst_entity *entity,
+                                                      cst_object **out_object CST_OWNED, cst_error **error);
+/* Inserts `rows` objects with `columns` values each (row-major); all or nothing. out_objects may be NULL, else it has
+ * room for `rows` handles, each owned. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_insert_many(cst_context *context, const cst_entity *entity, size_t rows,
+                                                           size_t columns, const cst_key *keys,
+                                                           const cst_value *values, cst_object **out_objects CST_OWNED,
+                                                           cst_error **error);
+/* Inserts an object that cst_object_new made. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_insert_object(cst_context *context, cst_object *object,
+                                                             cst_error **error);
+/* Marks an object for deletion; delete rules are applied when pending changes are processed. An object that was never
+ * saved is forgotten. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_delete(cst_context *context, cst_object *object, cst_error **error);
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_has_changes(const cst_context *context, bool *out_changes,
+                                                           cst_error **error);
+/* Applies delete rules. Done by itself at the end of a perform and before save, count and fetch. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_process_pending_changes(cst_context *context, cst_error **error);
+/* Validates, then writes all changes in one transaction. CST_E_VALIDATION and CST_E_CONFLICT carry the failures as
+ * details; after a failure nothing was written and the changes are still pending. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_save(cst_context *context, cst_error **error);
+/* Drops every change that was not saved. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_rollback(cst_context *context, cst_error **error);
+/* Forgets every object; handles to them are CST_E_OBJECT_GONE from now on. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_reset(cst_context *context, cst_error **error);
+
+enum { CST_CHANGED_INSERTED = 1, CST_CHANGED_UPDATED = 2, CST_CHANGED_DELETED = 3, CST_CHANGED_REGISTERED = 4 };
+/* The objects that the next save would insert, update or delete, or all that the context knows. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_copy_changed(const cst_context *context, uint32_t which,
+                                                            cst_results **out_results CST_OWNED, cst_error **error);
+
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch(cst_context *context, const cst_fetch_request *request,
+                                                     cst_results **out_results CST_OWNED, cst_error **error);
+/* The same as IDs only: no object is made; read them with cst_results_copy_id. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch_ids(cst_context *context, const cst_fetch_request *request,
+                                                         cst_results **out_results CST_OWNED, cst_error **error);
+/* How many objects a fetch would give, limit and offset included. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_count(cst_context *context, const cst_fetch_request *request,
+                                                     uint64_t *out_count, cst_error **error);
+/* The object of an ID, as a fault when it is not known; never touches the store, so the row may not exist. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_object_with_id(cst_context *context, const cst_object_id *id,
+                                                              cst_object **out_object CST_OWNED, cst_error **error);
+/* The object of an ID with its values; CST_NOT_FOUND when the store has no such row. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_existing_object(cst_context *context, const cst_object_id *id,
+                                                               cst_object **out_object CST_OWNED, cst_error **error);
+/* The object of an ID if the context already knows it, else CST_NOT_FOUND. Never touches the store. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_registered_object(cst_context *context, const cst_object_id *id,
+                                                                 cst_object **out_object CST_OWNED, cst_error **error);
+/* Gives inserted objects their final IDs before the save. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_obtain_permanent_ids(cst_context *context, size_t count,
+                                                                    cst_object *const *objects, cst_error **error);
+/* Turns every object without changes into a fault, so that the next access reads the store's newest state; objects with
+ * changes get the newest state under their changes. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_refresh_all(cst_context *context, cst_error **error);
+
+/* ======== object ========================================================================================= */
+
+/* An object outside every context; cst_context_insert_object takes it in. Confined to the calling thread until then. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_object_new(const cst_entity *entity, cst_object **out_object CST_OWNED,
+                                                    cst_error **error);
+/* The value of an attribute, or the target of a to-one relationship (CST_OBJECT, borrowed). Text and bytes are views,
+ * valid until this object is set, refreshed or released. Fires a fault. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_get(const cst_object *object, cst_key key,
+                                                  cst_value *out_value CST_BORROWED, cst_error **error);
+/* Sets an attribute or a to-one relationship; inverses follow. An integer suits a double, a whole double an integer, a
+ * string a URI; nothing else is converted. Values are copied. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_set(cst_object *object, cst_key key, const cst_value *value,
+                                                  cst_error **error);
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_get_many(const cst_object *object, size_t count, const cst_key *keys,
+                                                       cst_value *out_values CST_BORROWED, cst_error **error);
+/* All or nothing. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_set_many(cst_object *object, size_t count, const cst_key *keys,
+                                                       const cst_value *values, cst_error **error);
+/* The value at a name or a key path ("name", "department.name", "employees.@count", "employees.@sum.salary"). */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_get_path(const cst_object *object, cst_string path,
+                                                       cst_value *out_value CST_BORROWED, cst_error **error);
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_set_path(cst_object *object, cst_string path, const cst_value *value,
+                                                       cst_error **error);
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_get_paths(const cst_object *object, size_t count, const cst_string *paths,
+                                                        cst_value *out_values CST_BORROWED, cst_error **error);
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_set_paths(cst_object *object, size_t count, const cst_string *paths,
+                                                        const cst_value *values, cst_error **error);
+/* The value as it was last fetched or saved. To-one targets come as CST_OBJECT_ID. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_get_committed(const cst_object *object, cst_key key,
+                                                            cst_value *out_value CST_BORROWED, cst_error **error);
+/* Whether the property was changed since the last fetch or save. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_is_changed(const cst_object *object, cst_key key, bool *out_changed,
+                                                         cst_error **error);
+
+/* A to-many relationship: how many members. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_member_count(const cst_object *object, cst_key key, size_t *out_count,
+                                                           cst_error **error);
+/* The members, a snapshot; in order when the relationship is ordered. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_members(const cst_object *object, cst_key key,
+                                                           cst_results **out_members CST_OWNED, cst_error **error);
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_has_member(const cst_object *object, cst_key key,
+                                                         const cst_object *member, bool *out_contained,
+                                                         cst_error **error);
+/* Adds a member (at the end when ordered). CST_UNCHANGED when it was one already. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_add_member(cst_object *object, cst_key key, cst_object *member,
+                                                         cst_error **error);
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_add_members(cst_object *object, cst_key key, size_t count,
+                                                          cst_object *const *members, cst_error **error);
+/* CST_UNCHANGED when it was none. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_remove_member(cst_object *object, cst_key key, cst_object *member,
+                                                            cst_error **error);
+/* Replaces all members. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_set_members(cst_object *object, cst_key key, size_t count,
+                                                          cst_object *const *members, cst_error **error);
+/* Ordered relationships: places a member at an index, from wherever it was. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_insert_member(cst_object *object, cst_key key, size_t index,
+                                                            cst_object *member, cst_error **error);
+
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_entity(const cst_object *object, cst_entity **out_entity CST_BORROWED,
+                                                     cst_error **error);
+/* The object's context; CST_NOT_FOUND when it has none. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_object_context(const cst_object *object, cst_context **out_context CST_BORROWED,
+                                                        cst_error **error);
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_id(const cst_object *object, cst_object_id **out_id CST_OWNED,
+                                                      cst_error **error);
+
+enum {
+    CST_OBJECT_INSERTED = 1u << 0,
+    CST_OBJECT_UPDATED = 1u << 1,
+    CST_OBJECT_DELETED = 1u << 2,      /* deletion is pending */
+    CST_OBJECT_FAULT = 1u << 3,        /* its values were not asked for yet */
+    CST_OBJECT_TEMPORARY_ID = 1u << 4, /* never saved */
+    CST_OBJECT_HAS_CHANGES = 1u << 5
+};
+/* Never fires a fault. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_state(const cst_object *object, uint32_t *out_flags, cst_error **error);
+/* Reads the store's newest state: with merge_changes the object keeps its own changes on top, else it drops them and
+ * becomes a fault. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_refresh(cst_object *object, bool merge_changes, cst_error **error);
+
+/* ======== object ID ====================================================================================== */
+/* IDs are values; they may cross threads. */
+
+/* x-coredata://<store UUID>/<Entity>/p<number>; x-coredata:///<Entity>/t<UUID> while temporary. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_object_id_copy_uri(const cst_object_id *id, cst_buffer *out_uri,
+                                                            cst_error **error);
+CST_EXPORT CST_ANY_THREAD cst_status cst_object_id_is_temporary(const cst_object_id *id, bool *out_temporary,
+                                                                cst_error **error);
+CST_EXPORT CST_ANY_THREAD cst_status cst_object_id_entity(const cst_object_id *id, cst_entity **out_entity CST_BORROWED,
+                                                          cst_error **error);
+/* Whether two IDs stand for the same object; false when one is no live handle. */
+CST_EXPORT CST_ANY_THREAD bool cst_object_id_equal(const cst_object_id *a, const cst_object_id *b);
+/* Equal IDs have equal hashes; 0 for an invalid handle. */
+CST_EXPORT CST_ANY_THREAD uint64_t cst_object_id_hash(const cst_object_id *id);
+
+/* ======== predicate ====================================================================================== */
+/* Predicates never change; any thread may use them. */
+
+/* Reads a predicate, for example "age > %d AND department.name == %@". Arguments fill the % conversions in order; %K
+ * takes a string (a key path), %@ any value. On CST_E_PREDICATE_SYNTAX cst_error_offset tells where. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_parse(cst_string format, size_t count, const cst_value *arguments,
+                                                         cst_predicate **out_predicate CST_OWNED, cst_error **error);
+enum { CST_PREDICATE_NOT = 0, CST_PREDICATE_AND = 1, CST_PREDICATE_OR = 2 };
+/* A compound of others, which are retained; NOT takes exactly one. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_new_compound(uint32_t type, size_t count,
+                                                                const cst_predicate *const *predicates,
+                                                                cst_predicate **out_predicate CST_OWNED,
+                                                                cst_error **error);
+/* The predicate as text, in Core Data's spelling. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_copy_format(const cst_predicate *predicate, cst_buffer *out_text,
+                                                               cst_error **error);
+/* Whether it holds for an object, in memory. On the object's queue. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_predicate_evaluate(const cst_predicate *predicate, const cst_object *object,
+                                                          bool *out_result, cst_error **error);
+
+/* ======== fetch request ================================================================================== */
+
+CST_EXPORT CST_ANY_THREAD cst_status cst_fetch_request_new(const cst_entity *entity,
+                                                           cst_fetch_request **out_request CST_OWNED,
+                                                           cst_error **error);
+/* NULL: every object. The predicate is retained. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_predicate(cst_fetch_request *request,
+                                                                     cst_predicate *predicate, cst_error **error);
+typedef struct cst_sort {
+    cst_string key_path;
+    uint32_t flags; /* CST_SORT_… */
+    uint32_t reserved;
+} cst_sort;
+enum { CST_SORT_DESCENDING = 1u << 0, CST_SORT_CASE_INSENSITIVE = 1u << 1 };
+/* Replaces the sort descriptors; they are copied. Without any, the order is that of the store. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_sort(cst_fetch_request *request, size_t count,
+                                                                const cst_sort *sort, cst_error **error);
+/* At most this many objects; 0 is all. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_limit(cst_fetch_request *request, uint64_t limit,
+                                                                 cst_error **error);
+/* Leaves out this many objects at the beginning. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_offset(cst_fetch_request *request, uint64_t offset,
+                                                                  cst_error **error);
+/* Objects of entities that inherit from the request's are included unless this says no. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_includes_subentities(cst_fetch_request *request,
+                                                                                bool includes, cst_error **error);
+/* Changes that were not saved count unless this says no. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_includes_pending_changes(cst_fetch_request *request,
+                                                                                    bool includes, cst_error **error);
+/* Objects come as faults over rows already read unless this says no (cst_object_state tells the difference). */
+CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_returns_faults(cst_fetch_request *request, bool faults,
+                                                                          cst_error **error);
+/* Relationships (key paths) whose targets the fetch reads too, one query for each. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_prefetch(cst_fetch_request *request, size_t count,
+                                                                    const cst_string *key_paths, cst_error **error);
+
+/* ======== results ======================================================================================== */
+/* A list of objects or IDs: what a fetch found, the members of a relationship, the changed objects of a context. It
+ * never changes, and keeps its objects. On the queue of its context. */
+
+CST_EXPORT CST_ANY_THREAD size_t cst_results_count(const cst_results *results);
+/* The object at an index; borrowed, valid until the results are released. CST_END past the last one. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_results_get_object(const cst_results *results, size_t index,
+                                                          cst_object **out_object CST_BORROWED, cst_error **error);
+/* Up to `capacity` objects from `first`; borrowed. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_results_get_objects(const cst_results *results, size_t first, size_t capacity,
+                                                           cst_object **out_objects CST_BORROWED, size_t *out_count,
+                                                           cst_error **error);
+CST_EXPORT CST_ANY_THREAD cst_status cst_results_copy_id(const cst_results *results, size_t index,
+                                                         cst_object_id **out_id CST_OWNED, cst_error **error);
+/* One property of up to `capacity` objects from `first`. Views are valid until the objects change. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_results_get_column(const cst_results *results, cst_key key, size_t first,
+                                                          size_t capacity, cst_value *out_values CST_BORROWED,
+                                                          size_t *out_count, cst_error **error);
+/* The same along a key path. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_results_get_column_path(const cst_results *results, cst_string path, size_t first,
+                                                               size_t capacity, cst_value *out_values CST_BORROWED,
+                                                               size_t *out_count, cst_error **error);
+/* Attributes and to-one relationships of `count` objects from `first` as packed columns, for languages whose calls are
+ * dear. The buffer holds, in the machine's byte order and each part at a multiple of 8 bytes:
+ *   uint64 rows, uint64 columns, then for each column
+ *   uint64 form, rows bytes of 1 (null) or 0, padded to 8, and by form:
+ *   1 int64 per row (integers, booleans)       2 double per row (doubles, dates)
+ *   3 uint64 size of the text, uint64 per row + 1: offsets in CODE POINTS into the text, then the text (UTF-8), padded
+ *   4 uint64 size of the bytes, uint64 per row + 1: offsets in bytes, then the bytes, padded
+ *   5 16 bytes per row (UUIDs)                 6 int64 per row: primary key of a to-one target
+ * Decimals are text (form 3), URIs too. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_results_copy_columns(const cst_results *results, size_t first, size_t count,
+                                                            size_t columns, const cst_key *keys,
+                                                            cst_buffer *out_columns, cst_error **error);
+
+#if defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+_Static_assert(sizeof(void *) != 8 || sizeof(cst_value) == 24, "cst_value is 24 bytes on 64-bit machines");
+#elif defined(__cplusplus) && __cplusplus >= 201103L
+static_assert(sizeof(void *) != 8 || sizeof(cst_value) == 24, "cst_value is 24 bytes on 64-bit machines");
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif
