@@ -18,3 +18,7 @@ public struct DecimalNumber: Sendable {
         a.double < b.double ? -1 : a.double > b.double ? 1 : 0
     }
 }
+
+extension DecimalNumber {
+    public init?(_ value: Double) { return nil }
+}

@@ -1,0 +1,74 @@
+import CorestoneValues
+
+extension Attribute {
+    /// The value as the attribute holds it, or an error that names what it takes.
+    ///
+    /// An integer suits a double, a whole double an integer, any number a decimal, a string a URI, 0 and 1 a boolean;
+    /// nothing else is converted.
+    public func accept(_ value: PropertyValue) throws -> PropertyValue {
+        switch (type, value) {
+        case (_, .null): return value
+        case (.integer16, .int(let number)): return try inRange(number, Int64(Int16.min)...Int64(Int16.max))
+        case (.integer32, .int(let number)): return try inRange(number, Int64(Int32.min)...Int64(Int32.max))
+        case (.integer64, .int): return value
+        case (.integer16, .double(let real)), (.integer32, .double(let real)), (.integer64, .double(let real)):
+            guard let whole = Int64(exactly: real) else { throw mismatch(value) }
+            return try accept(.int(whole))
+        case (.integer16, .bool(let flag)), (.integer32, .bool(let flag)), (.integer64, .bool(let flag)):
+            return .int(flag ? 1 : 0)
+        case (.boolean, .bool): return value
+        case (.boolean, .int(let number)) where number == 0 || number == 1: return .bool(number == 1)
+        case (.double, .double): return value
+        case (.float, .double(let real)): return .double(Double(Float(real)))
+        case (.double, .int(let number)): return .double(Double(number))
+        case (.float, .int(let number)): return .double(Double(Float(number)))
+        case (.decimal, .decimal): return value
+        case (.decimal, .int(let number)): return .decimal(DecimalNumber(number))
+        case (.decimal, .double(let real)):
+            guard let decimal = DecimalNumber(real) else { throw mismatch(value) }
+            return .decimal(decimal)
+        case (.string, .text), (.date, .date), (.binary, .bytes), (.uuid, .uuid), (.uri, .uri): return value
+        case (.uri, .text(let text)): return .uri(text)
+        case (.transformable, .bytes): return value
+        case (.undefined, _): return value
+        default: throw mismatch(value)
+        }
+    }
+
+    private func inRange(_ number: Int64, _ range: ClosedRange<Int64>) throws -> PropertyValue {
+        if range.contains(number) { return .int(number) }
+        let tooLarge = number > range.upperBound
+        throw CoreError(
+            .validation, code: tooLarge ? .validationNumberTooLarge : .validationNumberTooSmall,
+            "\(entity.name).\(name) is \(type.displayName): \(number) is too \(tooLarge ? "large" : "small"), "
+                + "\(range.lowerBound) to \(range.upperBound) fit", entity: entity.name, key: name, value: .int(number))
+    }
+
+    private func mismatch(_ value: PropertyValue) -> CoreError {
+        CoreError(
+            .typeMismatch, "\(entity.name).\(name) is \(type.displayName) and takes no \(value.kindName)",
+            entity: entity.name, key: name, value: value)
+    }
+}
+
+extension PropertyValue {
+    /// The kind of value, for messages.
+    public var kindName: String {
+        switch self {
+        case .null: "null"
+        case .bool: "boolean"
+        case .int(let number): "integer (\(number))"
+        case .double(let number): "floating-point number (\(number))"
+        case .decimal: "decimal"
+        case .text: "string"
+        case .bytes: "binary data"
+        case .date: "date"
+        case .uuid: "UUID"
+        case .uri: "URI"
+        case .object(let object): "object (\(object.valueDescription))"
+        case .array: "list"
+        case .set: "set"
+        case .dictionary: "dictionary"
+        }
+    }
+}
