@@ -1,0 +1,166 @@
+import CorestoneModel
+import CorestoneValues
+
+/// The head of a row record: an immutable copy of one row, as `RecordLayout` places it.
+///
+/// Behind the head lie the bitmap of values that are not null, the fixed part, and the bytes of text and binary values.
+package struct RecordHeader {
+    package var primaryKey: Int64
+    /// The row's optimistic-lock counter (`Z_OPT`).
+    package var version: Int32
+    /// The place of the row's concrete entity in the model.
+    package var entity: UInt32
+    /// Bytes of the whole record, a multiple of 8.
+    package var size: UInt32
+    /// Bytes from the start of the chunk's memory to this record, divided by 8.
+    package var distance: UInt32
+
+    @inlinable package init(primaryKey: Int64, version: Int32, entity: UInt32, size: UInt32, distance: UInt32) {
+        self.primaryKey = primaryKey
+        self.version = version
+        self.entity = entity
+        self.size = size
+        self.distance = distance
+    }
+}
+
+/// A row record in place. Valid as long as its chunk is retained.
+package struct Record {
+    package let start: UnsafeMutableRawPointer
+
+    @inlinable package init(_ start: UnsafeMutableRawPointer) { self.start = start }
+
+    @inlinable package var header: UnsafeMutablePointer<RecordHeader> {
+        start.assumingMemoryBound(to: RecordHeader.self)
+    }
+    @inlinable package var primaryKey: Int64 { header.pointee.primaryKey }
+    @inlinable package var version: Int32 { header.pointee.version }
+
+    /// The chunk that the record lies in.
+    @inlinable package var chunk: Unmanaged<RecordChunk> {
+        let chunkStart = start - Int(header.pointee.distance) << 3
+        return Unmanaged.fromOpaque(chunkStart.load(as: UnsafeRawPointer.self))
+    }
+
+    @inlinable package func hasValue(_ slot: Int) -> Bool {
+        let word = (start + RecordLayout.recordHeaderSize + (slot >> 6) << 3).load(as: UInt64.self)
+        return word >> UInt64(slot & 63) & 1 != 0
+    }
+
+    /// The value of a slot without a copy: text and bytes point into the record.
+    @inlinable package func view(_ slot: Int, _ layout: SlotLayout) -> ValueView {
+        guard hasValue(slot) else { return .null }
+        let place = start + Int(layout.offset)
+        switch layout.kind {
+        case .none: return .null
+        case .bool: return ValueView(.bool, place.load(as: UInt8.self) != 0 ? 1 : 0)
+        case .int16: return ValueView(.int, UInt64(bitPattern: Int64(place.load(as: Int16.self))))
+        case .int32: return ValueView(.int, UInt64(bitPattern: Int64(place.load(as: Int32.self))))
+        case .int64: return ValueView(.int, place.load(as: UInt64.self))
+        case .double: return ValueView(.double, place.load(as: UInt64.self))
+        case .date: return ValueView(.date, place.load(as: UInt64.self))
+        case .text: return bytes(.string, place)
+        case .uri: return bytes(.uri, place)
+        case .bytes: return bytes(.bytes, place)
+        case .uuid: return ValueView(.uuid, place.load(as: UInt64.self), (place + 8).load(as: UInt64.self))
+        case .decimal:
+            return ValueView(
+                .decimal, place.load(as: UInt64.self), (place + 8).load(as: UInt64.self),
+                aux: (place + 16).load(as: UInt32.self))
+        case .toOne: return ValueView(.objectID, place.load(as: UInt64.self), UInt64((place + 8).load(as: UInt32.self)))
+        }
+    }
+
+    @inlinable func bytes(_ type: ValueType, _ place: UnsafeMutableRawPointer) -> ValueView {
+        let offset = place.load(as: UInt32.self)
+        let count = (place + 4).load(as: UInt32.self)
+        return ValueView(type, UInt64(UInt(bitPattern: start + Int(offset))), UInt64(count))
+    }
+
+    /// The target of a to-one relationship: its primary key and the index of its entity in the model.
+    @inlinable package func target(_ slot: Int, _ layout: SlotLayout) -> (primaryKey: Int64, entity: UInt32)? {
+        guard hasValue(slot) else { return nil }
+        let place = start + Int(layout.offset)
+        return (place.load(as: Int64.self), (place + 8).load(as: UInt32.self))
+    }
+}
+
+extension RecordLayout {
+    @inlinable package static var recordHeaderSize: Int { 24 }
+}
+
+/// A value in place, in the shape of a `cst_value`: what lies in `low` and `high` depends on the type.
+///
+/// Text, URIs and bytes: address and count; UUID: its 16 bytes in memory order; decimal: low and high word of the mantissa,
+/// sign and exponent in `aux`; objectID: primary key and entity index; object: the unretained `ManagedObject`.
+package struct ValueView {
+    package var type: ValueType
+    package var aux: UInt32
+    package var low: UInt64
+    package var high: UInt64
+
+    @inlinable package init(_ type: ValueType, _ low: UInt64 = 0, _ high: UInt64 = 0, aux: UInt32 = 0) {
+        self.type = type
+        self.aux = aux
+        self.low = low
+        self.high = high
+    }
+
+    @inlinable package static var null: ValueView { ValueView(.null) }
+
+    /// The bytes of text, a URI or binary data.
+    @inlinable package var bytes: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: UnsafeRawPointer(bitPattern: UInt(low)), count: Int(high))
+    }
+    @inlinable package var double: Double { Double(bitPattern: low) }
+    @inlinable package var integer: Int64 { Int64(bitPattern: low) }
+}
+
+extension ValueView {
+    /// A copy that owns its bytes; objects and IDs have no such form and give null.
+    package var propertyValue: PropertyValue {
+        switch type {
+        case .bool: .bool(low != 0)
+        case .int: .int(integer)
+        case .double: .double(double)
+        case .date: .date(double)
+        case .string: .text(Text(utf8: bytes))
+        case .uri: .uri(Text(utf8: bytes))
+        case .bytes: .bytes(Bytes(copying: bytes))
+        case .uuid: .uuid(UUIDValue(high: low.bigEndian, low: high.bigEndian))
+        case .decimal: .decimal(DecimalNumber(words: (low, high), aux: aux))
+        default: .null
+        }
+    }
+
+    /// A view of a value that lives at `value`; its bytes stay valid as long as the value does.
+    package init(_ value: borrowing PropertyValue) {
+        switch value {
+        case .bool(let flag): self.init(.bool, flag ? 1 : 0)
+        case .int(let number): self.init(.int, UInt64(bitPattern: number))
+        case .double(let number): self.init(.double, number.bitPattern)
+        case .date(let seconds): self.init(.date, seconds.bitPattern)
+        case .text(let text): self.init(.string, UInt64(UInt(bitPattern: text.buffer.start)), UInt64(text.count))
+        case .uri(let text): self.init(.uri, UInt64(UInt(bitPattern: text.buffer.start)), UInt64(text.count))
+        case .bytes(let data): self.init(.bytes, UInt64(UInt(bitPattern: data.buffer.start)), UInt64(data.count))
+        case .uuid(let uuid): self.init(.uuid, uuid.high.bigEndian, uuid.low.bigEndian)
+        case .decimal(let number):
+            let words = number.words
+            self.init(.decimal, words.0, words.1, aux: number.aux)
+        default: self.init(.null)
+        }
+    }
+}
+
+extension DecimalNumber {
+    /// From the mantissa's low and high word and the sign and exponent of a `cst_value`.
+    package init(words: (UInt64, UInt64), aux: UInt32) {
+        self.init(
+            mantissa: UInt128(words.1) << 64 | UInt128(words.0), exponent: Int8(truncatingIfNeeded: aux),
+            isNegative: aux & 0x100 != 0)
+    }
+    package var words: (UInt64, UInt64) {
+        (UInt64(truncatingIfNeeded: mantissa), UInt64(truncatingIfNeeded: mantissa >> 64))
+    }
+    package var aux: UInt32 { UInt32(UInt8(bitPattern: exponent)) | (isNegative ? 0x100 : 0) }
+}

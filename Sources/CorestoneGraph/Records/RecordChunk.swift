@@ -1,0 +1,183 @@
+import CorestoneModel
+import CorestoneValues
+import Glibc
+
+/// A block of memory that holds the records of one fetch, one after the other.
+///
+/// The records are immutable once written; the block is freed when neither an object nor the row cache retains it. Its
+/// first 8 bytes are the chunk's own address, so that a record finds the chunk it lies in.
+package final class RecordChunk: @unchecked Sendable {
+    package let memory: UnsafeMutableRawPointer
+    package let capacity: Int
+    package private(set) var used: Int
+
+    private static let head = 16
+    private static let hugePage = 2 << 20
+
+    package init(capacity wanted: Int) {
+        capacity = wanted
+        if wanted >= RecordChunk.hugePage {
+            // First-touch page faults are most of the cost of a large fetch; huge pages take half of it away.
+            var place: UnsafeMutableRawPointer?
+            posix_memalign(&place, RecordChunk.hugePage, wanted)
+            memory = place ?? UnsafeMutableRawPointer.allocate(byteCount: wanted, alignment: 16)
+            madvise(memory, wanted, MADV_HUGEPAGE)
+        } else {
+            memory = UnsafeMutableRawPointer(malloc(wanted) ?? UnsafeMutableRawPointer.allocate(byteCount: wanted, alignment: 16))
+        }
+        used = RecordChunk.head
+        memory.storeBytes(of: UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()), as: UnsafeRawPointer.self)
+    }
+
+    deinit { free(memory) }
+
+    package var room: Int { capacity - used }
+
+    /// Takes the record of `size` bytes that was written at the end of the used part.
+    func take(_ size: Int) { used += size }
+
+    var end: UnsafeMutableRawPointer { memory + used }
+
+    /// Every record in the chunk, in the order of writing.
+    package func forEachRecord(_ body: (Record) -> Void) {
+        var offset = RecordChunk.head
+        while offset < used {
+            let record = Record(memory + offset)
+            body(record)
+            offset += Int(record.header.pointee.size)
+        }
+    }
+}
+
+/// Writes records into chunks: `begin`, the setters, `finish`, for each row.
+package struct RecordWriter {
+    /// Filled chunks and the one being filled.
+    package private(set) var chunks: [RecordChunk] = []
+    private var chunk: RecordChunk
+    private var start: UnsafeMutableRawPointer
+    private var tail: Int = 0
+
+    /// `rows` is a guess of how many records will come, so that small fetches stay small.
+    package init(expectedBytes: Int = 4096) {
+        chunk = RecordChunk(capacity: max(1024, min(expectedBytes, 2 << 20)))
+        chunks = [chunk]
+        start = chunk.end
+    }
+
+    /// Starts a record with all values null.
+    @inline(__always)
+    package mutating func begin(primaryKey: Int64, version: Int32, entity: Entity) {
+        let fixed = entity.layout.fixedSize
+        if chunk.room < fixed { nextChunk(for: fixed) }
+        start = chunk.end
+        start.storeBytes(
+            of: RecordHeader(
+                primaryKey: primaryKey, version: version, entity: entity.index, size: 0,
+                distance: UInt32(truncatingIfNeeded: (start - chunk.memory) >> 3)), as: RecordHeader.self)
+        memset(start + RecordLayout.recordHeaderSize, 0, (entity.layout.slotCount + 63) / 64 * 8)
+        tail = fixed
+    }
+
+    /// A later chunk is larger: a small fetch stays small, a large one gets huge pages.
+    private mutating func nextChunk(for size: Int) {
+        let next = RecordChunk(capacity: max(size + 64, min(chunk.capacity * 4, 2 << 20)))
+        chunk = next
+        chunks.append(next)
+    }
+
+    @inline(__always)
+    private func mark(_ slot: Int) {
+        let word = (start + RecordLayout.recordHeaderSize + (slot >> 6) << 3).assumingMemoryBound(to: UInt64.self)
+        word.pointee |= 1 << UInt64(slot & 63)
+    }
+
+    @inline(__always)
+    package func setInteger(_ value: Int64, _ slot: Int, _ layout: SlotLayout) {
+        let place = start + Int(layout.offset)
+        switch layout.kind {
+        case .bool: place.storeBytes(of: value != 0 ? 1 : 0, as: UInt8.self)
+        case .int16: place.storeBytes(of: Int16(truncatingIfNeeded: value), as: Int16.self)
+        case .int32: place.storeBytes(of: Int32(truncatingIfNeeded: value), as: Int32.self)
+        default: place.storeBytes(of: value, as: Int64.self)
+        }
+        mark(slot)
+    }
+
+    @inline(__always)
+    package func setDouble(_ value: Double, _ slot: Int, _ layout: SlotLayout) {
+        (start + Int(layout.offset)).storeBytes(of: value, as: Double.self)
+        mark(slot)
+    }
+
+    @inline(__always)
+    package func setTarget(_ primaryKey: Int64, entity: UInt32, _ slot: Int, _ layout: SlotLayout) {
+        let place = start + Int(layout.offset)
+        place.storeBytes(of: primaryKey, as: Int64.self)
+        (place + 8).storeBytes(of: entity, as: UInt32.self)
+        mark(slot)
+    }
+
+    /// 16 bytes in memory order.
+    package func setUUID(_ bytes: UnsafeRawPointer, _ slot: Int, _ layout: SlotLayout) {
+        (start + Int(layout.offset)).copyMemory(from: bytes, byteCount: 16)
+        mark(slot)
+    }
+
+    package func setDecimal(_ low: UInt64, _ high: UInt64, aux: UInt32, _ slot: Int, _ layout: SlotLayout) {
+        let place = start + Int(layout.offset)
+        place.storeBytes(of: low, as: UInt64.self)
+        (place + 8).storeBytes(of: high, as: UInt64.self)
+        (place + 16).storeBytes(of: aux, as: UInt32.self)
+        mark(slot)
+    }
+
+    /// Text, a URI or binary data; a NUL is put behind it.
+    @inline(__always)
+    package mutating func setBytes(_ bytes: UnsafeRawPointer?, count: Int, _ slot: Int, _ layout: SlotLayout) {
+        if chunk.room < tail + count + 8 { moveToRoom(for: count) }
+        let place = start + Int(layout.offset)
+        place.storeBytes(of: UInt32(truncatingIfNeeded: tail), as: UInt32.self)
+        (place + 4).storeBytes(of: UInt32(truncatingIfNeeded: count), as: UInt32.self)
+        let target = start + tail
+        if let bytes { memcpy(target, bytes, count) }
+        (target + count).storeBytes(of: 0, as: UInt8.self)
+        tail += count + 1
+        mark(slot)
+    }
+
+    /// The record under construction does not fit: it goes on in a fresh chunk.
+    private mutating func moveToRoom(for count: Int) {
+        let old = start
+        nextChunk(for: tail + count + 64)
+        start = chunk.end
+        start.copyMemory(from: old, byteCount: tail)
+        Record(start).header.pointee.distance = UInt32(truncatingIfNeeded: (start - chunk.memory) >> 3)
+    }
+
+    /// Ends the record; it never changes again.
+    @inline(__always)
+    package mutating func finish() -> Record {
+        let size = (tail + 7) & ~7
+        // The bytes behind the text were checked for room by `setBytes`; a record without text ends on its fixed part.
+        Record(start).header.pointee.size = UInt32(truncatingIfNeeded: size)
+        chunk.take(size)
+        return Record(start)
+    }
+}
+
+extension RecordWriter {
+    /// Copies a value from anywhere into the record under construction. `objectID` views become to-one targets.
+    package mutating func set(_ view: ValueView, _ slot: Int, _ layout: SlotLayout) {
+        switch view.type {
+        case .null: return
+        case .bool, .int: setInteger(view.integer, slot, layout)
+        case .double, .date: setDouble(view.double, slot, layout)
+        case .string, .uri, .bytes: setBytes(view.bytes.baseAddress, count: view.bytes.count, slot, layout)
+        case .uuid:
+            withUnsafeBytes(of: (view.low, view.high)) { if let base = $0.baseAddress { setUUID(base, slot, layout) } }
+        case .decimal: setDecimal(view.low, view.high, aux: view.aux, slot, layout)
+        case .objectID: setTarget(view.integer, entity: UInt32(truncatingIfNeeded: view.high), slot, layout)
+        default: return
+        }
+    }
+}

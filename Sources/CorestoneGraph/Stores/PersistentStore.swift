@@ -1,0 +1,159 @@
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+/// Where rows live. Requests and batches of keys go down, records come up; nothing above a store knows how it keeps them.
+///
+/// The coordinator calls a store on one thread at a time. Rows are named by primary key within the root of their entity's
+/// inheritance tree; entities by their index in the model.
+package protocol PersistentStore: AnyObject, Sendable {
+    /// The UUID as text: the host of the store's object URIs.
+    var identifier: String { get }
+    var path: String { get }
+    var isReadOnly: Bool { get }
+
+    /// Reads what a fetch request asks for. What the store cannot express it leaves out and says so in the outcome.
+    func fetch(_ fetch: StoreFetch) throws -> StoreFetchOutcome
+
+    /// Reads rows by primary key; rows that do not exist are left out. Any order.
+    func rows(of root: Entity, primaryKeys: [Int64]) throws -> RowBatch
+
+    /// The members of a to-many relationship for each of the owners, in the relationship's order, owners in any order.
+    /// With `includingRows` the members' rows too.
+    func members(of relationship: Relationship, owners: [Int64], includingRows: Bool) throws -> StoreMembers
+
+    /// Reserves primary keys that are never handed out again, in a transaction of its own. Returns the first of `count`.
+    func reservePrimaryKeys(of root: Entity, count: Int) throws -> Int64
+
+    /// Runs `body` in one write transaction: committed when it returns, rolled back when it throws.
+    func save(_ body: (any SaveTransaction) throws -> Void) throws
+
+    /// Called every few milliseconds while a request runs; true stops it with `Status.cancelled`. nil: never.
+    func setInterruptCheck(_ check: (() -> Bool)?)
+
+    /// Lets go of the held read transaction, so that the next read sees the newest state.
+    func endRead()
+
+    /// Closes the file. Every later call throws `Status.objectGone`.
+    func close()
+}
+
+/// One write transaction of a store.
+package protocol SaveTransaction: AnyObject {
+    /// Reserves primary keys within this transaction. Returns the first of `count`.
+    func reservePrimaryKeys(of root: Entity, count: Int) throws -> Int64
+
+    /// Writes new rows of one entity; the records carry primary key, version 1, attributes and to-one targets.
+    func insert(_ records: [Record], entity: Entity) throws
+
+    /// Writes changed rows of one entity where the stored version is still the old one. Returns the places in `rows` of
+    /// those that no longer match.
+    func update(_ rows: [UpdatedRow], entity: Entity) throws -> [Int]
+
+    /// Deletes rows of one entity where the version still matches. Returns the places of those that no longer do.
+    func delete(_ rows: [(primaryKey: Int64, version: Int32)], entity: Entity) throws -> [Int]
+
+    /// Adds and removes pairs of a many-to-many relationship, or of a to-many relationship without inverse, seen from
+    /// `relationship`. Removing what is not there and adding what is there already is no error.
+    func link(_ relationship: Relationship, added: [Link], removed: [Link]) throws
+
+    /// Writes the places of members of an ordered to-many relationship: all members of each owner, in order.
+    func setOrder(_ relationship: Relationship, owners: [(owner: Int64, members: [Int64])]) throws
+}
+
+/// A row to be changed.
+package struct UpdatedRow {
+    /// The new state, with the version that is to be written.
+    package let record: Record
+    /// The version that must still be there.
+    package let oldVersion: Int32
+    /// The slots to write.
+    package let changedSlots: [Int]
+
+    package init(record: Record, oldVersion: Int32, changedSlots: [Int]) {
+        self.record = record
+        self.oldVersion = oldVersion
+        self.changedSlots = changedSlots
+    }
+}
+
+/// One pair of a to-many relationship: the object that has the relationship, and its member.
+package struct Link {
+    package let owner: Int64
+    package let member: Int64
+
+    package init(owner: Int64, member: Int64) {
+        self.owner = owner
+        self.member = member
+    }
+}
+
+/// What a context asks of a store.
+package struct StoreFetch {
+    package enum Result { case rows, identifiers, count }
+
+    package let entity: Entity
+    package let includesSubentities: Bool
+    package let predicate: Predicate?
+    package let sortDescriptors: [SortDescriptor]
+    /// 0 is no limit.
+    package let limit: Int
+    package let offset: Int
+    package let result: Result
+
+    package init(
+        entity: Entity, includesSubentities: Bool = true, predicate: Predicate? = nil,
+        sortDescriptors: [SortDescriptor] = [], limit: Int = 0, offset: Int = 0, result: Result = .rows
+    ) {
+        self.entity = entity
+        self.includesSubentities = includesSubentities
+        self.predicate = predicate
+        self.sortDescriptors = sortDescriptors
+        self.limit = limit
+        self.offset = offset
+        self.result = result
+    }
+}
+
+/// What a store answers to a fetch.
+package struct StoreFetchOutcome {
+    /// Rows, for `.rows`.
+    package var batch = RowBatch()
+    /// Primary key and entity index, for `.identifiers`.
+    package var identifiers: [(primaryKey: Int64, entity: UInt32)] = []
+    /// For `.count`.
+    package var count = 0
+    /// False when the store could not express predicate or order: then neither predicate, order nor window was applied, and
+    /// the result is `.rows` of all candidates whatever was asked for.
+    package var isExact = true
+
+    package init() {}
+}
+
+/// Rows in the order of the request, with the memory they lie in.
+package struct RowBatch {
+    package var records: ContiguousArray<Record> = []
+    package var chunks: [RecordChunk] = []
+
+    package init() {}
+}
+
+package struct StoreMembers {
+    package struct Member {
+        package let owner: Int64
+        package let primaryKey: Int64
+        /// The index of the member's concrete entity in the model.
+        package let entity: UInt32
+
+        package init(owner: Int64, primaryKey: Int64, entity: UInt32) {
+            self.owner = owner
+            self.primaryKey = primaryKey
+            self.entity = entity
+        }
+    }
+
+    package var members: [Member] = []
+    package var batch = RowBatch()
+
+    package init() {}
+}
