@@ -1,0 +1,96 @@
+# Corestone: `make help` lists the targets. CONTRIBUTING.md says how they fit together.
+#
+# Everything that is built goes under build/ (and .build/, SwiftPM's own folder for debug builds and tests). Builds whose
+# flags differ have scratch folders of their own, so that going from one to the other rebuilds nothing.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -e -u -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# What an installation can choose.
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+BINDIR ?= $(PREFIX)/bin
+DESTDIR ?=
+
+ROOT := $(CURDIR)
+BUILD := $(ROOT)/build
+SWIFT ?= swift
+PYTHON ?= python3
+VENV := $(BUILD)/venv
+
+# The header is the one place where the version stands.
+version_part = $(shell sed -n 's/^.define CST_VERSION_$(1) \([0-9]*\)$$/\1/p' include/corestone.h)
+MAJOR := $(call version_part,MAJOR)
+VERSION := $(MAJOR).$(call version_part,MINOR).$(call version_part,PATCH)
+# The number of the ABI that programs link against; it changes only when a program built before no longer runs.
+SONAME := libcorestone.so.1
+LIBRARY := libcorestone.so.$(VERSION)
+
+# `-static-stdlib` reaches the linker of a dynamic product only this way; --static-swift-stdlib is for executables.
+RELEASE := $(SWIFT) build --configuration release --scratch-path $(BUILD)/swift/release -Xswiftc -static-stdlib
+SONAME_FLAGS := -Xlinker -soname -Xlinker $(SONAME)
+
+export CORESTONE_LIBRARY := $(BUILD)/lib/libcorestone.so
+export PYTHONPATH := $(ROOT)/bindings/python
+export PYTHONDONTWRITEBYTECODE := 1
+
+C_TESTS = $(MAKE) -C Tests/C LIB=$(BUILD)/lib INCLUDE=$(BUILD)/include
+TIMED = SECONDS=0; trap 'code=$$?; echo "make $@: $$([ $$code = 0 ] && echo done || echo FAILED) in $$SECONDS seconds"' EXIT
+
+.PHONY: help deps build library tool demo test lint format test-asan test-tsan stress bench install clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)$$/  make \1\t\2/p' Makefile | expand -t 22
+
+deps: ## install the Debian packages and the Python tools that are missing
+	@PYTHON="$(PYTHON)" SWIFT="$(SWIFT)" scripts/deps.sh "$(VENV)"
+
+build: library tool ## build the library, the header and the tool into build/
+
+library: deps
+	$(RELEASE) --product corestone $(SONAME_FLAGS)
+	@scripts/stage.sh "$$($(RELEASE) --show-bin-path)/libcorestone.so" $(BUILD)/lib/$(LIBRARY)
+	@ln -sfn $(LIBRARY) $(BUILD)/lib/$(SONAME)
+	@ln -sfn $(SONAME) $(BUILD)/lib/libcorestone.so
+	@mkdir -p $(BUILD)/include && install -C -m 644 include/corestone.h $(BUILD)/include/corestone.h
+
+tool: library
+	$(RELEASE) --product corestone-cli
+	@scripts/stage.sh "$$($(RELEASE) --show-bin-path)/corestone-cli" $(BUILD)/bin/corestone
+
+demo: build ## import this machine's package database from C and Python and ask it questions
+	@$(TIMED); scripts/demo.sh $(BUILD)
+
+test: ## everything: build, lint, checks, Swift, C and Python tests, examples, budgets
+	@$(TIMED); $(MAKE) build; $(VENV)/bin/python scripts/run_suites.py
+
+lint: deps ## formatters and type checkers, as part of `make test` runs them
+	@$(VENV)/bin/python scripts/run_suites.py lint
+
+format: deps ## rewrite the sources as `make lint` wants them
+	$(SWIFT) format format --in-place --parallel --recursive Package.swift Sources Tests examples/swift
+	scripts/c_files.sh | xargs --no-run-if-empty $(VENV)/bin/clang-format -i
+	$(VENV)/bin/ruff format .
+	$(VENV)/bin/ruff check --fix .
+
+test-asan: deps ## the misuse suite in C against a library with AddressSanitizer
+	@$(TIMED); scripts/test_asan.sh $(BUILD)
+
+test-tsan: deps ## the Swift tests and the C stress program with ThreadSanitizer
+	@$(TIMED); scripts/test_tsan.sh $(BUILD)
+
+stress: build ## many threads, from C and from Python, against the release library
+	@$(TIMED); scripts/stress.sh $(BUILD)
+
+bench: build ## the workloads of bench/, beside raw C on SQLite and the Python peers
+	@$(TIMED); $(VENV)/bin/python bench/run.py
+
+install: build ## install library, header, tool, pkg-config and CMake files (PREFIX, DESTDIR)
+	@scripts/install.sh "$(BUILD)" "$(VERSION)" "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)" "$(INCLUDEDIR)" "$(BINDIR)"
+
+clean: ## remove what was built, the Python tools too
+	rm -rf build .build examples/swift/.build
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

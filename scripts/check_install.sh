@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Installs into an empty folder, then builds and runs one program against that by pkg-config and by CMake.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+make install DESTDIR="$work/stage" PREFIX=/opt/corestone LIBDIR=/opt/corestone/lib INCLUDEDIR=/opt/corestone/include \
+    BINDIR=/opt/corestone/bin >"$work/install.log" 2>&1 || { cat "$work/install.log" >&2; exit 1; }
+prefix=$work/stage/opt/corestone
+for file in lib/libcorestone.so lib/libcorestone.so.1 include/corestone.h bin/corestone; do
+    [ -e "$prefix/$file" ] || { echo "check-install: $file was not installed" >&2; exit 1; }
+done
+
+cat >"$work/consumer.c" <<'C'
+#include <corestone.h>
+#include <stdio.h>
+int main(void) {
+    int major = -1, minor = -1, patch = -1;
+    cst_version(&major, &minor, &patch);
+    printf("%d.%d.%d\n", major, minor, patch);
+    return major == CST_VERSION_MAJOR && minor == CST_VERSION_MINOR && patch == CST_VERSION_PATCH ? 0 : 1;
+}
+C
+
+export PKG_CONFIG_SYSROOT_DIR=$work/stage PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+read -ra flags <<<"$(pkg-config --cflags --libs corestone)"
+"${CC:-cc}" -Wall -Wextra -Werror "$work/consumer.c" -o "$work/by-pkg-config" "${flags[@]}"
+LD_LIBRARY_PATH=$prefix/lib "$work/by-pkg-config" >"$work/version"
+
+mkdir "$work/cmake"
+cat >"$work/cmake/CMakeLists.txt" <<'C'
+cmake_minimum_required(VERSION 3.16)
+project(consumer LANGUAGES C)
+find_package(Corestone 0.1 REQUIRED)
+add_executable(consumer ../consumer.c)
+target_link_libraries(consumer PRIVATE Corestone::corestone)
+C
+cmake -S "$work/cmake" -B "$work/cmake/build" -DCMAKE_PREFIX_PATH="$prefix" >"$work/cmake.log" 2>&1 \
+    && cmake --build "$work/cmake/build" >>"$work/cmake.log" 2>&1 || { cat "$work/cmake.log" >&2; exit 1; }
+"$work/cmake/build/consumer" >"$work/version-by-cmake"
+cmp "$work/version" "$work/version-by-cmake"
+[ "$(cat "$work/version")" = "$(pkg-config --modversion corestone)" ]
+
+echo "check-install: a program built by pkg-config and by CMake runs with $(cat "$work/version")"

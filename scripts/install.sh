@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Installs what `make build` left. Usage: install.sh BUILD VERSION DESTDIR PREFIX LIBDIR INCLUDEDIR BINDIR
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=$1 version=$2 destdir=$3 prefix=$4 libdir=$5 includedir=$6 bindir=$7
+
+install -d "$destdir$libdir/pkgconfig" "$destdir$libdir/cmake/Corestone" "$destdir$includedir" "$destdir$bindir"
+install -m 755 "$build/lib/libcorestone.so.$version" "$destdir$libdir/"
+cp -P "$build"/lib/libcorestone.so "$build"/lib/libcorestone.so.[0-9] "$destdir$libdir/"
+install -m 644 "$build/include/corestone.h" "$destdir$includedir/"
+install -m 755 "$build/bin/corestone" "$destdir$bindir/"
+
+# The CMake package finds its files from where it lies, so an installation may be moved as a whole.
+package_dir=$libdir/cmake/Corestone
+fill() {
+    sed -e "s|@VERSION@|$version|g" -e "s|@PREFIX@|$prefix|g" -e "s|@LIBDIR@|$libdir|g" \
+        -e "s|@INCLUDEDIR@|$includedir|g" \
+        -e "s|@RELATIVE_LIBDIR@|$(realpath -m --relative-to="$package_dir" "$libdir")|g" \
+        -e "s|@RELATIVE_INCLUDEDIR@|$(realpath -m --relative-to="$package_dir" "$includedir")|g" "$1" >"$2"
+    chmod 644 "$2"
+}
+fill corestone.pc.in "$destdir$libdir/pkgconfig/corestone.pc"
+fill cmake/CorestoneConfig.cmake.in "$destdir$package_dir/CorestoneConfig.cmake"
+fill cmake/CorestoneConfigVersion.cmake.in "$destdir$package_dir/CorestoneConfigVersion.cmake"
+echo "installed Corestone $version under ${destdir}${prefix}"

@@ -1,0 +1,205 @@
+"""Runs the suites of `make test` one after the other and prints how many tests of each passed, and how long each took.
+
+Usage: run_suites.py [SUITE…]   without arguments all of them; logs go to build/logs/SUITE.log
+
+A suite fails when a test fails, when its command fails, when it exceeds its time, or when it ran no test at all.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from project import BUILD, ROOT
+
+VENV = BUILD / "venv" / "bin"
+PYTHON = str(VENV / "python")
+LOGS = BUILD / "logs"
+
+
+@dataclass
+class Counts:
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def add(self, other: Counts) -> None:
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+
+    def __str__(self) -> str:
+        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+
+@dataclass
+class Suite:
+    """A named list of commands: each is one test, or with `runner` a test runner whose counts are read."""
+
+    name: str
+    commands: list[list[str]]
+    runner: bool = False
+    minutes: int = 10
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+def c_tests(*more: str) -> list[str]:
+    places = [f"LIB={BUILD / 'lib'}", f"INCLUDE={BUILD / 'include'}", f"OUT={BUILD / 'c-tests'}"]
+    return ["make", "-C", "Tests/C", *places, *more]
+
+
+def check(name: str) -> list[str]:
+    if (ROOT / "scripts" / f"check_{name}.sh").exists():
+        return [f"scripts/check_{name}.sh"]
+    return [PYTHON, f"scripts/check_{name}.py"]
+
+
+def lint_commands() -> list[list[str]]:
+    c_files = subprocess.run(
+        ["scripts/c_files.sh"], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout.split()
+    swift = os.environ.get("SWIFT", "swift")
+    swift_places = ["Package.swift", "Sources", "Tests", "examples/swift"]
+    commands = [
+        [swift, "format", "lint", "--strict", "--parallel", "--recursive", *swift_places],
+        [str(VENV / "clang-format"), "--dry-run", "-Werror", *c_files],
+        [str(VENV / "ruff"), "check", "."],
+        [str(VENV / "ruff"), "format", "--check", "."],
+        [str(VENV / "vermin"), "--quiet", "--no-tips", "--violations", "-t=3.9-", *python_places()],
+    ]
+    return commands + [[str(VENV / "mypy"), "--strict", *places] for places in mypy_places()]
+
+
+def python_places() -> list[str]:
+    return [place for place in ("bindings/python/corestone", "examples", "scripts", "bench") if (ROOT / place).is_dir()]
+
+
+def mypy_places() -> list[list[str]]:
+    """Programs that are no packages are checked a folder at a time: two of them may bear one name."""
+    found = [["bindings/python/corestone"]]
+    for folder in ("bindings/python/tests", "scripts", "examples/python", "examples/packages", "bench"):
+        files = sorted(str(path.relative_to(ROOT)) for path in (ROOT / folder).glob("*.py"))
+        if files:
+            found.append(files)
+    return found
+
+
+def suites() -> list[Suite]:
+    examples = [
+        ["scripts/run_example.sh", "c", str(BUILD)],
+        ["scripts/run_example.sh", "python", str(BUILD)],
+        ["scripts/run_example.sh", "swift", str(BUILD)],
+    ]
+    return [
+        Suite("lint", lint_commands()),
+        Suite("checks", [check(name) for name in ("exports", "ldd", "size", "imports", "docs", "readme", "install")]),
+        Suite("swift", [[os.environ.get("SWIFT", "swift"), "test"]], runner=True, minutes=20),
+        Suite("c", [c_tests("run")], runner=True),
+        Suite(
+            "python", [[PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "bindings/python/tests"]], runner=True
+        ),
+        Suite("examples", examples),
+        Suite("demo", [["scripts/demo.sh", str(BUILD)]]),
+        Suite("budgets", [[PYTHON, "bench/budgets.py"]]),
+    ]
+
+
+def counts_in(text: str) -> Counts:
+    """The counts that a test runner printed: XCTest, Swift Testing, pytest, or the plain "N passed, M failed"."""
+    total = Counts()
+    xctest = re.findall(r"Executed (\d+) tests?, with (?:(\d+) tests? skipped and )?(\d+) failures?", text)
+    if xctest:
+        ran, skipped, failed = (int(number or 0) for number in xctest[-1])
+        total.add(Counts(ran - skipped - failed if ran >= skipped + failed else 0, failed, skipped))
+    for ran, _, outcome in re.findall(r"Test run with (\d+) tests?( in \d+ suites?)? (passed|failed)", text):
+        total.add(Counts(int(ran)) if outcome == "passed" else Counts(0, 1))
+    if total.passed + total.failed + total.skipped:
+        return total
+    lines = re.findall(r"^\W*(?:\w+: )?((?:\d+ (?:passed|failed|skipped|errors?|\w+)(?:, )?)+)", text, re.MULTILINE)
+    for line in reversed(lines):
+        found = {word: int(number) for number, word in re.findall(r"(\d+) (\w+)", line)}
+        if "passed" in found or "failed" in found:
+            failed = found.get("failed", 0) + found.get("error", 0) + found.get("errors", 0)
+            return Counts(found.get("passed", 0), failed, found.get("skipped", 0))
+    return total
+
+
+def run(command: list[str], suite: Suite, log: Path) -> Counts:
+    """Runs one command of a suite; shows and keeps what it prints."""
+    print(f"$ {' '.join(word.replace(str(ROOT) + '/', '') for word in command)}"[:160], flush=True)
+    environment = {**os.environ, **suite.environment}
+    started = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+
+    def stop() -> None:
+        print(f"{suite.name}: stopped after {suite.minutes} minutes", flush=True)
+        os.killpg(started.pid, signal.SIGKILL)
+
+    watch = threading.Timer(suite.minutes * 60, stop)
+    watch.start()
+    text = []
+    assert started.stdout is not None
+    with log.open("a", encoding="utf-8") as kept:
+        for line in started.stdout:
+            text.append(line)
+            kept.write(line)
+            # A passing XCTest prints two lines per case: those stay in the log.
+            if not re.match(r"Test (Case|Suite) .*(started|passed)|\t Executed \d+ test|\[\d+/\d+\] ", line):
+                sys.stdout.write(line)
+                sys.stdout.flush()
+    code = started.wait()
+    watch.cancel()
+    counts = counts_in("".join(text)) if suite.runner else Counts(passed=1 if code == 0 else 0)
+    if code != 0 and counts.failed == 0:
+        counts.failed = 1
+        print(f"{suite.name}: the command ended with {code}", flush=True)
+    return counts
+
+
+def main(names: list[str]) -> int:
+    chosen = [suite for suite in suites() if not names or suite.name in names]
+    unknown = set(names) - {suite.name for suite in chosen}
+    if unknown:
+        print(f"no such suite: {', '.join(sorted(unknown))}", file=sys.stderr)
+        return 2
+    LOGS.mkdir(parents=True, exist_ok=True)
+    total = Counts()
+    table = []
+    for suite in chosen:
+        print(f"\n==== {suite.name}", flush=True)
+        log = LOGS / f"{suite.name}.log"
+        log.write_text("", encoding="utf-8")
+        begin = time.monotonic()
+        counts = Counts()
+        for command in suite.commands:
+            counts.add(run(command, suite, log))
+        if counts.passed == 0 and counts.failed == 0:
+            counts.failed = 1
+            print(f"{suite.name}: no test ran", flush=True)
+        table.append(f"{suite.name:<10}{time.monotonic() - begin:>7.1f} s   {counts}")
+        total.add(counts)
+    print("\n" + "\n".join(table))
+    closing = f"total: {total}"
+    (LOGS / "total").write_text(closing + "\n", encoding="utf-8")
+    print(closing, flush=True)
+    return 1 if total.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# Copies a binary without its symbols, and only when that changes something, so that what depends on it stays fresh.
+# Usage: stage.sh SOURCE DESTINATION
+set -euo pipefail
+mkdir -p "$(dirname "$2")"
+strip --strip-unneeded -o "$2.new" "$1"
+chmod 755 "$2.new"
+if cmp -s "$2.new" "$2"; then rm "$2.new"; else mv "$2.new" "$2"; fi
