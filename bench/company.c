@@ -1,0 +1,91 @@
+#include "company.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void fail(const char *directory, const char *file, const char *why) {
+    fprintf(stderr, "bench: %s/%s: %s (generate.py makes it)\n", directory, file, why);
+    exit(2);
+}
+
+typedef struct reader {
+    const char *directory, *file;
+    char *at, *end;
+} reader;
+
+static reader open_file(const char *directory, const char *file) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", directory, file);
+    FILE *handle = fopen(path, "rb");
+    if (!handle) fail(directory, file, "cannot be read");
+    fseek(handle, 0, SEEK_END);
+    long size = ftell(handle);
+    rewind(handle);
+    char *text = malloc((size_t)size + 1);
+    if (!text || fread(text, 1, (size_t)size, handle) != (size_t)size) fail(directory, file, "cannot be read");
+    fclose(handle);
+    text[size] = 0;
+    return (reader){directory, file, text, text + size};
+}
+
+/* The next field, NUL-terminated in place. */
+static char *field(reader *from, size_t *out_size) {
+    char *start = from->at;
+    if (start >= from->end) fail(from->directory, from->file, "is too short");
+    while (from->at < from->end && *from->at != '\t' && *from->at != '\n')
+        from->at++;
+    if (out_size) *out_size = (size_t)(from->at - start);
+    *from->at++ = 0;
+    return start;
+}
+
+static int32_t integer(reader *from) { return (int32_t)strtol(field(from, NULL), NULL, 10); }
+
+static void load_groups(const char *directory, const char *file, group *groups, int count) {
+    reader from = open_file(directory, file);
+    for (int i = 0; i < count; i++) {
+        if (integer(&from) != i + 1) fail(directory, file, "has unexpected keys");
+        groups[i].name = field(&from, &groups[i].name_size);
+        groups[i].budget = strtod(field(&from, NULL), NULL);
+    }
+}
+
+company *company_load(const char *directory) {
+    company *all = calloc(1, sizeof *all);
+    all->employees = calloc(EMPLOYEES, sizeof *all->employees);
+    all->links = calloc(MOST_LINKS, sizeof *all->links);
+    load_groups(directory, "dept.tsv", all->departments, DEPARTMENTS);
+    load_groups(directory, "proj.tsv", all->projects, PROJECTS);
+    reader from = open_file(directory, "emp.tsv");
+    for (int i = 0; i < EMPLOYEES; i++) {
+        employee *one = &all->employees[i];
+        if (integer(&from) != i + 1) fail(directory, "emp.tsv", "has unexpected keys");
+        one->name = field(&from, &one->name_size);
+        one->email = field(&from, &one->email_size);
+        one->age = integer(&from);
+        one->salary = strtod(field(&from, NULL), NULL);
+        one->hired = strtod(field(&from, NULL), NULL);
+        one->active = integer(&from);
+        one->department = integer(&from);
+    }
+    from = open_file(directory, "ep.tsv");
+    while (from.at < from.end && all->link_count < MOST_LINKS) {
+        assignment *next = &all->links[all->link_count++];
+        next->employee = integer(&from);
+        next->project = integer(&from);
+    }
+    return all;
+}
+
+int32_t *company_load_keys(const char *directory) {
+    int32_t *keys = malloc(EMPLOYEES * sizeof *keys);
+    reader from = open_file(directory, "ids.tsv");
+    for (int i = 0; i < EMPLOYEES; i++)
+        keys[i] = integer(&from);
+    return keys;
+}
+
+size_t company_query_name(int repetition, char *out_name) {
+    return (size_t)snprintf(out_name, 32, "Department %03d", repetition % DEPARTMENTS + 1);
+}

@@ -1,0 +1,76 @@
+/* Nanoseconds of the smallest calls: cst_object_get and cst_object_set over 1,000 objects whose values are in memory.
+ *
+ *   getter DATA STORE [MILLIONS]       STORE: one that `corestone W1` made; MILLIONS of calls per line, 10 unless given
+ *
+ * `call` is the floor: a call into the library that does nothing. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "company.h"
+#include "host.h"
+#include "measure.h"
+
+enum { OBJECTS = 1000 };
+
+static cst_object *objects[OBJECTS];
+static long repetitions;
+
+static void time_get(const char *name, cst_key key) {
+    cst_value value = {0};
+    measure_begin();
+    for (long i = 0; i < repetitions; i++)
+        for (int j = 0; j < OBJECTS; j++)
+            MUST(cst_object_get(objects[j], key, &value, &host_error));
+    measure_sink = value.as.integer;
+    measure_end("corestone", name, repetitions * OBJECTS, 0, 0);
+}
+
+static void time_set(const char *name, cst_key key, cst_value even, cst_value odd) {
+    measure_begin();
+    for (long i = 0; i < repetitions; i++) {
+        const cst_value *value = i % 2 ? &odd : &even;
+        for (int j = 0; j < OBJECTS; j++)
+            MUST(cst_object_set(objects[j], key, value, &host_error));
+    }
+    measure_end("corestone", name, repetitions * OBJECTS, 0, 0);
+}
+
+int main(int count, char **arguments) {
+    if (count < 3) {
+        fprintf(stderr, "usage: getter DATA STORE [MILLIONS]\n");
+        return 2;
+    }
+    repetitions = (count > 3 ? strtol(arguments[3], NULL, 10) : 10) * 1000000 / OBJECTS;
+    host with;
+    host_open(&with, arguments[2], CST_STORE_NORMAL_SYNC | CST_STORE_MUST_EXIST);
+    cst_fetch_request *request = host_all_employees(&with);
+    MUST(cst_fetch_request_set_limit(request, OBJECTS, &host_error));
+    cst_results *results;
+    size_t got = 0;
+    MUST(cst_context_fetch(with.context, request, &results, &host_error));
+    MUST(cst_results_get_objects(results, 0, OBJECTS, objects, &got, &host_error));
+    if (got != OBJECTS) {
+        fprintf(stderr, "getter: %s has fewer than %d employees\n", arguments[2], OBJECTS);
+        return 1;
+    }
+    measure_begin();
+    for (long i = 0; i < repetitions * OBJECTS; i++)
+        cst_version(NULL, NULL, NULL);
+    measure_end("corestone", "call", repetitions * OBJECTS, 0, 0);
+    time_get("get_integer", with.age);
+    time_get("get_double", with.salary);
+    time_get("get_text", with.name);
+    time_get("get_to_one", with.department_key);
+    time_set("set_integer", with.age, (cst_value){.type = CST_INT, .as.integer = 41},
+             (cst_value){.type = CST_INT, .as.integer = 42});
+    time_set("set_double", with.salary, (cst_value){.type = CST_DOUBLE, .as.real = 41.5},
+             (cst_value){.type = CST_DOUBLE, .as.real = 42.5});
+    time_set("set_text", with.name, (cst_value){.type = CST_STRING, .as.string = {"Ada Lovelace", 12}},
+             (cst_value){.type = CST_STRING, .as.string = {"Grace Hopper", 12}});
+    time_get("get_changed", with.age);
+    MUST(cst_context_rollback(with.context, &host_error));
+    cst_release(results);
+    cst_release(request);
+    cst_release(with.context);
+    return 0;
+}

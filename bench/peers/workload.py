@@ -1,0 +1,68 @@
+"""What the Python peers share: the data set, and timing reported as one line of JSON like the C programs'."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import resource
+import sys
+import time
+from pathlib import Path
+from typing import Any, Callable
+
+PRAGMAS = {"journal_mode": "WAL", "synchronous": "NORMAL", "cache_size": "-32768", "temp_store": "MEMORY"}
+QUERY_NAMES = [f"Department {number % 100 + 1:03d}" for number in range(1000)]
+
+
+def rows(data: str, file: str) -> list[list[str]]:
+    return [line.split("\t") for line in (Path(data) / file).read_text(encoding="utf-8").splitlines()]
+
+
+def keys(data: str, count: int = 100_000) -> list[int]:
+    """The first employee keys of the shuffled ones."""
+    return [int(row[0]) for row in rows(data, "ids.tsv")[:count]]
+
+
+def status_kb(key: str) -> int:
+    with open("/proc/self/status", encoding="ascii") as status:
+        return next((int(line.split()[1]) for line in status if line.startswith(key)), 0)
+
+
+class Clock:
+    """Measures one workload of a peer: begin() … end()."""
+
+    def __init__(self, peer: str) -> None:
+        self.peer = peer
+
+    def begin(self) -> None:
+        gc.collect()
+        with contextlib.suppress(OSError):  # then the peak is that of the whole process
+            Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+        self.base = status_kb("VmRSS:")
+        self.usage = resource.getrusage(resource.RUSAGE_SELF)
+        self.start = time.perf_counter()
+
+    def end(self, workload: str, count: int, check: float) -> None:
+        seconds = time.perf_counter() - self.start
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        line = {
+            "peer": self.peer,
+            "workload": workload,
+            "seconds": round(seconds, 6),
+            "user_seconds": round(usage.ru_utime - self.usage.ru_utime, 6),
+            "kernel_seconds": round(usage.ru_stime - self.usage.ru_stime, 6),
+            "page_faults": usage.ru_minflt - self.usage.ru_minflt,
+            "rows": count,
+            "peak_kb": status_kb("VmHWM:"),
+            "base_kb": self.base,
+            "check": round(float(check), 2),
+        }
+        print(json.dumps(line), flush=True)
+
+
+def run(workloads: dict[str, Callable[..., Any]]) -> None:
+    """Runs the one named on the command line: PROGRAM WORKLOAD DATA STORE."""
+    if len(sys.argv) != 4 or sys.argv[1] not in workloads:
+        sys.exit(f"usage: {sys.argv[0]} {'|'.join(workloads)} DATA STORE")
+    workloads[sys.argv[1]](sys.argv[2], sys.argv[3])

@@ -1,0 +1,343 @@
+/* The limit: the workloads in plain C over sqlite3, on the tables that Corestone makes.
+ *
+ *   raw WORKLOAD DATA STORE       WORKLOAD: W1 W1_full W3 W3_objects W4 W5a W9
+ *
+ * One process is one workload. W1 makes the file STORE, the others read it. Statements are prepared once, a save is one
+ * transaction, rows are copied into an array of structs and their texts into one arena, so there is nothing left to
+ * save but SQLite itself. W3_objects pays in addition what any object graph must: one allocation per object and an
+ * identity map. */
+#define _GNU_SOURCE
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "company.h"
+#include "measure.h"
+
+static const char *const schema[] = {
+    "CREATE TABLE ZDEPARTMENT ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZBUDGET FLOAT, ZNAME VARCHAR )",
+    "CREATE TABLE ZEMPLOYEE ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZACTIVE INTEGER, ZAGE INTEGER, "
+    "ZDEPARTMENT INTEGER, ZHIREDATE TIMESTAMP, ZSALARY FLOAT, ZEMAIL VARCHAR, ZNAME VARCHAR )",
+    "CREATE TABLE Z_2PROJECTS ( Z_2EMPLOYEES INTEGER, Z_3PROJECTS INTEGER, PRIMARY KEY (Z_2EMPLOYEES, Z_3PROJECTS) )",
+    "CREATE TABLE ZPROJECT ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZBUDGET FLOAT, ZTITLE VARCHAR )",
+    "CREATE INDEX ZEMPLOYEE_ZDEPARTMENT_INDEX ON ZEMPLOYEE (ZDEPARTMENT)",
+    "CREATE INDEX Z_2PROJECTS_Z_3PROJECTS_INDEX ON Z_2PROJECTS (Z_3PROJECTS, Z_2EMPLOYEES)",
+};
+
+typedef struct row { /* one employee as read */
+    int64_t key, department;
+    double salary, hired;
+    const char *name, *email;
+    size_t name_size, email_size;
+    int32_t version, age, active;
+} row;
+
+#define COLUMNS "Z_PK, Z_OPT, ZAGE, ZACTIVE, ZDEPARTMENT, ZSALARY, ZHIREDATE, ZNAME, ZEMAIL"
+
+static sqlite3 *database;
+
+static void fail(const char *what) {
+    fprintf(stderr, "raw: %s: %s\n", what, database ? sqlite3_errmsg(database) : "no database");
+    exit(1);
+}
+
+static void run(const char *sql) {
+    if (sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK) fail(sql);
+}
+
+static sqlite3_stmt *prepare(const char *sql) {
+    sqlite3_stmt *statement;
+    if (sqlite3_prepare_v3(database, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL) != SQLITE_OK) fail(sql);
+    return statement;
+}
+
+static void step(sqlite3_stmt *statement) {
+    if (sqlite3_step(statement) != SQLITE_DONE) fail(sqlite3_sql(statement));
+    sqlite3_reset(statement);
+}
+
+static bool next_row(sqlite3_stmt *statement) {
+    int result = sqlite3_step(statement);
+    if (result != SQLITE_ROW && result != SQLITE_DONE) fail(sqlite3_sql(statement));
+    return result == SQLITE_ROW;
+}
+
+static void open_store(const char *path, bool full) {
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+    if (sqlite3_open_v2(path, &database, flags, NULL) != SQLITE_OK) fail(path);
+    run("PRAGMA journal_mode=WAL");
+    run(full ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
+    run("PRAGMA cache_size=-32768");
+    run("PRAGMA temp_store=MEMORY");
+}
+
+/* ---- texts ---- */
+
+static char *arena, *arena_end;
+
+static const char *keep(const void *text, size_t size) {
+    if ((size_t)(arena_end - arena) < size + 1) {
+        size_t chunk = (size_t)4 << 20;
+        arena = malloc(chunk);
+        arena_end = arena + chunk;
+    }
+    char *copy = arena;
+    memcpy(copy, text, size);
+    copy[size] = 0;
+    arena += size + 1;
+    return copy;
+}
+
+static const char *keep_column(sqlite3_stmt *statement, int column, size_t *out_size) {
+    const void *text = sqlite3_column_text(statement, column);
+    *out_size = (size_t)sqlite3_column_bytes(statement, column);
+    return keep(text, *out_size);
+}
+
+/* ---- writing ---- */
+
+static void bind_text(sqlite3_stmt *statement, int index, const char *text, size_t size) {
+    sqlite3_bind_text(statement, index, text, (int)size, SQLITE_STATIC);
+}
+
+static void insert_groups(const char *sql, const group *groups, int count) {
+    sqlite3_stmt *insert = prepare(sql);
+    for (int i = 0; i < count; i++) {
+        sqlite3_bind_int64(insert, 1, i + 1);
+        sqlite3_bind_double(insert, 2, groups[i].budget);
+        bind_text(insert, 3, groups[i].name, groups[i].name_size);
+        step(insert);
+    }
+    sqlite3_finalize(insert);
+}
+
+static void insert_company(const char *workload, const char *data, const char *path, bool full) {
+    company *all = company_load(data);
+    char side[4200];
+    for (int i = 0; i < 3; i++) {
+        snprintf(side, sizeof side, "%s%s", path, i == 0 ? "" : i == 1 ? "-wal" : "-shm");
+        unlink(side);
+    }
+    open_store(path, full);
+    for (size_t i = 0; i < sizeof schema / sizeof *schema; i++)
+        run(schema[i]);
+
+    measure_begin();
+    run("BEGIN IMMEDIATE");
+    insert_groups("INSERT INTO ZDEPARTMENT (Z_PK, Z_ENT, Z_OPT, ZBUDGET, ZNAME) VALUES (?, 1, 1, ?, ?)",
+                  all->departments, DEPARTMENTS);
+    insert_groups("INSERT INTO ZPROJECT (Z_PK, Z_ENT, Z_OPT, ZBUDGET, ZTITLE) VALUES (?, 3, 1, ?, ?)", all->projects,
+                  PROJECTS);
+    sqlite3_stmt *insert = prepare(
+        "INSERT INTO ZEMPLOYEE (Z_PK, Z_ENT, Z_OPT, ZACTIVE, ZAGE, ZDEPARTMENT, ZHIREDATE, ZSALARY, ZEMAIL, ZNAME)"
+        " VALUES (?, 2, 1, ?, ?, ?, ?, ?, ?, ?)");
+    for (int i = 0; i < EMPLOYEES; i++) {
+        const employee *one = &all->employees[i];
+        sqlite3_bind_int64(insert, 1, i + 1);
+        sqlite3_bind_int(insert, 2, one->active);
+        sqlite3_bind_int(insert, 3, one->age);
+        sqlite3_bind_int64(insert, 4, one->department);
+        sqlite3_bind_double(insert, 5, one->hired);
+        sqlite3_bind_double(insert, 6, one->salary);
+        bind_text(insert, 7, one->email, one->email_size);
+        bind_text(insert, 8, one->name, one->name_size);
+        step(insert);
+    }
+    sqlite3_finalize(insert);
+    insert = prepare("INSERT INTO Z_2PROJECTS (Z_2EMPLOYEES, Z_3PROJECTS) VALUES (?, ?)");
+    for (size_t i = 0; i < all->link_count; i++) {
+        sqlite3_bind_int64(insert, 1, all->links[i].employee);
+        sqlite3_bind_int64(insert, 2, all->links[i].project);
+        step(insert);
+    }
+    sqlite3_finalize(insert);
+    run("COMMIT");
+    measure_end("raw", workload, EMPLOYEES, (double)all->link_count, 0);
+}
+
+/* ---- reading ---- */
+
+static inline void read_row(sqlite3_stmt *statement, row *into) {
+    into->key = sqlite3_column_int64(statement, 0);
+    into->version = sqlite3_column_int(statement, 1);
+    into->age = sqlite3_column_int(statement, 2);
+    into->active = sqlite3_column_int(statement, 3);
+    into->department = sqlite3_column_int64(statement, 4);
+    into->salary = sqlite3_column_double(statement, 5);
+    into->hired = sqlite3_column_double(statement, 6);
+    into->name = keep_column(statement, 7, &into->name_size);
+    into->email = keep_column(statement, 8, &into->email_size);
+}
+
+static row *read_employees(int *out_count) {
+    row *rows = malloc(EMPLOYEES * sizeof *rows);
+    int count = 0;
+    sqlite3_stmt *select = prepare("SELECT " COLUMNS " FROM ZEMPLOYEE");
+    while (count < EMPLOYEES && next_row(select))
+        read_row(select, &rows[count++]);
+    sqlite3_finalize(select);
+    *out_count = count;
+    return rows;
+}
+
+static inline long text_of(const row *one) {
+    return (long)one->name_size + (long)one->email_size + (unsigned char)one->name[0] + (unsigned char)one->email[0] +
+           (long)one->hired;
+}
+
+static void read_all(void) {
+    measure_begin();
+    int count;
+    row *rows = read_employees(&count);
+    double check = 0;
+    long text = 0;
+    for (int i = 0; i < count; i++) {
+        check += rows[i].age + rows[i].salary + rows[i].active;
+        text += text_of(&rows[i]);
+    }
+    measure_end("raw", "W3", count, check, text);
+}
+
+/* ---- an identity map: open addressing, keys from 1 ---- */
+
+enum { MAP_BITS = 18, MAP_SIZE = 1 << MAP_BITS };
+
+static inline row **map_place(row **map, int64_t key) {
+    uint32_t at = (uint32_t)key * 2654435761u >> (32 - MAP_BITS);
+    while (map[at] && map[at]->key != key)
+        at = (at + 1) & (MAP_SIZE - 1);
+    return &map[at];
+}
+
+static void read_objects(void) {
+    measure_begin();
+    row **map = calloc(MAP_SIZE, sizeof *map), **objects = malloc(EMPLOYEES * sizeof *objects), scratch;
+    int count = 0;
+    sqlite3_stmt *select = prepare("SELECT " COLUMNS " FROM ZEMPLOYEE");
+    while (count < EMPLOYEES && next_row(select)) {
+        size_t name_size = (size_t)sqlite3_column_bytes(select, 7),
+               email_size = (size_t)sqlite3_column_bytes(select, 8);
+        row *one = malloc(sizeof *one + name_size + email_size + 2);
+        char *old_arena = arena, *old_end = arena_end;
+        arena = (char *)(one + 1);
+        arena_end = arena + name_size + email_size + 2;
+        read_row(select, &scratch);
+        *one = scratch;
+        arena = old_arena;
+        arena_end = old_end;
+        *map_place(map, one->key) = one;
+        objects[count++] = one;
+    }
+    sqlite3_finalize(select);
+    double check = 0;
+    long text = 0;
+    for (int i = 0; i < count; i++) {
+        check += objects[i]->age + objects[i]->salary + objects[i]->active;
+        text += text_of(objects[i]);
+    }
+    measure_end("raw", "W3_objects", count, check, text);
+}
+
+static void query(void) {
+    measure_begin();
+    sqlite3_stmt *select =
+        prepare("SELECT e.Z_PK, e.Z_OPT, e.ZAGE, e.ZACTIVE, e.ZDEPARTMENT, e.ZSALARY, e.ZHIREDATE, e.ZNAME, e.ZEMAIL"
+                " FROM ZEMPLOYEE e JOIN ZDEPARTMENT d ON d.Z_PK = e.ZDEPARTMENT"
+                " WHERE e.ZAGE > 40 AND d.ZNAME = ? ORDER BY e.ZSALARY DESC LIMIT 50");
+    row rows[50];
+    char name[32];
+    long total = 0;
+    double check = 0;
+    for (int i = 0; i < 1000; i++) {
+        char *before = arena;
+        int count = 0;
+        bind_text(select, 1, name, company_query_name(i, name));
+        while (count < 50 && next_row(select))
+            read_row(select, &rows[count++]);
+        sqlite3_reset(select);
+        for (int j = 0; j < count; j++)
+            check += rows[j].salary;
+        total += count;
+        if (before) arena = before;
+    }
+    sqlite3_finalize(select);
+    measure_end("raw", "W4", total, check, 0);
+}
+
+static void follow(void) {
+    measure_begin();
+    group *departments = calloc(DEPARTMENTS + 1, sizeof *departments);
+    sqlite3_stmt *select = prepare("SELECT Z_PK, ZBUDGET, ZNAME FROM ZDEPARTMENT");
+    while (next_row(select)) {
+        int64_t key = sqlite3_column_int64(select, 0);
+        if (key < 1 || key > DEPARTMENTS) fail("unexpected department");
+        departments[key].budget = sqlite3_column_double(select, 1);
+        departments[key].name = keep_column(select, 2, &departments[key].name_size);
+    }
+    sqlite3_finalize(select);
+    int count;
+    row *rows = read_employees(&count);
+    double check = 0;
+    for (int i = 0; i < count; i++)
+        check += (double)departments[rows[i].department].name_size;
+    measure_end("raw", "W5a", count, check, 0);
+}
+
+static void look_up(const char *data) {
+    int32_t *keys = company_load_keys(data);
+    row *rows = malloc(EMPLOYEES * sizeof *rows), **map = calloc(MAP_SIZE, sizeof *map);
+    measure_begin();
+    sqlite3_stmt *select = prepare("SELECT " COLUMNS " FROM ZEMPLOYEE WHERE Z_PK = ?");
+    double check = 0;
+    run("BEGIN");
+    for (int i = 0; i < EMPLOYEES; i++) {
+        sqlite3_bind_int64(select, 1, keys[i]);
+        if (!next_row(select)) fail("no such employee");
+        read_row(select, &rows[i]);
+        sqlite3_reset(select);
+        *map_place(map, keys[i]) = &rows[i];
+        check += rows[i].salary;
+    }
+    run("COMMIT");
+    measure_end("raw", "W9_cold", EMPLOYEES, check, 0);
+    sqlite3_finalize(select);
+
+    measure_begin();
+    check = 0;
+    for (int i = EMPLOYEES - 1; i >= 0; i--)
+        check += (*map_place(map, keys[i]))->salary;
+    measure_end("raw", "W9_hot", EMPLOYEES, check, 0);
+}
+
+int main(int count, char **arguments) {
+    if (count != 4) {
+        fprintf(stderr, "usage: raw WORKLOAD DATA STORE\n");
+        return 2;
+    }
+    const char *workload = arguments[1], *data = arguments[2], *path = arguments[3];
+    sqlite3_config(SQLITE_CONFIG_MULTITHREAD);
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    if (!strcmp(workload, "W1") || !strcmp(workload, "W1_full")) {
+        insert_company(workload, data, path, workload[2] != 0);
+        return sqlite3_close(database) != SQLITE_OK;
+    }
+    open_store(path, false);
+    if (!strcmp(workload, "W3"))
+        read_all();
+    else if (!strcmp(workload, "W3_objects"))
+        read_objects();
+    else if (!strcmp(workload, "W4"))
+        query();
+    else if (!strcmp(workload, "W5a"))
+        follow();
+    else if (!strcmp(workload, "W9"))
+        look_up(data);
+    else {
+        fprintf(stderr, "raw: no workload %s\n", workload);
+        return 2;
+    }
+    return sqlite3_close(database) != SQLITE_OK;
+}

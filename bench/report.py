@@ -1,0 +1,190 @@
+"""From samples to ratios, tables and verdicts."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+import sqlite3
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+Sample = dict[str, Any]
+Summary = dict[str, dict[str, dict[str, Any]]]  # workload, peer
+
+# At most this many times the raw program.
+TARGETS = {"W1": 2.0, "W3": 2.0, "W4": 1.3, "W5a": 2.0, "W9_cold": 2.0}
+GETTER_NANOSECONDS = 15.0
+# The workload of the raw program with which one is compared.
+BASE = {
+    "W1_single": "W1",
+    "W1_bulk": "W1",
+    "W3_objects": "W3",
+    "W3_many": "W3",
+    "W3_columns": "W3",
+    "W3_rows": "W3",
+}
+ORDER = ["W1", "W1_single", "W1_bulk", "W1_full", "W3", "W3_objects", "W3_many", "W3_columns", "W3_rows", "W4", "W5a"]
+ORDER += ["W9_cold", "W9_hot"]
+PEERS = ["raw", "corestone", "python", "sqlite3", "peewee", "django", "sqlalchemy"]
+# Ratios to raw C taken once on Debian 12, CPython 3.11 (peewee 4.5, Django 5.2, SQLAlchemy 2.1): they stand in where
+# PyPI cannot be reached.
+RECORDED_W3 = {"django": 20.4, "peewee": 24.0, "sqlalchemy": 32.2}
+
+
+def machine() -> dict[str, str]:
+    """What the figures depend on. No names: the results go into the repository."""
+    processor = platform.processor() or platform.machine()
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        models = [line.split(":", 1)[1].strip() for line in information.open() if line.startswith("model name")]
+        processor = models[0] if models else processor
+    return {
+        "architecture": platform.machine(),
+        "processor": f"{os.cpu_count()} x {processor}",
+        "kernel": platform.release().split("-")[0],
+        "python": platform.python_version(),
+        "sqlite": sqlite3.sqlite_version,
+        "taken": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+        "load": " ".join(f"{load:.1f}" for load in os.getloadavg()),
+    }
+
+
+def microseconds(sample: Sample) -> float:
+    return float(sample["seconds"]) / int(sample["rows"]) * 1e6
+
+
+def processor_microseconds(sample: Sample) -> float:
+    return (float(sample["user_seconds"]) + float(sample["kernel_seconds"])) / int(sample["rows"]) * 1e6
+
+
+def disagreements(samples: list[Sample]) -> list[str]:
+    """Workloads whose peers did not read the same values."""
+    found = []
+    for workload in sorted({str(sample["workload"]) for sample in samples}):
+        bases = {workload, BASE.get(workload, workload)}
+        same = [sample for sample in samples if sample["workload"] in bases]
+        for value in ("check", "text"):
+            # ORMs run fewer repetitions of some workloads: only equal numbers of rows can be compared.
+            by_rows: dict[int, dict[float, set[str]]] = {}
+            for sample in same:
+                if sample.get(value):
+                    peers = by_rows.setdefault(int(sample["rows"]), {}).setdefault(
+                        round(float(sample[value]), 1), set()
+                    )
+                    peers.add(f"{sample['peer']} {sample['workload']}")
+            for results in by_rows.values():
+                if len(results) > 1:
+                    found.append(f"{workload}: {value} differs: {results}")
+    return list(dict.fromkeys(found))
+
+
+def summarize(samples: list[Sample]) -> Summary:
+    summary: Summary = {}
+    for workload, peer in dict.fromkeys((str(s["workload"]), str(s["peer"])) for s in samples):
+        mine = [s for s in samples if s["workload"] == workload and s["peer"] == peer]
+        base = {s["round"]: s for s in samples if s["workload"] == BASE.get(workload, workload) and s["peer"] == "raw"}
+        ratios = [microseconds(s) / microseconds(base[s["round"]]) for s in mine if s["round"] in base]
+        cpu = [
+            processor_microseconds(s) / processor_microseconds(base[s["round"]])
+            for s in mine
+            if s["round"] in base and processor_microseconds(base[s["round"]]) > 0
+        ]
+        summary.setdefault(workload, {})[peer] = {
+            "microseconds_per_row": round(median(microseconds(s) for s in mine), 5),
+            "ratio": round(median(ratios), 3) if ratios else None,
+            "ratio_least": round(min(ratios), 3) if ratios else None,
+            "ratio_most": round(max(ratios), 3) if ratios else None,
+            "processor_ratio": round(median(cpu), 3) if cpu else None,
+            "peak_mb": round(median(float(s["peak_kb"]) for s in mine) / 1024, 1),
+            "base_mb": round(median(float(s["base_kb"]) for s in mine) / 1024, 1),
+            "rounds": len(mine),
+        }
+    return summary
+
+
+def number(value: float) -> str:
+    return (
+        f"{value:.0f}"
+        if value >= 100
+        else f"{value:.1f}"
+        if value >= 10
+        else f"{value:.2f}"
+        if value >= 0.1
+        else f"{value:.3f}"
+    )
+
+
+def cell(entry: dict[str, Any] | None, peer: str) -> str:
+    if entry is None:
+        return "-"
+    time = number(entry["microseconds_per_row"])
+    if peer == "raw" and entry["ratio"] in (None, 1.0):
+        return time
+    return f"{number(entry['ratio'])}x ({time})" if entry["ratio"] is not None else f"({time})"
+
+
+def grid(rows: list[list[str]]) -> str:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = ["| " + " | ".join(text.ljust(width) for text, width in zip(row, widths)) + " |" for row in rows]
+    lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
+    return "\n".join(lines)
+
+
+def table(summary: Summary) -> str:
+    workloads = [workload for workload in ORDER if workload in summary]
+    peers = [peer for peer in PEERS if any(peer in summary[workload] for workload in workloads)]
+    parts = []
+    if workloads:
+        rows = [["workload", *peers]]
+        rows += [[w, *(cell(summary[w].get(peer), peer) for peer in peers)] for w in workloads]
+        memory = [["workload", *peers]]
+        for w in workloads:
+            entries = [summary[w].get(peer) for peer in peers]
+            memory.append([w, *(f"{e['peak_mb']:.0f}" if e else "-" for e in entries)])
+        parts.append("Ratio to raw C (µs per row), median of the rounds\n\n" + grid(rows))
+        parts.append("Peak resident memory, MB (W1: with the data set in memory)\n\n" + grid(memory))
+    calls = [
+        [w, f"{entry['corestone']['microseconds_per_row'] * 1000:.1f}"]
+        for w, entry in summary.items()
+        if w not in ORDER
+    ]
+    if calls:
+        parts.append("Single calls over 1,000 objects in memory, ns\n\n" + grid([["call", "ns"], *calls]))
+    return "\n\n".join(parts)
+
+
+def targets(summary: Summary) -> list[str]:
+    """Prints each target with its verdict; gives the names of those that were missed."""
+    rows = [["target", "limit", "ratio", "least-most", "processor time", "verdict"]]
+    missed: list[str] = []
+    for workload, most in TARGETS.items():
+        entry = summary.get(workload, {}).get("corestone")
+        if not entry or entry["ratio"] is None:
+            continue
+        spread = f"{entry['ratio_least']:.2f}-{entry['ratio_most']:.2f}"
+        reached = entry["ratio"] <= most
+        cpu = f"{entry['processor_ratio']:.2f}" if entry["processor_ratio"] is not None else "-"
+        rows.append([workload, f"{most}x", f"{entry['ratio']:.2f}x", spread, cpu, "yes" if reached else "MISSED"])
+        missed += [] if reached else [workload]
+    getters = [w for w in summary if w.startswith("get_")]
+    for call in getters:
+        nanoseconds = summary[call]["corestone"]["microseconds_per_row"] * 1000
+        reached = nanoseconds <= GETTER_NANOSECONDS
+        rows.append(
+            [call, f"{GETTER_NANOSECONDS:.0f} ns", f"{nanoseconds:.1f} ns", "", "", "yes" if reached else "MISSED"]
+        )
+        missed += [] if reached else [call]
+    python = summary.get("W3", {}).get("python")
+    if python and python["ratio"] is not None:
+        measured = {peer: e["ratio"] for peer, e in summary["W3"].items() if peer in RECORDED_W3}
+        source = "measured" if measured else "recorded"
+        fastest, ratio = min((measured or RECORDED_W3).items(), key=lambda item: item[1])
+        reached = python["ratio"] < ratio
+        limit = f"{fastest} {ratio:.1f}x ({source})"
+        rows.append(["Python W3", limit, f"{python['ratio']:.1f}x", "", "", "yes" if reached else "MISSED"])
+        missed += [] if reached else ["Python W3"]
+    if len(rows) > 1:
+        print("\nTargets\n\n" + grid(rows) + "\n")
+    return missed

@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""Run the workloads of every peer, interleaved, and compare them with plain C over sqlite3.
+
+usage: run.py [--rounds N] [--workloads W1,W3,...] [--peers raw,corestone,...] [--gate] ...   (--help lists all)
+
+Each (peer, workload) is a process of its own, pinned to one processor; inside a round the peers take turns, and the
+first one rotates from round to round. A ratio is the median over the rounds of "this peer / raw C in the same round".
+The results of every peer are compared: a benchmark whose peers disagree fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import generate
+import report
+import stores
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+WORKLOADS = ["W1", "W1_full", "W3", "W4", "W5a", "W9"]
+
+
+@dataclass
+class Places:
+    """Where things are: everything that a run makes lies under `out`."""
+
+    out: Path
+    library: Path
+    include: Path
+
+    @property
+    def data(self) -> Path:
+        return self.out / "data"
+
+    @property
+    def venv_python(self) -> Path:
+        return self.out.parent / "bench-venv" / "bin" / "python"
+
+    def store(self, name: str) -> str:
+        return str(self.out / f"{name}.sqlite")
+
+
+@dataclass
+class Peer:
+    """A program that prints lines of JSON; `runs` maps a workload to the arguments of the processes that make it up."""
+
+    name: str
+    command: Callable[[str], list[str]]
+    runs: dict[str, list[str]]
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+def make_peers(places: Places) -> dict[str, Peer]:
+    def program(name: str) -> Callable[[str], list[str]]:
+        def command(run: str) -> list[str]:
+            store = f"{name}_{run[3:]}" if run.startswith("W1_") else name
+            return [str(places.out / name), run, str(places.data), places.store(store)]
+
+        return command
+
+    def script(file: str, python: str, store: str) -> Callable[[str], list[str]]:
+        return lambda run: [python, str(HERE / file), run, str(places.data), places.store(store)]
+
+    raw = Peer(
+        "raw",
+        program("raw"),
+        {"W1": ["W1"], "W1_full": ["W1_full"], "W3": ["W3", "W3_objects"], "W4": ["W4"], "W5a": ["W5a"], "W9": ["W9"]},
+    )
+    corestone = Peer(
+        "corestone",
+        program("corestone"),
+        {
+            "W1": ["W1", "W1_single", "W1_bulk"],
+            "W1_full": ["W1_full"],
+            "W3": ["W3", "W3_many", "W3_columns"],
+            "W4": ["W4"],
+            "W5a": ["W5a"],
+            "W9": ["W9"],
+        },
+    )
+    every = {workload: [workload] for workload in WORKLOADS if workload != "W1_full"}
+    corestone_python = Peer(
+        "python",
+        script("peers/corestone_package.py", sys.executable, "python"),
+        {**every, "W3": ["W3", "W3_rows"]},
+        {"CORESTONE_LIBRARY": str(places.library / "libcorestone.so"), "PYTHONPATH": str(ROOT / "bindings" / "python")},
+    )
+    peers = [
+        raw,
+        corestone,
+        corestone_python,
+        Peer("sqlite3", script("peers/sqlite_module.py", sys.executable, "module"), every),
+    ]
+    for orm in stores.ORMS:
+        command = script(f"peers/{orm}_orm.py", str(places.venv_python), "orm")
+        peers.append(Peer(orm, command, {workload: [workload] for workload in ("W3", "W4", "W5a", "W9")}))
+    return {peer.name: peer for peer in peers}
+
+
+def run_one(peer: Peer, run: str, processor: int | None) -> list[dict[str, object]]:
+    """One process; its lines. Raises RuntimeError with what it wrote to standard error."""
+    command = peer.command(run)
+    if processor is not None:
+        command = ["taskset", "-c", str(processor), *command]
+    environment = {**os.environ, **peer.environment, "SWIFT_DETERMINISTIC_HASHING": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
+    if done.returncode:
+        raise RuntimeError(f"{peer.name} {run}: status {done.returncode}\n{done.stderr[-2000:]}")
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+
+def run_rounds(
+    peers: list[Peer], workloads: list[str], orm_workloads: list[str], rounds: int, processor: int | None
+) -> list[dict[str, object]]:
+    samples: list[dict[str, object]] = []
+    for number in range(rounds):
+        started = time.monotonic()
+        for workload in workloads:
+            turn = number % len(peers)
+            for peer in peers[turn:] + peers[:turn]:
+                if peer.name in stores.ORMS and workload not in orm_workloads:
+                    continue
+                for run in peer.runs.get(workload, []):
+                    for sample in run_one(peer, run, processor):
+                        samples.append({**sample, "round": number})
+        print(f"round {number + 1} of {rounds}: {time.monotonic() - started:.0f} s", file=sys.stderr)
+    return samples
+
+
+def build_programs(places: Places, targets: list[str]) -> None:
+    command = ["make", "--no-print-directory", "-C", str(HERE), f"OUT={places.out}", f"LIB={places.library}"]
+    command += [f"INCLUDE={places.include}", *(str(places.out / target) for target in targets)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+def names(text: str) -> list[str]:
+    return [name for name in text.split(",") if name]
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Compare Corestone with raw C over sqlite3 and with Python's peers.")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--workloads", type=names, default=WORKLOADS, help=",".join(WORKLOADS))
+    parser.add_argument("--peers", type=names, help="raw,corestone,python,sqlite3 and the ORMs; raw is always run")
+    parser.add_argument("--no-orms", action="store_true", help="do not install or run peewee, Django and SQLAlchemy")
+    parser.add_argument("--orm-workloads", type=names, default=["W3"], help="of W3,W4,W5a,W9 (default W3)")
+    parser.add_argument("--cpu", type=int, default=(os.cpu_count() or 1) - 1, help="the processor to pin to; -1: none")
+    parser.add_argument("--library", type=Path, default=ROOT / "build" / "lib", help="folder of libcorestone.so")
+    parser.add_argument("--include", type=Path, default=ROOT / "build" / "include", help="folder of corestone.h")
+    parser.add_argument("--out", type=Path, default=ROOT / "build" / "bench", help="folder for programs, data, stores")
+    parser.add_argument("--results", type=Path, default=HERE / "results" / "latest.json")
+    parser.add_argument("--no-getters", action="store_true", help="leave out the nanoseconds of single calls")
+    parser.add_argument("--gate", action="store_true", help="exit with 1 when a target is missed")
+    arguments = parser.parse_args()
+    unknown = set(arguments.workloads) - set(WORKLOADS)
+    if unknown or arguments.rounds < 1:
+        parser.error(f"unknown workload {unknown.pop()}" if unknown else "--rounds is 1 or more")
+    return arguments
+
+
+def main() -> int:
+    arguments = parse_arguments()
+    places = Places(arguments.out.resolve(), arguments.library.resolve(), arguments.include.resolve())
+    places.out.mkdir(parents=True, exist_ok=True)
+    if not (places.data / "ids.tsv").exists():
+        generate.generate(places.data)
+    all_peers = make_peers(places)
+    chosen = arguments.peers or list(all_peers)
+    unknown = set(chosen) - set(all_peers)
+    if unknown:
+        print(f"run.py: no peer {unknown.pop()}; there are {', '.join(all_peers)}", file=sys.stderr)
+        return 2
+    peers = [all_peers[name] for name in dict.fromkeys(["raw", *chosen])]
+    if arguments.no_orms or not any(peer.name in stores.ORMS for peer in peers):
+        peers = [peer for peer in peers if peer.name not in stores.ORMS]
+    else:
+        installed = stores.install_orms(places.venv_python)
+        peers = [peer for peer in peers if peer.name not in stores.ORMS or peer.name in installed]
+        stores.make_orm_store(places.data, Path(places.store("orm")))
+
+    with_corestone = any(peer.name == "corestone" for peer in peers)
+    build_programs(places, ["raw", *(["corestone", "getter"] if with_corestone else [])])
+    processor = arguments.cpu if arguments.cpu >= 0 else None
+    for peer in peers:  # the stores that the reading workloads need, when W1 is not part of this run
+        missing = not Path(peer.command("W3")[-1]).exists()
+        if missing and "W1" in peer.runs and "W1" not in arguments.workloads:
+            run_one(peer, "W1", processor)
+    try:
+        samples = run_rounds(peers, arguments.workloads, arguments.orm_workloads, arguments.rounds, processor)
+        if with_corestone and not arguments.no_getters:
+            getter = Peer("getter", lambda run: [str(places.out / "getter"), str(places.data), run], {})
+            samples += [{**sample, "round": 0} for sample in run_one(getter, places.store("corestone"), processor)]
+    except RuntimeError as error:
+        print(f"run.py: {error}", file=sys.stderr)
+        return 1
+
+    problems = report.disagreements(samples)
+    if with_corestone:
+        problems += stores.differences(places.store("raw"), places.store("corestone"))
+    result = report.summarize(samples)
+    print(report.table(result))
+    missed = report.targets(result)
+    for problem in problems:
+        print(f"WRONG: {problem}")
+    arguments.results.parent.mkdir(parents=True, exist_ok=True)
+    document = {"machine": report.machine(), "rounds": arguments.rounds, "summary": result, "samples": samples}
+    arguments.results.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    return 1 if problems or (arguments.gate and missed) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

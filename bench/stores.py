@@ -1,0 +1,91 @@
+"""What a run needs besides the programs: the Python peers' packages and store, and a look at the stores' tables."""
+
+from __future__ import annotations
+
+import datetime
+import sqlite3
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ORMS = ["peewee", "django", "sqlalchemy"]
+REFERENCE_DATE = datetime.datetime(2001, 1, 1)
+
+
+def install_orms(python: Path) -> list[str]:
+    """The ORMs that can be run; installs the missing ones from PyPI into the environment that `python` belongs to."""
+    if not python.exists():
+        venv.create(python.parent.parent, with_pip=True)
+    found = [orm for orm in ORMS if has_module(python, orm)]
+    missing = [orm for orm in ORMS if orm not in found]
+    if missing:
+        command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *missing]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            print(
+                f"{', '.join(missing)}: not installed, PyPI did not answer; recorded ratios stand in", file=sys.stderr
+            )
+        found = [orm for orm in ORMS if has_module(python, orm)]
+    return found
+
+
+def has_module(python: Path, module: str) -> bool:
+    return subprocess.run([str(python), "-c", f"import {module}"], capture_output=True).returncode == 0
+
+
+def rows(data: Path, file: str) -> list[list[str]]:
+    return [line.split("\t") for line in (data / file).read_text(encoding="utf-8").splitlines()]
+
+
+def make_orm_store(data: Path, path: Path) -> None:
+    """One store for all ORMs: what their own CREATE TABLE gives for the same model, with dates as they write them."""
+    if path.exists():
+        return
+    partial = path.with_suffix(".part")
+    partial.unlink(missing_ok=True)
+    database = sqlite3.connect(partial)
+    database.executescript(
+        "CREATE TABLE department (pk INTEGER PRIMARY KEY, ent INTEGER, opt INTEGER, name TEXT, budget REAL);"
+        "CREATE TABLE employee (pk INTEGER PRIMARY KEY, ent INTEGER, opt INTEGER, age INTEGER, active INTEGER,"
+        " dept_fk INTEGER, salary REAL, hire DATETIME, name TEXT, email TEXT);"
+        "CREATE INDEX employee_dept_fk ON employee (dept_fk);"
+    )
+    database.executemany("INSERT INTO department VALUES (?, 1, 1, ?, ?)", rows(data, "dept.tsv"))
+    database.executemany(
+        "INSERT INTO employee VALUES (?, 2, 1, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            (pk, int(age), int(active), int(department), float(salary), hired_text(hired), name, email)
+            for pk, name, email, age, salary, hired, active, department in rows(data, "emp.tsv")
+        ),
+    )
+    database.commit()
+    database.execute("PRAGMA journal_mode=WAL")
+    database.close()
+    partial.replace(path)
+
+
+def hired_text(seconds: str) -> str:
+    return (REFERENCE_DATE + datetime.timedelta(seconds=int(seconds))).strftime("%Y-%m-%d %H:%M:%S.%f")
+
+
+def schema(path: str) -> dict[str, str]:
+    """Name and SQL of the tables and indexes of the company; Core Data's own tables are left out."""
+    database = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    try:
+        found = dict(database.execute("SELECT name, sql FROM sqlite_master WHERE sql NOT NULL"))
+        for pragma in ("page_size", "auto_vacuum", "encoding", "journal_mode"):
+            found[pragma] = str(database.execute(f"PRAGMA {pragma}").fetchone()[0])
+    finally:
+        database.close()
+    return {name: sql for name, sql in found.items() if name not in ("Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE")}
+
+
+def differences(raw: str, corestone: str) -> list[str]:
+    """Where the raw program's tables are not those that Corestone makes, so that the comparison would be unfair."""
+    ours, theirs = schema(corestone), schema(raw)
+    return [
+        f"{name}: Corestone's store has {ours.get(name)!r}, the raw program's {theirs.get(name)!r}"
+        for name in sorted(ours.keys() | theirs.keys())
+        if ours.get(name) != theirs.get(name)
+    ]
