@@ -1,6 +1,7 @@
 #include "platform.h"
 
 #include <pthread.h>
+#include <sys/eventfd.h>
 
 bool platform_forked = false;
 
@@ -23,4 +24,14 @@ static void install(void) { pthread_atfork(NULL, NULL, in_child); }
 void platform_prepare(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, install);
+}
+
+int platform_event_new(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
+
+/* Both can only fail where there is nothing left to do: the counter is full, or empty. */
+void platform_event_signal(int descriptor) { (void)eventfd_write(descriptor, 1); }
+
+void platform_event_clear(int descriptor) {
+    eventfd_t count;
+    (void)eventfd_read(descriptor, &count);
 }

@@ -28,10 +28,10 @@ public final class Entity: @unchecked Sendable {
     private var propertiesByName: [String: Property] = [:]
 
     /// By slot: the key of the property. A key is valid for this entity iff `slotKeys[slot of key] == key`.
-    package var slotKeys: UnsafeMutablePointer<UInt32>
-    package var slotCount: UInt32 = 0
+    @usableFromInline package var slotKeys: UnsafeMutablePointer<UInt32>
+    @usableFromInline package var slotCount: UInt32 = 0
     /// By slot: where the value lies in a row record.
-    package var layout: RecordLayout
+    @usableFromInline package var layout: RecordLayout
 
     /// The token by which C hosts know the entity; 0 when none was asked for.
     package var token: UInt = 0

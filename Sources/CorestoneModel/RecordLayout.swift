@@ -1,5 +1,5 @@
 /// How a value lies in a row record.
-package enum SlotKind: UInt8 {
+@usableFromInline package enum SlotKind: UInt8 {
     /// To-many relationships, transient attributes: nothing in the record.
     case none = 0
     case bool, int16, int32, int64, double, date
@@ -12,49 +12,70 @@ package enum SlotKind: UInt8 {
     case toOne
 }
 
-/// Where one property lies in the records of an entity.
-package struct SlotLayout {
-    /// From the start of the record, in bytes.
-    package let offset: UInt32
-    package let kind: SlotKind
-    package let isTransient: Bool
+/// What a slot stands for.
+@usableFromInline package enum SlotRole: UInt8 {
+    case attribute = 0, transient, toOne, toMany
+}
 
-    @inlinable package init(offset: UInt32, kind: SlotKind, isTransient: Bool) {
+/// Where one property lies in the records of an entity.
+@usableFromInline package struct SlotLayout {
+    /// From the start of the record, in bytes.
+    @usableFromInline package let offset: UInt32
+    @usableFromInline package let kind: SlotKind
+    @usableFromInline package let role: SlotRole
+    /// The place among the entity's properties of the same role.
+    @usableFromInline package let ordinal: UInt16
+
+    @inlinable package init(offset: UInt32, kind: SlotKind, role: SlotRole, ordinal: UInt16) {
         self.offset = offset
         self.kind = kind
-        self.isTransient = isTransient
+        self.role = role
+        self.ordinal = ordinal
     }
 }
 
 /// The places of an entity's values in its row records: header, bitmap of values that are not null, fixed part, bytes.
 ///
 /// Wide fields come first, so that nothing is padded; the order has nothing to do with the order of slots.
-package struct RecordLayout {
+@usableFromInline package struct RecordLayout {
     /// By slot.
-    package let slots: UnsafeMutablePointer<SlotLayout>
-    package let slotCount: Int
+    @usableFromInline package let slots: UnsafeMutablePointer<SlotLayout>
+    @usableFromInline package let slotCount: Int
     /// Header, bitmap and fixed part, a multiple of 8.
-    package let fixedSize: Int
+    @usableFromInline package let fixedSize: Int
+    @usableFromInline package let toOneCount: Int
+    @usableFromInline package let toManyCount: Int
 
     /// Primary key, version, entity index, size: see `RecordHeader`.
     package static let headerSize = 24
 
-    package init(properties: [Property]) {
+    @usableFromInline package init(properties: [Property]) {
         slotCount = properties.count
         slots = UnsafeMutablePointer.allocate(capacity: max(slotCount, 1))
         let kinds = properties.map(RecordLayout.kind)
         var offset = RecordLayout.headerSize + (slotCount + 63) / 64 * 8
+        var offsets = [Int](repeating: 0, count: slotCount)
         for width in [24, 16, 8, 4, 2, 1] {
             for (slot, kind) in kinds.enumerated() where RecordLayout.width(kind) == width {
-                slots[slot] = SlotLayout(
-                    offset: UInt32(offset), kind: kind, isTransient: properties[slot].isTransient)
+                offsets[slot] = offset
                 offset += width
             }
         }
-        for (slot, kind) in kinds.enumerated() where kind == .none {
-            slots[slot] = SlotLayout(offset: 0, kind: .none, isTransient: properties[slot].isTransient)
-        }
         fixedSize = (offset + 7) & ~7
+        var counts: [SlotRole: UInt16] = [:]
+        for (slot, property) in properties.enumerated() {
+            let role = RecordLayout.role(property)
+            slots[slot] = SlotLayout(
+                offset: UInt32(offsets[slot]), kind: kinds[slot], role: role, ordinal: counts[role, default: 0])
+            counts[role, default: 0] += 1
+        }
+        toOneCount = Int(counts[.toOne, default: 0])
+        toManyCount = Int(counts[.toMany, default: 0])
+    }
+
+    private static func role(_ property: Property) -> SlotRole {
+        if let relationship = property as? Relationship { return relationship.isToMany ? .toMany : .toOne }
+        return property.isTransient ? .transient : .attribute
     }
 
     func deallocate() { slots.deallocate() }

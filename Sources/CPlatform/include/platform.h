@@ -13,6 +13,11 @@ static inline bool platform_is_forked(void) { return platform_forked; }
 /* Installs the fork handler; called once, when the first handle is made. */
 void platform_prepare(void);
 
+/* A descriptor that is readable while it is signalled; -1 when the system gives none. */
+int platform_event_new(void);
+void platform_event_signal(int descriptor);
+void platform_event_clear(int descriptor);
+
 static inline uint32_t platform_load32(const uint32_t *p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
 static inline void platform_store32(uint32_t *p, uint32_t v) { __atomic_store_n(p, v, __ATOMIC_RELEASE); }
 static inline uint32_t platform_add32(uint32_t *p, uint32_t v) { return __atomic_add_fetch(p, v, __ATOMIC_ACQ_REL); }

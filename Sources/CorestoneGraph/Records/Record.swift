@@ -4,16 +4,16 @@ import CorestoneValues
 /// The head of a row record: an immutable copy of one row, as `RecordLayout` places it.
 ///
 /// Behind the head lie the bitmap of values that are not null, the fixed part, and the bytes of text and binary values.
-package struct RecordHeader {
-    package var primaryKey: Int64
+@usableFromInline package struct RecordHeader {
+    @usableFromInline package var primaryKey: Int64
     /// The row's optimistic-lock counter (`Z_OPT`).
-    package var version: Int32
+    @usableFromInline package var version: Int32
     /// The place of the row's concrete entity in the model.
-    package var entity: UInt32
+    @usableFromInline package var entity: UInt32
     /// Bytes of the whole record, a multiple of 8.
-    package var size: UInt32
+    @usableFromInline package var size: UInt32
     /// Bytes from the start of the chunk's memory to this record, divided by 8.
-    package var distance: UInt32
+    @usableFromInline package var distance: UInt32
 
     @inlinable package init(primaryKey: Int64, version: Int32, entity: UInt32, size: UInt32, distance: UInt32) {
         self.primaryKey = primaryKey
@@ -25,8 +25,8 @@ package struct RecordHeader {
 }
 
 /// A row record in place. Valid as long as its chunk is retained.
-package struct Record {
-    package let start: UnsafeMutableRawPointer
+@usableFromInline package struct Record {
+    @usableFromInline package let start: UnsafeMutableRawPointer
 
     @inlinable package init(_ start: UnsafeMutableRawPointer) { self.start = start }
 
@@ -93,11 +93,11 @@ extension RecordLayout {
 ///
 /// Text, URIs and bytes: address and count; UUID: its 16 bytes in memory order; decimal: low and high word of the mantissa,
 /// sign and exponent in `aux`; objectID: primary key and entity index; object: the unretained `ManagedObject`.
-package struct ValueView {
-    package var type: ValueType
-    package var aux: UInt32
-    package var low: UInt64
-    package var high: UInt64
+@usableFromInline package struct ValueView {
+    @usableFromInline package var type: ValueType
+    @usableFromInline package var aux: UInt32
+    @usableFromInline package var low: UInt64
+    @usableFromInline package var high: UInt64
 
     @inlinable package init(_ type: ValueType, _ low: UInt64 = 0, _ high: UInt64 = 0, aux: UInt32 = 0) {
         self.type = type
@@ -118,7 +118,7 @@ package struct ValueView {
 
 extension ValueView {
     /// A copy that owns its bytes; objects and IDs have no such form and give null.
-    package var propertyValue: PropertyValue {
+    @usableFromInline package var propertyValue: PropertyValue {
         switch type {
         case .bool: .bool(low != 0)
         case .int: .int(integer)
@@ -134,7 +134,7 @@ extension ValueView {
     }
 
     /// A view of a value that lives at `value`; its bytes stay valid as long as the value does.
-    package init(_ value: borrowing PropertyValue) {
+    @usableFromInline package init(_ value: borrowing PropertyValue) {
         switch value {
         case .bool(let flag): self.init(.bool, flag ? 1 : 0)
         case .int(let number): self.init(.int, UInt64(bitPattern: number))
@@ -154,13 +154,13 @@ extension ValueView {
 
 extension DecimalNumber {
     /// From the mantissa's low and high word and the sign and exponent of a `cst_value`.
-    package init(words: (UInt64, UInt64), aux: UInt32) {
+    @usableFromInline package init(words: (UInt64, UInt64), aux: UInt32) {
         self.init(
             mantissa: UInt128(words.1) << 64 | UInt128(words.0), exponent: Int8(truncatingIfNeeded: aux),
             isNegative: aux & 0x100 != 0)
     }
-    package var words: (UInt64, UInt64) {
+    @usableFromInline package var words: (UInt64, UInt64) {
         (UInt64(truncatingIfNeeded: mantissa), UInt64(truncatingIfNeeded: mantissa >> 64))
     }
-    package var aux: UInt32 { UInt32(UInt8(bitPattern: exponent)) | (isNegative ? 0x100 : 0) }
+    @usableFromInline package var aux: UInt32 { UInt32(UInt8(bitPattern: exponent)) | (isNegative ? 0x100 : 0) }
 }

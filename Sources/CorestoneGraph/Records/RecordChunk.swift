@@ -6,7 +6,7 @@ import Glibc
 ///
 /// The records are immutable once written; the block is freed when neither an object nor the row cache retains it. Its
 /// first 8 bytes are the chunk's own address, so that a record finds the chunk it lies in.
-package final class RecordChunk: @unchecked Sendable {
+@usableFromInline package final class RecordChunk: @unchecked Sendable {
     package let memory: UnsafeMutableRawPointer
     package let capacity: Int
     package private(set) var used: Int

@@ -1,0 +1,147 @@
+import CorestoneModel
+import CorestoneValues
+
+extension Context {
+    /// A new object with the defaults of its entity.
+    public func insert(_ entity: Entity) throws -> ManagedObject {
+        try checkQueue()
+        guard entity.model === coordinator.model else {
+            throw CoreError(
+                .invalidArgument, "\(entity.name) belongs to another model than this context's coordinator",
+                entity: entity.name)
+        }
+        if entity.isAbstract { try ManagedObject.requireConcrete(entity) }
+        let object = ManagedObject(
+            entity: entity, context: self, store: nil, primaryKey: TemporaryReference.next(), state: [.inserted])
+        object.applyDefaults()
+        register(object)
+        noteInserted(object)
+        return object
+    }
+
+    /// A new object of the entity of that name.
+    public func insert(_ entityName: String) throws -> ManagedObject { try insert(entity(named: entityName)) }
+
+    func entity(named name: String) throws -> Entity {
+        if let entity = coordinator.model.entity(named: name) { return entity }
+        let nearest = nearestName(to: name, among: coordinator.model.entities.map(\.name))
+        throw CoreError(
+            .invalidArgument,
+            "the model has no entity \"\(name)\"" + (nearest.map { "; did you mean \"\($0)\"?" } ?? ""), entity: name)
+    }
+
+    /// Takes in an object that was made outside every context, with the objects that it leads to.
+    public func insert(_ object: ManagedObject) throws {
+        try checkQueue()
+        if object.context === self { return }
+        guard object.context == nil, !object.isGone else {
+            throw CoreError(
+                .invalidArgument, "this \(object.entity.name) belongs to another context, or left one",
+                entity: object.entity.name, objectURI: object.objectID.uri)
+        }
+        guard object.entity.model === coordinator.model else {
+            throw CoreError(
+                .invalidArgument, "\(object.entity.name) belongs to another model than this context's coordinator",
+                entity: object.entity.name)
+        }
+        var waiting = [object]
+        while let next = waiting.popLast() {
+            if next.context === self { continue }
+            next.context = self
+            register(next)
+            noteInserted(next)
+            for relationship in next.entity.relationships {
+                if relationship.isToMany {
+                    waiting += try next.toMany(relationship).all()
+                } else if let target = try next.target(of: relationship) {
+                    waiting.append(target)
+                }
+            }
+        }
+    }
+
+    /// Marks an object for deletion; its delete rules are applied when pending changes are processed.
+    public func delete(_ object: ManagedObject) throws {
+        try checkQueue()
+        if object.state.contains(.gone) { throw object.gone() }
+        guard object.context === self else {
+            throw CoreError(
+                .invalidArgument, "this \(object.entity.name) belongs to another context; delete it there",
+                entity: object.entity.name, objectURI: object.objectID.uri)
+        }
+        if object.state.contains(.deleted) { return }
+        if object.isFault && !object.state.contains(.inserted) { try object.fire() }
+        object.state.insert(.deleted)
+        noteDeleted(object)
+        undecidedDeletions.append(object)
+    }
+
+    /// Applies the delete rules of what was deleted since the last time.
+    public func processPendingChanges() throws {
+        try checkQueue()
+        while !undecidedDeletions.isEmpty {
+            let deleted = undecidedDeletions
+            undecidedDeletions = []
+            do { try applyDeleteRules(deleted) } catch {
+                undecidedDeletions += deleted.filter { !$0.state.contains(.propagated) }
+                throw error
+            }
+        }
+    }
+
+    private func applyDeleteRules(_ deleted: [ManagedObject]) throws {
+        try loadMembersForDeletion(deleted)
+        for object in deleted where object.state.contains(.deleted) && !object.state.contains(.propagated) {
+            for relationship in object.entity.relationships {
+                let targets = try self.targets(of: relationship, object)
+                switch relationship.deleteRule {
+                case .noAction, .deny: continue
+                case .cascade: for target in targets where !target.isDeleted { try delete(target) }
+                case .nullify: break
+                }
+                guard let inverse = relationship.inverse else { continue }
+                for target in targets where !target.isDeleted {
+                    if inverse.isToMany { try target.toMany(inverse).drop(object) } else { try target.writeTarget(nil, inverse) }
+                }
+            }
+            object.state.insert(.propagated)
+            if object.state.contains(.inserted) { abandon(object) }
+        }
+    }
+
+    /// One query for each to-many relationship of each entity, not one for each object.
+    private func loadMembersForDeletion(_ deleted: [ManagedObject]) throws {
+        let saved = deleted.filter { !$0.state.contains(.inserted) }
+        var groups: [ObjectIdentifier: [ManagedObject]] = [:]
+        for object in saved { groups[ObjectIdentifier(object.entity), default: []].append(object) }
+        for group in groups.values {
+            for relationship in group[0].entity.relationships
+            where relationship.isToMany && relationship.deleteRule != .noAction {
+                try loadMembers(of: relationship, owners: group)
+            }
+        }
+    }
+
+    func targets(of relationship: Relationship, _ object: ManagedObject) throws -> [ManagedObject] {
+        if relationship.isToMany { return try object.toMany(relationship).all() }
+        return try object.target(of: relationship).map { [$0] } ?? []
+    }
+
+    /// Forgets an inserted object that was deleted before it was ever saved.
+    private func abandon(_ object: ManagedObject) {
+        unregister(object)
+        object.leaveContext()
+    }
+
+    /// Drops every change that was not saved.
+    public func rollback() throws {
+        try checkQueue()
+        let (inserted, updated, deleted) = (insertedList, updatedList, deletedList)
+        clearLists()
+        for object in inserted where object.context === self && object.state.contains(.inserted) { abandon(object) }
+        for object in updated + deleted where object.context === self {
+            object.dropChanges()
+            object.state.subtract([.deleted, .propagated])
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import CorestoneModel
+import CorestoneValues
+
+extension Context {
+    /// How many siblings one firing fault fills.
+    private static let batch = 256
+
+    /// Gives a fault its row: from the row cache, else from the store, siblings with it.
+    func loadRow(of object: ManagedObject) throws {
+        guard let store = object.store else { throw object.gone() }
+        let root = object.entity.root
+        try coordinator.withLock {
+            try store.requireOpen()
+            if let row = store.rowCache.row(root, object.primaryKey) { return object.setRecord(row) }
+            let keys = siblings(of: object)
+            let batch = try store.backing.rows(of: root, primaryKeys: keys)
+            take(batch, root: root, store: store)
+            if object.record == nil, let row = store.rowCache.row(root, object.primaryKey) { object.setRecord(row) }
+        }
+        guard object.record != nil else {
+            throw CoreError(
+                .objectGone, code: .managedObjectReferentialIntegrity,
+                "\(object.entity.name) \(object.objectID.uri) is no longer in the store: its row was deleted",
+                entity: object.entity.name, objectURI: object.objectID.uri, file: store.path)
+        }
+    }
+
+    /// Puts rows into the row cache and into the faults of this context that wait for them. Under the coordinator's lock.
+    func take(_ batch: RowBatch, root: Entity, store: Store) {
+        store.rowCache.add(batch.records, root: root, chunks: batch.chunks)
+        let index = tableIndex(store: store, root: root)
+        for record in batch.records {
+            guard let pointer = tables[index].table.find(record.primaryKey) else { continue }
+            let object = Unmanaged<ManagedObject>.fromOpaque(pointer).takeUnretainedValue()
+            if object.record == nil { object.setRecord(record) }
+        }
+    }
+
+    /// The keys to load with a firing fault: itself and the next of its group that still wait.
+    private func siblings(of object: ManagedObject) -> [Int64] {
+        guard object.faultGroup != 0, var group = faultGroups[object.faultGroup] else { return [object.primaryKey] }
+        var keys = [object.primaryKey]
+        let index = tableIndex(store: object.store, root: group.root)
+        while keys.count < Context.batch, group.position < group.primaryKeys.count {
+            let key = group.primaryKeys[group.position]
+            group.position += 1
+            guard key != object.primaryKey, let pointer = tables[index].table.find(key) else { continue }
+            if Unmanaged<ManagedObject>.fromOpaque(pointer).takeUnretainedValue().record == nil { keys.append(key) }
+        }
+        faultGroups[object.faultGroup] = group.position < group.primaryKeys.count ? group : nil
+        return keys
+    }
+
+    /// Remembers faults that came together, so that the first to fire fills the others.
+    func group(_ faults: [ManagedObject], root: Entity, store: Store) {
+        guard faults.count > 1 else { return }
+        lastFaultGroup &+= 1
+        if lastFaultGroup == 0 { lastFaultGroup = 1 }
+        faultGroups[lastFaultGroup] = FaultGroup(root: root, store: store, primaryKeys: faults.map(\.primaryKey))
+        for fault in faults { fault.faultGroup = lastFaultGroup }
+    }
+
+    /// Loads the rows of objects that have none, many at a time.
+    func loadRows(of objects: [ManagedObject]) throws {
+        var waiting: [ObjectIdentifier: [ManagedObject]] = [:]
+        for object in objects where object.record == nil && object.store != nil && !object.state.contains(.inserted) {
+            waiting[ObjectIdentifier(object.entity.root), default: []].append(object)
+        }
+        for group in waiting.values {
+            guard let store = group[0].store else { continue }
+            let root = group[0].entity.root
+            try coordinator.withLock {
+                try store.requireOpen()
+                var missing: [Int64] = []
+                for object in group {
+                    if let row = store.rowCache.row(root, object.primaryKey) {
+                        object.setRecord(row)
+                    } else {
+                        missing.append(object.primaryKey)
+                    }
+                }
+                if !missing.isEmpty { take(try store.backing.rows(of: root, primaryKeys: missing), root: root, store: store) }
+            }
+        }
+    }
+
+    /// Loads the members of a to-many relationship for many owners in one query.
+    func loadMembers(of relationship: Relationship, owners: [ManagedObject], includingRows: Bool = false) throws {
+        let waiting = try owners.filter { try !$0.toMany(relationship).isLoaded }
+        guard let store = waiting.first?.store else { return }
+        let root = relationship.destination.root
+        let found = try coordinator.withLock {
+            try store.requireOpen()
+            let found = try store.backing.members(
+                of: relationship, owners: waiting.map(\.primaryKey), includingRows: includingRows)
+            if includingRows { store.rowCache.add(found.batch.records, root: root, chunks: found.batch.chunks) }
+            return found
+        }
+        var members: [Int64: [ManagedObject]] = [:]
+        var faults: [ManagedObject] = []
+        for member in found.members {
+            let object = object(store: store, entity: entity(at: member.entity), primaryKey: member.primaryKey)
+            if object.record == nil { faults.append(object) }
+            members[member.owner, default: []].append(object)
+        }
+        if includingRows {
+            coordinator.withLock { take(found.batch, root: root, store: store) }
+        } else {
+            group(faults, root: root, store: store)
+        }
+        for owner in waiting { try owner.toMany(relationship).didLoad(members[owner.primaryKey] ?? []) }
+    }
+}

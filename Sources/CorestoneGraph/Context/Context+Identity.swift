@@ -1,0 +1,123 @@
+import CorestoneModel
+import CorestoneValues
+
+/// The registered objects of one inheritance tree of one store.
+struct IdentityTable {
+    let store: UInt32
+    let root: UInt32
+    var table = KeyTable()
+    /// Permanent keys by the temporary references that they replaced, so that an old ID still finds its object. A key is
+    /// kept as the bits of a pointer.
+    var former = KeyTable()
+
+    func deallocate() {
+        table.deallocate()
+        former.deallocate()
+    }
+}
+
+/// Faults that came together without rows, by primary key.
+struct FaultGroup {
+    let root: Entity
+    let store: Store
+    var primaryKeys: [Int64]
+    var position = 0
+}
+
+extension Context {
+    /// The place of a table; made when first asked for. Contexts have few, so they are searched.
+    func tableIndex(store: Store?, root: Entity) -> Int {
+        let number = store?.number ?? 0
+        for index in tables.indices where tables[index].root == root.index && tables[index].store == number { return index }
+        tables.append(IdentityTable(store: number, root: root.index))
+        return tables.count - 1
+    }
+
+    func registered(store: Store?, root: Entity, primaryKey: Int64) -> ManagedObject? {
+        guard let pointer = tables[tableIndex(store: store, root: root)].table.find(primaryKey) else { return nil }
+        return Unmanaged<ManagedObject>.fromOpaque(pointer).takeUnretainedValue()
+    }
+
+    func register(_ object: ManagedObject) {
+        let index = tableIndex(store: object.store, root: object.entity.root)
+        tables[index].table.set(object.primaryKey, Unmanaged.passUnretained(object).toOpaque())
+    }
+
+    func unregister(_ object: ManagedObject) {
+        tables[tableIndex(store: object.store, root: object.entity.root)].table.remove(object.primaryKey)
+    }
+
+    /// Called by an object's end.
+    func forget(_ object: ManagedObject) { unregister(object) }
+
+    /// The one object of a row: the registered one, or a new fault.
+    func object(store: Store, entity: Entity, primaryKey: Int64) -> ManagedObject {
+        if let known = registered(store: store, root: entity.root, primaryKey: primaryKey) { return known }
+        let object = ManagedObject(entity: entity, context: self, store: store, primaryKey: primaryKey, state: [.fault])
+        register(object)
+        return object
+    }
+
+    /// The object of an ID, as a fault when it is not known. Never touches the store.
+    public func object(with id: ObjectID) throws -> ManagedObject {
+        if let known = registeredObject(with: id) { return known }
+        guard let store = id.store, !id.isTemporary else {
+            throw CoreError(
+                .objectGone, code: .managedObjectReferentialIntegrity,
+                "\(id.uri) is temporary and unknown to this context; save the object first, then use its new ID",
+                entity: id.entity.name, objectURI: id.uri)
+        }
+        guard let own = coordinator.stores.first(where: { $0 === store || $0.identifier == store.identifier }),
+            let entity = coordinator.model.entity(named: id.entity.name)
+        else {
+            throw CoreError(
+                .invalidArgument, code: .managedObjectReferentialIntegrity,
+                "\(id.uri) belongs to a store that this context's coordinator does not have", entity: id.entity.name,
+                objectURI: id.uri)
+        }
+        return object(store: own, entity: entity, primaryKey: id.reference)
+    }
+
+    /// The object of an ID if the context knows it. Never touches the store.
+    public func registeredObject(with id: ObjectID) -> ManagedObject? {
+        guard id.isTemporary else {
+            let own = coordinator.stores.first { $0 === id.store || $0.identifier == id.store?.identifier }
+            guard let own, let entity = coordinator.model.entity(named: id.entity.name) else { return nil }
+            return registered(store: own, root: entity.root, primaryKey: id.reference)
+        }
+        let root = id.entity.root
+        if let object = registered(store: nil, root: root, primaryKey: id.reference) { return object }
+        for place in tables.indices where tables[place].root == root.index {
+            guard let bits = tables[place].former.find(id.reference) else { continue }
+            return tables[place].table.find(Int64(Int(bitPattern: bits)))
+                .map { Unmanaged<ManagedObject>.fromOpaque($0).takeUnretainedValue() }
+        }
+        return nil
+    }
+
+    /// The object of an ID with its values; nil when the store has no such row.
+    public func existingObject(with id: ObjectID) throws -> ManagedObject? {
+        try checkQueue()
+        if id.isTemporary && registeredObject(with: id) == nil { return nil }
+        let object = try object(with: id)
+        if !object.isFault { return object }
+        do { try object.fire() } catch let error as CoreError where error.status == .objectGone { return nil }
+        return object
+    }
+
+    /// Cuts every object off from the context.
+    func forgetAll() {
+        let all = registeredObjects
+        // The lists let go only after each object was told, so that none ends while another still points at it.
+        withExtendedLifetime((all, insertedList, updatedList, deletedList)) {
+            for object in all { object.leaveContext() }
+        }
+        for table in tables { table.deallocate() }
+        tables = []
+        clearLists()
+        faultGroups = [:]
+    }
+
+    /// Forgets every object. Handles to them say so from now on.
+    public func reset() { forgetAll() }
+}

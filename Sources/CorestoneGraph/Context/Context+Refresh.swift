@@ -1,0 +1,44 @@
+import CorestoneModel
+import CorestoneValues
+
+extension Context {
+    /// Reads the store's newest state. With `mergeChanges` the object keeps its own changes on top, else it drops them and
+    /// becomes a fault.
+    public func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
+        try checkQueue()
+        if object.state.contains(.gone) { throw object.gone() }
+        guard let store = object.store, !object.state.contains(.inserted) else { return }
+        coordinator.withLock {
+            store.rowCache.remove(object.entity.root, object.primaryKey)
+            store.backing.endRead()
+        }
+        guard mergeChanges, object.hasChanges else {
+            object.turnIntoFault()
+            return
+        }
+        // The newest row comes under the changes; their base is that row from now on.
+        let fresh = try coordinator.withLock {
+            try store.requireOpen()
+            return try store.backing.rows(of: object.entity.root, primaryKeys: [object.primaryKey])
+        }
+        guard let record = fresh.records.first else {
+            throw CoreError(
+                .objectGone, code: .managedObjectReferentialIntegrity,
+                "\(object.entity.name) \(object.objectID.uri) was deleted from the store; roll back or delete it here too",
+                entity: object.entity.name, objectURI: object.objectID.uri, file: store.path)
+        }
+        coordinator.withLock {
+            store.rowCache.add(fresh.records, root: object.entity.root, chunks: fresh.chunks)
+        }
+        object.setRecord(record)
+        object.dropToOneTargets()
+        object.state.remove(.fault)
+        for relationship in object.toManyRelationships { relationship?.reload() }
+    }
+
+    /// Refreshes every object, keeping changes.
+    public func refreshAll() throws {
+        try checkQueue()
+        for object in registeredObjects { try refresh(object, mergeChanges: true) }
+    }
+}

@@ -1,0 +1,128 @@
+import CPlatform
+import CorestoneModel
+import CorestoneValues
+
+/// A scratch pad of objects on top of a coordinator: fetch, change, save or throw away.
+///
+/// Belongs to its queue (`QueueType`); nothing but `perform` may be called elsewhere.
+public final class Context {
+    public enum QueueType: Int32, Sendable {
+        /// Confined to the thread that made it.
+        case caller = 0
+        /// A queue of its own: use `perform`.
+        case privateQueue
+        /// The main queue, see `MainQueue`.
+        case main
+    }
+
+    public let coordinator: Coordinator
+    public let queueType: QueueType
+    /// The thread that may use the context now; 0 for none. The hot check is one compare with `platform_thread_id()`.
+    @usableFromInline package var ownerThread: UInt64
+    let queue: SerialQueue?
+
+    /// Asked every few milliseconds while a request runs; true stops it.
+    package var interruptCheck: (() -> Bool)?
+
+    /// Registered objects by store number and root entity; number 0 holds those with temporary IDs.
+    var tables: [IdentityTable]
+    /// The model's entities by index.
+    @usableFromInline let entities: [Entity]
+
+    // Changed objects in the order of the change. An object that is no longer what its list says is skipped.
+    var insertedList: [ManagedObject] = []
+    var updatedList: [ManagedObject] = []
+    var deletedList: [ManagedObject] = []
+    /// Deleted objects whose delete rules were not applied yet.
+    var undecidedDeletions: [ManagedObject] = []
+    /// Faults that came without rows, in the groups in which they came: the first that fires fills its siblings.
+    var faultGroups: [UInt32: FaultGroup] = [:]
+    var lastFaultGroup: UInt32 = 0
+
+    /// Head of the C boundary's list of tokens that other threads released; drained at the context's next call.
+    package let pendingReleases = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
+    /// The token by which C hosts know the context; 0 when none was asked for.
+    package var token: UInt = 0
+    /// Gives up a token that the graph holds for a borrowed handle. Set once by the C boundary.
+    package nonisolated(unsafe) static var releaseToken: (UInt) -> Void = { _ in }
+
+    public init(coordinator: Coordinator, queue type: QueueType = .caller) {
+        self.coordinator = coordinator
+        queueType = type
+        entities = coordinator.model.entities
+        tables = []
+        pendingReleases.initialize(to: 0)
+        switch type {
+        case .caller:
+            ownerThread = platform_thread_id()
+            queue = nil
+        case .privateQueue:
+            ownerThread = 0
+            queue = SerialQueue()
+        case .main:
+            ownerThread = MainQueue.boundThread
+            queue = nil
+        }
+    }
+
+    deinit {
+        forgetAll()
+        for table in tables { table.deallocate() }
+        pendingReleases.deallocate()
+    }
+
+    @inlinable package func entity(at index: UInt32) -> Entity { entities[Int(index)] }
+}
+
+// MARK: - Changed and registered objects
+
+extension Context {
+    public var insertedObjects: [ManagedObject] { insertedList.filter(\.isInserted) }
+    public var updatedObjects: [ManagedObject] { updatedList.filter(\.isUpdated) }
+    public var deletedObjects: [ManagedObject] { deletedList.filter { $0.isDeleted && !$0.state.contains(.inserted) } }
+
+    /// Every object that the context knows, in no particular order.
+    public var registeredObjects: [ManagedObject] {
+        var all: [ManagedObject] = []
+        for table in tables {
+            table.table.forEach { _, pointer in
+                all.append(Unmanaged<ManagedObject>.fromOpaque(pointer).takeUnretainedValue())
+            }
+        }
+        return all
+    }
+
+    public var hasChanges: Bool {
+        insertedList.contains(where: \.isInserted) || updatedList.contains(where: \.isUpdated)
+            || deletedList.contains(where: \.isDeleted)
+    }
+
+    func noteUpdated(_ object: ManagedObject) {
+        if object.state.contains(.listedUpdated) { return }
+        object.state.insert(.listedUpdated)
+        updatedList.append(object)
+    }
+
+    func noteInserted(_ object: ManagedObject) {
+        if object.state.contains(.listedInserted) { return }
+        object.state.insert(.listedInserted)
+        insertedList.append(object)
+    }
+
+    func noteDeleted(_ object: ManagedObject) {
+        if object.state.contains(.listedDeleted) { return }
+        object.state.insert(.listedDeleted)
+        deletedList.append(object)
+    }
+
+    /// Empties the lists of changed objects.
+    func clearLists() {
+        for object in insertedList { object.state.remove(.listedInserted) }
+        for object in updatedList { object.state.remove(.listedUpdated) }
+        for object in deletedList { object.state.remove(.listedDeleted) }
+        insertedList = []
+        updatedList = []
+        deletedList = []
+        undecidedDeletions = []
+    }
+}

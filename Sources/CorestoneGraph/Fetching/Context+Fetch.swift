@@ -1,0 +1,213 @@
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+extension Context {
+    public func fetch(_ request: FetchRequest) throws -> [ManagedObject] {
+        try prepareFetch(request)
+        let pending = pendingChanges(for: request)
+        let objects =
+            try pending.isEmpty ? fetchStored(request) : fetchMerged(request, with: pending)
+        if !request.returnsObjectsAsFaults {
+            try loadRows(of: objects)
+            for object in objects where object.record != nil { object.state.remove(.fault) }
+        }
+        if !request.relationshipKeyPathsForPrefetching.isEmpty {
+            try prefetch(request.relationshipKeyPathsForPrefetching, of: objects, entity: request.entity)
+        }
+        return objects
+    }
+
+    /// The IDs that a fetch would give; no object is made for rows that have none.
+    public func fetchIDs(_ request: FetchRequest) throws -> [ObjectID] {
+        try prepareFetch(request)
+        let pending = pendingChanges(for: request)
+        if !pending.isEmpty { return try fetchMerged(request, with: pending).map(\.objectID) }
+        var ids: [ObjectID] = []
+        for store in coordinator.stores {
+            let outcome = try run(request.storeFetch(.identifiers), store: store)
+            guard outcome.isExact, coordinator.stores.count == 1 else { return try fetchStored(request).map(\.objectID) }
+            ids.reserveCapacity(outcome.identifiers.count)
+            for (key, entity) in outcome.identifiers {
+                ids.append(ObjectID(store: store, entity: self.entity(at: entity), reference: key))
+            }
+        }
+        return ids
+    }
+
+    /// How many objects a fetch would give, limit and offset included.
+    public func count(_ request: FetchRequest) throws -> Int {
+        try prepareFetch(request)
+        let pending = pendingChanges(for: request)
+        if !pending.isEmpty { return try fetchMerged(request, with: pending).count }
+        let stores = coordinator.stores
+        guard stores.count == 1, let store = stores.first else { return try fetchStored(request).count }
+        let outcome = try run(request.storeFetch(.count), store: store)
+        return try outcome.isExact ? outcome.count : fetchStored(request).count
+    }
+
+    private func prepareFetch(_ request: FetchRequest) throws {
+        try checkQueue()
+        guard request.entity.model === coordinator.model else {
+            throw CoreError(
+                .invalidArgument, "\(request.entity.name) belongs to another model than this context's coordinator",
+                entity: request.entity.name)
+        }
+        guard request.limit >= 0, request.offset >= 0 else {
+            throw CoreError(
+                .invalidArgument, "a fetch of \(request.entity.name) has a limit or an offset below zero",
+                entity: request.entity.name)
+        }
+        if request.includesPendingChanges { try processPendingChanges() }
+    }
+}
+
+// MARK: - From the store
+
+extension Context {
+    /// Runs a fetch in one store, under the coordinator's lock.
+    func run(_ fetch: StoreFetch, store: Store) throws -> StoreFetchOutcome {
+        try coordinator.withLock {
+            try store.requireOpen()
+            store.backing.setInterruptCheck(interruptCheck)
+            defer { store.backing.setInterruptCheck(nil) }
+            let outcome = try store.backing.fetch(fetch)
+            if !outcome.batch.records.isEmpty {
+                store.rowCache.add(outcome.batch.records, root: fetch.entity.root, chunks: outcome.batch.chunks)
+            }
+            return outcome
+        }
+    }
+
+    func fetchStored(_ request: FetchRequest) throws -> [ManagedObject] {
+        let stores = coordinator.stores
+        guard !stores.isEmpty else { throw noStore(request) }
+        if stores.count == 1, let store = stores.first {
+            let outcome = try run(request.storeFetch(.rows), store: store)
+            let found = objects(for: outcome.batch, entity: request.entity, store: store)
+            return outcome.isExact ? found : try select(found, request, matching: true)
+        }
+        // Several stores: each gives its candidates, order and window are those of the whole.
+        var found: [ManagedObject] = []
+        for store in stores {
+            let outcome = try run(request.storeFetch(.rows, windowed: false), store: store)
+            let objects = objects(for: outcome.batch, entity: request.entity, store: store)
+            found += outcome.isExact ? objects : try objects.filter { try matches($0, request) }
+        }
+        return try select(found, request, matching: false)
+    }
+
+    /// The one object of each row, new ones as faults over their rows.
+    func objects(for batch: RowBatch, entity requested: Entity, store: Store) -> [ManagedObject] {
+        let place = tableIndex(store: store, root: requested.root)
+        var table = tables[place].table
+        table.reserve(batch.records.count)
+        let objects = [ManagedObject](unsafeUninitializedCapacity: batch.records.count) { buffer, count in
+            var entity = requested
+            for record in batch.records {
+                let object: ManagedObject
+                if let pointer = table.find(record.primaryKey) {
+                    object = Unmanaged<ManagedObject>.fromOpaque(pointer).takeUnretainedValue()
+                    // A realised object keeps the state it was read at; a fault takes the newest row.
+                    if object.state.contains(.fault) { object.setRecord(record) }
+                } else {
+                    let index = record.header.pointee.entity
+                    if index != entity.index { entity = self.entity(at: index) }
+                    object = ManagedObject(
+                        entity: entity, context: self, store: store, primaryKey: record.primaryKey, state: [.fault])
+                    object.setRecord(record)
+                    table.set(record.primaryKey, Unmanaged.passUnretained(object).toOpaque())
+                }
+                (buffer.baseAddress! + count).initialize(to: object)
+                count += 1
+            }
+        }
+        tables[place].table = table
+        return objects
+    }
+
+    private func noStore(_ request: FetchRequest) -> CoreError {
+        CoreError(
+            .invalidArgument, code: .persistentStoreOperation,
+            "cannot fetch \(request.entity.name): the coordinator has no store; add one first", entity: request.entity.name)
+    }
+}
+
+// MARK: - Over pending changes
+
+/// The changed objects that a fetch has to look at itself.
+struct PendingChanges {
+    var inserted: [ManagedObject] = []
+    var updated: [ManagedObject] = []
+    var deletedCount = 0
+
+    var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deletedCount == 0 }
+}
+
+extension Context {
+    private func pendingChanges(for request: FetchRequest) -> PendingChanges {
+        guard request.includesPendingChanges else { return PendingChanges() }
+        func concerns(_ object: ManagedObject) -> Bool {
+            request.includesSubentities ? object.entity.isKind(of: request.entity) : object.entity === request.entity
+        }
+        return PendingChanges(
+            inserted: insertedList.filter { $0.isInserted && concerns($0) },
+            updated: updatedList.filter { $0.isUpdated && concerns($0) },
+            deletedCount: deletedList.count { $0.isDeleted && concerns($0) })
+    }
+
+    /// What the store has, less what was changed or deleted here, plus what matches here; then order and window, as if all
+    /// were saved.
+    private func fetchMerged(_ request: FetchRequest, with pending: PendingChanges) throws -> [ManagedObject] {
+        var found: [ManagedObject] = []
+        for store in coordinator.stores {
+            // Each changed or deleted object takes at most one place away from the store's window.
+            let spare = request.offset + request.limit + pending.updated.count + pending.deletedCount
+            let outcome = try run(
+                request.storeFetch(.rows, windowed: false, limit: request.limit == 0 ? 0 : spare), store: store)
+            let objects = objects(for: outcome.batch, entity: request.entity, store: store)
+            found += try objects.filter {
+                try !$0.state.contains(.deleted) && !$0.isUpdated && (outcome.isExact || matches($0, request))
+            }
+        }
+        for object in pending.updated + pending.inserted where try matches(object, request) { found.append(object) }
+        return try select(found, request, matching: false)
+    }
+
+    private func matches(_ object: ManagedObject, _ request: FetchRequest) throws -> Bool {
+        guard let predicate = request.predicate else { return true }
+        return try predicate.evaluate(with: .object(object))
+    }
+
+    /// Filters (when asked), sorts and windows objects in memory.
+    private func select(_ objects: [ManagedObject], _ request: FetchRequest, matching: Bool) throws -> [ManagedObject] {
+        var chosen = matching ? try objects.filter { try matches($0, request) } : objects
+        if !request.sortDescriptors.isEmpty { chosen = try sorted(chosen, by: request.sortDescriptors) }
+        if request.offset > 0 { chosen = Array(chosen.dropFirst(request.offset)) }
+        if request.limit > 0 { chosen = Array(chosen.prefix(request.limit)) }
+        return chosen
+    }
+
+    private func sorted(_ objects: [ManagedObject], by descriptors: [SortDescriptor]) throws -> [ManagedObject] {
+        let keyed = try objects.enumerated().map { place, object in
+            (place: place, object: object, keys: try descriptors.map { try object.value(forKeyPath: $0.keyPath) })
+        }
+        return keyed.sorted { a, b in
+            for (index, descriptor) in descriptors.enumerated() {
+                let order = descriptor.compare(a.keys[index], b.keys[index])
+                if order != 0 { return order < 0 }
+            }
+            return a.place < b.place
+        }.map(\.object)
+    }
+}
+
+extension FetchRequest {
+    /// The request as a store sees it.
+    func storeFetch(_ result: StoreFetch.Result, windowed: Bool = true, limit spare: Int = 0) -> StoreFetch {
+        StoreFetch(
+            entity: entity, includesSubentities: includesSubentities, predicate: predicate,
+            sortDescriptors: sortDescriptors, limit: windowed ? limit : spare, offset: windowed ? offset : 0,
+            result: result)
+    }
+}

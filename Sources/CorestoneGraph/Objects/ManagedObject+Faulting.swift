@@ -1,0 +1,44 @@
+import CorestoneModel
+import CorestoneValues
+
+extension ManagedObject {
+    func fireIfNeeded() throws { if !state.isDisjoint(with: [.fault, .gone]) { try fire() } }
+
+    /// Fills the fault: by pointing at the row that a fetch brought, else from the row cache, else from the store.
+    @usableFromInline
+    func fire() throws {
+        if state.contains(.gone) { throw gone() }
+        if record == nil {
+            guard let context else { throw gone() }
+            try context.loadRow(of: self)
+        }
+        state.remove(.fault)
+    }
+
+    /// Turns the object into a fault again; its own changes are dropped.
+    func turnIntoFault() {
+        dropChanges()
+        dropRecord()
+        dropToOneTargets()
+        toManyRelationships = []
+        state.insert(.fault)
+    }
+
+    /// Drops the changes of the object but keeps what the store holds.
+    func dropChanges() {
+        overlay?.deallocate()
+        overlay = nil
+        for relationship in toManyRelationships { relationship?.dropChanges() }
+        state.subtract([.updated, .membersChanged])
+    }
+
+    /// Cuts the object off from its context; handles to it tell so from now on.
+    func leaveContext() {
+        dropChanges()
+        dropRecord()
+        dropToOneTargets()
+        toManyRelationships = []
+        context = nil
+        state = [.gone]
+    }
+}

@@ -1,0 +1,69 @@
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+extension ManagedObject: KeyValueCoding {
+    /// An attribute's value, a to-one target, or the members of a to-many relationship (an array when ordered, else a set's
+    /// elements as an array).
+    public func value(forKey name: String) throws -> PropertyValue {
+        if let property = entity.property(named: name) { return try value(slot: Int(property.slot)) }
+        if name == "objectID" { return .object(ObjectIDReference(objectID)) }
+        _ = try entity.requireProperty(named: name)
+        return .null
+    }
+
+    func value(slot: Int) throws -> PropertyValue {
+        let layout = entity.layout.slots[slot]
+        if layout.role == .toMany, let relationship = entity.properties[slot] as? Relationship {
+            return .array(try toMany(relationship).all().map { .object($0) })
+        }
+        let view = try view(key: entity.slotKeys[slot])
+        guard view.type == .object, let pointer = UnsafeRawPointer(bitPattern: UInt(view.low)) else {
+            return view.propertyValue
+        }
+        return .object(Unmanaged<ManagedObject>.fromOpaque(pointer).takeUnretainedValue())
+    }
+
+    /// Sets an attribute, a to-one target or (with an array or set of objects) the members of a to-many relationship.
+    public func setValue(_ value: PropertyValue, forKey name: String) throws {
+        let property = try entity.requireProperty(named: name)
+        guard let relationship = property as? Relationship, relationship.isToMany else {
+            return try set(value, slot: Int(property.slot))
+        }
+        let elements: [PropertyValue]
+        switch value {
+        case .array(let values): elements = values
+        case .set(let values): elements = Array(values)
+        case .null: elements = []
+        default: throw isToMany(Int(property.slot))
+        }
+        try setMembers(
+            try elements.map { element in
+                guard let member = try acceptTarget(element, relationship) else { throw isToMany(Int(property.slot)) }
+                return member
+            }, key: relationship.key)
+    }
+
+    /// The value at a name or a key path, collection operators included ("employees.@sum.salary").
+    public func value(forKeyPath path: String) throws -> PropertyValue {
+        if !path.utf8.contains(UInt8(ascii: ".")) { return try value(forKey: path) }
+        return try KeyPathEvaluation.value(of: .object(self), atKeyPath: path)
+    }
+
+    /// Sets the last component of a key path on the object that the others lead to.
+    public func setValue(_ value: PropertyValue, forKeyPath path: String) throws {
+        guard let dot = path.lastIndex(of: ".") else { return try setValue(value, forKey: path) }
+        let (head, last) = (String(path[..<dot]), String(path[path.index(after: dot)...]))
+        switch try self.value(forKeyPath: head) {
+        case .object(let target as ManagedObject): try target.setValue(value, forKey: last)
+        case .null:
+            throw CoreError(
+                .invalidArgument, "cannot set \(path) of this \(entity.name): \(head) leads to nothing", entity: entity.name,
+                key: path, value: value, objectURI: objectID.uri)
+        default:
+            throw CoreError(
+                .invalidArgument, "cannot set \(path) of this \(entity.name): \(head) does not lead to one object",
+                entity: entity.name, key: path, value: value, objectURI: objectID.uri)
+        }
+    }
+}

@@ -1,0 +1,147 @@
+import CorestoneModel
+import CorestoneValues
+
+extension ManagedObject {
+    func toMany(ordinal: Int) -> ToManyRelationship? {
+        ordinal < toManyRelationships.count ? toManyRelationships[ordinal] : nil
+    }
+
+    /// The members' keeper, made when first asked for.
+    func toMany(_ relationship: Relationship) throws -> ToManyRelationship {
+        if state.contains(.gone) { throw gone() }
+        let ordinal = Int(entity.layout.slots[Int(relationship.slot)].ordinal)
+        if let keeper = toMany(ordinal: ordinal) { return keeper }
+        if toManyRelationships.isEmpty {
+            toManyRelationships = Array(repeating: nil, count: entity.layout.toManyCount)
+        }
+        let keeper = ToManyRelationship(owner: self, relationship: relationship)
+        toManyRelationships[ordinal] = keeper
+        return keeper
+    }
+
+    /// The relationship of a key, which must be to-many.
+    func toManyRelationship(key: UInt32) throws -> Relationship {
+        let slot = try self.slot(of: key)
+        guard let relationship = entity.properties[slot] as? Relationship, relationship.isToMany else {
+            let name = entity.properties[slot].name
+            throw CoreError(
+                .typeMismatch, "\(entity.name).\(name) is no to-many relationship and has no members; get and set its value",
+                entity: entity.name, key: name, objectURI: objectID.uri)
+        }
+        return relationship
+    }
+
+    func willChangeMembers() throws {
+        state.insert(.membersChanged)
+        try willChange()
+    }
+}
+
+// MARK: - Reading
+
+extension ManagedObject {
+    package func memberCount(key: UInt32) throws -> Int { try toMany(toManyRelationship(key: key)).count() }
+    /// A snapshot; in order when the relationship is ordered.
+    package func members(key: UInt32) throws -> [ManagedObject] { try toMany(toManyRelationship(key: key)).all() }
+    package func hasMember(_ object: ManagedObject, key: UInt32) throws -> Bool {
+        try toMany(toManyRelationship(key: key)).contains(object)
+    }
+}
+
+// MARK: - Changing
+
+extension ManagedObject {
+    /// Adds a member, at the end when ordered. False when it was one already.
+    @discardableResult
+    package func addMember(_ member: ManagedObject, key: UInt32) throws -> Bool {
+        let relationship = try toManyRelationship(key: key)
+        return try add(member, to: relationship)
+    }
+
+    func add(_ member: ManagedObject, to relationship: Relationship) throws -> Bool {
+        try checkMember(member, relationship)
+        let keeper = try toMany(relationship)
+        if try keeper.contains(member) { return false }
+        try attach(member, relationship, keeper) { try keeper.take(member) }
+        return true
+    }
+
+    /// Runs `enter`, which makes `member` a member on this side, and keeps the inverse right.
+    private func attach(
+        _ member: ManagedObject, _ relationship: Relationship, _ keeper: ToManyRelationship, enter: () throws -> Void
+    ) throws {
+        guard let inverse = relationship.inverse else { return try enter() }
+        if inverse.isToMany {
+            let other = try member.toMany(inverse)
+            try enter()
+            if other !== keeper || member !== self { try other.take(self) }
+        } else {
+            // The member leaves the object that had it.
+            let previous = try member.target(of: inverse)
+            let leaving = previous === self ? nil : try previous?.toMany(relationship)
+            try member.writeTarget(self, inverse)
+            try leaving?.drop(member)
+            try enter()
+        }
+    }
+
+    /// False when it was none.
+    @discardableResult
+    package func removeMember(_ member: ManagedObject, key: UInt32) throws -> Bool {
+        let relationship = try toManyRelationship(key: key)
+        let keeper = try toMany(relationship)
+        guard try keeper.contains(member) else { return false }
+        try detach(member, relationship, keeper)
+        return true
+    }
+
+    private func detach(_ member: ManagedObject, _ relationship: Relationship, _ keeper: ToManyRelationship) throws {
+        guard let inverse = relationship.inverse else { return try keeper.drop(member) }
+        if inverse.isToMany {
+            let other = try member.toMany(inverse)
+            try keeper.drop(member)
+            if other !== keeper || member !== self { try other.drop(self) }
+        } else {
+            try member.writeTarget(nil, inverse)
+            try keeper.drop(member)
+        }
+    }
+
+    /// Replaces all members; the order of `objects` becomes that of an ordered relationship.
+    package func setMembers(_ objects: [ManagedObject], key: UInt32) throws {
+        let relationship = try toManyRelationship(key: key)
+        for object in objects { try checkMember(object, relationship) }
+        let keeper = try toMany(relationship)
+        var wanted = ObjectList()
+        for object in objects { _ = wanted.append(object) }
+        for member in try keeper.all() where !wanted.contains(member) { try detach(member, relationship, keeper) }
+        for object in wanted.objects where try !keeper.contains(object) {
+            try attach(object, relationship, keeper) { try keeper.take(object) }
+        }
+        if relationship.isOrdered, try !keeper.all().elementsEqual(wanted.objects, by: ===) {
+            try keeper.arrange(wanted.objects)
+        }
+    }
+
+    /// Ordered relationships: places a member at an index, from wherever it was.
+    package func insertMember(_ member: ManagedObject, at index: Int, key: UInt32) throws {
+        let relationship = try toManyRelationship(key: key)
+        guard relationship.isOrdered else {
+            throw CoreError(
+                .invalidArgument, "\(entity.name).\(relationship.name) is not ordered; add the member without an index",
+                entity: entity.name, key: relationship.name, objectURI: objectID.uri)
+        }
+        try checkMember(member, relationship)
+        let keeper = try toMany(relationship)
+        let isMember = try keeper.contains(member)
+        let count = try keeper.count()
+        guard index >= 0, index <= (isMember ? count - 1 : count) else {
+            throw CoreError(
+                .invalidArgument,
+                "index \(index) is beyond the \(count) members of \(entity.name).\(relationship.name)", entity: entity.name,
+                key: relationship.name, value: .int(Int64(index)), objectURI: objectID.uri)
+        }
+        if isMember { return try keeper.place(member, at: index) }
+        try attach(member, relationship, keeper) { try keeper.place(member, at: index) }
+    }
+}

@@ -1,0 +1,148 @@
+import CorestoneModel
+import CorestoneValues
+
+/// The target of a to-one relationship that was asked for, and the C token that the object keeps for it.
+@usableFromInline
+struct ToOneTarget {
+    @usableFromInline var object: Unmanaged<ManagedObject>?
+    var token: UInt
+}
+
+extension ManagedObject {
+    /// The target as the record names it, kept from now on. The overlay was looked at before.
+    @usableFromInline
+    func toOneTarget(_ slot: Int, _ layout: SlotLayout) throws -> Unmanaged<ManagedObject>? {
+        if let kept = toOneTargets?[Int(layout.ordinal)].object { return kept }
+        guard let record, let (key, index) = Record(record).target(slot, layout) else { return nil }
+        guard let context, let store else { throw gone() }
+        let target = context.object(store: store, entity: context.entity(at: index), primaryKey: key)
+        keepTarget(target, ordinal: Int(layout.ordinal))
+        return Unmanaged.passUnretained(target)
+    }
+
+    func keepTarget(_ target: ManagedObject, ordinal: Int) {
+        let targets = toOneTargets ?? allocateTargets()
+        if let old = targets[ordinal].object {
+            if old.toOpaque() == Unmanaged.passUnretained(target).toOpaque() { return }
+            dropTarget(ordinal)
+        }
+        targets[ordinal].object = Unmanaged.passRetained(target)
+    }
+
+    private func allocateTargets() -> UnsafeMutablePointer<ToOneTarget> {
+        let count = entity.layout.toOneCount
+        let targets = UnsafeMutablePointer<ToOneTarget>.allocate(capacity: count)
+        targets.initialize(repeating: ToOneTarget(object: nil, token: 0), count: count)
+        toOneTargets = targets
+        return targets
+    }
+
+    func dropTarget(_ ordinal: Int) {
+        guard let targets = toOneTargets else { return }
+        if targets[ordinal].token != 0 { Context.releaseToken(targets[ordinal].token) }
+        targets[ordinal].object?.release()
+        targets[ordinal] = ToOneTarget(object: nil, token: 0)
+    }
+
+    func dropToOneTargets() {
+        guard let targets = toOneTargets else { return }
+        for ordinal in 0..<entity.layout.toOneCount { dropTarget(ordinal) }
+        toOneTargets = nil
+        targets.deallocate()
+    }
+
+    /// Keeps a token for the target of a relationship until that changes, so that a borrowed handle stays valid.
+    /// False when it keeps one already: then the caller's is one too many.
+    package func holdBorrowedToken(_ token: UInt, key: UInt32) -> Bool {
+        let ordinal = Int(entity.layout.slots[Int(key & 0xFFF)].ordinal)
+        let targets = toOneTargets ?? allocateTargets()
+        if targets[ordinal].token == token { return false }
+        if targets[ordinal].token != 0 { Context.releaseToken(targets[ordinal].token) }
+        targets[ordinal].token = token
+        return true
+    }
+
+    /// The current target of a to-one relationship.
+    func target(of relationship: Relationship) throws -> ManagedObject? {
+        let view = try view(key: relationship.key)
+        guard view.type == .object, let pointer = UnsafeRawPointer(bitPattern: UInt(view.low)) else { return nil }
+        return Unmanaged<ManagedObject>.fromOpaque(pointer).takeUnretainedValue()
+    }
+
+    /// Checks that a value may be the target of a relationship.
+    func acceptTarget(_ value: PropertyValue, _ relationship: Relationship) throws -> ManagedObject? {
+        switch value {
+        case .null: return nil
+        case .object(let object as ManagedObject):
+            try checkMember(object, relationship)
+            return object
+        default:
+            throw CoreError(
+                .typeMismatch,
+                "\(entity.name).\(relationship.name) is a relationship to \(relationship.destination.name) and takes no "
+                    + value.kindName, entity: entity.name, key: relationship.name, value: value, objectURI: objectID.uri)
+        }
+    }
+
+    /// Checks that an object may be a target or a member of a relationship of this one.
+    func checkMember(_ member: ManagedObject, _ relationship: Relationship) throws {
+        if member.state.contains(.gone) { throw member.gone() }
+        guard member.entity.isKind(of: relationship.destination) else {
+            throw CoreError(
+                .typeMismatch,
+                "\(entity.name).\(relationship.name) leads to \(relationship.destination.name), not to \(member.entity.name)",
+                entity: entity.name, key: relationship.name, value: .object(member), objectURI: objectID.uri)
+        }
+        guard member.context === context else {
+            throw CoreError(
+                .invalidArgument,
+                "\(entity.name).\(relationship.name) cannot take an object of another context; "
+                    + "get it in this context by its ID", entity: entity.name, key: relationship.name,
+                value: .object(member), objectURI: objectID.uri)
+        }
+        if let store, let other = member.store, store !== other {
+            throw CoreError(
+                .invalidArgument, code: .managedObjectExternalRelationship,
+                "\(entity.name).\(relationship.name) cannot lead to an object in another store", entity: entity.name,
+                key: relationship.name, value: .object(member), objectURI: objectID.uri)
+        }
+    }
+
+    /// Sets a to-one relationship and keeps both inverses right: the old target lets go, the new one's partner too.
+    func setTarget(_ target: ManagedObject?, of relationship: Relationship) throws {
+        let old = try self.target(of: relationship)
+        if old === target { return }
+        guard let inverse = relationship.inverse else {
+            return try writeTarget(target, relationship)
+        }
+        if inverse.isToMany {
+            // Both sides are looked up before anything changes, so that a failure leaves all as it was.
+            let leaving = try old?.toMany(inverse)
+            let entering = try target?.toMany(inverse)
+            try writeTarget(target, relationship)
+            try leaving?.drop(self)
+            try entering?.take(self)
+        } else {
+            let partner = try target?.target(of: inverse)
+            try writeTarget(target, relationship)
+            if let partner, partner !== self { try partner.writeTarget(nil, relationship) }
+            if let old, old !== self || inverse !== relationship { try old.writeTarget(nil, inverse) }
+            if let target, target !== self || inverse !== relationship { try target.writeTarget(self, inverse) }
+        }
+    }
+
+    /// Writes one side only.
+    func writeTarget(_ target: ManagedObject?, _ relationship: Relationship) throws {
+        try fireIfNeeded()
+        try willChange()
+        let slot = Int(relationship.slot)
+        overlayForWriting().set(target.map { .object($0) } ?? .null, slot)
+        releaseHeldToken(ordinal: Int(entity.layout.slots[slot].ordinal))
+    }
+
+    private func releaseHeldToken(ordinal: Int) {
+        guard let targets = toOneTargets, targets[ordinal].token != 0 else { return }
+        Context.releaseToken(targets[ordinal].token)
+        targets[ordinal].token = 0
+    }
+}

@@ -1,0 +1,151 @@
+import CPlatform
+import CorestoneModel
+import CorestoneValues
+
+extension ManagedObject {
+    /// The value of an attribute or the target of a to-one relationship, without a copy.
+    ///
+    /// Views are valid until the object is set, refreshed or released. Fires a fault. A to-one target comes as `.object`
+    /// whose `low` is the unretained target; the object keeps the target.
+    @inlinable
+    package func view(key: UInt32) throws -> ValueView {
+        let slot = Int(key & 0xFFF)
+        guard slot < Int(entity.slotCount), entity.slotKeys[slot] == key else { throw unknownKey(key) }
+        if !state.isDisjoint(with: [.fault, .gone]) { try fire() }
+        let layout = entity.layout.slots[slot]
+        if let overlay, overlay.isChanged(slot) { return overlayView(overlay, slot) }
+        if layout.role == .attribute {
+            guard let record else { return .null }
+            return Record(record).view(slot, layout)
+        }
+        return try relationshipView(slot, layout)
+    }
+
+    @usableFromInline
+    func overlayView(_ overlay: Overlay, _ slot: Int) -> ValueView {
+        if case .object(let target) = overlay.values[slot] {
+            return ValueView(.object, UInt64(UInt(bitPattern: Unmanaged.passUnretained(target as AnyObject).toOpaque())))
+        }
+        return ValueView(overlay.values[slot])
+    }
+
+    @usableFromInline
+    func relationshipView(_ slot: Int, _ layout: SlotLayout) throws -> ValueView {
+        switch layout.role {
+        case .attribute, .transient: return .null
+        case .toMany: throw isToMany(slot)
+        case .toOne:
+            guard let target = try toOneTarget(slot, layout) else { return .null }
+            return ValueView(.object, UInt64(UInt(bitPattern: target.toOpaque())))
+        }
+    }
+
+    /// Sets an attribute or a to-one relationship; inverses follow.
+    package func set(_ value: PropertyValue, key: UInt32) throws {
+        let slot = try self.slot(of: key)
+        try set(value, slot: slot)
+    }
+
+    func set(_ value: PropertyValue, slot: Int) throws {
+        if !state.isDisjoint(with: [.fault, .gone]) { try fire() }
+        switch entity.layout.slots[slot].role {
+        case .attribute, .transient:
+            guard let attribute = entity.properties[slot] as? Attribute else { return }
+            try write(try attribute.accept(value), slot)
+        case .toOne:
+            guard let relationship = entity.properties[slot] as? Relationship else { return }
+            try setTarget(try acceptTarget(value, relationship), of: relationship)
+        case .toMany: throw isToMany(slot)
+        }
+    }
+
+    /// Writes a value of the right type into the overlay.
+    func write(_ value: PropertyValue, _ slot: Int) throws {
+        try willChange()
+        overlayForWriting().set(value, slot)
+    }
+
+    func overlayForWriting() -> Overlay {
+        if let overlay { return overlay }
+        let fresh = Overlay(slotCount: Int(entity.slotCount))
+        overlay = fresh
+        return fresh
+    }
+
+    /// Puts the object on its context's list of changed ones.
+    func willChange() throws {
+        if !state.isDisjoint(with: [.inserted, .updated]) { return }
+        state.insert(.updated)
+        context?.noteUpdated(self)
+    }
+
+    func applyDefaults() {
+        for (slot, property) in entity.properties.enumerated() {
+            if let attribute = property as? Attribute, !attribute.defaultValue.isNull {
+                overlayForWriting().set(attribute.defaultValue, slot)
+            }
+        }
+    }
+
+    /// The value of a slot as the object's record holds it, to-one targets as IDs; null for an unsaved object.
+    func committedValue(slot: Int) throws -> PropertyValue {
+        try fireIfNeeded()
+        guard let record else { return .null }
+        let layout = entity.layout.slots[slot]
+        guard layout.role == .toOne else { return Record(record).view(slot, layout).propertyValue }
+        guard let (key, index) = Record(record).target(slot, layout), let context, let store else { return .null }
+        return .object(
+            ObjectIDReference(ObjectID(store: store, entity: context.entity(at: index), reference: key)))
+    }
+
+    /// The value as last fetched or saved; to-one targets as IDs.
+    package func committedValue(key: UInt32) throws -> PropertyValue {
+        let slot = try self.slot(of: key)
+        if entity.layout.slots[slot].role == .toMany { throw isToMany(slot) }
+        return try committedValue(slot: slot)
+    }
+
+    /// Whether the property was changed since the last fetch or save.
+    package func isChanged(key: UInt32) throws -> Bool {
+        let slot = try self.slot(of: key)
+        if state.contains(.gone) { throw gone() }
+        let layout = entity.layout.slots[slot]
+        if layout.role == .toMany { return toMany(ordinal: Int(layout.ordinal))?.hasChanges ?? false }
+        return overlay?.isChanged(slot) ?? false
+    }
+
+    package func slot(of key: UInt32) throws -> Int {
+        let slot = Int(key & 0xFFF)
+        guard slot < Int(entity.slotCount), entity.slotKeys[slot] == key else { throw unknownKey(key) }
+        return slot
+    }
+}
+
+// MARK: - Errors
+
+extension ManagedObject {
+    @usableFromInline
+    func unknownKey(_ key: UInt32) -> CoreError {
+        CoreError(
+            .invalidArgument,
+            "key \(key) is no property of \(entity.name); resolve keys with the entity of the object, or one it inherits from",
+            entity: entity.name, objectURI: objectID.uri)
+    }
+
+    func isToMany(_ slot: Int) -> CoreError {
+        CoreError(
+            .typeMismatch,
+            "\(entity.name).\(entity.properties[slot].name) is to-many and has members, not a value; "
+                + "use the functions for members", entity: entity.name, key: entity.properties[slot].name,
+            objectURI: objectID.uri)
+    }
+
+    package func gone() -> CoreError {
+        CoreError(
+            .objectGone, code: .managedObjectReferentialIntegrity,
+            "this \(entity.name) left its context: the context was reset or ended, or the object's deletion was saved; "
+                + "fetch it again", entity: entity.name, objectURI: objectID.uri)
+    }
+}
+
+@inlinable func currentThread() -> UInt64 { platform_thread_id() }

@@ -1,0 +1,141 @@
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+/// One object of a graph: a row of a store as an entity describes it, plus the changes of its context.
+///
+/// An unmodified object owns nothing but a pointer to its row record; the first change adds an overlay. Confined to its
+/// context's queue; an unattached one to the thread that made it. At most one object stands for a row in a context.
+public final class ManagedObject {
+    @usableFromInline package unowned(unsafe) let entity: Entity
+    /// nil for an unattached object, and after the context forgot the object or ended.
+    package unowned(unsafe) var context: Context?
+    /// nil while the ID is temporary.
+    unowned(unsafe) var store: Store?
+    /// Below zero while the ID is temporary.
+    package internal(set) var primaryKey: Int64
+    /// The row as last fetched or saved; its chunk is retained.
+    @usableFromInline package private(set) var record: UnsafeMutableRawPointer?
+    @usableFromInline var overlay: Overlay?
+    /// Targets of to-one relationships that were asked for, by ordinal.
+    @usableFromInline var toOneTargets: UnsafeMutablePointer<ToOneTarget>?
+    /// To-many relationships that were asked for, by ordinal.
+    var toManyRelationships: [ToManyRelationship?] = []
+    @usableFromInline package internal(set) var state: State
+    /// The siblings with which the object came as a fault without a row; 0 for none.
+    var faultGroup: UInt32 = 0
+    /// The token by which C hosts know the object; 0 when none was asked for.
+    package var token: UInt = 0
+    /// For unattached objects: the thread that made it.
+    package let creator: UInt64
+
+    @usableFromInline
+    package struct State: OptionSet {
+        @usableFromInline package let rawValue: UInt32
+        @inlinable package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+        /// The values were not asked for yet.
+        @inlinable package static var fault: State { State(rawValue: 1) }
+        @inlinable package static var inserted: State { State(rawValue: 2) }
+        @inlinable package static var updated: State { State(rawValue: 4) }
+        /// Deletion is pending.
+        @inlinable package static var deleted: State { State(rawValue: 8) }
+        /// The context forgot the object.
+        @inlinable package static var gone: State { State(rawValue: 16) }
+        /// Delete rules were applied.
+        static var propagated: State { State(rawValue: 32) }
+        /// A to-many relationship differs from the store.
+        static var membersChanged: State { State(rawValue: 64) }
+        /// On the context's list of inserted, updated or deleted objects.
+        static var listedInserted: State { State(rawValue: 128) }
+        static var listedUpdated: State { State(rawValue: 256) }
+        static var listedDeleted: State { State(rawValue: 512) }
+    }
+
+    /// An object outside every context, with the defaults of its entity.
+    public convenience init(entity: Entity) throws {
+        guard entity.model.isFrozen else {
+            throw CoreError(
+                .invalidArgument, "the model of \(entity.name) is not in use yet; freeze it or make a coordinator first",
+                entity: entity.name)
+        }
+        try ManagedObject.requireConcrete(entity)
+        self.init(
+            entity: entity, context: nil, store: nil, primaryKey: TemporaryReference.next(), state: [.inserted],
+            creator: currentThread())
+        applyDefaults()
+    }
+
+    init(
+        entity: Entity, context: Context?, store: Store?, primaryKey: Int64, state: State, creator: UInt64 = 0
+    ) {
+        self.entity = entity
+        self.context = context
+        self.store = store
+        self.primaryKey = primaryKey
+        self.state = state
+        self.creator = creator
+    }
+
+    deinit {
+        context?.forget(self)
+        dropRecord()
+        overlay?.deallocate()
+        if toOneTargets != nil { dropToOneTargets() }
+    }
+
+    static func requireConcrete(_ entity: Entity) throws {
+        guard !entity.isAbstract else {
+            let children = entity.children.map(\.name).joined(separator: ", ")
+            throw CoreError(
+                .invalidArgument,
+                "\(entity.name) is abstract and has no objects of its own; insert one of its subentities (\(children))",
+                entity: entity.name)
+        }
+    }
+}
+
+// MARK: - Identity and state
+
+extension ManagedObject {
+    public var objectID: ObjectID { ObjectID(store: store, entity: entity, reference: primaryKey) }
+    public var hasTemporaryID: Bool { primaryKey < 0 }
+    public var isInserted: Bool { state.contains(.inserted) && !state.contains(.deleted) }
+    public var isUpdated: Bool { state.contains(.updated) && !state.contains(.inserted) && !state.contains(.deleted) }
+    public var isDeleted: Bool { state.contains(.deleted) }
+    public var isFault: Bool { state.contains(.fault) }
+    /// Whether the context forgot the object: after a reset, after the save of its deletion, or when the context ended.
+    public var isGone: Bool { state.contains(.gone) }
+    public var hasChanges: Bool { !state.isDisjoint(with: [.inserted, .updated, .deleted]) }
+}
+
+extension ManagedObject: ValueObject {
+    public func isEqual(to other: any ValueObject) -> Bool {
+        if other === self { return true }
+        if let other = other as? ManagedObject { return !hasTemporaryID && objectID == other.objectID }
+        if let other = other as? ObjectIDReference { return objectID == other.id }
+        return false
+    }
+    public func hashIdentity(into hasher: inout Hasher) { hasher.combine(objectID) }
+    public var valueDescription: String { objectID.uri }
+}
+
+// MARK: - The record
+
+extension ManagedObject {
+    /// Points the object at a row, whose memory it then retains.
+    func setRecord(_ new: Record) {
+        _ = new.chunk.retain()
+        dropRecord()
+        record = new.start
+    }
+
+    func dropRecord() {
+        guard let old = record else { return }
+        record = nil
+        Record(old).chunk.release()
+    }
+
+    /// The optimistic-lock version that the object was read at; 0 when its row is not known.
+    var version: Int32 { record.map { Record($0).version } ?? 0 }
+}

@@ -1,0 +1,97 @@
+import CorestoneModel
+import CorestoneValues
+
+/// The identity of an object: store, entity and reference. A value; may cross threads.
+///
+/// Temporary until the object is first saved. Equal when they stand for the same row.
+public struct ObjectID: Sendable {
+    /// nil while temporary.
+    package let store: Store?
+    public let entity: Entity
+    /// The primary key; below zero while temporary, unique within the process.
+    package let reference: Int64
+
+    package init(store: Store?, entity: Entity, reference: Int64) {
+        self.store = store
+        self.entity = entity
+        self.reference = reference
+    }
+
+    public var isTemporary: Bool { reference < 0 }
+
+    /// `x-coredata://<store UUID>/<Entity>/p<key>`, or `x-coredata:///<Entity>/t<UUID>` while temporary.
+    public var uri: String {
+        if isTemporary { return "x-coredata:///\(entity.name)/t\(TemporaryReference.uuid(reference))" }
+        return "x-coredata://\(store?.identifier ?? "")/\(entity.name)/p\(reference)"
+    }
+}
+
+extension ObjectID: Hashable {
+    public static func == (a: ObjectID, b: ObjectID) -> Bool {
+        a.reference == b.reference && a.entity.root === b.entity.root
+            && (a.store === b.store || a.store?.identifier == b.store?.identifier)
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(reference) }
+}
+
+extension ObjectID: CustomStringConvertible {
+    public var description: String { uri }
+}
+
+/// An object ID as a value of predicates and errors.
+public final class ObjectIDReference: ValueObject, Sendable {
+    public let id: ObjectID
+
+    public init(_ id: ObjectID) { self.id = id }
+
+    public func isEqual(to other: any ValueObject) -> Bool {
+        if let other = other as? ObjectIDReference { return id == other.id }
+        if let other = other as? ManagedObject { return id == other.objectID }
+        return false
+    }
+    public func hashIdentity(into hasher: inout Hasher) { hasher.combine(id) }
+    public var valueDescription: String { id.uri }
+}
+
+/// References of objects that were never saved: numbers below zero that the process never uses twice.
+enum TemporaryReference {
+    private static let lock = RecursiveLock()
+    private nonisolated(unsafe) static var last: Int64 = 0
+    /// The head of every temporary UUID of this process.
+    private static let process = UUIDValue.random()
+
+    static func next() -> Int64 {
+        lock.with {
+            last -= 1
+            return last
+        }
+    }
+
+    static func uuid(_ reference: Int64) -> String {
+        UUIDValue(high: process.high, low: process.low ^ UInt64(bitPattern: reference)).description
+    }
+}
+
+/// What a permanent URI names.
+struct ObjectIDParts {
+    let store: String
+    let entity: String
+    let primaryKey: Int64
+
+    init(uri: String) throws {
+        let scheme = "x-coredata://"
+        let parts = uri.dropFirst(scheme.count).split(separator: "/", omittingEmptySubsequences: false)
+        guard uri.hasPrefix(scheme), parts.count == 3, !parts[0].isEmpty, parts[2].first == "p",
+            let key = Int64(parts[2].dropFirst()), key > 0
+        else {
+            throw CoreError(
+                .invalidArgument,
+                "\"\(uri)\" is no URI of a saved object; it reads x-coredata://<store UUID>/<Entity>/p<number>",
+                value: .string(uri))
+        }
+        store = String(parts[0])
+        entity = String(parts[1])
+        primaryKey = key
+    }
+}

@@ -1,0 +1,134 @@
+import CorestoneModel
+import CorestoneValues
+
+/// The members of one to-many relationship of one object.
+///
+/// Kept as differences to the store until somebody asks for the members, so that setting a thousand employees' department
+/// never loads the department's employees.
+final class ToManyRelationship {
+    unowned(unsafe) let owner: ManagedObject
+    let relationship: Relationship
+    private(set) var isLoaded: Bool
+    /// All members, once loaded.
+    private var members = ObjectList()
+    /// How the members differ from the store's; both empty for an object that was never saved, whose every member is new.
+    private var added = ObjectList()
+    private var removed = ObjectList()
+    private(set) var isOrderChanged = false
+
+    init(owner: ManagedObject, relationship: Relationship) {
+        self.owner = owner
+        self.relationship = relationship
+        isLoaded = owner.state.contains(.inserted)
+    }
+
+    private var isFresh: Bool { owner.state.contains(.inserted) }
+
+    var hasChanges: Bool { isFresh ? !members.isEmpty : !added.isEmpty || !removed.isEmpty || isOrderChanged }
+
+    /// What a save has to add to the store and to remove from it.
+    var addedMembers: [ManagedObject] { isFresh ? members.objects : added.objects }
+    var removedMembers: [ManagedObject] { removed.objects }
+
+    /// Forgets the differences; a relationship of a saved object reads the store again.
+    func dropChanges() {
+        if !hasChanges { return }
+        added.removeAll()
+        removed.removeAll()
+        isOrderChanged = false
+        if !isFresh {
+            members.removeAll()
+            isLoaded = false
+        }
+    }
+
+    /// Reads the store again when next asked, keeping the differences.
+    func reload() {
+        if isFresh { return }
+        members.removeAll()
+        isLoaded = false
+    }
+
+    /// The store now holds the differences.
+    func didSave() {
+        added.removeAll()
+        removed.removeAll()
+        isOrderChanged = false
+    }
+
+    // MARK: Reading
+
+    func load() throws {
+        if isLoaded { return }
+        guard let context = owner.context else { throw owner.gone() }
+        try context.loadMembers(of: relationship, owners: [owner])
+    }
+
+    /// Takes the store's members in, with the differences applied.
+    func didLoad(_ stored: [ManagedObject]) {
+        var list = ObjectList(removed.isEmpty ? stored : stored.filter { !removed.contains($0) })
+        // An unordered list drops duplicates only where the differences could bring them.
+        for object in added.objects { _ = list.append(object) }
+        members = list
+        isLoaded = true
+    }
+
+    func all() throws -> [ManagedObject] {
+        try load()
+        return members.objects
+    }
+
+    func count() throws -> Int {
+        try load()
+        return members.count
+    }
+
+    func contains(_ object: ManagedObject) throws -> Bool {
+        if added.contains(object) { return true }
+        try load()
+        return members.contains(object)
+    }
+
+    // MARK: One side of a change; the caller keeps the inverse right
+
+    /// Makes an object a member, at the end.
+    func take(_ object: ManagedObject) throws {
+        if isLoaded, !members.append(object) { return }
+        try noteAdded(object)
+    }
+
+    /// Ends an object's membership.
+    func drop(_ object: ManagedObject) throws {
+        if isLoaded, !members.remove(object, keepingOrder: relationship.isOrdered) { return }
+        try noteRemoved(object)
+    }
+
+    private func noteAdded(_ object: ManagedObject) throws {
+        try owner.willChangeMembers()
+        if relationship.isOrdered { isOrderChanged = true }
+        if isFresh { return }
+        if !removed.remove(object, keepingOrder: false) { _ = added.append(object) }
+    }
+
+    private func noteRemoved(_ object: ManagedObject) throws {
+        try owner.willChangeMembers()
+        if isFresh { return }
+        if !added.remove(object, keepingOrder: true) { _ = removed.append(object) }
+    }
+
+    /// Places an object that is no member yet, or moves one that is.
+    func place(_ object: ManagedObject, at index: Int) throws {
+        let isMember = members.contains(object)
+        if isMember { _ = members.remove(object, keepingOrder: true) }
+        members.insert(object, at: min(index, members.count))
+        if isMember { try owner.willChangeMembers() } else { try noteAdded(object) }
+        isOrderChanged = true
+    }
+
+    /// Puts the members in a new order; `objects` are the same members.
+    func arrange(_ objects: [ManagedObject]) throws {
+        members = ObjectList(objects)
+        isOrderChanged = true
+        try owner.willChangeMembers()
+    }
+}

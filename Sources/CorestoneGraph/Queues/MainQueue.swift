@@ -1,0 +1,117 @@
+import CPlatform
+import CorestoneValues
+import Glibc
+
+/// The queue of main contexts. Linux has no main run loop: the host says which thread is the main one, and drains the queue
+/// there; a descriptor tells its event loop when.
+public enum MainQueue {
+    private final class State: @unchecked Sendable {
+        let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+        let arrived = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+        var thread: UInt64 = 0
+        var work: [() -> Void] = []
+        /// Readable while work waits; -1 until somebody asks for it.
+        var descriptor: Int32 = -1
+
+        init() {
+            pthread_mutex_init(mutex, nil)
+            var attributes = pthread_condattr_t()
+            pthread_condattr_init(&attributes)
+            pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+            pthread_cond_init(arrived, &attributes)
+            pthread_condattr_destroy(&attributes)
+        }
+
+        func with<Result>(_ body: () throws -> Result) rethrows -> Result {
+            pthread_mutex_lock(mutex)
+            defer { pthread_mutex_unlock(mutex) }
+            return try body()
+        }
+    }
+
+    private static let state = State()
+
+    /// The main thread; 0 when none is bound.
+    package static var boundThread: UInt64 { state.with { state.thread } }
+
+    /// Makes the calling thread the main one. A thread stays it until the process ends.
+    public static func bind() throws {
+        try state.with {
+            let current = platform_thread_id()
+            guard state.thread == 0 || state.thread == current else {
+                throw CoreError(
+                    .wrongThread, "another thread is the main one already; contexts of the main queue belong to it")
+            }
+            state.thread = current
+        }
+    }
+
+    /// Runs what waits; waits up to `timeoutMilliseconds` for something (0: not at all, below: for ever). Returns how many
+    /// pieces of work ran.
+    public static func drain(timeoutMilliseconds: Int32) throws -> Int {
+        guard boundThread == platform_thread_id() else {
+            throw CoreError(
+                .wrongThread,
+                boundThread == 0
+                    ? "no thread is the main one; bind the main queue first" : "only the main thread drains the main queue")
+        }
+        waitForWork(timeoutMilliseconds)
+        // What the work itself enqueues waits for the next drain, so that a drain always ends.
+        let batch = state.with {
+            let batch = state.work
+            state.work = []
+            clearSignal()
+            return batch
+        }
+        for work in batch { work() }
+        return batch.count
+    }
+
+    private static func waitForWork(_ timeout: Int32) {
+        if timeout == 0 { return }
+        var deadline = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &deadline)
+        let nanoseconds = deadline.tv_nsec + Int(max(timeout, 0) % 1000) * 1_000_000
+        deadline.tv_sec += Int(max(timeout, 0) / 1000) + nanoseconds / 1_000_000_000
+        deadline.tv_nsec = nanoseconds % 1_000_000_000
+        state.with {
+            while state.work.isEmpty {
+                if timeout < 0 {
+                    pthread_cond_wait(state.arrived, state.mutex)
+                } else if pthread_cond_timedwait(state.arrived, state.mutex, &deadline) != 0 {
+                    return
+                }
+            }
+        }
+    }
+
+    /// A descriptor that is readable while work waits.
+    public static func descriptor() throws -> Int32 {
+        try state.with {
+            if state.descriptor >= 0 { return state.descriptor }
+            let descriptor = platform_event_new()
+            guard descriptor >= 0 else {
+                throw CoreError(.noMemory, "the system gives no descriptor for the main queue (error \(errno))")
+            }
+            state.descriptor = descriptor
+            if !state.work.isEmpty { signal() }
+            return descriptor
+        }
+    }
+
+    static func enqueue(_ work: @escaping () -> Void) {
+        state.with {
+            state.work.append(work)
+            signal()
+            pthread_cond_broadcast(state.arrived)
+        }
+    }
+
+    private static func signal() {
+        if state.descriptor >= 0 { platform_event_signal(state.descriptor) }
+    }
+
+    private static func clearSignal() {
+        if state.descriptor >= 0 { platform_event_clear(state.descriptor) }
+    }
+}

@@ -1,0 +1,113 @@
+/// The home of a primary key in a table of `mask + 1` places.
+///
+/// Neighbouring keys get neighbouring places, so that a fetch in key order walks the table in order; runs of 1,024 keys are
+/// scattered, so that no stride of keys piles up.
+@inlinable @inline(__always)
+package func home(of key: Int64, mask: Int) -> Int {
+    let run = UInt64(bitPattern: key &>> 10) &* 0x9E37_79B9_7F4A_7C15
+    return Int(truncatingIfNeeded: UInt64(bitPattern: key) &+ (run &>> 20)) & mask
+}
+
+/// A table from primary keys to pointers: open addressing, no tombstones.
+///
+/// Key 0 is never a primary key and marks a free place.
+package struct KeyTable {
+    @usableFromInline struct Entry {
+        @usableFromInline var key: Int64
+        @usableFromInline var value: UnsafeMutableRawPointer
+    }
+
+    @usableFromInline var entries: UnsafeMutablePointer<Entry>
+    @usableFromInline var mask: Int
+    package private(set) var count = 0
+
+    package init(capacity: Int = 16) {
+        mask = capacity - 1
+        entries = KeyTable.allocate(capacity)
+    }
+
+    package func deallocate() { entries.deallocate() }
+
+    private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Entry> {
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: capacity * MemoryLayout<Entry>.stride, alignment: 16)
+        memory.initializeMemory(as: UInt8.self, repeating: 0, count: capacity * MemoryLayout<Entry>.stride)
+        return memory.assumingMemoryBound(to: Entry.self)
+    }
+
+    @inlinable @inline(__always)
+    package func find(_ key: Int64) -> UnsafeMutableRawPointer? {
+        var place = home(of: key, mask: mask)
+        while true {
+            let found = entries[place].key
+            if found == key { return entries[place].value }
+            if found == 0 { return nil }
+            place = (place &+ 1) & mask
+        }
+    }
+
+    /// Sets the value of a key; returns the one it replaces.
+    @discardableResult
+    package mutating func set(_ key: Int64, _ value: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+        if count &* 3 >= (mask &+ 1) &* 2 { grow((mask &+ 1) &* 2) }
+        var place = home(of: key, mask: mask)
+        while entries[place].key != 0 {
+            if entries[place].key == key {
+                let old = entries[place].value
+                entries[place].value = value
+                return old
+            }
+            place = (place &+ 1) & mask
+        }
+        entries[place].key = key
+        entries[place].value = value
+        count &+= 1
+        return nil
+    }
+
+    /// Makes room for `more` further keys at once.
+    package mutating func reserve(_ more: Int) {
+        var capacity = mask + 1
+        while (count + more) * 3 >= capacity * 2 { capacity *= 2 }
+        if capacity > mask + 1 { grow(capacity) }
+    }
+
+    private mutating func grow(_ capacity: Int) {
+        let (old, oldCapacity) = (entries, mask + 1)
+        entries = KeyTable.allocate(capacity)
+        mask = capacity - 1
+        for place in 0..<oldCapacity where old[place].key != 0 {
+            var target = home(of: old[place].key, mask: mask)
+            while entries[target].key != 0 { target = (target &+ 1) & mask }
+            entries[target] = old[place]
+        }
+        old.deallocate()
+    }
+
+    /// Takes a key out, closing the gap it leaves.
+    @discardableResult
+    package mutating func remove(_ key: Int64) -> UnsafeMutableRawPointer? {
+        var place = home(of: key, mask: mask)
+        while entries[place].key != key {
+            if entries[place].key == 0 { return nil }
+            place = (place &+ 1) & mask
+        }
+        let value = entries[place].value
+        var gap = place
+        while true {
+            place = (place &+ 1) & mask
+            if entries[place].key == 0 { break }
+            let distance = (place &- home(of: entries[place].key, mask: mask)) & mask
+            if distance >= (place &- gap) & mask {
+                entries[gap] = entries[place]
+                gap = place
+            }
+        }
+        entries[gap].key = 0
+        count &-= 1
+        return value
+    }
+
+    package func forEach(_ body: (Int64, UnsafeMutableRawPointer) -> Void) {
+        for place in 0...mask where entries[place].key != 0 { body(entries[place].key, entries[place].value) }
+    }
+}

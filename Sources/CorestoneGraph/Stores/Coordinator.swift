@@ -1,0 +1,130 @@
+import CorestoneModel
+import CorestoneValues
+import Glibc
+
+/// Connects contexts to stores: keeps the stores of a model, and one cache of rows for all contexts.
+///
+/// May be used by any thread; its lock makes stores see one thread at a time.
+public final class Coordinator: @unchecked Sendable {
+    public let model: Model
+    private let lock = RecursiveLock()
+    private var openStores: [Store] = []
+    private var storesMade: UInt32 = 0
+
+    /// Freezes the model; throws its first mistake.
+    public init(model: Model) throws {
+        try model.freeze()
+        self.model = model
+    }
+
+    deinit { for store in openStores { store.backing.close() } }
+
+    public var stores: [Store] { lock.with { openStores } }
+
+    package func add(_ backing: any PersistentStore) throws -> Store {
+        try lock.with {
+            if let twin = openStores.first(where: { $0.identifier == backing.identifier }) {
+                backing.close()
+                throw CoreError(
+                    .invalidArgument, code: .persistentStoreOpen,
+                    "the coordinator has the store \(twin.path) open already, with the same identifier as \(backing.path); "
+                        + "use that one, or another coordinator", file: backing.path)
+            }
+            storesMade += 1
+            let store = Store(backing: backing, number: storesMade)
+            openStores.append(store)
+            return store
+        }
+    }
+
+    /// Closes a store. Firing a fault of its objects fails from now on.
+    public func remove(_ store: Store) throws {
+        try lock.with {
+            guard openStores.contains(where: { $0 === store }) else {
+                throw CoreError(
+                    .invalidArgument, "\(store.path) is no store of this coordinator, or was removed before", file: store.path)
+            }
+            openStores.removeAll { $0 === store }
+            store.isOpen = false
+            store.rowCache.removeAll()
+            store.backing.close()
+        }
+    }
+
+    /// The ID that a URI stands for; nil when no store knows its host or the model not its entity.
+    public func objectID(forURI uri: String) throws -> ObjectID? {
+        let parts = try ObjectIDParts(uri: uri)
+        guard let store = stores.first(where: { $0.identifier == parts.store }),
+            let entity = model.entity(named: parts.entity)
+        else { return nil }
+        return ObjectID(store: store, entity: entity, reference: parts.primaryKey)
+    }
+
+    /// Runs `body` while no other thread uses the stores or their row caches.
+    package func withLock<Result>(_ body: () throws -> Result) rethrows -> Result { try lock.with(body) }
+
+    /// The store that new objects go to: the first that can be written.
+    func writableStore() throws -> Store {
+        let stores = self.stores
+        if let store = stores.first(where: { !$0.isReadOnly }) { return store }
+        if let store = stores.first {
+            throw CoreError(
+                .storeReadOnly, code: .persistentStoreSave, "\(store.path) is open read-only; open it for writing to save",
+                file: store.path)
+        }
+        throw CoreError(
+            .invalidArgument, code: .persistentStoreSave, "the coordinator has no store; add one before saving or fetching")
+    }
+}
+
+/// A store that a coordinator keeps.
+public final class Store: @unchecked Sendable {
+    package let backing: any PersistentStore
+    /// Unique within the coordinator, never used again.
+    package let number: UInt32
+    /// Guarded by the coordinator's lock.
+    let rowCache = RowCache()
+    package internal(set) var isOpen = true
+
+    init(backing: any PersistentStore, number: UInt32) {
+        self.backing = backing
+        self.number = number
+    }
+
+    /// The UUID as text: the host of the store's object URIs.
+    public var identifier: String { backing.identifier }
+    public var path: String { backing.path }
+    public var isReadOnly: Bool { backing.isReadOnly }
+
+    func requireOpen() throws {
+        guard isOpen else {
+            throw CoreError(
+                .objectGone, code: .managedObjectReferentialIntegrity,
+                "\(path) was removed from its coordinator; its objects cannot be read any more", file: path)
+        }
+    }
+}
+
+/// A mutex that its holder may take again.
+package final class RecursiveLock: @unchecked Sendable {
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+
+    package init() {
+        var attributes = pthread_mutexattr_t()
+        pthread_mutexattr_init(&attributes)
+        pthread_mutexattr_settype(&attributes, Int32(PTHREAD_MUTEX_RECURSIVE))
+        pthread_mutex_init(mutex, &attributes)
+        pthread_mutexattr_destroy(&attributes)
+    }
+
+    deinit {
+        pthread_mutex_destroy(mutex)
+        mutex.deallocate()
+    }
+
+    package func with<Result>(_ body: () throws -> Result) rethrows -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return try body()
+    }
+}
