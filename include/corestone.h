@@ -335,7 +335,9 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_model_copy_compiled(cst_model *model, c
 
 /* ======== entity ========================================================================================= */
 
+/* The entity's name; a null string for an invalid handle. Valid as long as the model. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_entity_name(const cst_entity *entity);
+/* Makes the entity inherit the properties of another one of the same model. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_parent(cst_entity *entity, cst_entity *parent, cst_error **error);
 /* The entity from which it inherits; CST_NOT_FOUND for a root. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_parent(const cst_entity *entity, cst_entity **out_parent CST_BORROWED,
@@ -501,6 +503,7 @@ enum {
     CST_QUEUE_MAIN = 2     /* the main queue, see cst_main_queue_bind */
 };
 
+/* A context on top of a coordinator. CST_QUEUE_CALLER: the calling thread owns it from now on. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_new(cst_coordinator *coordinator, cst_queue queue,
                                                      cst_context **out_context CST_OWNED, cst_error **error);
 
@@ -555,6 +558,7 @@ enum { CST_CHANGED_INSERTED = 1, CST_CHANGED_UPDATED = 2, CST_CHANGED_DELETED = 
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_copy_changed(const cst_context *context, uint32_t which,
                                                             cst_results **out_results CST_OWNED, cst_error **error);
 
+/* The objects that a request asks for, in its order. Pending changes count (see cst_fetch_request_…). */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch(cst_context *context, const cst_fetch_request *request,
                                                      cst_results **out_results CST_OWNED, cst_error **error);
 /* The same as IDs only: no object is made; read them with cst_results_copy_id. */
@@ -637,6 +641,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_set_members(cst_object *object, cs
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_insert_member(cst_object *object, cst_key key, size_t index,
                                                             cst_object *member, cst_error **error);
 
+/* The object's own entity, which may inherit from the one that was fetched. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_entity(const cst_object *object, cst_entity **out_entity CST_BORROWED,
                                                      cst_error **error);
 /* The object's context; CST_NOT_FOUND when it has none. */
@@ -696,6 +701,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_predicate_evaluate(const cst_predicate *p
 
 /* ======== fetch request ================================================================================== */
 
+/* A request for every object of an entity; narrow it with the functions below. May be used for many fetches. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_fetch_request_new(const cst_entity *entity,
                                                            cst_fetch_request **out_request CST_OWNED,
                                                            cst_error **error);
