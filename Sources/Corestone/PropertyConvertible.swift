@@ -5,19 +5,18 @@ import CorestoneValues
 public protocol PropertyConvertible {
     var propertyValue: PropertyValue { get }
     /// nil when the value is of another kind.
-    init?(propertyValue: PropertyValue)
+    static func from(_ value: PropertyValue) -> Self?
 }
 
 extension PropertyValue: PropertyConvertible {
     public var propertyValue: PropertyValue { self }
-    public init?(propertyValue: PropertyValue) { self = propertyValue }
+    public static func from(_ value: PropertyValue) -> PropertyValue? { value }
 }
 
 extension Bool: PropertyConvertible {
     public var propertyValue: PropertyValue { .bool(self) }
-    public init?(propertyValue: PropertyValue) {
-        guard case .bool(let value) = propertyValue else { return nil }
-        self = value
+    public static func from(_ value: PropertyValue) -> Bool? {
+        if case .bool(let flag) = value { flag } else { nil }
     }
 }
 
@@ -27,9 +26,8 @@ extension PropertyConvertible where Self: FixedWidthInteger {
         if let value = Int64(exactly: self) { return .int(value) }
         return .decimal(DecimalNumber(mantissa: UInt128(truncatingIfNeeded: magnitude), isNegative: self < 0))
     }
-    public init?(propertyValue: PropertyValue) {
-        guard case .int(let value) = propertyValue, let exact = Self(exactly: value) else { return nil }
-        self = exact
+    public static func from(_ value: PropertyValue) -> Self? {
+        if case .int(let number) = value { Self(exactly: number) } else { nil }
     }
 }
 
@@ -41,66 +39,74 @@ extension UInt64: PropertyConvertible {}
 
 extension Double: PropertyConvertible {
     public var propertyValue: PropertyValue { .double(self) }
-    public init?(propertyValue: PropertyValue) {
-        guard let number = propertyValue.number else { return nil }
-        self = number
-    }
+    public static func from(_ value: PropertyValue) -> Double? { value.number }
 }
 
 extension Float: PropertyConvertible {
     public var propertyValue: PropertyValue { .double(Double(self)) }
-    public init?(propertyValue: PropertyValue) {
-        guard let number = propertyValue.number else { return nil }
-        self = Float(number)
-    }
+    public static func from(_ value: PropertyValue) -> Float? { value.number.map { Float($0) } }
 }
 
 extension String: PropertyConvertible {
     public var propertyValue: PropertyValue { .text(Text(self)) }
-    public init?(propertyValue: PropertyValue) {
-        switch propertyValue {
-        case .text(let text), .uri(let text): self = text.string
-        default: return nil
+    public static func from(_ value: PropertyValue) -> String? {
+        switch value {
+        case .text(let text), .uri(let text): text.string
+        default: nil
         }
     }
 }
 
 extension Array: PropertyConvertible where Element == UInt8 {
     public var propertyValue: PropertyValue { .bytes(Bytes(self)) }
-    public init?(propertyValue: PropertyValue) {
-        guard case .bytes(let bytes) = propertyValue else { return nil }
-        self = bytes.array
+    public static func from(_ value: PropertyValue) -> [UInt8]? {
+        if case .bytes(let bytes) = value { bytes.array } else { nil }
+    }
+}
+
+extension ReferenceDate: PropertyConvertible {
+    public var propertyValue: PropertyValue { .date(secondsSinceReference) }
+    public static func from(_ value: PropertyValue) -> ReferenceDate? {
+        if case .date(let seconds) = value { ReferenceDate(secondsSinceReference: seconds) } else { nil }
     }
 }
 
 extension UUIDValue: PropertyConvertible {
     public var propertyValue: PropertyValue { .uuid(self) }
-    public init?(propertyValue: PropertyValue) {
-        guard case .uuid(let value) = propertyValue else { return nil }
-        self = value
+    public static func from(_ value: PropertyValue) -> UUIDValue? {
+        if case .uuid(let uuid) = value { uuid } else { nil }
     }
 }
 
 extension DecimalNumber: PropertyConvertible {
     public var propertyValue: PropertyValue { .decimal(self) }
-    public init?(propertyValue: PropertyValue) {
-        guard case .decimal(let value) = propertyValue else { return nil }
-        self = value
+    public static func from(_ value: PropertyValue) -> DecimalNumber? {
+        if case .decimal(let number) = value { number } else { nil }
     }
 }
 
 extension ManagedObject: PropertyConvertible {
     public var propertyValue: PropertyValue { .object(self) }
-    public convenience init?(propertyValue: PropertyValue) { nil }
+    public static func from(_ value: PropertyValue) -> ManagedObject? {
+        if case .object(let object) = value { object as? ManagedObject } else { nil }
+    }
 }
 
 extension ObjectID: PropertyConvertible {
     public var propertyValue: PropertyValue { .object(ObjectIDReference(self)) }
-    public init?(propertyValue: PropertyValue) {
-        switch propertyValue {
-        case .object(let reference as ObjectIDReference): self = reference.id
-        case .object(let object as ManagedObject): self = object.objectID
-        default: return nil
+    public static func from(_ value: PropertyValue) -> ObjectID? {
+        switch value {
+        case .object(let reference as ObjectIDReference): reference.id
+        case .object(let object as ManagedObject): object.objectID
+        default: nil
         }
+    }
+}
+
+extension Optional: PropertyConvertible where Wrapped: PropertyConvertible {
+    public var propertyValue: PropertyValue { self?.propertyValue ?? .null }
+    public static func from(_ value: PropertyValue) -> Wrapped?? {
+        if case .null = value { return .some(nil) }
+        return Wrapped.from(value).map { .some($0) }
     }
 }

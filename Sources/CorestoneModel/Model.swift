@@ -23,6 +23,13 @@ public final class Model: @unchecked Sendable {
 
     public func entity(named name: String) -> Entity? { entitiesByName[name] }
 
+    /// The entity of that name, or an error that names the nearest one.
+    public func requireEntity(named name: String) throws -> Entity {
+        if let entity = entitiesByName[name] { return entity }
+        let hint = nearestName(to: name, among: entities.map(\.name)).map { "; did you mean \"\($0)\"?" } ?? ""
+        throw CoreError(.invalidArgument, "the model has no entity \"\(name)\"\(hint)", entity: name)
+    }
+
     /// Adds an entity whose name must be an identifier, unique within the model.
     @discardableResult
     public func addEntity(named name: String) throws -> Entity {

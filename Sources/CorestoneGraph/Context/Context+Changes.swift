@@ -20,14 +20,8 @@ extension Context {
     }
 
     /// A new object of the entity of that name.
-    public func insert(_ entityName: String) throws -> ManagedObject { try insert(entity(named: entityName)) }
-
-    func entity(named name: String) throws -> Entity {
-        if let entity = coordinator.model.entity(named: name) { return entity }
-        let nearest = nearestName(to: name, among: coordinator.model.entities.map(\.name))
-        throw CoreError(
-            .invalidArgument,
-            "the model has no entity \"\(name)\"" + (nearest.map { "; did you mean \"\($0)\"?" } ?? ""), entity: name)
+    public func insert(_ entityName: String) throws -> ManagedObject {
+        try insert(coordinator.model.requireEntity(named: entityName))
     }
 
     /// Takes in an object that was made outside every context, with the objects that it leads to.

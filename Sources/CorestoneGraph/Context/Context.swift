@@ -4,8 +4,9 @@ import CorestoneValues
 
 /// A scratch pad of objects on top of a coordinator: fetch, change, save or throw away.
 ///
-/// Belongs to its queue (`QueueType`); nothing but `perform` may be called elsewhere.
-public final class Context {
+/// Belongs to its queue (`QueueType`): every call checks the thread and throws `wrongThread` elsewhere, but for `perform`,
+/// which any thread may call. That check is what makes it safe to hand a context around, hence `Sendable`.
+public final class Context: @unchecked Sendable {
     public enum QueueType: Int32, Sendable {
         /// Confined to the thread that made it.
         case caller = 0

@@ -36,7 +36,7 @@ extension Context {
     }
 
     /// Runs `body` on the context's queue, later.
-    package func perform(_ body: @escaping (Context) -> Void) throws {
+    package func enqueue(_ body: @escaping (Context) -> Void) throws {
         if platform_is_forked() { throw Context.forked() }
         switch queueType {
         case .caller:
@@ -52,7 +52,7 @@ extension Context {
     }
 
     /// Runs `body` on the context's queue and waits. May be called from within.
-    package func performAndWait(_ body: (Context) throws -> Void) throws {
+    package func runAndWait(_ body: (Context) throws -> Void) throws {
         if platform_is_forked() { throw Context.forked() }
         if ownerThread == platform_thread_id() || queueType != .privateQueue && isBoundHere {
             try checkQueue()

@@ -1,0 +1,68 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+extension Context {
+    /// Inserts an object with values.
+    public func insert(
+        _ entityName: String, _ values: KeyValuePairs<String, any PropertyConvertible>
+    ) throws -> ManagedObject {
+        let object = try insert(entityName)
+        do { try object.set(values) } catch {
+            try delete(object)
+            throw error
+        }
+        return object
+    }
+
+    /// Fetches objects of an entity. `format` is a predicate whose % conversions take `arguments` in order; a sort key that
+    /// begins with "-" sorts descending.
+    ///
+    ///     try context.fetch("Employee", "age > %d AND department.name == %@", 40, "R&D", sort: ["-salary"], limit: 50)
+    public func fetch(
+        _ entityName: String, _ format: String? = nil, _ arguments: any PropertyConvertible..., sort: [String] = [],
+        limit: Int = 0, offset: Int = 0
+    ) throws -> [ManagedObject] {
+        try fetch(request(entityName, format, arguments, sort: sort, limit: limit, offset: offset))
+    }
+
+    /// How many objects a fetch would give.
+    public func count(
+        _ entityName: String, _ format: String? = nil, _ arguments: any PropertyConvertible...
+    ) throws -> Int { try count(request(entityName, format, arguments)) }
+
+    private func request(
+        _ entityName: String, _ format: String?, _ arguments: [any PropertyConvertible], sort: [String] = [], limit: Int = 0,
+        offset: Int = 0
+    ) throws -> FetchRequest {
+        let request = FetchRequest(entity: try coordinator.model.requireEntity(named: entityName))
+        request.predicate = try format.map { try Predicate.parse($0, arguments: arguments.map(\.propertyValue)) }
+        request.sortDescriptors = sort.map { key in
+            key.hasPrefix("-")
+                ? SortDescriptor(keyPath: String(key.dropFirst()), ascending: false) : SortDescriptor(keyPath: key)
+        }
+        request.limit = limit
+        request.offset = offset
+        return request
+    }
+
+    /// Runs `body` on the context's queue and gives back what it returns.
+    public func perform<Result: Sendable>(
+        _ body: @escaping @Sendable (Context) throws -> Result
+    ) async throws -> Result {
+        try await withCheckedThrowingContinuation { continuation in
+            do {
+                try enqueue { context in continuation.resume(with: Swift.Result { try body(context) }) }
+            } catch { continuation.resume(throwing: error) }
+        }
+    }
+
+    /// Runs `body` on the context's queue and waits for it. May be called from within.
+    public func performAndWait<Result>(_ body: (Context) throws -> Result) throws -> Result {
+        var result: Result?
+        try runAndWait { result = try body($0) }
+        guard let result else { throw CoreError(.internal, "the queue of a context did not run what it was given") }
+        return result
+    }
+}

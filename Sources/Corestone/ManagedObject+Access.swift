@@ -1,0 +1,62 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+extension ManagedObject {
+    /// The value at a name or key path as a Swift type; nil when it is null.
+    ///
+    ///     let age: Int? = try person.get("age")
+    public func get<Value: PropertyConvertible>(_ keyPath: String, as type: Value.Type = Value.self) throws -> Value? {
+        let value = try value(forKeyPath: keyPath)
+        if value.isNull { return nil }
+        guard let result = Value.from(value) else {
+            throw CoreError(
+                .typeMismatch, "\(entityName).\(keyPath) holds a \(value.kindName), not a \(Value.self)", entity: entityName,
+                key: keyPath, value: value, objectURI: objectID.uri)
+        }
+        return result
+    }
+
+    /// Sets an attribute or a to-one relationship by name or key path; inverses follow. nil clears it.
+    public func set(_ keyPath: String, _ value: (any PropertyConvertible)?) throws {
+        try setValue(value?.propertyValue ?? .null, forKeyPath: keyPath)
+    }
+
+    /// Sets several properties by name.
+    public func set(_ values: KeyValuePairs<String, any PropertyConvertible>) throws {
+        for (name, value) in values { try set(name, value) }
+    }
+
+    /// The members of a to-many relationship, a snapshot; in order when it is ordered.
+    public func members(_ name: String) throws -> [ManagedObject] { try members(key: key(name)) }
+
+    public func memberCount(_ name: String) throws -> Int { try memberCount(key: key(name)) }
+
+    /// Adds members to a to-many relationship, at the end when it is ordered.
+    public func add(_ members: ManagedObject..., to name: String) throws {
+        let key = try key(name)
+        for member in members { try addMember(member, key: key) }
+    }
+
+    public func remove(_ members: ManagedObject..., from name: String) throws {
+        let key = try key(name)
+        for member in members { try removeMember(member, key: key) }
+    }
+
+    public func setMembers(_ members: [ManagedObject], of name: String) throws { try setMembers(members, key: key(name)) }
+
+    /// Ordered relationships: places a member at an index, from wherever it was.
+    public func insert(_ member: ManagedObject, at index: Int, in name: String) throws {
+        try insertMember(member, at: index, key: key(name))
+    }
+
+    /// The value as last fetched or saved.
+    public func committedValue(_ name: String) throws -> PropertyValue { try committedValue(key: key(name)) }
+
+    /// Whether the property was changed since the last fetch or save.
+    public func isChanged(_ name: String) throws -> Bool { try isChanged(key: key(name)) }
+
+    public var entityName: String { objectID.entity.name }
+
+    private func key(_ name: String) throws -> UInt32 { try objectID.entity.requireProperty(named: name).key }
+}
