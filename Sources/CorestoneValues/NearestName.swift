@@ -1,2 +1,41 @@
 /// The name that a misspelt one probably meant; nil when none is near.
-public func nearestName(to name: String, among names: [String]) -> String? { nil }
+///
+/// Near means at most one slip (a letter added, left out, replaced, or two neighbours exchanged) for every three
+/// letters; names that differ only in case always qualify. Of equally near names the first in alphabetical order wins.
+public func nearestName(to name: String, among names: [String]) -> String? {
+    let wanted = Array(name.unicodeScalars.prefix(200))
+    let folded = name.lowercased()
+    var best: (distance: Int, name: String)?
+    for candidate in names {
+        let scalars = Array(candidate.unicodeScalars.prefix(200))
+        let limit = max(1, max(wanted.count, scalars.count) / 3)
+        guard abs(wanted.count - scalars.count) <= limit else { continue }
+        let distance: Int
+        if candidate.lowercased() == folded {
+            distance = 0
+        } else {
+            distance = slips(wanted, scalars)
+            guard distance <= limit, distance < max(wanted.count, scalars.count) else { continue }
+        }
+        if let best, (best.distance, best.name) <= (distance, candidate) { continue }
+        best = (distance, candidate)
+    }
+    return best?.name
+}
+
+/// The optimal string alignment distance: Damerau-Levenshtein without edits of what was exchanged.
+private func slips(_ a: [Unicode.Scalar], _ b: [Unicode.Scalar]) -> Int {
+    var beforeLast = [Int](repeating: 0, count: b.count + 1)
+    var last = Array(0...b.count)
+    for i in 0..<a.count {
+        var row = [i + 1]
+        row.reserveCapacity(b.count + 1)
+        for j in 0..<b.count {
+            var least = min(last[j + 1] + 1, row[j] + 1, last[j] + (a[i] == b[j] ? 0 : 1))
+            if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { least = min(least, beforeLast[j - 1] + 1) }
+            row.append(least)
+        }
+        (beforeLast, last) = (last, row)
+    }
+    return last[b.count]
+}

@@ -1,0 +1,122 @@
+import Glibc
+
+extension DecimalNumber: CustomStringConvertible {
+    /// Plain notation with a point, never an exponent, as `NSDecimalNumber` prints: `-0.0015`, `1200`.
+    public var description: String {
+        let number = normalized
+        var digits = String(number.mantissa)
+        if number.exponent >= 0 {
+            if number.mantissa != 0 { digits += String(repeating: "0", count: Int(number.exponent)) }
+        } else {
+            let places = -Int(number.exponent)
+            let missing = places + 1 - digits.utf8.count
+            if missing > 0 { digits = String(repeating: "0", count: missing) + digits }
+            digits.insert(".", at: digits.index(digits.endIndex, offsetBy: -places))
+        }
+        return number.isNegative ? "-" + digits : digits
+    }
+}
+
+extension DecimalNumber {
+    /// Reads `[+-] digits [. digits] [e [+-] digits]`, with a digit on at least one side of the point.
+    ///
+    /// Digits beyond the 38th are rounded, halves away from zero, which is NSDecimalNumber's plain rounding.
+    /// - Throws: `.invalidArgument` for anything else than a number, and for one too large or too small.
+    public init(_ text: String) throws {
+        var copy = text
+        guard let scanned = copy.withUTF8({ DecimalNumber.scan($0) }) else {
+            throw CoreError(
+                .invalidArgument,
+                "\"\(String(text.prefix(60)))\" is no decimal number; write digits, at most one "
+                    + "point and an exponent, such as -12.5 or 3e8", value: .string(text))
+        }
+        guard let number = DecimalNumber(scanned.digits, exponent: scanned.exponent, isNegative: scanned.isNegative)
+        else {
+            throw CoreError(
+                .invalidArgument, "\(String(text.prefix(60))) does not fit a decimal, which has exponents -128 to 127",
+                value: .string(text))
+        }
+        self = number
+    }
+
+    private struct Scanned {
+        var digits = WideInteger(0)
+        var exponent = 0
+        var isNegative = false
+    }
+
+    private static func scan(_ text: UnsafeBufferPointer<UInt8>) -> Scanned? {
+        var scanned = Scanned()
+        var position = 0
+        func sign() -> Bool? {
+            guard position < text.count, text[position] == 0x2B || text[position] == 0x2D else { return nil }
+            position += 1
+            return text[position - 1] == 0x2D
+        }
+        scanned.isNegative = sign() ?? false
+        // Sixty digits are more than any rounding needs; what follows can only be cut off.
+        var (kept, seen, afterPoint) = (0, 0, false)
+        while position < text.count {
+            let byte = text[position]
+            if byte == 0x2E, !afterPoint {
+                afterPoint = true
+            } else if byte >= 0x30, byte <= 0x39 {
+                seen += 1
+                if kept < 60 {
+                    scanned.digits.multiply(by: 10, adding: UInt64(byte - 0x30))
+                    if kept > 0 || byte != 0x30 { kept += 1 }
+                    if afterPoint { scanned.exponent -= 1 }
+                } else if !afterPoint {
+                    scanned.exponent += 1
+                }
+            } else {
+                break
+            }
+            position += 1
+        }
+        guard seen > 0 else { return nil }
+        if position < text.count, text[position] | 0x20 == 0x65 {
+            position += 1
+            let isNegative = sign() ?? false
+            var power = 0
+            let first = position
+            while position < text.count, text[position] >= 0x30, text[position] <= 0x39 {
+                // Larger than any text is long: it stays out of range whatever precedes it.
+                if power < 1 << 50 { power = power * 10 + Int(text[position] - 0x30) }
+                position += 1
+            }
+            guard position > first else { return nil }
+            scanned.exponent += isNegative ? -power : power
+        }
+        return position == text.count ? scanned : nil
+    }
+}
+
+// MARK: - Doubles
+
+extension DecimalNumber {
+    /// The nearest double. Magnitudes are below 10^166, so it is always finite.
+    public var double: Double {
+        // Both are exact, so one rounding gives the nearest.
+        if mantissa < 1 << 53, exponent >= -22, exponent <= 22 {
+            var power = 1.0
+            for _ in 0..<abs(Int(exponent)) { power *= 10 }
+            let magnitude = exponent < 0 ? Double(mantissa) / power : Double(mantissa) * power
+            return isNegative && mantissa != 0 ? -magnitude : magnitude
+        }
+        // Without a point the text reads the same in every locale.
+        let number = strtod("\(mantissa)e\(exponent)", nil)
+        return isNegative && mantissa != 0 ? -number : number
+    }
+
+    /// The shortest decimal that reads back as this double; nil for NaN, infinities and what no decimal can hold.
+    public init?(_ value: Double) {
+        guard value.isFinite else { return nil }
+        if let whole = Int64(exactly: value), whole.magnitude < 1 << 53 {
+            self = DecimalNumber(whole).normalized
+            return
+        }
+        guard let number = try? DecimalNumber(value.description) else { return nil }
+        self = number
+    }
+}

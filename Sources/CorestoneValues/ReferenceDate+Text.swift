@@ -1,0 +1,172 @@
+extension ReferenceDate {
+    /// ISO 8601 in UTC: `2024-02-29T12:34:56Z`, with as many digits of the second, nine at most, as reading the text
+    /// back needs. Years outside 0 … 9999 have a sign and at least six digits. Nil where `civil` is nil.
+    public static func text(_ date: Double) -> String? {
+        guard let time = civil(date) else { return nil }
+        var text = yearText(time.year)
+        for (mark, field) in [
+            ("-", time.month), ("-", time.day), ("T", time.hour), (":", time.minute), (":", time.second),
+        ] {
+            text += mark + padded(field, 2)
+        }
+        return text + fractionText(time, of: date) + "Z"
+    }
+
+    /// The text, or the number itself for what no calendar reaches.
+    public static func description(_ date: Double) -> String {
+        text(date) ?? "\(date) seconds after 2001-01-01T00:00:00Z"
+    }
+
+    private static func yearText(_ year: Int) -> String {
+        0...9999 ~= year ? padded(year, 4) : (year < 0 ? "-" : "+") + padded(abs(year), 6)
+    }
+
+    private static func fractionText(_ time: CivilTime, of date: Double) -> String {
+        guard time.nanosecond != 0, let whole = wholeSeconds(time) else { return "" }
+        var scale = 100_000_000
+        for digits in 1...9 {
+            let shown = (time.nanosecond + scale / 2) / scale
+            let power = 1_000_000_000 / scale
+            if digits == 9 || shown < power && Double(whole) + Double(shown) / Double(power) == date {
+                return "." + padded(shown, digits)
+            }
+            scale /= 10
+        }
+        return ""
+    }
+
+    private static func padded(_ value: Int, _ width: Int) -> String {
+        let digits = String(value)
+        return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+    }
+
+    /// Reads ISO 8601: date, `T` or a space, time of day with optional seconds and fraction, then `Z` or an offset
+    /// (`+02:00`, `-0530`, `+02`; a space may precede it). A second of 60 is the next minute's first.
+    ///
+    /// - Parameter assumingUTC: takes a text without an offset, or without a time of day, as UTC.
+    /// - Throws: `.invalidArgument` for anything else, saying what was expected and where.
+    public static func parse(_ text: String, assumingUTC: Bool = false) throws -> Double {
+        var copy = text
+        return try copy.withUTF8 { bytes in
+            var reader = DateReader(bytes: bytes, text: text)
+            return try reader.read(assumingUTC: assumingUTC)
+        }
+    }
+}
+
+private struct DateReader {
+    let bytes: UnsafeBufferPointer<UInt8>
+    let text: String
+    var position = 0
+
+    init(bytes: UnsafeBufferPointer<UInt8>, text: String) {
+        self.bytes = bytes
+        self.text = text
+    }
+
+    mutating func read(assumingUTC: Bool) throws -> Double {
+        var time = CivilTime(year: try year(), month: 1, day: 1)
+        try expect("-", "a month")
+        time.month = try number(2, 1...12, "a month of two digits")
+        try expect("-", "a day")
+        time.day = try number(2, 1...31, "a day of two digits")
+        guard time.day <= ReferenceDate.daysInMonth(time.month, year: time.year) else {
+            throw failure("a day of that month")
+        }
+        var (isLeapSecond, fraction) = (false, 0.0)
+        if accept("T") || accept("t") || (isDigit(position + 1) && accept(" ")) {
+            time.hour = try number(2, 0...23, "an hour of two digits")
+            try expect(":", "minutes")
+            time.minute = try number(2, 0...59, "minutes of two digits")
+            if accept(":") {
+                time.second = try number(2, 0...60, "seconds of two digits")
+                if time.second == 60 { (isLeapSecond, time.second) = (true, 59) }
+                if accept(".") || accept(",") { fraction = try readFraction() }
+            }
+        }
+        let offset = try readOffset(assumingUTC: assumingUTC)
+        guard position == bytes.count else { throw failure("nothing more") }
+        guard let whole = ReferenceDate.wholeSeconds(time) else { throw failure("a year of our calendar") }
+        return Double(whole + (isLeapSecond ? 1 : 0) - offset) + fraction
+    }
+
+    private mutating func year() throws -> Int {
+        let isSigned = position < bytes.count && (bytes[position] == 0x2B || bytes[position] == 0x2D)
+        guard isSigned else { return try number(4, 0...9999, "a year of four digits") }
+        let isNegative = bytes[position] == 0x2D
+        position += 1
+        let first = position
+        var year = 0
+        while isDigit(position), position - first < 8 {
+            year = year * 10 + Int(bytes[position] - 0x30)
+            position += 1
+        }
+        guard position - first >= 4, year <= ReferenceDate.yearLimit else {
+            throw failure("a year of four to eight digits")
+        }
+        return isNegative ? -year : year
+    }
+
+    /// Digits beyond the eighteenth change nothing that a double could hold.
+    private mutating func readFraction() throws -> Double {
+        guard isDigit(position) else { throw failure("digits of the fraction") }
+        var (digits, power): (UInt64, UInt64) = (0, 1)
+        while isDigit(position) {
+            if power < 1_000_000_000_000_000_000 {
+                digits = digits * 10 + UInt64(bytes[position] - 0x30)
+                power *= 10
+            }
+            position += 1
+        }
+        return Double(digits) / Double(power)
+    }
+
+    private mutating func readOffset(assumingUTC: Bool) throws -> Int64 {
+        let start = position
+        _ = accept(" ")
+        if accept("Z") || accept("z") { return 0 }
+        let sign: Int64
+        if accept("+") {
+            sign = 1
+        } else if accept("-") {
+            sign = -1
+        } else {
+            position = start
+            guard assumingUTC else { throw failure("a time zone: append Z for UTC or an offset such as +02:00") }
+            return 0
+        }
+        let hours = try number(2, 0...23, "the offset's hours, two digits")
+        let hasColon = accept(":")
+        let minutes = hasColon || isDigit(position) ? try number(2, 0...59, "the offset's minutes, two digits") : 0
+        return sign * Int64(hours * 3600 + minutes * 60)
+    }
+
+    private func isDigit(_ index: Int) -> Bool { index < bytes.count && bytes[index] >= 0x30 && bytes[index] <= 0x39 }
+
+    private mutating func accept(_ mark: Unicode.Scalar) -> Bool {
+        guard position < bytes.count, UInt32(bytes[position]) == mark.value else { return false }
+        position += 1
+        return true
+    }
+
+    private mutating func expect(_ mark: Unicode.Scalar, _ what: String) throws {
+        guard accept(mark) else { throw failure("\"\(mark)\" and \(what)") }
+    }
+
+    private mutating func number(_ width: Int, _ range: ClosedRange<Int>, _ what: String) throws -> Int {
+        var value = 0
+        for index in position..<position + width {
+            guard isDigit(index) else { throw failure(what) }
+            value = value * 10 + Int(bytes[index] - 0x30)
+        }
+        guard range ~= value else { throw failure(what) }
+        position += width
+        return value
+    }
+
+    private func failure(_ expected: String) -> CoreError {
+        CoreError(
+            .invalidArgument, "\"\(String(text.prefix(60)))\" is no date: at byte \(position), expected \(expected)",
+            value: .string(text), offset: position)
+    }
+}

@@ -1,0 +1,119 @@
+import Glibc
+
+/// A point of time on the civil calendar, in UTC: the Gregorian calendar, also for the centuries before it was used.
+///
+/// Years are astronomical: 0 is the year before 1, negative ones precede it.
+public struct CivilTime: Hashable, Sendable {
+    public var year: Int
+    /// 1 … 12
+    public var month: Int
+    /// 1 … 31
+    public var day: Int
+    public var hour: Int
+    public var minute: Int
+    public var second: Int
+    /// 0 … 999,999,999
+    public var nanosecond: Int
+
+    public init(
+        year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0, nanosecond: Int = 0
+    ) {
+        self.year = year
+        self.month = month
+        self.day = day
+        self.hour = hour
+        self.minute = minute
+        self.second = second
+        self.nanosecond = nanosecond
+    }
+}
+
+/// Dates are seconds since 2001-01-01 00:00:00 UTC, as Core Data stores them.
+public enum ReferenceDate {
+    /// From the Unix epoch to the reference date, in seconds.
+    public static let unixOffset: Int64 = 978_307_200
+    /// Seconds beyond which there is no calendar date: some 31 million years either way.
+    public static let calendarLimit = 1e15
+    static let yearLimit = 31_000_000
+
+    /// The present moment.
+    public static var now: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Double(Int64(time.tv_sec) - unixOffset) + Double(time.tv_nsec) / 1e9
+    }
+
+    /// The calendar's reading of a date, to the nearest nanosecond; nil for NaN, infinities and dates beyond the limit.
+    public static func civil(_ date: Double) -> CivilTime? {
+        guard abs(date) <= calendarLimit else { return nil }
+        let floor = date.rounded(.down)
+        var seconds = Int64(floor)
+        var nanoseconds = Int(((date - floor) * 1e9).rounded())
+        if nanoseconds == 1_000_000_000 {
+            seconds += 1
+            nanoseconds = 0
+        }
+        let (days, time) = floorDivide(seconds, 86400)
+        var civil = civilDay(days)
+        (civil.hour, civil.minute, civil.second) = (Int(time / 3600), Int(time / 60 % 60), Int(time % 60))
+        civil.nanosecond = nanoseconds
+        return civil
+    }
+
+    /// The date of a calendar time in UTC; nil when a field is out of its range (30 February, year beyond the limit).
+    public static func date(_ time: CivilTime) -> Double? {
+        guard let whole = wholeSeconds(time), 0..<1_000_000_000 ~= time.nanosecond else { return nil }
+        return Double(whole) + Double(time.nanosecond) / 1e9
+    }
+
+    static func wholeSeconds(_ time: CivilTime) -> Int64? {
+        guard abs(time.year) <= yearLimit, 1...12 ~= time.month, time.day >= 1,
+            time.day <= daysInMonth(time.month, year: time.year), 0..<24 ~= time.hour, 0..<60 ~= time.minute,
+            0..<60 ~= time.second
+        else { return nil }
+        return dayNumber(time) * 86400 + Int64(time.hour * 3600 + time.minute * 60 + time.second)
+    }
+
+    public static func isLeap(year: Int) -> Bool { year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) }
+
+    /// 0 for a month that does not exist.
+    public static func daysInMonth(_ month: Int, year: Int) -> Int {
+        switch month {
+        case 2: isLeap(year: year) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        case 1, 3, 5, 7, 8, 10, 12: 31
+        default: 0
+        }
+    }
+
+    // MARK: - Days
+    //
+    // Years start in March here, so that the leap day is the last of its year; 146,097 days make 400 years.
+
+    /// From 0000-03-01 to 2001-01-01.
+    private static let referenceDay: Int64 = 730_791
+
+    private static func dayNumber(_ time: CivilTime) -> Int64 {
+        let year = Int64(time.month > 2 ? time.year : time.year - 1)
+        let (era, yearOfEra) = floorDivide(year, 400)
+        let month = Int64((time.month + 9) % 12)
+        let dayOfYear = (153 * month + 2) / 5 + Int64(time.day) - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - referenceDay
+    }
+
+    private static func civilDay(_ day: Int64) -> CivilTime {
+        let (era, dayOfEra) = floorDivide(day + referenceDay, 146_097)
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shifted = (5 * dayOfYear + 2) / 153
+        let month = Int(shifted < 10 ? shifted + 3 : shifted - 9)
+        return CivilTime(
+            year: Int(era * 400 + yearOfEra) + (month <= 2 ? 1 : 0), month: month,
+            day: Int(dayOfYear - (153 * shifted + 2) / 5) + 1)
+    }
+
+    private static func floorDivide(_ a: Int64, _ b: Int64) -> (Int64, Int64) {
+        let (quotient, rest) = a.quotientAndRemainder(dividingBy: b)
+        return rest < 0 ? (quotient - 1, rest + b) : (quotient, rest)
+    }
+}
