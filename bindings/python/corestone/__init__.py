@@ -1,0 +1,124 @@
+"""Corestone: Core Data for every language, here for Python.
+
+The whole way, from a model to objects that were saved:
+
+    from corestone import Container, Model
+
+    model = Model({"Person": {"name": "string", "age": "int = 0"}})
+    with Container(model, "people.store") as container:
+        ctx = container.context()
+        ctx.insert("Person", name="Ada", age=36)
+        ctx.save()
+        for person in ctx.fetch("Person", "age > %d", 30, sort=["name"]):
+            print(person.name, person.age)
+"""
+
+from __future__ import annotations
+
+from . import _abi
+from ._library import LibraryNotFoundError
+from ._request import Sort
+from .codes import AttributeType, CoreDataCode, DeleteRule, Status
+from .collections import ToManyList, ToManySet
+from .container import Container
+from .context import Context
+from .coordinator import Coordinator, Store
+from .errors import (
+    CallbackError,
+    CancelledError,
+    ConflictError,
+    CorestoneError,
+    ForkedError,
+    InternalError,
+    InvalidArgumentError,
+    InvalidHandleError,
+    InvalidUTF8Error,
+    MigrationError,
+    ModelError,
+    ModelMismatchError,
+    NotAStoreError,
+    ObjectGoneError,
+    OutOfMemoryError,
+    PredicateError,
+    PredicateSyntaxError,
+    StoreBusyError,
+    StoreCorruptError,
+    StoreError,
+    StoreReadOnlyError,
+    TypeMismatchError,
+    UnsupportedError,
+    ValidationError,
+    WrongThreadError,
+)
+from .model import Entity, Model
+from .object import ManagedObject
+from .object_id import ObjectID
+from .predicate import Predicate
+from .property import PropertyDescription
+from .queue import MainQueue, main_queue
+from .results import Results
+
+__version__ = "0.1.0"
+
+
+def library_version() -> str:
+    """The version of the library that is loaded."""
+    return _abi.decode(_abi.lib.cst_version_string()) or ""
+
+
+def handle_count() -> int:
+    """How many handles of the library are alive in this process: for leak checks."""
+    return int(_abi.lib.cst_handle_count())
+
+
+__all__ = [
+    "Model",
+    "Entity",
+    "PropertyDescription",
+    "AttributeType",
+    "DeleteRule",
+    "Container",
+    "Coordinator",
+    "Store",
+    "Context",
+    "ManagedObject",
+    "ObjectID",
+    "Results",
+    "ToManySet",
+    "ToManyList",
+    "Predicate",
+    "Sort",
+    "MainQueue",
+    "main_queue",
+    "Status",
+    "CoreDataCode",
+    "CorestoneError",
+    "CallbackError",
+    "CancelledError",
+    "ConflictError",
+    "ForkedError",
+    "InternalError",
+    "InvalidArgumentError",
+    "InvalidHandleError",
+    "InvalidUTF8Error",
+    "LibraryNotFoundError",
+    "MigrationError",
+    "ModelError",
+    "ModelMismatchError",
+    "NotAStoreError",
+    "ObjectGoneError",
+    "OutOfMemoryError",
+    "PredicateError",
+    "PredicateSyntaxError",
+    "StoreBusyError",
+    "StoreCorruptError",
+    "StoreError",
+    "StoreReadOnlyError",
+    "TypeMismatchError",
+    "UnsupportedError",
+    "ValidationError",
+    "WrongThreadError",
+    "library_version",
+    "handle_count",
+    "__version__",
+]

@@ -1,0 +1,401 @@
+"""corestone.h for ctypes: structures, constants, and every function with its argument and result types.
+
+The table below follows the header function by function; a test compares the two.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import CFUNCTYPE, POINTER, Structure, Union
+from typing import Any
+
+from ._library import LibraryNotFoundError, find_library, load_library
+
+VERSION = (0, 1)
+
+# cst_status: above zero are expected outcomes; those below are in codes.Status.
+OK, NOT_FOUND, END, UNCHANGED = 0, 1, 2, 3
+E_INTERNAL, E_CALLBACK, E_CANCELLED = -1, -8, -11
+
+# cst_type
+NULL, BOOL, INT, DOUBLE, DECIMAL, STRING, BYTES, DATE, UUID, OBJECT, OBJECT_ID, URI = range(12)
+
+NO_KEY = 0xFFFFFFFF
+
+# Flags of a property.
+OPTIONAL, TRANSIENT, TO_MANY, ORDERED, INDEXED, EXTERNAL_STORAGE, PRESERVED, ALLOWS_NAN = (1 << bit for bit in range(8))
+PROPERTY_ATTRIBUTE, PROPERTY_RELATIONSHIP = 1, 2
+
+# cst_store_options.flags
+STORE_READ_ONLY, STORE_MUST_EXIST, STORE_NORMAL_SYNC, STORE_ROLLBACK_JOURNAL = (1 << bit for bit in range(4))
+
+QUEUE_CALLER, QUEUE_PRIVATE, QUEUE_MAIN = 0, 1, 2
+CHANGED_INSERTED, CHANGED_UPDATED, CHANGED_DELETED, CHANGED_REGISTERED = 1, 2, 3, 4
+
+# cst_object_state
+(
+    OBJECT_INSERTED,
+    OBJECT_UPDATED,
+    OBJECT_DELETED,
+    OBJECT_FAULT,
+    OBJECT_TEMPORARY_ID,
+    OBJECT_HAS_CHANGES,
+) = (1 << bit for bit in range(6))
+
+PREDICATE_NOT, PREDICATE_AND, PREDICATE_OR = 0, 1, 2
+SORT_DESCENDING, SORT_CASE_INSENSITIVE = 1, 2
+
+
+class String(Structure):
+    """cst_string. `data` is an address: use `text` and `decode`, never the field alone."""
+
+    _fields_ = (("data", ctypes.c_void_p), ("size", ctypes.c_size_t))
+
+
+class InputString(Structure):
+    """cst_string as input: the same layout, but it keeps the bytes object alive."""
+
+    _fields_ = (("data", ctypes.c_char_p), ("size", ctypes.c_size_t))
+
+
+class Buffer(Structure):
+    _fields_ = (("data", ctypes.c_void_p), ("size", ctypes.c_size_t), ("capacity", ctypes.c_size_t))
+
+
+class Decimal(Structure):
+    _fields_ = (("mantissa", ctypes.c_uint64 * 2),)
+
+
+class Payload(Union):
+    _fields_ = (
+        ("boolean", ctypes.c_bool),
+        ("integer", ctypes.c_int64),
+        ("real", ctypes.c_double),
+        ("date", ctypes.c_double),
+        ("decimal", Decimal),
+        ("string", String),
+        ("text", InputString),
+        ("uuid", ctypes.c_uint8 * 16),
+        ("handle", ctypes.c_void_p),
+    )
+
+
+class Value(Structure):
+    """cst_value"""
+
+    _fields_ = (("type", ctypes.c_uint32), ("aux", ctypes.c_uint32), ("payload", Payload))
+
+
+class PropertyInfo(Structure):
+    _fields_ = (
+        ("struct_size", ctypes.c_size_t),
+        ("name", String),
+        ("kind", ctypes.c_uint32),
+        ("flags", ctypes.c_uint32),
+        ("attribute_type", ctypes.c_int32),
+        ("key", ctypes.c_uint32),
+        ("destination", ctypes.c_void_p),
+        ("inverse", String),
+        ("delete_rule", ctypes.c_uint32),
+        ("minimum_count", ctypes.c_uint32),
+        ("maximum_count", ctypes.c_uint32),
+    )
+
+
+class StoreOptions(Structure):
+    _fields_ = (
+        ("struct_size", ctypes.c_size_t),
+        ("flags", ctypes.c_uint32),
+        ("busy_timeout_ms", ctypes.c_uint32),
+        ("cache_kb", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+    )
+
+
+class Sort(Structure):
+    _fields_ = (("key_path", InputString), ("flags", ctypes.c_uint32), ("reserved", ctypes.c_uint32))
+
+
+PAYLOAD_OFFSET = Value.payload.offset
+SIZE_OFFSET = PAYLOAD_OFFSET + String.size.offset
+
+DESTROY_FN = CFUNCTYPE(None, ctypes.c_void_p)
+PERFORM_FN = CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, POINTER(ctypes.c_void_p))
+INTERRUPT_FN = CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)
+
+# Short names for the table: `handle` is any opaque pointer, `out` a place for one, `error` the last parameter.
+_TYPES: dict[str, Any] = {
+    "void": None,
+    "status": ctypes.c_int32,
+    "handle": ctypes.c_void_p,
+    "pointer": ctypes.c_void_p,
+    "out": POINTER(ctypes.c_void_p),
+    "error": POINTER(ctypes.c_void_p),
+    "handles": POINTER(ctypes.c_void_p),
+    "text": String,
+    "in": InputString,
+    "texts": POINTER(InputString),
+    "outtext": POINTER(String),
+    "value": POINTER(Value),
+    "values": ctypes.c_void_p,
+    "buffer": POINTER(Buffer),
+    "info": POINTER(PropertyInfo),
+    "options": POINTER(StoreOptions),
+    "sorts": POINTER(Sort),
+    "bool": ctypes.c_bool,
+    "bool*": POINTER(ctypes.c_bool),
+    "int*": POINTER(ctypes.c_int),
+    "i32": ctypes.c_int32,
+    "i64": ctypes.c_int64,
+    "u32": ctypes.c_uint32,
+    "u32*": POINTER(ctypes.c_uint32),
+    "u64": ctypes.c_uint64,
+    "u64*": POINTER(ctypes.c_uint64),
+    "size": ctypes.c_size_t,
+    "size*": POINTER(ctypes.c_size_t),
+    "key": ctypes.c_uint32,
+    "keys": POINTER(ctypes.c_uint32),
+    "bytes*": ctypes.c_void_p,
+    "destroy": DESTROY_FN,
+    "perform": PERFORM_FN,
+    "interrupt": INTERRUPT_FN,
+}
+
+# name, result, parameters
+FUNCTIONS = """
+cst_version void int* int* int*
+cst_version_string text
+cst_retain pointer handle
+cst_release status handle
+cst_handle_count size
+cst_buffer_dispose void buffer
+
+cst_error_status status handle
+cst_error_code i64 handle
+cst_error_domain text handle
+cst_error_message text handle
+cst_error_entity text handle
+cst_error_key text handle
+cst_error_object_uri text handle
+cst_error_file text handle
+cst_error_value status handle value
+cst_error_sqlite_code i32 handle
+cst_error_offset i64 handle
+cst_error_detail_count size handle
+cst_error_detail_at pointer handle size
+cst_error_copy_description status handle buffer
+cst_error_new_custom status in i64 in pointer destroy out
+cst_error_userdata pointer handle
+
+cst_model_new status out error
+cst_model_add_entity status handle in out error
+cst_model_freeze status handle error
+cst_model_is_frozen status handle bool* error
+cst_model_add_version_identifier status handle in error
+cst_model_entity_count size handle
+cst_model_entity_at status handle size out error
+cst_model_entity status handle in out error
+cst_model_copy_compiled status handle buffer error
+
+cst_entity_name text handle
+cst_entity_set_parent status handle handle error
+cst_entity_parent status handle out error
+cst_entity_set_abstract status handle bool error
+cst_entity_is_abstract status handle bool* error
+cst_entity_set_class_name status handle in error
+cst_entity_set_user_info status handle in in error
+cst_entity_user_info status handle in outtext error
+cst_entity_set_version_hash_modifier status handle in error
+cst_entity_add_index status handle in size texts error
+cst_entity_add_unique_constraint status handle size texts error
+cst_entity_version_hash status handle bytes* error
+cst_entity_add_attribute status handle in i32 u32 out error
+cst_entity_add_relationship status handle in handle u32 out error
+cst_entity_property_count size handle
+cst_entity_property_at status handle size info error
+cst_entity_key status handle in u32* error
+
+cst_attribute_set_default status handle value error
+cst_attribute_set_user_info status handle in in error
+cst_attribute_user_info status handle in outtext error
+cst_attribute_set_transformer_name status handle in error
+cst_relationship_set_inverse status handle handle error
+cst_relationship_set_delete_rule status handle u32 error
+cst_relationship_set_counts status handle u32 u32 error
+cst_relationship_set_user_info status handle in in error
+cst_relationship_user_info status handle in outtext error
+
+cst_coordinator_new status handle out error
+cst_coordinator_add_store status handle in in options out error
+cst_coordinator_remove_store status handle handle error
+cst_coordinator_model status handle out error
+cst_coordinator_object_id status handle in out error
+cst_store_identifier text handle
+cst_store_path text handle
+cst_store_is_read_only status handle bool* error
+
+cst_main_queue_bind status error
+cst_main_queue_drain status i32 size* error
+cst_main_queue_descriptor status int* error
+
+cst_context_new status handle i32 out error
+cst_context_perform status handle perform pointer destroy error
+cst_context_perform_and_wait status handle perform pointer error
+cst_context_set_interrupt status handle interrupt pointer destroy error
+cst_context_coordinator status handle out error
+cst_context_insert status handle handle out error
+cst_context_insert_many status handle handle size size keys values handles error
+cst_context_insert_object status handle handle error
+cst_context_delete status handle handle error
+cst_context_has_changes status handle bool* error
+cst_context_process_pending_changes status handle error
+cst_context_save status handle error
+cst_context_rollback status handle error
+cst_context_reset status handle error
+cst_context_copy_changed status handle u32 out error
+cst_context_fetch status handle handle out error
+cst_context_fetch_ids status handle handle out error
+cst_context_count status handle handle u64* error
+cst_context_object_with_id status handle handle out error
+cst_context_existing_object status handle handle out error
+cst_context_registered_object status handle handle out error
+cst_context_obtain_permanent_ids status handle size handles error
+cst_context_refresh_all status handle error
+
+cst_object_new status handle out error
+cst_object_get status handle key value error
+cst_object_set status handle key value error
+cst_object_get_many status handle size keys values error
+cst_object_set_many status handle size keys values error
+cst_object_get_path status handle in value error
+cst_object_set_path status handle in value error
+cst_object_get_paths status handle size texts values error
+cst_object_set_paths status handle size texts values error
+cst_object_get_committed status handle key value error
+cst_object_is_changed status handle key bool* error
+cst_object_member_count status handle key size* error
+cst_object_copy_members status handle key out error
+cst_object_has_member status handle key handle bool* error
+cst_object_add_member status handle key handle error
+cst_object_add_members status handle key size handles error
+cst_object_remove_member status handle key handle error
+cst_object_set_members status handle key size handles error
+cst_object_insert_member status handle key size handle error
+cst_object_entity status handle out error
+cst_object_context status handle out error
+cst_object_copy_id status handle out error
+cst_object_state status handle u32* error
+cst_object_refresh status handle bool error
+
+cst_object_id_copy_uri status handle buffer error
+cst_object_id_is_temporary status handle bool* error
+cst_object_id_entity status handle out error
+cst_object_id_equal bool handle handle
+cst_object_id_hash u64 handle
+
+cst_predicate_parse status in size values out error
+cst_predicate_new_compound status u32 size handles out error
+cst_predicate_copy_format status handle buffer error
+cst_predicate_evaluate status handle handle bool* error
+
+cst_fetch_request_new status handle out error
+cst_fetch_request_set_predicate status handle handle error
+cst_fetch_request_set_sort status handle size sorts error
+cst_fetch_request_set_limit status handle u64 error
+cst_fetch_request_set_offset status handle u64 error
+cst_fetch_request_set_includes_subentities status handle bool error
+cst_fetch_request_set_includes_pending_changes status handle bool error
+cst_fetch_request_set_returns_faults status handle bool error
+cst_fetch_request_set_prefetch status handle size texts error
+
+cst_results_count size handle
+cst_results_get_object status handle size out error
+cst_results_get_objects status handle size size handles size* error
+cst_results_copy_id status handle size out error
+cst_results_get_column status handle key size size values size* error
+cst_results_get_column_path status handle in size size values size* error
+cst_results_copy_columns status handle size size size keys buffer error
+"""
+
+
+def signatures() -> dict[str, tuple[Any, list[Any]]]:
+    """The table: name to (result type, argument types)."""
+    table = {}
+    for line in FUNCTIONS.split("\n"):
+        if line:
+            name, result, *parameters = line.split()
+            table[name] = (_TYPES[result], [_TYPES[parameter] for parameter in parameters])
+    return table
+
+
+def _declare(library: ctypes.CDLL) -> ctypes.CDLL:
+    for name, (result, parameters) in signatures().items():
+        try:
+            function = getattr(library, name)
+        except AttributeError:
+            raise LibraryNotFoundError(
+                f"The library {find_library()} has no function {name}: it is older than this package. "
+                "Build or install the version that came with it."
+            ) from None
+        function.restype = result
+        function.argtypes = parameters
+    return library
+
+
+def _checked_version(library: ctypes.CDLL) -> ctypes.CDLL:
+    major, minor, patch = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
+    library.cst_version(ctypes.byref(major), ctypes.byref(minor), ctypes.byref(patch))
+    if major.value != VERSION[0] or minor.value < VERSION[1]:
+        raise LibraryNotFoundError(
+            f"The library {find_library()} is version {major.value}.{minor.value}.{patch.value}; this package needs "
+            f"{VERSION[0]}.{VERSION[1]} or a later {VERSION[0]}.x."
+        )
+    return library
+
+
+lib = _checked_version(_declare(load_library()))
+
+
+def raw(name: str) -> Any:
+    """A function without argument types, for the few calls that count nanoseconds.
+
+    Every argument must then be a ctypes object (or None): a plain int would be cut to 32 bits.
+    """
+    function = lib[name]
+    function.restype = _TYPES["status"]
+    return function
+
+
+def text(value: str) -> InputString:
+    """A str as a cst_string that lives as long as the structure does."""
+    data = value.encode()
+    return InputString(data, len(data))
+
+
+def null_text() -> InputString:
+    return InputString(None, 0)
+
+
+def texts(values: list[str]) -> Any:
+    """Strings as an array of cst_string."""
+    return (InputString * len(values))(*[text(value) for value in values])
+
+
+def decode(value: Any) -> str | None:
+    """A cst_string view as a str, at once; None for a null string."""
+    if value.data is None:
+        return None
+    return ctypes.string_at(value.data, value.size).decode()
+
+
+def take_text(buffer: Buffer) -> str:
+    """The text of a buffer, which is disposed."""
+    return take_bytes(buffer).decode()
+
+
+def take_bytes(buffer: Buffer) -> bytes:
+    """The bytes of a buffer, which is disposed."""
+    try:
+        return ctypes.string_at(buffer.data, buffer.size) if buffer.data else b""
+    finally:
+        lib.cst_buffer_dispose(ctypes.byref(buffer))

@@ -1,0 +1,133 @@
+"""Rows of Python values as one block of cst_value, column by column: what insert_many hands to the library.
+
+Each cst_value is three 64-bit words: type and aux, then two of payload. A column of one type is turned into words by
+`array` and `map`, without a step of Python for each word.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from itertools import accumulate
+from typing import Any
+
+from . import _abi, values
+from .codes import AttributeType
+from .errors import CorestoneError, InvalidArgumentError
+from .property import PropertyDescription
+
+_NONE = type(None)
+
+
+def _kind_word(kind: int) -> int:
+    return kind if sys.byteorder == "little" else kind << 32
+
+
+def _as_words(column: array[Any]) -> array[int]:
+    words = array("Q")
+    words.frombytes(column.tobytes())
+    return words
+
+
+class Block:
+    """Values row by row. `address` is good as long as the block lives."""
+
+    def __init__(self, rows: int, columns: int) -> None:
+        self.words = array("Q", bytes(24 * max(rows * columns, 1)))
+        self._rows = rows
+        self._stride = 3 * columns
+        self._alive: list[Any] = []
+
+    @property
+    def address(self) -> int:
+        return self.words.buffer_info()[0]
+
+    def fill(self, index: int, column: Sequence[Any], description: PropertyDescription, entity: str) -> None:
+        """Puts a column of Python values into place."""
+        kinds = set(map(type, column))
+        has_none = _NONE in kinds
+        kinds.discard(_NONE)
+        kind = kinds.pop() if len(kinds) == 1 else None
+        wants_decimal = description.attribute_type == AttributeType.DECIMAL
+        try:
+            if kind is str:
+                word, low, high = self._text(column)
+            elif kind is int and not wants_decimal:
+                word, low, high = _abi.INT, _as_words(array("q", [value or 0 for value in column])), None
+            elif kind is bool:
+                word, low, high = _abi.BOOL, array("Q", [1 if value else 0 for value in column]), None
+            elif kind is float:
+                word, low, high = _abi.DOUBLE, _as_words(array("d", [value or 0.0 for value in column])), None
+            elif kind is datetime:
+                seconds = [0.0 if value is None else values.date_to_seconds(value) for value in column]
+                word, low, high = _abi.DATE, _as_words(array("d", seconds)), None
+            else:
+                self._one_by_one(index, column, description, entity)
+                return
+        except (CorestoneError, OverflowError, UnicodeEncodeError):
+            # One of them is bad: this finds it, and says which.
+            self._one_by_one(index, column, description, entity)
+            return
+        at, stride = 3 * index, self._stride
+        full = _kind_word(word)
+        if has_none:
+            self.words[at::stride] = array("Q", [0 if value is None else full for value in column])
+        else:
+            self.words[at::stride] = array("Q", [full]) * self._rows
+        self.words[at + 1 :: stride] = low
+        if high is not None:
+            self.words[at + 2 :: stride] = high
+
+    def _text(self, column: Sequence[Any]) -> tuple[int, array[int], array[int]]:
+        parts = [b"" if value is None else value.encode() for value in column]
+        sizes = list(map(len, parts))
+        joined = b"".join(parts)
+        self._alive.append(joined)
+        base = ctypes.cast(ctypes.c_char_p(joined), ctypes.c_void_p).value or 0
+        starts = list(accumulate(sizes, initial=base))
+        starts.pop()
+        return _abi.STRING, array("Q", starts), array("Q", sizes)
+
+    def _one_by_one(self, index: int, column: Sequence[Any], description: PropertyDescription, entity: str) -> None:
+        for row, value in enumerate(column):
+            slot = _abi.Value()
+            try:
+                values.encode(slot, values.suited(description.attribute_type, value), entity, description.name)
+            except CorestoneError as error:
+                raise type(error)(
+                    f"Row {row}: {error.message}",
+                    status=error.status,
+                    entity=entity,
+                    key=description.name,
+                    value=value,
+                ) from None
+            self._alive.append(slot)
+            at = row * self._stride + 3 * index
+            self.words[at : at + 3] = _as_words(array("B", bytes(slot)))
+
+
+def columns_of(rows: Iterable[Any], names: Sequence[str] | None) -> tuple[list[str], list[tuple[Any, ...]], int]:
+    """Rows (mappings, or sequences in the order of `names`) as names, columns and the number of rows."""
+    given = list(rows)
+    if not given:
+        return list(names or ()), [], 0
+    if names is None:
+        if not isinstance(given[0], Mapping):
+            raise InvalidArgumentError(
+                "insert_many takes dictionaries, or tuples and the names of their values: columns=[...]."
+            )
+        names = list(given[0])
+        for place, row in enumerate(given):
+            if not isinstance(row, Mapping) or len(row) != len(names) or any(name not in row for name in names):
+                raise InvalidArgumentError(
+                    f"Row {place} has not the same keys as row 0 ({', '.join(names)}). Give every row the same keys; "
+                    "None stands for no value."
+                )
+        return list(names), [tuple(row[name] for row in given) for name in names], len(given)
+    for place, row in enumerate(given):
+        if len(row) != len(names):
+            raise InvalidArgumentError(f"Row {place} has {len(row)} values for {len(names)} columns.")
+    return list(names), list(zip(*given)), len(given)

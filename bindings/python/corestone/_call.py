@@ -1,0 +1,68 @@
+"""Calling the library: statuses and error handles become exceptions."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import byref
+from typing import Any
+
+from . import _abi, values
+from ._abi import lib
+from .errors import BY_STATUS, CorestoneError
+
+
+def read_error(handle: int, status: int | None = None) -> CorestoneError:
+    """The exception for an error handle, which stays the caller's."""
+    if status is None:
+        status = int(lib.cst_error_status(handle))
+    value = None
+    cell = values.Cell()
+    if lib.cst_error_value(handle, cell.ref) == _abi.OK:
+        value = values.decode_cell(cell, None)
+    details = []
+    for index in range(lib.cst_error_detail_count(handle)):
+        detail = lib.cst_error_detail_at(handle, index)
+        if detail:
+            details.append(read_error(detail))
+    offset = lib.cst_error_offset(handle)
+    return BY_STATUS.get(status, CorestoneError)(
+        _abi.decode(lib.cst_error_message(handle)) or f"The library answered {status}.",
+        status=status,
+        code=lib.cst_error_code(handle),
+        domain=_abi.decode(lib.cst_error_domain(handle)),
+        entity=_abi.decode(lib.cst_error_entity(handle)),
+        key=_abi.decode(lib.cst_error_key(handle)),
+        value=value,
+        object_uri=_abi.decode(lib.cst_error_object_uri(handle)),
+        file=_abi.decode(lib.cst_error_file(handle)),
+        sqlite_code=lib.cst_error_sqlite_code(handle),
+        offset=offset if offset >= 0 else None,
+        details=details,
+    )
+
+
+def failure(status: int, handle: int | None) -> CorestoneError:
+    """The exception for a failed call; releases its error handle."""
+    if not handle:
+        kind = BY_STATUS.get(status, CorestoneError)
+        return kind(f"The library answered {status} ({kind.__name__}) without saying more.", status=status)
+    try:
+        return read_error(handle, status)
+    finally:
+        lib.cst_release(handle)
+
+
+def call(function: Any, *arguments: Any) -> int:
+    """Calls a function whose last parameter is the error, and raises what it reports. Returns the status."""
+    error = ctypes.c_void_p()
+    status: int = function(*arguments, byref(error))
+    if status < 0:
+        raise failure(status, error.value)
+    return status
+
+
+def made(function: Any, *arguments: Any) -> int:
+    """Calls a function whose last parameters are an output handle and the error. The handle, 0 when there is none."""
+    out = ctypes.c_void_p()
+    call(function, *arguments, byref(out))
+    return out.value or 0

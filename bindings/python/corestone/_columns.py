@@ -1,0 +1,106 @@
+"""Decoding the packed columns of cst_results_copy_columns (the layout is in corestone.h)."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from ctypes import byref
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Callable, Literal
+from uuid import UUID
+
+from . import _abi
+from ._abi import lib
+from ._call import call
+from .codes import AttributeType
+from .errors import InternalError
+from .property import PropertyDescription
+from .values import date_from_seconds
+
+if TYPE_CHECKING:
+    from .results import Results
+
+INTEGERS, DOUBLES, TEXT, BYTES, UUIDS, KEYS = 1, 2, 3, 4, 5, 6
+CHUNK = 8192  # rows that are packed at a time
+
+_CONVERT: dict[AttributeType, Callable[[Any], Any]] = {
+    AttributeType.BOOLEAN: bool,
+    AttributeType.DATE: date_from_seconds,
+    AttributeType.DECIMAL: Decimal,
+}
+
+
+def _padded(size: int) -> int:
+    return (size + 7) & ~7
+
+
+def _words(view: memoryview, at: int, count: int, form: Literal["Q", "q", "d"] = "Q") -> list[Any]:
+    return list(view[at : at + 8 * count].cast(form))
+
+
+def unpack(data: memoryview) -> list[tuple[int, list[bool] | None, list[Any]]]:
+    """The columns of a packed buffer: form, which rows are null (None when no row is), values."""
+    rows, columns = _words(data, 0, 2)
+    at = 16
+    found = []
+    for _ in range(columns):
+        form = _words(data, at, 1)[0]
+        at += 8
+        nulls = data[at : at + rows].tobytes()
+        at += _padded(rows)
+        column: list[Any]
+        if form in (INTEGERS, DOUBLES, KEYS):
+            column = _words(data, at, rows, "d" if form == DOUBLES else "q")
+            at += 8 * rows
+        elif form in (TEXT, BYTES):
+            size = _words(data, at, 1)[0]
+            offsets = _words(data, at + 8, rows + 1)
+            at += 8 * (rows + 2)
+            whole: Any = data[at : at + size].tobytes()
+            if form == TEXT:
+                whole = whole.decode()
+            column = [whole[first:last] for first, last in zip(offsets, offsets[1:])]
+            at += _padded(size)
+        elif form == UUIDS:
+            raw = data[at : at + 16 * rows].tobytes()
+            column = [raw[first : first + 16] for first in range(0, 16 * rows, 16)]
+            at += 16 * rows
+        else:
+            raise InternalError(f"The library packed a column in an unknown form, {form}.")
+        found.append((form, [bool(flag) for flag in nulls] if any(nulls) else None, column))
+    return found
+
+
+def _finish(description: PropertyDescription, form: int, nulls: list[bool] | None, column: list[Any]) -> list[Any]:
+    """The column as Python values of the attribute's type."""
+    convert: Callable[[Any], Any] | None
+    convert = _uuid if form == UUIDS else None if form == KEYS else _CONVERT.get(description.attribute_type)
+    if nulls is None:
+        return column if convert is None else [convert(value) for value in column]
+    if convert is None:
+        return [None if null else value for null, value in zip(nulls, column)]
+    return [None if null else convert(value) for null, value in zip(nulls, column)]
+
+
+def _uuid(value: bytes) -> UUID:
+    return UUID(bytes=value)
+
+
+def read_columns(
+    results: Results, descriptions: Sequence[PropertyDescription], first: int, count: int
+) -> list[list[Any]]:
+    """The values of several attributes of `count` rows from `first`, a list for each attribute."""
+    whole: list[list[Any]] = [[] for _ in descriptions]
+    keys = (ctypes.c_uint32 * len(descriptions))(*[description.key for description in descriptions])
+    buffer = _abi.Buffer()
+    try:
+        for start in range(first, first + count, CHUNK):
+            size = min(CHUNK, first + count - start)
+            call(lib.cst_results_copy_columns, results._handle, start, size, len(keys), keys, byref(buffer))
+            data = memoryview((ctypes.c_char * buffer.size).from_address(buffer.data)).cast("B")
+            for into, description, packed in zip(whole, descriptions, unpack(data)):
+                into.extend(_finish(description, *packed))
+            data.release()
+    finally:
+        lib.cst_buffer_dispose(byref(buffer))
+    return whole

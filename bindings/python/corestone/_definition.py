@@ -1,0 +1,207 @@
+"""The compact form of a model: a dictionary of entities, each a dictionary of properties written as one line of text.
+
+    attribute     TYPE['?'] [indexed] [transient] [external] [preserved] [nan] ['=' DEFAULT]
+    relationship  to-one ENTITY['?'] [inverse NAME] [delete RULE]
+                  to-many [ordered] ENTITY [inverse NAME] [delete RULE] [min N] [max N]
+
+A '?' means optional; a to-many relationship may always be empty unless `min` says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from .codes import AttributeType, DeleteRule
+from .errors import ModelError
+
+ATTRIBUTE_TYPES: dict[str, AttributeType] = {
+    "undefined": AttributeType.UNDEFINED,
+    "int16": AttributeType.INTEGER_16,
+    "integer16": AttributeType.INTEGER_16,
+    "int32": AttributeType.INTEGER_32,
+    "integer32": AttributeType.INTEGER_32,
+    "int": AttributeType.INTEGER_64,
+    "integer": AttributeType.INTEGER_64,
+    "int64": AttributeType.INTEGER_64,
+    "integer64": AttributeType.INTEGER_64,
+    "decimal": AttributeType.DECIMAL,
+    "double": AttributeType.DOUBLE,
+    "float": AttributeType.FLOAT,
+    "string": AttributeType.STRING,
+    "str": AttributeType.STRING,
+    "bool": AttributeType.BOOLEAN,
+    "boolean": AttributeType.BOOLEAN,
+    "date": AttributeType.DATE,
+    "datetime": AttributeType.DATE,
+    "binary": AttributeType.BINARY,
+    "bytes": AttributeType.BINARY,
+    "uuid": AttributeType.UUID,
+    "uri": AttributeType.URI,
+    "transformable": AttributeType.TRANSFORMABLE,
+}
+
+DELETE_RULES: dict[str, DeleteRule] = {
+    "noaction": DeleteRule.NO_ACTION,
+    "nullify": DeleteRule.NULLIFY,
+    "cascade": DeleteRule.CASCADE,
+    "deny": DeleteRule.DENY,
+}
+
+_FLAG_WORDS = {
+    "indexed": "indexed",
+    "transient": "transient",
+    "external": "external_storage",
+    "preserved": "preserved",
+    "nan": "allows_nan",
+}
+
+
+def _folded(word: str) -> str:
+    return word.lower().replace(" ", "").replace("_", "").replace("-", "")
+
+
+def attribute_type(name: str | int) -> AttributeType:
+    """The type that a name such as "string", "int32" or "Integer 32" stands for."""
+    if isinstance(name, int):
+        try:
+            return AttributeType(name)
+        except ValueError:
+            raise ModelError(f"{name} is no attribute type. See corestone.AttributeType.") from None
+    known = ATTRIBUTE_TYPES.get(_folded(name))
+    if known is None:
+        raise ModelError(f"{name!r} is no attribute type. There are: {', '.join(sorted(ATTRIBUTE_TYPES))}.")
+    return known
+
+
+def delete_rule(name: str | int) -> DeleteRule:
+    """The delete rule that a name such as "cascade" stands for."""
+    if isinstance(name, int):
+        try:
+            return DeleteRule(name)
+        except ValueError:
+            raise ModelError(f"{name} is no delete rule. See corestone.DeleteRule.") from None
+    known = DELETE_RULES.get(_folded(name))
+    if known is None:
+        raise ModelError(f"{name!r} is no delete rule. There are: nullify, cascade, deny, no-action.")
+    return known
+
+
+class Line(NamedTuple):
+    """What one line of the compact form says: the method of Entity to call, and its arguments after the name."""
+
+    method: str
+    argument: str
+    options: dict[str, Any]
+
+
+def parse_default(kind: AttributeType, text: str, where: str) -> Any:
+    """The default value written behind '='."""
+    try:
+        if kind in (AttributeType.INTEGER_16, AttributeType.INTEGER_32, AttributeType.INTEGER_64):
+            return int(text)
+        if kind in (AttributeType.DOUBLE, AttributeType.FLOAT):
+            return float(text)
+        if kind == AttributeType.DECIMAL:
+            return Decimal(text)
+        if kind == AttributeType.BOOLEAN:
+            return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[text.lower()]
+        if kind in (AttributeType.STRING, AttributeType.URI):
+            quoted = len(text) >= 2 and text[0] == text[-1] and text[0] in "\"'"
+            return text[1:-1] if quoted else text
+        if kind == AttributeType.UUID:
+            return UUID(text)
+        if kind == AttributeType.DATE:
+            return datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except (ValueError, KeyError, InvalidOperation):
+        raise ModelError(f"{where}: {text!r} is no default for an attribute of type {kind.name}.") from None
+    raise ModelError(f"{where}: an attribute of type {kind.name} cannot have its default written here.")
+
+
+def _number(words: list[str], word: str, where: str) -> int:
+    try:
+        return int(words.pop(0))
+    except (IndexError, ValueError):
+        raise ModelError(f"{where}: '{word}' needs a number behind it.") from None
+
+
+def _parse_relationship(text: str, where: str) -> Line:
+    words = text.split()
+    method = words.pop(0).lower().replace("-", "_")
+    options: dict[str, Any] = {}
+    if method == "to_many" and words and words[0].lower() == "ordered":
+        words.pop(0)
+        options["ordered"] = True
+    if not words:
+        raise ModelError(f"{where}: '{text}' does not name the entity to which it leads.")
+    destination = words.pop(0)
+    optional = destination.endswith("?")
+    if method == "to_one":
+        options["optional"] = optional
+    destination = destination.rstrip("?")
+    while words:
+        word = words.pop(0).lower()
+        if word in ("inverse", "delete") and words:
+            options[word] = words.pop(0)
+        elif word == "ordered" and method == "to_many":
+            options["ordered"] = True
+        elif word in ("min", "max") and method == "to_many":
+            options["minimum" if word == "min" else "maximum"] = _number(words, word, where)
+        else:
+            raise ModelError(
+                f"{where}: '{word}' is not understood in '{text}'. A relationship reads: "
+                "to-one Entity? [inverse name] [delete rule], or "
+                "to-many [ordered] Entity [inverse name] [delete rule] [min n] [max n]."
+            )
+    if options.get("minimum"):
+        options["optional"] = False
+    return Line(method, destination, options)
+
+
+def _parse_attribute(text: str, where: str) -> Line:
+    head, equals, default = text.partition("=")
+    words = head.split()
+    if not words:
+        raise ModelError(f"{where}: '{text}' does not name a type.")
+    name = words.pop(0)
+    optional = name.endswith("?")
+    kind = attribute_type(name.rstrip("?"))
+    options: dict[str, Any] = {"optional": optional}
+    for word in words:
+        flag = _FLAG_WORDS.get(word.lower())
+        if flag is None:
+            raise ModelError(
+                f"{where}: '{word}' is not understood in '{text}'. An attribute reads: type? "
+                "[indexed] [transient] [external] [preserved] [nan] [= default]."
+            )
+        options[flag] = True
+    if equals:
+        options["default"] = parse_default(kind, default.strip(), where)
+    return Line("attribute", name.rstrip("?"), options)
+
+
+def parse_line(text: str, where: str) -> Line:
+    """Reads one property. `where` ("Employee.name") begins the message of a ModelError."""
+    start = text.strip().lower()
+    if start.startswith(("to-one", "to-many", "to_one", "to_many")):
+        return _parse_relationship(text.strip(), where)
+    return _parse_attribute(text.strip(), where)
+
+
+def property_line(definition: Any, where: str) -> Line:
+    """Reads one property: a line of text, or a mapping of the options of Entity.attribute, to_one or to_many."""
+    if isinstance(definition, str):
+        return parse_line(definition, where)
+    if isinstance(definition, Mapping):
+        options = dict(definition)
+        for method in ("attribute", "to_one", "to_many"):
+            named = "type" if method == "attribute" else method
+            if named in options:
+                return Line(method, options.pop(named), options)
+    raise ModelError(
+        f'{where}: {definition!r} is no property. Write a line such as "string?" or "to-one Department? inverse '
+        'employees", or a dictionary such as {"type": "string", "optional": True}.'
+    )

@@ -1,0 +1,221 @@
+"""One Python class for each entity, with a descriptor for each property.
+
+A getter is one call of the library and as few steps of Python as possible: the function, the key (as a ctypes object,
+so that nothing is converted) and the reserve of cells are bound when the class is made. Failures, which are rare, are
+asked again with an error object.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Callable
+
+from . import _abi, values
+from ._abi import lib
+from ._call import call
+from .codes import AttributeType
+from .collections import ToManyList, ToManySet
+from .object import ManagedObject
+from .property import PropertyDescription
+
+if TYPE_CHECKING:
+    from .model import Entity
+
+_get = _abi.raw("cst_object_get")
+_set = _abi.raw("cst_object_set")
+_retain = _abi.raw("cst_retain")
+_retain.restype = ctypes.c_void_p
+
+# A cell keeps the last text or bytes that were set alive; bytes may be large, so their cell is not kept.
+_BULKY = frozenset((bytes, bytearray, memoryview))
+
+Getter = Callable[[ManagedObject], Any]
+Setter = Callable[[ManagedObject, Any], None]
+
+
+def _slow_get(item: ManagedObject, description: PropertyDescription) -> Any:
+    """The value of any property, with errors."""
+    cell = values.Cell()
+    call(lib.cst_object_get, item._cst_handle, description.key, cell.ref)
+    return values.decode_cell(cell, item._cst_context)
+
+
+def _text_getter(description: PropertyDescription) -> Getter:
+    key, get, take, put, kind = ctypes.c_uint32(description.key), _get, values.take_cell, values.put_cell, _abi.STRING
+
+    def getter(self: ManagedObject) -> Any:
+        cell = take()
+        if not get(self._cst_handle, key, cell.ref, None):
+            if cell.kind.value == kind:
+                data = cell.text.value
+                if len(data) == cell.size.value:
+                    put(cell)
+                    return data.decode()
+            elif not cell.kind.value:
+                put(cell)
+                return None
+        put(cell)
+        return _slow_get(self, description)
+
+    return getter
+
+
+def _number_getter(description: PropertyDescription, kind: int, view: str) -> Getter:
+    """Integers, booleans and doubles, which lie in the cell as they are."""
+    key, get, take, put = ctypes.c_uint32(description.key), _get, values.take_cell, values.put_cell
+    part = getattr(values.Cell, view).__get__
+
+    def getter(self: ManagedObject) -> Any:
+        cell = take()
+        if not get(self._cst_handle, key, cell.ref, None):
+            if cell.kind.value == kind:
+                value = part(cell).value
+                put(cell)
+                return value
+            if not cell.kind.value:
+                put(cell)
+                return None
+        put(cell)
+        return _slow_get(self, description)
+
+    return getter
+
+
+def _date_getter(description: PropertyDescription) -> Getter:
+    key, get, take, put, kind = ctypes.c_uint32(description.key), _get, values.take_cell, values.put_cell, _abi.DATE
+    epoch, delta = values.EPOCH, timedelta
+
+    def getter(self: ManagedObject) -> Any:
+        cell = take()
+        if not get(self._cst_handle, key, cell.ref, None):
+            if cell.kind.value == kind:
+                seconds = cell.real.value
+                put(cell)
+                try:
+                    return epoch + delta(0, seconds)
+                except (OverflowError, ValueError):
+                    return values.date_from_seconds(seconds)
+            if not cell.kind.value:
+                put(cell)
+                return None
+        put(cell)
+        return _slow_get(self, description)
+
+    return getter
+
+
+def _to_one_getter(description: PropertyDescription, target: Entity) -> Getter:
+    key, get, take, put, kind = ctypes.c_uint32(description.key), _get, values.take_cell, values.put_cell, _abi.OBJECT
+
+    def getter(self: ManagedObject) -> Any:
+        cell = take()
+        if not get(self._cst_handle, key, cell.ref, None):
+            if cell.kind.value == kind:
+                token = cell.address.value
+                put(cell)
+                context = self._cst_context
+                known = context._wrappers.get(token)
+                if known is not None:
+                    found = known()
+                    if found is not None:
+                        return found
+                return context._object(token, target)
+            if not cell.kind.value:
+                put(cell)
+                return None
+        put(cell)
+        return _slow_get(self, description)
+
+    return getter
+
+
+def _any_getter(description: PropertyDescription) -> Getter:
+    def getter(self: ManagedObject) -> Any:
+        return _slow_get(self, description)
+
+    return getter
+
+
+def _setter(description: PropertyDescription, entity: str) -> Setter:
+    name, number = description.name, description.key
+    key, put, take, set_, encode = ctypes.c_uint32(number), values.put_cell, values.take_cell, _set, values.encode
+    is_decimal = description.attribute_type == AttributeType.DECIMAL
+
+    def setter(self: ManagedObject, value: Any) -> None:
+        cell = take()
+        if type(value) is str and value.isascii():
+            data = value.encode()
+            cell.aux.value = 0
+            cell.kind.value = _abi.STRING
+            cell.text.value = data
+            cell.size.value = len(data)
+        else:
+            encode(cell.value, values.suited(AttributeType.DECIMAL, value) if is_decimal else value, entity, name)
+        if set_(self._cst_handle, key, cell.ref, None) < 0:
+            # Failed, so nothing was set: ask again for the reason.
+            call(lib.cst_object_set, self._cst_handle, number, cell.ref)
+        if type(value) not in _BULKY:
+            put(cell)
+
+    return setter
+
+
+def _to_many(description: PropertyDescription, target: Entity) -> property:
+    kind = ToManyList if description.is_ordered else ToManySet
+
+    def getter(self: ManagedObject) -> Any:
+        return kind(self, description, target)
+
+    def setter(self: ManagedObject, members: Any) -> None:
+        kind(self, description, target)._replace(members)
+
+    return property(getter, setter, doc=_documentation(description, target))
+
+
+def _getter(description: PropertyDescription) -> Getter:
+    kind = description.attribute_type
+    if kind in (AttributeType.STRING,):
+        return _text_getter(description)
+    if kind in (AttributeType.INTEGER_16, AttributeType.INTEGER_32, AttributeType.INTEGER_64):
+        return _number_getter(description, _abi.INT, "integer")
+    if kind in (AttributeType.DOUBLE, AttributeType.FLOAT):
+        return _number_getter(description, _abi.DOUBLE, "real")
+    if kind == AttributeType.BOOLEAN:
+        return _number_getter(description, _abi.BOOL, "boolean")
+    if kind == AttributeType.DATE:
+        return _date_getter(description)
+    return _any_getter(description)
+
+
+def _documentation(description: PropertyDescription, target: Entity | None) -> str:
+    optional = "optional " if description.is_optional else ""
+    if target is None:
+        return f"{optional}{description.attribute_type.name.lower().replace('_', ' ')}"
+    many = ("ordered to-many " if description.is_ordered else "to-many ") if description.is_to_many else "to-one "
+    inverse = f", inverse {description.inverse}" if description.inverse else ""
+    return f"{optional}{many}{target.name}{inverse}, delete rule {description.delete_rule.name.lower()}"
+
+
+def make_class(entity: Entity) -> type[ManagedObject]:
+    """The class of an entity's objects; a subclass of its parent entity's."""
+    parent = entity.parent
+    base = parent.object_class if parent is not None else ManagedObject
+    inherited = parent.properties if parent is not None else {}
+    body: dict[str, Any] = {
+        "__slots__": (),
+        "__module__": "corestone.entities",
+        "__doc__": f"Objects of the entity {entity.name}.",
+        "_cst_entity": entity,
+        "_cst_properties": dict(entity.properties),
+    }
+    for name, description in entity.properties.items():
+        if name in inherited and inherited[name].key == description.key:
+            continue
+        target = entity._model._entity_of(description.destination) if description.is_relationship else None
+        if target is not None and description.is_to_many:
+            body[name] = _to_many(description, target)
+            continue
+        getter = _to_one_getter(description, target) if target is not None else _getter(description)
+        body[name] = property(getter, _setter(description, entity.name), doc=_documentation(description, target))
+    return type(entity.name, (base,), body)

@@ -1,0 +1,69 @@
+"""Ctrl-C while the library works: its check between steps lets Python's signal handlers run."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import threading
+from collections.abc import Generator
+from typing import Any
+
+from . import _abi
+
+
+def immortal(callback: Any) -> Any:
+    """Keeps a callback for ever: the library may still call it while the interpreter ends."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(callback))
+    return callback
+
+
+class Watch:
+    """A check that stops a fetch, a count or a save when a signal handler raised an exception, and keeps that."""
+
+    def __init__(self) -> None:
+        self.exception: BaseException | None = None
+        steps = self._steps()
+        next(steps)
+        # The library calls `send` of a generator that waits inside its `try`. A function would do the same but for the
+        # moment of its entry, where Python runs signal handlers too, and an exception would be lost.
+        self.callback = _abi.INTERRUPT_FN(steps.send)
+
+    def _steps(self) -> Generator[bool, Any, None]:
+        stop = False
+        while True:
+            try:
+                yield stop
+                stop = False
+            except GeneratorExit:
+                raise
+            except BaseException as raised:
+                self.exception = raised
+                stop = True
+
+    def take(self) -> BaseException | None:
+        """The exception that a handler raised, once."""
+        raised, self.exception = self.exception, None
+        return raised
+
+
+_live: dict[int, Watch] = {}
+_numbers = itertools.count(1)
+
+
+def _forget(number: int, live: dict[int, Watch] = _live) -> None:
+    live.pop(number, None)
+
+
+forget = immortal(_abi.DESTROY_FN(_forget))
+
+
+def new_watch() -> tuple[int, Watch]:
+    """A watch, kept until the library calls `forget` with its number."""
+    number = next(_numbers)
+    watch = _live[number] = Watch()
+    return number, watch
+
+
+def is_main_thread() -> bool:
+    """Whether signal handlers run on this thread."""
+    return threading.get_ident() == threading.main_thread().ident

@@ -1,0 +1,91 @@
+"""Finding and loading the shared library."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Optional
+
+VARIABLE = "CORESTONE_LIBRARY"
+
+
+class LibraryNotFoundError(ImportError):
+    """The Corestone library is missing, cannot be loaded, or is of another version."""
+
+
+def _file_names() -> tuple[str, ...]:
+    if sys.platform == "darwin":
+        return ("libcorestone.dylib", "libcorestone.1.dylib")
+    if sys.platform == "win32":
+        return ("corestone.dll",)
+    return ("libcorestone.so", "libcorestone.so.1")
+
+
+def _from_environment() -> Optional[str]:
+    """What CORESTONE_LIBRARY names: the file itself, or the folder that holds it."""
+    named = os.environ.get(VARIABLE)
+    if not named:
+        return None
+    path = Path(named)
+    if path.is_dir():
+        for name in _file_names():
+            if (path / name).exists():
+                return str(path / name)
+        raise LibraryNotFoundError(
+            f"{VARIABLE} names the folder {named}, which holds no {_file_names()[0]}. "
+            f"Let it name the library file, or unset it."
+        )
+    if not path.exists():
+        raise LibraryNotFoundError(
+            f"{VARIABLE} names {named}, which does not exist. Let it name the library file, or unset it."
+        )
+    return str(path)
+
+
+def candidates() -> Iterator[Path]:
+    """Files that may be the library, best first: beside this package, then the build folder of a source tree."""
+    package = Path(__file__).resolve().parent
+    folders = [package]
+    folders += [parent / "build" / "lib" for parent in package.parents if (parent / "include/corestone.h").exists()]
+    for folder in folders:
+        for name in _file_names():
+            yield folder / name
+
+
+def find_library() -> str:
+    """The path (or, for the system's library, the name) of the library that `import corestone` loads.
+
+    Raises LibraryNotFoundError, which names every place that was looked at and what to do.
+    """
+    named = _from_environment()
+    if named is not None:
+        return named
+    tried = []
+    for path in candidates():
+        if path.exists():
+            return str(path)
+        tried.append(str(path))
+    system = ctypes.util.find_library("corestone")
+    if system:
+        return system
+    raise LibraryNotFoundError(
+        "The Corestone library was not found. Build it (`make build` in the source tree), install it "
+        f"(`make install`), or set {VARIABLE} to the path of {_file_names()[0]}. Looked at: "
+        + ", ".join([*tried, "the system's libraries"])
+    )
+
+
+def load_library() -> ctypes.CDLL:
+    """Loads the library. CDLL, so that other Python threads run while a call does."""
+    path = find_library()
+    try:
+        return ctypes.CDLL(path)
+    except OSError as failure:
+        raise LibraryNotFoundError(
+            f"The Corestone library {path} cannot be loaded: {failure}. "
+            f"Build it for this machine, or set {VARIABLE} to one that was."
+        ) from failure

@@ -1,0 +1,101 @@
+"""Fetch requests, made for one fetch each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Union
+
+from . import _abi
+from ._abi import lib, text, texts
+from ._call import call, made
+from .errors import InvalidArgumentError, TypeMismatchError
+from .model import Entity
+from .predicate import Predicate
+
+
+class Sort(NamedTuple):
+    """A sort key: a key path through attributes and to-one relationships."""
+
+    key_path: str
+    descending: bool = False
+    case_insensitive: bool = False
+
+
+SortKey = Union[str, Sort]
+
+
+class Request:
+    """Owns a fetch request."""
+
+    __slots__ = ("entity", "handle")
+
+    def __init__(self, entity: Entity) -> None:
+        self.entity = entity
+        self.handle = made(lib.cst_fetch_request_new, entity._handle)
+
+    def __del__(self, release: Any = lib.cst_release) -> None:
+        handle = getattr(self, "handle", None)
+        if handle:
+            release(handle)
+
+
+def sort_array(sort: SortKey | Sequence[SortKey]) -> Any:
+    """Sort keys as an array of cst_sort. "-name" is descending, "+name" and "name" are ascending."""
+    keys: Iterable[Any] = (sort,) if isinstance(sort, (str, Sort)) else sort
+    found = []
+    for key in keys:
+        if isinstance(key, str):
+            key = Sort(key.lstrip("+-"), key.startswith("-"))
+        elif not isinstance(key, Sort):
+            raise TypeMismatchError(f'{key!r} is no sort key. Write "name", "-name" or Sort("name", descending=True).')
+        flags = _abi.SORT_DESCENDING if key.descending else 0
+        flags |= _abi.SORT_CASE_INSENSITIVE if key.case_insensitive else 0
+        found.append(_abi.Sort(text(key.key_path), flags, 0))
+    return (_abi.Sort * len(found))(*found)
+
+
+def _bound(value: int, name: str) -> int:
+    if value < 0:
+        raise InvalidArgumentError(f"{name} is {value}, but cannot be negative.")
+    return value
+
+
+def make_request(
+    entity: Entity,
+    predicate: str | Predicate | None,
+    arguments: Sequence[Any],
+    sort: SortKey | Sequence[SortKey],
+    limit: int | None,
+    offset: int,
+    prefetch: str | Sequence[str],
+    include_subentities: bool,
+    include_pending_changes: bool,
+    as_faults: bool,
+) -> Request:
+    """A request with everything that is not the default."""
+    entity._model.freeze()
+    request = Request(entity)
+    handle = request.handle
+    if isinstance(predicate, str):
+        predicate = Predicate(predicate, *arguments)
+    elif arguments:
+        raise InvalidArgumentError("Arguments belong to the text of a predicate, and there is no text.")
+    if predicate is not None:
+        call(lib.cst_fetch_request_set_predicate, handle, predicate._handle)
+    if sort:
+        array = sort_array(sort)
+        call(lib.cst_fetch_request_set_sort, handle, len(array), array)
+    if limit is not None:
+        call(lib.cst_fetch_request_set_limit, handle, _bound(limit, "limit"))
+    if offset:
+        call(lib.cst_fetch_request_set_offset, handle, _bound(offset, "offset"))
+    if prefetch:
+        paths = [prefetch] if isinstance(prefetch, str) else list(prefetch)
+        call(lib.cst_fetch_request_set_prefetch, handle, len(paths), texts(paths))
+    if not include_subentities:
+        call(lib.cst_fetch_request_set_includes_subentities, handle, False)
+    if not include_pending_changes:
+        call(lib.cst_fetch_request_set_includes_pending_changes, handle, False)
+    if not as_faults:
+        call(lib.cst_fetch_request_set_returns_faults, handle, False)
+    return request

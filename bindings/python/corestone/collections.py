@@ -1,0 +1,210 @@
+"""To-many relationships as live collections: they show what the object has now, and changing them changes it."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Iterator, MutableSequence, MutableSet
+from collections.abc import Set as AbstractSet
+from ctypes import byref
+from typing import TYPE_CHECKING, Any, overload
+
+from . import _abi
+from ._abi import lib
+from ._call import call, made
+from .object import ManagedObject, handles
+from .property import PropertyDescription
+from .results import Results
+
+if TYPE_CHECKING:
+    from .model import Entity
+
+REPR_MEMBERS = 6
+
+
+class _ToMany:
+    """What sets and ordered relationships have in common."""
+
+    __slots__ = ("_description", "_owner", "_target")
+
+    def __init__(self, owner: ManagedObject, description: PropertyDescription, target: Entity) -> None:
+        self._owner = owner
+        self._description = description
+        self._target = target
+
+    def __len__(self) -> int:
+        out = ctypes.c_size_t()
+        call(lib.cst_object_member_count, self._owner._cst_handle, self._description.key, byref(out))
+        return out.value
+
+    def __contains__(self, member: object) -> bool:
+        if not isinstance(member, ManagedObject):
+            return False
+        out = ctypes.c_bool()
+        owner, key = self._owner._cst_handle, self._description.key
+        call(lib.cst_object_has_member, owner, key, member._cst_handle, byref(out))
+        return out.value
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.snapshot())
+
+    def snapshot(self) -> Results:
+        """The members now, as results, which no later change affects."""
+        handle = made(lib.cst_object_copy_members, self._owner._cst_handle, self._description.key)
+        return Results(self._owner._cst_context, handle, self._target)
+
+    def _handles(self, members: Iterable[Any]) -> Any:
+        return handles(members, self._owner._cst_entity.name, self._description.name)
+
+    def _add(self, member: Any) -> bool:
+        one = self._handles((member,))
+        owner, key = self._owner._cst_handle, self._description.key
+        return call(lib.cst_object_add_member, owner, key, one[0]) == _abi.OK
+
+    def _add_all(self, members: Iterable[Any]) -> None:
+        array = self._handles(members)
+        call(lib.cst_object_add_members, self._owner._cst_handle, self._description.key, len(array), array)
+
+    def _remove(self, member: Any) -> bool:
+        if not isinstance(member, ManagedObject):
+            return False
+        owner, key = self._owner._cst_handle, self._description.key
+        return call(lib.cst_object_remove_member, owner, key, member._cst_handle) == _abi.OK
+
+    def _replace(self, members: Iterable[Any] | None) -> None:
+        if isinstance(members, _ToMany) and members._is_same(self):
+            return  # person.friends |= {x} assigns what it has just changed
+        array = self._handles(() if members is None else list(members))
+        call(lib.cst_object_set_members, self._owner._cst_handle, self._description.key, len(array), array)
+
+    def _is_same(self, other: _ToMany) -> bool:
+        return self._owner == other._owner and self._description.key == other._description.key
+
+    def _missing(self, member: object) -> str:
+        return f"{member!r} is not among {self._owner._cst_entity.name}.{self._description.name}"
+
+    def _shown(self) -> str:
+        members = self.snapshot()
+        shown = ", ".join(repr(member) for member in members[:REPR_MEMBERS])
+        return shown + (f", … {len(members)} in all" if len(members) > REPR_MEMBERS else "")
+
+
+class ToManySet(_ToMany, MutableSet[Any]):
+    """An unordered to-many relationship: a set. Inverses follow each change."""
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    def add(self, member: Any) -> None:
+        """Adds an object; nothing happens when it is a member already."""
+        self._add(member)
+
+    def discard(self, member: Any) -> None:
+        """Takes an object out, if it is a member."""
+        self._remove(member)
+
+    def remove(self, member: Any) -> None:
+        """Takes an object out; KeyError when it is no member."""
+        if not self._remove(member):
+            raise KeyError(self._missing(member))
+
+    def update(self, *others: Iterable[Any]) -> None:
+        """Adds all objects of other collections."""
+        for other in others:
+            self._add_all(list(other))
+
+    def clear(self) -> None:
+        """Takes all members out."""
+        self._replace(())
+
+    @classmethod
+    def _from_iterable(cls, it: Iterable[Any]) -> Any:
+        return set(it)  # what & | - ^ give is a plain set
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, ToManySet) and self._is_same(other):
+            return True
+        if not isinstance(other, AbstractSet):
+            return NotImplemented
+        return set(self) == set(other)
+
+    def __repr__(self) -> str:
+        return "{" + self._shown() + "}"
+
+
+class ToManyList(_ToMany, MutableSequence[Any]):
+    """An ordered to-many relationship: a list in which no object is twice."""
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Any]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        return self.snapshot()[index]
+
+    def __setitem__(self, index: int | slice, value: Any) -> None:
+        members = list(self)
+        if isinstance(index, slice):
+            members[index] = value
+            self._replace(dict.fromkeys(members))
+            return
+        before = members[index]
+        if value in members:
+            # A member that is elsewhere changes places with this one, so that swapping and shuffling lose nothing.
+            members[members.index(value)] = before
+        members[index] = value
+        self._replace(members)
+
+    def __delitem__(self, index: int | slice) -> None:
+        members = list(self)
+        del members[index]
+        self._replace(members)
+
+    def insert(self, index: int, value: Any) -> None:
+        """Places an object before an index; a member moves there from wherever it was."""
+        count = len(self)
+        place = max(index + count, 0) if index < 0 else min(index, count)
+        if value in self:
+            members = [member for member in self if member != value]
+            members.insert(place, value)
+            self._replace(members)
+            return
+        one = self._handles((value,))
+        call(lib.cst_object_insert_member, self._owner._cst_handle, self._description.key, place, one[0])
+
+    def append(self, value: Any) -> None:
+        """Adds an object at the end; nothing happens when it is a member already."""
+        self._add(value)
+
+    def extend(self, values: Iterable[Any]) -> None:
+        """Adds objects at the end."""
+        self._add_all(list(values))
+
+    def remove(self, value: Any) -> None:
+        """Takes an object out; ValueError when it is no member."""
+        if not self._remove(value):
+            raise ValueError(self._missing(value))
+
+    def clear(self) -> None:
+        """Takes all members out."""
+        self._replace(())
+
+    def reverse(self) -> None:
+        """Turns the order round."""
+        self._replace(list(self)[::-1])
+
+    def sort(self, *, key: Any = None, reverse: bool = False) -> None:
+        """Orders the members."""
+        self._replace(sorted(self, key=key, reverse=reverse))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, ToManyList) and self._is_same(other):
+            return True
+        if not isinstance(other, (list, tuple, ToManyList, Results)):
+            return NotImplemented
+        return list(self) == list(other)
+
+    def __repr__(self) -> str:
+        return "[" + self._shown() + "]"

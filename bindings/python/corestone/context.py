@@ -1,0 +1,444 @@
+"""Contexts: scratch pads of objects on top of a store."""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from ctypes import byref
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union
+
+from . import _abi, _interrupt, queue
+from ._abi import lib
+from ._bulk import Block, columns_of
+from ._call import call, failure, made
+from ._request import SortKey, make_request
+from .errors import CorestoneError, InvalidArgumentError, InvalidHandleError
+from .model import Entity
+from .object import ManagedObject, set_single_values, wrap
+from .object_id import ObjectID
+from .predicate import Predicate
+from .results import Results
+
+if TYPE_CHECKING:
+    from .container import Container
+
+EntityLike = Union[str, Entity, type]
+T = TypeVar("T")
+
+_QUEUES = {_abi.QUEUE_CALLER: "caller-confined", _abi.QUEUE_PRIVATE: "private queue", _abi.QUEUE_MAIN: "main queue"}
+
+
+class Context:
+    """A scratch pad: objects that were fetched or inserted, and their changes until save or rollback.
+
+    Made by Container.context, background_context or main_context. A context and its objects belong to one queue at a
+    time; use elsewhere is a WrongThreadError.
+    """
+
+    def __init__(self, container: Container, queue_type: int) -> None:
+        self.container = container
+        self.model = container.model
+        self._wrappers: dict[int, weakref.ref[ManagedObject]] = {}
+        self._watcher: _interrupt.Watch | None = None
+        self._is_main = queue_type == _abi.QUEUE_MAIN
+        self._queue_type = queue_type
+        self._handle: int | None = made(lib.cst_context_new, container.coordinator._handle, queue_type)
+        if queue_type == _abi.QUEUE_CALLER:
+            self._watch()
+
+    @property
+    def _open(self) -> int:
+        if self._handle is None:
+            raise InvalidHandleError("The context is closed. Make another one: container.context().")
+        return self._handle
+
+    # ---- wrappers
+
+    def _entity(self, entity: EntityLike) -> Entity:
+        if isinstance(entity, Entity):
+            return entity
+        if isinstance(entity, type) and issubclass(entity, ManagedObject):
+            return entity._cst_entity
+        return self.model[entity]  # type: ignore[index]
+
+    def _class(self, token: int, entity: Entity | None) -> type[ManagedObject]:
+        """The class of an object of which only a parent entity may be known."""
+        if entity is not None and entity.name not in self.model._parents:
+            return entity.object_class
+        return self.model._entity_of(made(lib.cst_object_entity, token)).object_class
+
+    def _object(self, token: int, entity: Entity | None) -> ManagedObject:
+        """The wrapper of a borrowed handle."""
+        known = self._wrappers.get(token)
+        found = known() if known is not None else None
+        if found is not None:
+            return found
+        kind = self._class(token, entity)
+        lib.cst_retain(token)
+        return wrap(kind, self, token)
+
+    def _adopt(self, token: int, entity: Entity | None) -> ManagedObject:
+        """The wrapper of an owned handle."""
+        known = self._wrappers.get(token)
+        found = known() if known is not None else None
+        if found is not None:
+            lib.cst_release(token)
+            return found
+        return wrap(self._class(token, entity), self, token)
+
+    def _objects(self, tokens: Iterable[int], entity: Entity | None) -> list[ManagedObject]:
+        """The wrappers of borrowed handles."""
+        if entity is None or entity.name in self.model._parents:
+            return [self._object(token, entity) for token in tokens]
+        kind = entity.object_class
+        known, retain, make = self._wrappers, lib.cst_retain, wrap
+        objects = []
+        for token in tokens:
+            reference = known.get(token)
+            found = reference() if reference is not None else None
+            if found is None:
+                retain(token)
+                found = make(kind, self, token)
+            objects.append(found)
+        return objects
+
+    # ---- Ctrl-C
+
+    def _watch(self) -> None:
+        """Lets Ctrl-C stop fetches and saves, if this is the thread on which signal handlers run."""
+        if self._watcher is not None or self._handle is None or not _interrupt.is_main_thread():
+            return
+        number, watch = _interrupt.new_watch()
+        call(lib.cst_context_set_interrupt, self._handle, watch.callback, number, _interrupt.forget)
+        self._watcher = watch
+        queue._exit.contexts.add(self)
+        queue._exit.arm()
+
+    def _unwatch(self) -> None:
+        """Ends _watch, on whatever queue."""
+        if self._watcher is None or self._handle is None:
+            return
+        self._watcher = None
+        handle = self._handle
+        arguments = (handle, _abi.INTERRUPT_FN(), None, _abi.DESTROY_FN())
+
+        def unset() -> None:
+            call(lib.cst_context_set_interrupt, *arguments)
+
+        if self._queue_type == _abi.QUEUE_PRIVATE:
+            queue.perform_and_wait(self, handle, unset)
+        else:
+            unset()
+
+    def _work(self, function: Any, *arguments: Any) -> int:
+        """Calls what may take long, and raises what a signal handler raised meanwhile."""
+        error = ctypes.c_void_p()
+        status: int = function(self._open, *arguments, byref(error))
+        raised = self._watcher.take() if self._watcher is not None else None
+        problem = failure(status, error.value) if status < 0 else None
+        if raised is not None:
+            raise raised
+        if problem is not None:
+            raise problem
+        return status
+
+    # ---- inserting and deleting
+
+    def insert(self, entity: EntityLike, /, **new: Any) -> Any:
+        """A new object: ctx.insert("Employee", name="Ada", department=research). All or nothing."""
+        description = self._entity(entity)
+        item = self._adopt(made(lib.cst_context_insert, self._open, description._handle), description)
+        if new:
+            try:
+                for name, members in set_single_values(item, new).items():
+                    setattr(item, name, members)
+            except BaseException:
+                self.delete(item)
+                raise
+        return item
+
+    def insert_many(
+        self,
+        entity: EntityLike,
+        rows: Iterable[Mapping[str, Any]] | Iterable[Sequence[Any]],
+        columns: Sequence[str] | None = None,
+    ) -> int:
+        """Inserts one object for each row in one call, and says how many. All or nothing.
+
+        Rows are dictionaries with the same keys, or tuples whose values `columns` names. Attributes and to-one
+        relationships only.
+        """
+        return self._insert_many(entity, rows, columns, False)[0]
+
+    def insert_objects(
+        self,
+        entity: EntityLike,
+        rows: Iterable[Mapping[str, Any]] | Iterable[Sequence[Any]],
+        columns: Sequence[str] | None = None,
+    ) -> list[Any]:
+        """insert_many, but returns the objects."""
+        return self._insert_many(entity, rows, columns, True)[1]
+
+    def _insert_many(
+        self, entity: EntityLike, rows: Iterable[Any], columns: Sequence[str] | None, wanted: bool
+    ) -> tuple[int, list[Any]]:
+        description = self._entity(entity)
+        names, values, count = columns_of(rows, columns)
+        if not count:
+            return 0, []
+        block = Block(count, len(names))
+        keys = (ctypes.c_uint32 * len(names))()
+        for index, name in enumerate(names):
+            each = description._key(name)
+            if each.is_to_many:
+                raise InvalidArgumentError(
+                    f"{description.name}.{name} is a to-many relationship: set it on the objects, or set its inverse.",
+                    entity=description.name,
+                    key=name,
+                )
+            keys[index] = each.key
+            block.fill(index, values[index], each, description.name)
+        out: Any = (ctypes.c_void_p * count)() if wanted else None
+        call(lib.cst_context_insert_many, self._open, description._handle, count, len(names), keys, block.address, out)
+        return count, [self._adopt(token, description) for token in out] if out is not None else []
+
+    def new(self, entity: EntityLike, /, **new: Any) -> Any:
+        """An object outside the context until insert_object takes it in."""
+        description = self._entity(entity)
+        item = self._adopt(made(lib.cst_object_new, description._handle), description)
+        for name, members in set_single_values(item, new).items():
+            setattr(item, name, members)
+        return item
+
+    def insert_object(self, item: ManagedObject) -> None:
+        """Inserts an object that `new` made."""
+        call(lib.cst_context_insert_object, self._open, item._cst_handle)
+        if item._cst_context is not self:
+            item._cst_context._wrappers.pop(item._cst_token, None)
+            object.__setattr__(item, "_cst_context", self)
+            self._wrappers[item._cst_token] = weakref.ref(item)
+
+    def delete(self, item: ManagedObject) -> None:
+        """Marks an object for deletion at the next save. Delete rules follow."""
+        call(lib.cst_context_delete, self._open, item._cst_handle)
+
+    # ---- fetching
+
+    def fetch(
+        self,
+        entity: EntityLike,
+        predicate: str | Predicate | None = None,
+        *arguments: Any,
+        sort: SortKey | Sequence[SortKey] = (),
+        limit: int | None = None,
+        offset: int = 0,
+        prefetch: str | Sequence[str] = (),
+        include_subentities: bool = True,
+        include_pending_changes: bool = True,
+        as_faults: bool = True,
+    ) -> Results:
+        """The objects for which a predicate holds, in order.
+
+            ctx.fetch("Employee", "age > %d AND department.name == %@", 40, "R&D", sort=["-salary"], limit=50)
+
+        predicate   a Predicate, or its text and arguments
+        sort        key paths, "-" in front for descending; Sort(...) for more
+        limit       at most this many (None: all), after leaving out `offset`
+        prefetch    relationships whose targets are read too
+        as_faults   False: every object's values count as asked for
+        """
+        request = make_request(
+            self._entity(entity), predicate, arguments, sort, limit, offset, prefetch,
+            include_subentities, include_pending_changes, as_faults,
+        )  # fmt: skip
+        out = ctypes.c_void_p()
+        self._work(lib.cst_context_fetch, request.handle, byref(out))
+        return Results(self, out.value or 0, request.entity)
+
+    def first(
+        self,
+        entity: EntityLike,
+        predicate: str | Predicate | None = None,
+        *arguments: Any,
+        sort: SortKey | Sequence[SortKey] = (),
+    ) -> Any:
+        """The first object that a fetch finds, None when there is none."""
+        return self.fetch(entity, predicate, *arguments, sort=sort, limit=1).first
+
+    def count(
+        self,
+        entity: EntityLike,
+        predicate: str | Predicate | None = None,
+        *arguments: Any,
+        limit: int | None = None,
+        offset: int = 0,
+        include_subentities: bool = True,
+        include_pending_changes: bool = True,
+    ) -> int:
+        """How many objects a fetch would find."""
+        request = make_request(
+            self._entity(entity), predicate, arguments, (), limit, offset, (),
+            include_subentities, include_pending_changes, True,
+        )  # fmt: skip
+        out = ctypes.c_uint64()
+        self._work(lib.cst_context_count, request.handle, byref(out))
+        return out.value
+
+    def fetch_ids(
+        self,
+        entity: EntityLike,
+        predicate: str | Predicate | None = None,
+        *arguments: Any,
+        sort: SortKey | Sequence[SortKey] = (),
+        limit: int | None = None,
+        offset: int = 0,
+        include_subentities: bool = True,
+    ) -> list[ObjectID]:
+        """The IDs that a fetch finds, without making objects."""
+        request = make_request(
+            self._entity(entity), predicate, arguments, sort, limit, offset, (), include_subentities, True, True
+        )
+        out = ctypes.c_void_p()
+        self._work(lib.cst_context_fetch_ids, request.handle, byref(out))
+        return Results(self, out.value or 0, request.entity).ids()
+
+    def _id(self, which: ObjectID | str) -> ObjectID | None:
+        return self.container.object_id(which) if isinstance(which, str) else which
+
+    def get(self, which: ObjectID | str) -> Any:
+        """The object of an ID or URI, as a fault unless it is known. Does not look into the store."""
+        found = self._id(which)
+        if found is None:
+            raise InvalidArgumentError(f"{which!r} is no URI of an object in this store.", object_uri=str(which))
+        return self._adopt(made(lib.cst_context_object_with_id, self._open, found._handle), None)
+
+    def existing(self, which: ObjectID | str) -> Any:
+        """The object of an ID or URI with its values; None when the store has no such object."""
+        found = self._id(which)
+        token = made(lib.cst_context_existing_object, self._open, found._handle) if found is not None else 0
+        return self._adopt(token, None) if token else None
+
+    def registered(self, which: ObjectID | str) -> Any:
+        """The object of an ID or URI if the context knows it already, else None."""
+        found = self._id(which)
+        token = made(lib.cst_context_registered_object, self._open, found._handle) if found is not None else 0
+        return self._adopt(token, None) if token else None
+
+    # ---- changes
+
+    def save(self) -> None:
+        """Validates and writes all changes in one transaction, or none."""
+        self._work(lib.cst_context_save)
+
+    def rollback(self) -> None:
+        """Drops every change that was not saved."""
+        call(lib.cst_context_rollback, self._open)
+
+    def reset(self) -> None:
+        """Forgets every object; those in hand are gone (ObjectGoneError)."""
+        call(lib.cst_context_reset, self._open)
+
+    def refresh(self, item: ManagedObject, merge: bool = True) -> None:
+        """Reads the newest state of an object; with `merge` its own changes stay on top, else they are dropped."""
+        call(lib.cst_object_refresh, item._cst_handle, merge)
+
+    def refresh_all(self) -> None:
+        """Lets every object show the store's newest state, under its own changes."""
+        call(lib.cst_context_refresh_all, self._open)
+
+    def process_pending_changes(self) -> None:
+        """Applies delete rules now. Saving, counting and fetching do so by themselves."""
+        call(lib.cst_context_process_pending_changes, self._open)
+
+    def obtain_permanent_ids(self, items: Iterable[ManagedObject]) -> None:
+        """Gives inserted objects their final IDs before they are saved."""
+        tokens = [item._cst_token for item in items]
+        array = (ctypes.c_void_p * len(tokens))(*tokens)
+        call(lib.cst_context_obtain_permanent_ids, self._open, len(tokens), array)
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether there is something to save."""
+        out = ctypes.c_bool()
+        call(lib.cst_context_has_changes, self._open, byref(out))
+        return out.value
+
+    def _changed(self, which: int) -> Results:
+        return Results(self, made(lib.cst_context_copy_changed, self._open, which), None)
+
+    @property
+    def inserted(self) -> Results:
+        """The objects that the next save will insert."""
+        return self._changed(_abi.CHANGED_INSERTED)
+
+    @property
+    def updated(self) -> Results:
+        """The objects that the next save will update."""
+        return self._changed(_abi.CHANGED_UPDATED)
+
+    @property
+    def deleted(self) -> Results:
+        """The objects that the next save will delete."""
+        return self._changed(_abi.CHANGED_DELETED)
+
+    @property
+    def known(self) -> Results:
+        """All objects that the context knows."""
+        return self._changed(_abi.CHANGED_REGISTERED)
+
+    # ---- queues
+
+    def perform(self, function: Callable[..., T], *arguments: Any, **named: Any) -> Future[T]:
+        """Queues a function on the context's queue, and returns at once. The future has its result or exception;
+        asyncio.wrap_future makes it awaitable."""
+        return queue.perform(self, self._open, lambda: function(*arguments, **named))
+
+    def perform_and_wait(self, function: Callable[..., T], *arguments: Any, **named: Any) -> T:
+        """Runs a function on the context's queue; returns what it returns, raises the exception that it raises."""
+        found: T = queue.perform_and_wait(self, self._open, lambda: function(*arguments, **named))
+        return found
+
+    # ---- end
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed."""
+        return self._handle is None
+
+    def close(self) -> None:
+        """Forgets its objects and lets go of the store. Changes that were not saved are lost. Closing twice is fine.
+
+        A private context first finishes what was queued.
+        """
+        handle = self._handle
+        if handle is None:
+            return
+        try:
+            self._unwatch()
+            if self._queue_type == _abi.QUEUE_PRIVATE:
+                queue.perform_and_wait(self, handle, self.reset)
+            else:
+                self.reset()
+        except CorestoneError:
+            pass  # on another thread, say: then the objects go when the last one is released
+        self._handle = None
+        lib.cst_release(handle)
+
+    def __enter__(self) -> Context:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Context of {self.container.path}, {_QUEUES[self._queue_type]}{', closed' * self.is_closed}>"
+
+    def __del__(self, release: Any = lib.cst_release) -> None:
+        handle = getattr(self, "_handle", None)
+        if handle:
+            release(handle)

@@ -1,0 +1,109 @@
+"""Coordinators and stores: what stands between contexts and files. Most programs use a Container."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from ctypes import byref
+from typing import Any
+
+from . import _abi
+from ._abi import lib, text
+from ._call import call, made
+from .errors import InvalidArgumentError
+from .model import Model
+from .object_id import ObjectID
+
+
+class Store:
+    """An open store of a coordinator."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+
+    @property
+    def identifier(self) -> str:
+        """The store's UUID, the host of its objects' URIs."""
+        return _abi.decode(lib.cst_store_identifier(self._handle)) or ""
+
+    @property
+    def path(self) -> str:
+        """The store's file."""
+        return _abi.decode(lib.cst_store_path(self._handle)) or ""
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether saving into it fails."""
+        out = ctypes.c_bool()
+        call(lib.cst_store_is_read_only, self._handle, byref(out))
+        return out.value
+
+    def __repr__(self) -> str:
+        return f"<Store {self.path}>"
+
+    def __del__(self, release: Any = lib.cst_release) -> None:
+        handle = getattr(self, "_handle", None)
+        if handle:
+            release(handle)
+
+
+class Coordinator:
+    """Keeps the stores of a model. Any thread may use it."""
+
+    def __init__(self, model: Model) -> None:
+        model.freeze()
+        self.model = model
+        self._handle = made(lib.cst_coordinator_new, model._handle)
+
+    def add_store(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        type: str = "SQLite",
+        read_only: bool = False,
+        must_exist: bool = False,
+        sync: str = "full",
+        journal: str = "wal",
+        busy_timeout: float = 5.0,
+        cache_kb: int = 0,
+    ) -> Store:
+        """Opens the store at a path, or makes it.
+
+        sync          "full": a save is on disk when it returns; "normal": a power cut may undo the last saves
+        journal       "wal" or "rollback"
+        busy_timeout  seconds to wait for another process's lock
+        cache_kb      SQLite's page cache; 0 is the library's default
+        """
+        if sync not in ("full", "normal"):
+            raise InvalidArgumentError(f'sync is "full" or "normal", not {sync!r}.')
+        if journal not in ("wal", "rollback"):
+            raise InvalidArgumentError(f'journal is "wal" or "rollback", not {journal!r}.')
+        if busy_timeout < 0 or cache_kb < 0:
+            raise InvalidArgumentError("busy_timeout and cache_kb are not negative.")
+        options = _abi.StoreOptions()
+        options.struct_size = ctypes.sizeof(options)
+        options.flags = (
+            (_abi.STORE_READ_ONLY if read_only else 0)
+            | (_abi.STORE_MUST_EXIST if must_exist else 0)
+            | (_abi.STORE_NORMAL_SYNC if sync == "normal" else 0)
+            | (_abi.STORE_ROLLBACK_JOURNAL if journal == "rollback" else 0)
+        )
+        options.busy_timeout_ms = max(int(busy_timeout * 1000), 1)
+        options.cache_kb = cache_kb
+        name = os.fsencode(os.fspath(path))
+        place = _abi.InputString(name, len(name))
+        return Store(made(lib.cst_coordinator_add_store, self._handle, text(type), place, byref(options)))
+
+    def remove_store(self, store: Store) -> None:
+        """Closes a store. Objects of it that are faults can no longer be read."""
+        call(lib.cst_coordinator_remove_store, self._handle, store._handle)
+
+    def object_id(self, uri: str) -> ObjectID | None:
+        """The ID for a URI; None when no store of the coordinator knows it."""
+        handle = made(lib.cst_coordinator_object_id, self._handle, text(uri))
+        return ObjectID._owned(handle) if handle else None
+
+    def __del__(self, release: Any = lib.cst_release) -> None:
+        handle = getattr(self, "_handle", None)
+        if handle:
+            release(handle)

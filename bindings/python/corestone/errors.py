@@ -1,0 +1,250 @@
+"""What goes wrong, as exceptions: one class for each kind of failure, each with every field that the library gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .codes import Status
+
+
+class CorestoneError(Exception):
+    """A failure. Its text says what is wrong and what to do about it.
+
+    status      the kind of failure, a `codes.Status`
+    code        Core Data's code (`codes.CoreDataCode`), 0 where Core Data has none
+    domain      the error domain, such as NSCocoaErrorDomain
+    message     one or two sentences, without the details
+    entity, key the entity and the property concerned, or None
+    value       the value that was refused, or None
+    object_uri  the URI of the object concerned, or None
+    file        the file concerned, or None
+    sqlite_code SQLite's extended result code, 0 when SQLite was not involved
+    offset      the byte offset in a predicate at which reading stopped, or None
+    details     the failures of which this one consists: a tuple of CorestoneError
+    """
+
+    default_status: int = Status.INTERNAL
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        code: int = 0,
+        domain: str | None = None,
+        entity: str | None = None,
+        key: str | None = None,
+        value: Any = None,
+        object_uri: str | None = None,
+        file: str | None = None,
+        sqlite_code: int = 0,
+        offset: int | None = None,
+        details: Sequence[CorestoneError] = (),
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.status = self.default_status if status is None else status
+        self.code = code
+        self.domain = domain
+        self.entity = entity
+        self.key = key
+        self.value = value
+        self.object_uri = object_uri
+        self.file = file
+        self.sqlite_code = sqlite_code
+        self.offset = offset
+        self.details = tuple(details)
+
+    def __str__(self) -> str:
+        lines = [self.message]
+        for detail in self.details:
+            lines += ["  " + line for line in str(detail).split("\n")]
+        return "\n".join(lines)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Keyword-only arguments do not survive Exception's own way of being copied or sent to another process.
+        return _rebuild, (type(self), self.message, {k: v for k, v in self.__dict__.items() if k != "message"})
+
+
+def _rebuild(kind: type[CorestoneError], message: str, fields: dict[str, Any]) -> CorestoneError:
+    error = kind(message)
+    error.__dict__.update(fields)
+    return error
+
+
+class InternalError(CorestoneError):
+    """A mistake of the library's own. Please report it."""
+
+
+class InvalidArgumentError(CorestoneError, ValueError):
+    """An argument that makes no sense, named in the message."""
+
+    default_status = Status.INVALID_ARGUMENT
+
+
+class InvalidHandleError(CorestoneError):
+    """Something was used after it was closed."""
+
+    default_status = Status.INVALID_HANDLE
+
+
+class WrongThreadError(CorestoneError, RuntimeError):
+    """A context, or an object of it, was used off its queue."""
+
+    default_status = Status.WRONG_THREAD
+
+
+class InvalidUTF8Error(CorestoneError, ValueError):
+    """Text that is no valid Unicode."""
+
+    default_status = Status.INVALID_UTF8
+
+
+class TypeMismatchError(CorestoneError, TypeError):
+    """A value whose type does not suit the property."""
+
+    default_status = Status.TYPE_MISMATCH
+
+
+class OutOfMemoryError(CorestoneError, MemoryError):
+    """Memory ran out."""
+
+    default_status = Status.NO_MEMORY
+
+
+class CallbackError(CorestoneError):
+    """A callback of the host failed."""
+
+    default_status = Status.CALLBACK
+
+
+class UnsupportedError(CorestoneError):
+    """The library does not do this here; the message says what to do instead."""
+
+    default_status = Status.UNSUPPORTED
+
+
+class ForkedError(CorestoneError, RuntimeError):
+    """A store that was opened before os.fork was used in the child. Open it there instead."""
+
+    default_status = Status.FORKED
+
+
+class CancelledError(CorestoneError):
+    """The call was stopped before it ended; nothing has changed."""
+
+    default_status = Status.CANCELLED
+
+
+class ValidationError(CorestoneError, ValueError):
+    """Objects that may not be saved as they are; `details` holds every failure. Nothing was written."""
+
+    default_status = Status.VALIDATION
+
+
+class ConflictError(CorestoneError):
+    """Another context saved the same objects first; `details` names them. Nothing was written."""
+
+    default_status = Status.CONFLICT
+
+
+class ObjectGoneError(CorestoneError):
+    """The object's row was deleted, or its context was reset or closed."""
+
+    default_status = Status.OBJECT_GONE
+
+
+class PredicateError(CorestoneError, ValueError):
+    """A predicate that names an unknown key, or cannot be carried out."""
+
+    default_status = Status.PREDICATE
+
+
+class PredicateSyntaxError(PredicateError):
+    """A predicate that does not parse. `offset` is where reading stopped; the text shows it with a caret."""
+
+    default_status = Status.PREDICATE_SYNTAX
+
+
+class StoreError(CorestoneError, OSError):
+    """Reading or writing the store's file failed."""
+
+    default_status = Status.STORE_IO
+
+    # OSError has a text and fields of its own, which would hide ours.
+    __str__ = CorestoneError.__str__
+    __reduce__ = CorestoneError.__reduce__
+
+
+class StoreBusyError(StoreError):
+    """Another process holds a lock on the store."""
+
+    default_status = Status.STORE_BUSY
+
+
+class StoreCorruptError(StoreError):
+    """The file is damaged."""
+
+    default_status = Status.STORE_CORRUPT
+
+
+class StoreReadOnlyError(StoreError):
+    """The store was opened read-only, or its file or folder may not be written."""
+
+    default_status = Status.STORE_READ_ONLY
+
+
+class NotAStoreError(StoreError):
+    """The file is no Core Data store."""
+
+    default_status = Status.NOT_A_STORE
+
+
+class ModelError(CorestoneError):
+    """A mistake in a model, or a change of a model that is in use already."""
+
+    default_status = Status.MODEL
+
+
+class ModelMismatchError(ModelError):
+    """The store was made with another model."""
+
+    default_status = Status.MODEL_MISMATCH
+
+
+class MigrationError(ModelError):
+    """Moving a store to another model failed."""
+
+    default_status = Status.MIGRATION
+
+
+BY_STATUS: dict[int, type[CorestoneError]] = {
+    int(kind.default_status): kind
+    for kind in (
+        InternalError,
+        InvalidArgumentError,
+        InvalidHandleError,
+        WrongThreadError,
+        InvalidUTF8Error,
+        TypeMismatchError,
+        OutOfMemoryError,
+        CallbackError,
+        UnsupportedError,
+        ForkedError,
+        CancelledError,
+        ValidationError,
+        ConflictError,
+        ObjectGoneError,
+        PredicateError,
+        PredicateSyntaxError,
+        StoreError,
+        StoreBusyError,
+        StoreCorruptError,
+        StoreReadOnlyError,
+        NotAStoreError,
+        ModelError,
+        ModelMismatchError,
+        MigrationError,
+    )
+}

@@ -1,0 +1,421 @@
+"""Models: entities, their attributes and relationships."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Mapping
+from ctypes import byref
+from typing import TYPE_CHECKING, Any
+
+from . import _abi, values
+from ._abi import lib, text, texts
+from ._call import call, made
+from ._definition import attribute_type, delete_rule, property_line
+from .codes import AttributeType, DeleteRule
+from .errors import CorestoneError, ModelError
+from .property import PropertyDescription, nearest, read_properties
+
+if TYPE_CHECKING:
+    from .object import ManagedObject
+
+
+class _Unset:
+    def __repr__(self) -> str:
+        return "<no default>"
+
+
+UNSET = _Unset()
+
+
+class _Waiting:
+    """A relationship that waits for its destination or its inverse to be added."""
+
+    __slots__ = ("handle", "inverse", "name", "options", "owner", "target")
+
+    def __init__(self, owner: Entity, name: str, target: str, inverse: str | None, options: dict[str, Any]) -> None:
+        self.owner, self.name, self.target, self.inverse, self.options = owner, name, target, inverse, options
+        self.handle = 0
+
+
+class Entity:
+    """An entity of a model. Its methods return it, so that calls can be chained."""
+
+    def __init__(self, model: Model, handle: int, name: str) -> None:
+        self._model = model
+        self._handle = handle
+        self.name = name
+        self._properties: dict[str, PropertyDescription] | None = None
+        self._class: type[ManagedObject] | None = None
+
+    def attribute(
+        self,
+        name: str,
+        type: str | AttributeType,
+        *,
+        optional: bool = False,
+        default: Any = UNSET,
+        indexed: bool = False,
+        transient: bool = False,
+        external_storage: bool = False,
+        preserved: bool = False,
+        allows_nan: bool = False,
+        transformer: str | None = None,
+        user_info: Mapping[str, str] | None = None,
+    ) -> Entity:
+        """Adds an attribute.
+
+        type is a name ("string", "int16", "int32", "int64", "decimal", "double", "float", "bool", "date", "binary",
+        "uuid", "uri", "transformable") or an AttributeType. An attribute that is not optional must have a value when
+        its object is saved; `default` is the value of a fresh object. `indexed` adds an index of its own.
+        """
+        flags = (
+            (_abi.OPTIONAL if optional else 0)
+            | (_abi.INDEXED if indexed else 0)
+            | (_abi.TRANSIENT if transient else 0)
+            | (_abi.EXTERNAL_STORAGE if external_storage else 0)
+            | (_abi.PRESERVED if preserved else 0)
+            | (_abi.ALLOWS_NAN if allows_nan else 0)
+        )
+        handle = made(lib.cst_entity_add_attribute, self._handle, text(name), int(attribute_type(type)), flags)
+        if default is not UNSET:
+            cell = values.Cell()
+            values.encode(cell.value, values.suited(attribute_type(type), default), self.name, name)
+            call(lib.cst_attribute_set_default, handle, cell.ref)
+        if transformer is not None:
+            call(lib.cst_attribute_set_transformer_name, handle, text(transformer))
+        for key, value in (user_info or {}).items():
+            call(lib.cst_attribute_set_user_info, handle, text(key), text(value))
+        return self
+
+    def to_one(
+        self,
+        name: str,
+        destination: Entity | str,
+        *,
+        inverse: str | None = None,
+        delete: str | DeleteRule = "nullify",
+        optional: bool = True,
+        transient: bool = False,
+        user_info: Mapping[str, str] | None = None,
+    ) -> Entity:
+        """Adds a relationship to at most one object of `destination`, an entity or the name of one added later.
+
+        `inverse` names the relationship that leads back, which may be added later too; `delete` says what deleting an
+        object does to its target: "nullify", "cascade", "deny" or "no-action".
+        """
+        flags = (_abi.OPTIONAL if optional else 0) | (_abi.TRANSIENT if transient else 0)
+        options = {"flags": flags, "delete": delete_rule(delete), "user_info": user_info, "counts": None}
+        return self._relationship(name, destination, inverse, options)
+
+    def to_many(
+        self,
+        name: str,
+        destination: Entity | str,
+        *,
+        inverse: str | None = None,
+        delete: str | DeleteRule = "nullify",
+        ordered: bool = False,
+        optional: bool = True,
+        minimum: int = 0,
+        maximum: int = 0,
+        transient: bool = False,
+        user_info: Mapping[str, str] | None = None,
+    ) -> Entity:
+        """Adds a relationship to any number of objects, a set unless `ordered`. Maximum 0 is no bound."""
+        flags = _abi.TO_MANY | (_abi.OPTIONAL if optional else 0) | (_abi.ORDERED if ordered else 0)
+        flags |= _abi.TRANSIENT if transient else 0
+        counts = (minimum, maximum) if minimum or maximum else None
+        options = {"flags": flags, "delete": delete_rule(delete), "user_info": user_info, "counts": counts}
+        return self._relationship(name, destination, inverse, options)
+
+    def _relationship(
+        self, name: str, destination: Entity | str, inverse: str | None, options: dict[str, Any]
+    ) -> Entity:
+        target = destination.name if isinstance(destination, Entity) else destination
+        self._model._add_relationship(_Waiting(self, name, target, inverse, options))
+        return self
+
+    def index(self, name: str, *properties: str) -> Entity:
+        """Adds a fetch index over attributes or to-one relationships."""
+        call(lib.cst_entity_add_index, self._handle, text(name), len(properties), texts(list(properties)))
+        return self
+
+    def unique(self, *attributes: str) -> Entity:
+        """Requires the combination of these attributes to be unique among the entity's objects."""
+        call(lib.cst_entity_add_unique_constraint, self._handle, len(attributes), texts(list(attributes)))
+        return self
+
+    @property
+    def parent(self) -> Entity | None:
+        """The entity from which this one inherits."""
+        handle = made(lib.cst_entity_parent, self._handle)
+        return self._model._entity_of(handle) if handle else None
+
+    @property
+    def is_abstract(self) -> bool:
+        """Whether only entities that inherit from it have objects."""
+        out = ctypes.c_bool()
+        call(lib.cst_entity_is_abstract, self._handle, byref(out))
+        return out.value
+
+    def user_info(self, key: str) -> str | None:
+        """A value of the entity's user info, or None."""
+        out = _abi.String()
+        call(lib.cst_entity_user_info, self._handle, text(key), byref(out))
+        return _abi.decode(out)
+
+    @property
+    def version_hash(self) -> bytes:
+        """The 32 bytes by which Core Data recognises the entity in a store. Freezes the model."""
+        self._model.freeze()
+        out = (ctypes.c_uint8 * 32)()
+        call(lib.cst_entity_version_hash, self._handle, out)
+        return bytes(out)
+
+    @property
+    def properties(self) -> Mapping[str, PropertyDescription]:
+        """The properties by name, inherited ones first. Freezes the model."""
+        if self._properties is None:
+            self._model.freeze()
+            self._properties = read_properties(self._handle)
+        return self._properties
+
+    @property
+    def object_class(self) -> type[ManagedObject]:
+        """The Python class of the entity's objects, for isinstance. Freezes the model."""
+        if self._class is None:
+            from ._entity_class import make_class
+
+            self._class = make_class(self)
+        return self._class
+
+    def _key(self, name: str) -> PropertyDescription:
+        """The property of a name, else a ModelError with the nearest one."""
+        found = self.properties.get(name)
+        if found is None:
+            raise ModelError(
+                f"The entity {self.name} has no property '{name}'.{nearest(name, self.properties)}",
+                entity=self.name,
+                key=name,
+            )
+        return found
+
+    def __repr__(self) -> str:
+        return f"<Entity {self.name}>"
+
+
+class Model(Mapping[str, Entity]):
+    """Describes the entities of a store. Build it on one thread; its first container freezes it.
+
+    `Model()` starts empty; `Model({...})` takes the compact form:
+
+        Model({
+            "Employee": {
+                "name": "string",
+                "nickname": "string?",
+                "salary": "decimal = 0",
+                "department": "to-one Department? inverse employees",
+            },
+            "Manager": {"@parent": "Employee", "budget": "double?"},
+            "Department": {"name": "string indexed", "employees": "to-many Employee inverse department delete deny"},
+        })
+
+    Beside properties an entity may have "@parent", "@abstract" (True), "@unique" (a list of lists of attributes),
+    "@indexes" (a dictionary of name to list of properties), "@class_name" and "@user_info".
+    """
+
+    def __init__(self, definition: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+        self._handle = made(lib.cst_model_new)
+        self._entities: dict[str, Entity] = {}
+        self._by_handle: dict[int, Entity] = {}
+        self._waiting: list[_Waiting] = []
+        self._relationships: dict[tuple[str, str], _Waiting] = {}
+        self._frozen = False
+        self._parents: set[str] = set()
+        if definition is not None:
+            self._define(definition)
+
+    def entity(
+        self,
+        name: str,
+        *,
+        parent: Entity | str | None = None,
+        abstract: bool = False,
+        class_name: str | None = None,
+        version_hash_modifier: str | None = None,
+        user_info: Mapping[str, str] | None = None,
+    ) -> Entity:
+        """Adds an entity, which inherits the properties of `parent`."""
+        entity = Entity(self, made(lib.cst_model_add_entity, self._handle, text(name)), name)
+        self._entities[name] = entity
+        self._by_handle[entity._handle] = entity
+        if parent is not None:
+            self._set_parent(entity, parent)
+        if abstract:
+            call(lib.cst_entity_set_abstract, entity._handle, True)
+        if class_name is not None:
+            call(lib.cst_entity_set_class_name, entity._handle, text(class_name))
+        if version_hash_modifier is not None:
+            call(lib.cst_entity_set_version_hash_modifier, entity._handle, text(version_hash_modifier))
+        for key, value in (user_info or {}).items():
+            call(lib.cst_entity_set_user_info, entity._handle, text(key), text(value))
+        self._settle()
+        return entity
+
+    def _set_parent(self, entity: Entity, parent: Entity | str) -> None:
+        ancestor = self[parent] if isinstance(parent, str) else parent
+        self._parents.add(ancestor.name)
+        call(lib.cst_entity_set_parent, entity._handle, ancestor._handle)
+
+    def _define(self, definition: Mapping[str, Mapping[str, Any]]) -> None:
+        for name, body in definition.items():
+            self.entity(
+                name,
+                abstract=bool(body.get("@abstract", False)),
+                class_name=body.get("@class_name"),
+                user_info=body.get("@user_info"),
+            )
+        for name, body in definition.items():
+            if body.get("@parent") is not None:
+                self._set_parent(self[name], body["@parent"])
+        known = {"@abstract", "@class_name", "@indexes", "@parent", "@unique", "@user_info"}
+        for name, body in definition.items():
+            entity = self[name]
+            for key, line in body.items():
+                if not key.startswith("@"):
+                    method, argument, options = property_line(line, f"{name}.{key}")
+                    getattr(entity, method)(key, argument, **options)
+                elif key not in known:
+                    raise ModelError(f"{name}: '{key}' is not understood. There are: {', '.join(sorted(known))}.")
+            for index, properties in (body.get("@indexes") or {}).items():
+                entity.index(index, *properties)
+            for attributes in body.get("@unique") or []:
+                entity.unique(*([attributes] if isinstance(attributes, str) else attributes))
+
+    def _add_relationship(self, relationship: _Waiting) -> None:
+        self._waiting.append(relationship)
+        self._relationships[relationship.owner.name, relationship.name] = relationship
+        self._settle()
+
+    def _settle(self) -> None:
+        """Adds the relationships whose destination is known by now, and joins those whose inverse is."""
+        for waiting in list(self._waiting):
+            destination = self._entities.get(waiting.target)
+            if destination is None:
+                continue
+            if not waiting.handle:
+                self._create(waiting, destination)
+            if waiting.inverse is not None:
+                other = self._inverse(waiting)
+                if other is None or not other.handle:
+                    continue
+                call(lib.cst_relationship_set_inverse, waiting.handle, other.handle)
+                if other.inverse is None:
+                    other.inverse = waiting.name
+            self._waiting.remove(waiting)
+
+    def _inverse(self, waiting: _Waiting) -> _Waiting | None:
+        """The relationship that a waiting one names as its inverse, looked up in the destination and its parents."""
+        name: str | None = waiting.target
+        while name is not None:
+            found = self._relationships.get((name, waiting.inverse or ""))
+            if found is not None:
+                return found
+            parent = self._entities[name].parent
+            name = parent.name if parent is not None else None
+        return None
+
+    def _create(self, waiting: _Waiting, destination: Entity) -> None:
+        options = waiting.options
+        owner = waiting.owner._handle
+        waiting.handle = made(
+            lib.cst_entity_add_relationship, owner, text(waiting.name), destination._handle, options["flags"]
+        )
+        if options["delete"] != DeleteRule.NULLIFY:
+            call(lib.cst_relationship_set_delete_rule, waiting.handle, int(options["delete"]))
+        if options["counts"] is not None:
+            call(lib.cst_relationship_set_counts, waiting.handle, *options["counts"])
+        for key, value in (options["user_info"] or {}).items():
+            call(lib.cst_relationship_set_user_info, waiting.handle, text(key), text(value))
+
+    def version_identifier(self, identifier: str) -> Model:
+        """Labels the version of the model. Returns the model."""
+        call(lib.cst_model_add_version_identifier, self._handle, text(identifier))
+        return self
+
+    def freeze(self) -> None:
+        """Checks the model and ends its construction. A container does this by itself."""
+        if self._frozen:
+            return
+        for waiting in self._waiting:
+            where = f"{waiting.owner.name}.{waiting.name}"
+            if not waiting.handle:
+                raise ModelError(
+                    f"The relationship {where} leads to an entity '{waiting.target}', which the model does not have."
+                    f"{nearest(waiting.target, self._entities)}",
+                    entity=waiting.owner.name,
+                    key=waiting.name,
+                )
+            names = [name for owner, name in self._relationships if owner == waiting.target]
+            raise ModelError(
+                f"The relationship {where} names '{waiting.inverse}' as its inverse, but {waiting.target} has no such "
+                f"relationship.{nearest(waiting.inverse or '', names)}",
+                entity=waiting.owner.name,
+                key=waiting.name,
+            )
+        call(lib.cst_model_freeze, self._handle)
+        self._frozen = True
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether it can be changed no more."""
+        out = ctypes.c_bool()
+        call(lib.cst_model_is_frozen, self._handle, byref(out))
+        return out.value
+
+    def compiled(self) -> bytes:
+        """The model as the bytes of a .mom file. Freezes it."""
+        self.freeze()
+        buffer = _abi.Buffer()
+        call(lib.cst_model_copy_compiled, self._handle, byref(buffer))
+        return _abi.take_bytes(buffer)
+
+    def _entity_of(self, handle: int) -> Entity:
+        """The entity of a handle that the library gave."""
+        found = self._by_handle.get(handle)
+        if found is None:
+            found = self._entities[_abi.decode(lib.cst_entity_name(handle)) or ""]
+            self._by_handle[handle] = found
+        return found
+
+    def __getitem__(self, name: str) -> Entity:
+        found = self._entities.get(name)
+        if found is None:
+            raise _NoEntityError(f"The model has no entity '{name}'.{nearest(name, self._entities)}", entity=name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entities)
+
+    def __len__(self) -> int:
+        return len(self._entities)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        return f"<Model of {', '.join(self._entities) or 'no entities'}>"
+
+    def __del__(self, release: Any = lib.cst_release) -> None:
+        handle = getattr(self, "_handle", None)
+        if handle:
+            release(handle)
+
+
+class _NoEntityError(ModelError, KeyError):
+    """Also a KeyError, as a mapping's look-up has to be."""
+
+    __str__ = CorestoneError.__str__

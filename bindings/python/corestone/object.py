@@ -1,0 +1,299 @@
+"""Managed objects: what all entities' objects have in common. The properties come from _entity_class."""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from collections.abc import Iterable
+from ctypes import byref
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from . import _abi, values
+from ._abi import lib
+from ._call import call, made
+from .errors import CorestoneError, InvalidHandleError, TypeMismatchError
+from .object_id import ObjectID
+from .property import PropertyDescription, nearest
+
+if TYPE_CHECKING:
+    from .context import Context
+    from .model import Entity
+
+REPR_VALUES = 4
+REPR_TEXT = 40
+
+
+class ManagedObject:
+    """An object of an entity, in a context. Properties are attributes: `person.name`, `person.department.name`.
+
+    `person["department.name"]` reads a key path. Two variables that hold the same object of a context are equal, and
+    stay so when it is saved. Where a property has the name of something below ("id", say), the property wins; the
+    functions of the module `corestone.object` (object_id, context_of, state) do not have that problem.
+    """
+
+    __slots__ = ("__weakref__", "_cst_context", "_cst_handle", "_cst_token")
+
+    _cst_entity: ClassVar[Entity]
+    _cst_properties: ClassVar[dict[str, PropertyDescription]] = {}
+
+    _cst_context: Context
+    _cst_handle: ctypes.c_void_p
+    _cst_token: int
+
+    def __init__(self) -> None:
+        raise TypeError("Objects come from a context: ctx.insert(...), ctx.fetch(...).")
+
+    # ---- identity
+
+    @property
+    def id(self) -> ObjectID:
+        """The object's ID, a value that may cross threads. `id.uri` is its text."""
+        return object_id(self)
+
+    @property
+    def context(self) -> Context:
+        """The context to which the object belongs."""
+        return self._cst_context
+
+    @property
+    def entity_name(self) -> str:
+        """The name of the object's entity."""
+        return self._cst_entity.name
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, ManagedObject):
+            return NotImplemented
+        return self._cst_token == other._cst_token
+
+    def __hash__(self) -> int:
+        return hash(self._cst_token)
+
+    def _cst_value_handle(self) -> tuple[int, int]:
+        return _abi.OBJECT, self._cst_token
+
+    # ---- state; none of these reads the store
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether its values were not asked for yet."""
+        return bool(state(self) & _abi.OBJECT_FAULT)
+
+    @property
+    def is_inserted(self) -> bool:
+        """Whether the next save will insert it."""
+        return bool(state(self) & _abi.OBJECT_INSERTED)
+
+    @property
+    def is_updated(self) -> bool:
+        """Whether the next save will update it."""
+        return bool(state(self) & _abi.OBJECT_UPDATED)
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether the next save will delete it."""
+        return bool(state(self) & _abi.OBJECT_DELETED)
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether it differs from what was last fetched or saved."""
+        return bool(state(self) & _abi.OBJECT_HAS_CHANGES)
+
+    def is_changed(self, name: str) -> bool:
+        """Whether a property was changed since the last fetch or save."""
+        out = ctypes.c_bool()
+        call(lib.cst_object_is_changed, self._cst_handle, self._cst_entity._key(name).key, byref(out))
+        return out.value
+
+    def committed_value(self, name: str) -> Any:
+        """A property's value as it was last fetched or saved; the target of a to-one relationship as its ID."""
+        cell = values.Cell()
+        call(lib.cst_object_get_committed, self._cst_handle, self._cst_entity._key(name).key, cell.ref)
+        return values.decode_cell(cell, self._cst_context)
+
+    # ---- values by name and key path
+
+    def __getitem__(self, path: str) -> Any:
+        if path in self._cst_properties:
+            return getattr(self, path)
+        cell = values.Cell()
+        call(lib.cst_object_get_path, self._cst_handle, _abi.text(path), cell.ref)
+        return values.decode_cell(cell, self._cst_context)
+
+    def __setitem__(self, path: str, value: Any) -> None:
+        if path in self._cst_properties:
+            setattr(self, path, value)
+            return
+        cell = values.Cell()
+        values.encode(cell.value, value, self._cst_entity.name, path)
+        call(lib.cst_object_set_path, self._cst_handle, _abi.text(path), cell.ref)
+
+    def get(self, *names: str) -> tuple[Any, ...]:
+        """Several attributes or to-one relationships in one call."""
+        keys = [self._cst_entity._key(name).key for name in names]
+        array = (_abi.Value * max(len(keys), 1))()
+        key_array = (ctypes.c_uint32 * len(keys))(*keys)
+        call(lib.cst_object_get_many, self._cst_handle, len(keys), key_array, ctypes.addressof(array))
+        return tuple(values.decode_array(array, len(keys), self._cst_context))
+
+    def set(self, **new: Any) -> None:
+        """Several properties at once. Attributes and to-one relationships are set all or none."""
+        many = set_single_values(self, new)
+        for name, members in many.items():
+            setattr(self, name, members)
+
+    def to_dict(self, *names: str) -> dict[str, Any]:
+        """The named properties, or all attributes, as a dictionary."""
+        chosen = names or tuple(n for n, p in self._cst_properties.items() if not p.is_relationship)
+        single = [n for n in chosen if n not in self._cst_properties or not self._cst_properties[n].is_to_many]
+        found = dict(zip(single, self.get(*single)))
+        return {name: found[name] if name in found else list(getattr(self, name)) for name in chosen}
+
+    # ---- for people
+
+    def __getattr__(self, name: str) -> Any:
+        # Reached only when there is neither a property nor a method of that name.
+        raise AttributeError(_no_property(self, name))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        try:
+            object.__setattr__(self, name, value)
+        except AttributeError:
+            if name in self._cst_properties:
+                raise
+            raise AttributeError(_no_property(self, name)) from None
+
+    def __repr__(self) -> str:
+        return describe(self)
+
+    def __copy__(self) -> ManagedObject:
+        return self
+
+    def __deepcopy__(self, memo: object) -> ManagedObject:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"A {self._cst_entity.name} belongs to its context. Send its id.uri, or to_dict().")
+
+    def __del__(self, release: Any = lib.cst_release) -> None:
+        try:
+            handle, token, context = self._cst_handle, self._cst_token, self._cst_context
+        except AttributeError:
+            return
+        known = context._wrappers
+        mine = known.get(token)
+        if mine is not None and mine() is None:
+            known.pop(token, None)
+        release(handle)
+
+
+_new = object.__new__
+_set_context = ManagedObject.__dict__["_cst_context"].__set__
+_set_handle = ManagedObject.__dict__["_cst_handle"].__set__
+_set_token = ManagedObject.__dict__["_cst_token"].__set__
+
+
+def wrap(kind: type[ManagedObject], context: Context, token: int) -> ManagedObject:
+    """A wrapper that owns one hold on the handle. The caller looked into the context's map before."""
+    self = _new(kind)
+    _set_context(self, context)
+    _set_token(self, token)
+    _set_handle(self, ctypes.c_void_p(token))
+    context._wrappers[token] = weakref.ref(self)
+    return self
+
+
+def _no_property(item: ManagedObject, name: str) -> str:
+    entity = type(item)._cst_entity.name
+    known = [known for known in dir(type(item)) if not known.startswith("_")]
+    return f"The entity {entity} has no property '{name}'.{nearest(name, known)}"
+
+
+def object_id(item: ManagedObject) -> ObjectID:
+    """The object's ID."""
+    return ObjectID._owned(made(lib.cst_object_copy_id, item._cst_handle))
+
+
+def context_of(item: ManagedObject) -> Context:
+    """The object's context."""
+    return item._cst_context
+
+
+def state(item: ManagedObject) -> int:
+    """The flags of the object's state. Never reads the store."""
+    out = ctypes.c_uint32()
+    call(lib.cst_object_state, item._cst_handle, byref(out))
+    return out.value
+
+
+def handles(items: Iterable[Any], entity: str, key: str) -> Any:
+    """Objects as an array of handles."""
+    tokens = []
+    for item in items:
+        if not isinstance(item, ManagedObject):
+            values.encode(values.Cell().value, item, entity, key)  # values that nothing can hold fail here
+            raise values.located(
+                TypeMismatchError(f"{item!r:.60} is no managed object, as the members of a relationship are."),
+                entity,
+                key,
+                item,
+            )
+        tokens.append(item._cst_token)
+    return (ctypes.c_void_p * len(tokens))(*tokens)
+
+
+def set_single_values(item: ManagedObject, new: dict[str, Any]) -> dict[str, Any]:
+    """Sets the attributes and to-one relationships among `new` in one call, and returns the to-many ones."""
+    entity = item._cst_entity
+    many, names, keys, single = {}, [], [], []
+    for name, value in new.items():
+        description = entity._key(name) if name not in item._cst_properties else item._cst_properties[name]
+        if description.is_to_many:
+            many[name] = value
+        else:
+            names.append(name)
+            keys.append(description.key)
+            single.append(values.suited(description.attribute_type, value))
+    if names:
+        array = values.encode_all(single, entity.name, names)
+        key_array = (ctypes.c_uint32 * len(keys))(*keys)
+        call(lib.cst_object_set_many, item._cst_handle, len(keys), key_array, ctypes.addressof(array))
+    return many
+
+
+def short_id(uri: str) -> str:
+    """The last part of a URI: "p12", or "new" for an object that was never saved."""
+    last = uri.rsplit("/", 1)[-1]
+    return last if last.startswith("p") else "new"
+
+
+def short_value(value: Any) -> str:
+    """A value in few characters."""
+    if isinstance(value, ManagedObject):
+        return f"<{value._cst_entity.name}>"
+    shown = repr(value)
+    return shown if len(shown) <= REPR_TEXT else shown[: REPR_TEXT - 1] + "…"
+
+
+def describe(item: ManagedObject) -> str:
+    """The repr of an object: entity, ID and a few values; a fault stays one."""
+    entity = item._cst_entity.name
+    try:
+        flags = state(item)
+        head = f"{entity} {short_id(object_id(item).uri)}"
+        notes = " deleted" if flags & _abi.OBJECT_DELETED else ""
+        if flags & _abi.OBJECT_FAULT:
+            return f"<{head}{notes} (fault)>"
+        names = [n for n, p in item._cst_properties.items() if not p.is_relationship][:REPR_VALUES]
+        shown = " ".join(f"{name}={short_value(value)}" for name, value in zip(names, item_values(item, names)))
+        return f"<{head}{notes} {shown}>" if shown else f"<{head}{notes}>"
+    except InvalidHandleError:
+        return f"<{entity} (closed)>"
+    except CorestoneError as error:
+        return f"<{entity} ({type(error).__name__})>"
+
+
+def item_values(item: ManagedObject, names: list[str]) -> tuple[Any, ...]:
+    """ManagedObject.get, also where a property hides it."""
+    return ManagedObject.get(item, *names)

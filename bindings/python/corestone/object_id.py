@@ -1,0 +1,82 @@
+"""Object IDs: values that stand for an object in any context, on any thread."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import byref
+from typing import Any
+
+from . import _abi
+from ._abi import lib
+from ._call import call, made
+
+
+class ObjectID:
+    """The identity of an object. Equal IDs stand for the same object; `uri` is its form for keeping elsewhere."""
+
+    __slots__ = ("__weakref__", "_handle")
+    _handle: int
+
+    def __init__(self) -> None:
+        raise TypeError("Object IDs come from objects (person.id) and from Container.object_id(uri).")
+
+    @classmethod
+    def _owned(cls, handle: int) -> ObjectID:
+        self = object.__new__(cls)
+        self._handle = handle
+        return self
+
+    @classmethod
+    def _borrowed(cls, handle: int) -> ObjectID:
+        lib.cst_retain(handle)
+        return cls._owned(handle)
+
+    def _cst_value_handle(self) -> tuple[int, int]:
+        return _abi.OBJECT_ID, self._handle
+
+    @property
+    def uri(self) -> str:
+        """x-coredata://<store>/<Entity>/p<number>; with t<UUID> at the end while the object was never saved."""
+        buffer = _abi.Buffer()
+        call(lib.cst_object_id_copy_uri, self._handle, byref(buffer))
+        return _abi.take_text(buffer)
+
+    @property
+    def is_temporary(self) -> bool:
+        """Whether it belongs to an object that had not been saved when the ID was taken."""
+        out = ctypes.c_bool()
+        call(lib.cst_object_id_is_temporary, self._handle, byref(out))
+        return out.value
+
+    @property
+    def entity_name(self) -> str:
+        """The name of the object's entity."""
+        return _abi.decode(lib.cst_entity_name(made(lib.cst_object_id_entity, self._handle))) or ""
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ObjectID):
+            return NotImplemented
+        return bool(lib.cst_object_id_equal(self._handle, other._handle))
+
+    def __hash__(self) -> int:
+        return hash(lib.cst_object_id_hash(self._handle))
+
+    def __repr__(self) -> str:
+        return f"ObjectID({self.uri!r})"
+
+    def __str__(self) -> str:
+        return self.uri
+
+    def __reduce__(self) -> Any:
+        raise TypeError("An ObjectID belongs to this process. Send its uri, and use Container.object_id(uri) there.")
+
+    def __copy__(self) -> ObjectID:
+        return self
+
+    def __deepcopy__(self, memo: object) -> ObjectID:
+        return self
+
+    def __del__(self, release: Any = lib.cst_release) -> None:
+        handle = getattr(self, "_handle", None)
+        if handle:
+            release(handle)

@@ -1,0 +1,209 @@
+"""Work on queues: blocks that run on the queue of a context, and the main queue."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import itertools
+import os
+import time
+import weakref
+from concurrent.futures import Future
+from ctypes import byref
+from typing import TYPE_CHECKING, Any, Callable
+
+from . import _abi
+from ._abi import lib
+from ._call import call, failure
+from ._interrupt import immortal
+from .errors import CorestoneError, ForkedError, WrongThreadError
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from .context import Context
+
+STEP = 0.1  # seconds between looks at signals while waiting
+EXIT_STEP = 0.01
+
+
+class Task:
+    """A function that is to run on a queue, and what became of it."""
+
+    __slots__ = ("context", "exception", "function", "future", "result", "started")
+
+    def __init__(self, context: Context, function: Callable[[], Any], future: Future[Any] | None) -> None:
+        self.context = context
+        self.function = function
+        self.future = future
+        self.started = False
+        self.result: Any = None
+        self.exception: BaseException | None = None
+
+    def run(self) -> int:
+        self.started = True
+        future = self.future
+        if future is not None and not future.set_running_or_notify_cancel():
+            return _abi.OK
+        try:
+            self.context._watch()
+            self.result = self.function()
+        except BaseException as raised:  # every exception belongs to the caller, also KeyboardInterrupt
+            self.exception = raised
+            if future is not None:
+                future.set_exception(raised)
+            return _abi.E_CALLBACK
+        if future is not None:
+            future.set_result(self.result)
+        return _abi.OK
+
+
+_tasks: dict[int, Task] = {}
+_numbers = itertools.count(1)
+
+
+def _run(number: int, context: int, error: Any, tasks: dict[int, Task] = _tasks) -> int:
+    task = tasks.get(number)
+    return task.run() if task is not None else 0
+
+
+def _forget(number: int, tasks: dict[int, Task] = _tasks) -> None:
+    task = tasks.pop(number, None)
+    if task is not None and task.future is not None and not task.started:
+        task.future.cancel()
+
+
+_run_callback = immortal(_abi.PERFORM_FN(_run))
+_forget_callback = immortal(_abi.DESTROY_FN(_forget))
+
+
+def perform(context: Context, handle: int, function: Callable[[], Any]) -> Future[Any]:
+    """Queues a function; its future tells when it ran, and what it returned or raised."""
+    if _exit.has_run:
+        raise RuntimeError("The interpreter is ending: nothing more can be queued.")
+    _exit.arm()
+    future: Future[Any] = Future()
+    number = next(_numbers)
+    _tasks[number] = Task(context, function, future)
+    call(lib.cst_context_perform, handle, _run_callback, number, _forget_callback)
+    return future
+
+
+def perform_and_wait(context: Context, handle: int, function: Callable[[], Any]) -> Any:
+    """Runs a function on the queue; returns what it returns and raises what it raises."""
+    number = next(_numbers)
+    task = _tasks[number] = Task(context, function, None)
+    error = ctypes.c_void_p()
+    try:
+        status = lib.cst_context_perform_and_wait(handle, _run_callback, number, byref(error))
+        if task.exception is not None:
+            if error.value:
+                lib.cst_release(error.value)
+            raise task.exception
+        if status < 0:
+            raise failure(status, error.value)
+        if not task.started:
+            # Python runs signal handlers before the first step of a function; nothing else can keep it from starting.
+            raise KeyboardInterrupt
+        return task.result
+    finally:
+        _tasks.pop(number, None)
+        task.exception = None
+
+
+class MainQueue:
+    """The queue of main contexts. There is no run loop: the thread that binds the queue drains it.
+
+    For example:
+
+        corestone.main_queue.bind()
+        corestone.main_queue.drain(timeout=1.0)
+    """
+
+    def bind(self) -> None:
+        """Makes the calling thread the main one."""
+        call(lib.cst_main_queue_bind)
+        _exit.arm()
+
+    def drain(self, timeout: float | None = 0.0) -> int:
+        """Runs what waits on the queue, and says how many blocks that were.
+
+        Waits up to `timeout` seconds for something to run: 0 not at all, None for ever. Ctrl-C ends the wait.
+        """
+        count = ctypes.c_size_t()
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while True:
+            left = STEP if deadline is None else min(max(deadline - time.monotonic(), 0.0), STEP)
+            call(lib.cst_main_queue_drain, int(left * 1000), byref(count))
+            if count.value or (deadline is not None and time.monotonic() >= deadline):
+                return count.value
+
+    def fileno(self) -> int:
+        """A descriptor that is readable while something waits: for select, poll and asyncio. Do not close it."""
+        out = ctypes.c_int()
+        call(lib.cst_main_queue_descriptor, byref(out))
+        return out.value
+
+    def attach(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Binds the queue to this thread and lets an asyncio event loop, which runs on it, drain it."""
+        self.bind()
+        loop.add_reader(self.fileno(), self.drain)
+
+    def detach(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Ends what attach began."""
+        loop.remove_reader(self.fileno())
+
+    def __repr__(self) -> str:
+        return "<MainQueue>"
+
+
+main_queue = MainQueue()
+
+
+class _Exit:
+    """A clean end: what is queued runs before the interpreter goes away, and then nothing calls into it any more."""
+
+    def __init__(self) -> None:
+        self.has_run = False
+        self._armed = False
+        self._process = 0
+        self.contexts: weakref.WeakSet[Context] = weakref.WeakSet()
+
+    def arm(self) -> None:
+        """Registers the end, once, and after other modules' so that it comes before theirs."""
+        if not self._armed:
+            self._armed = True
+            self._process = os.getpid()
+            atexit.register(self.run)
+
+    def run(self) -> None:
+        if os.getpid() != self._process:
+            return  # a forked child: the queues' threads are not here
+        try:
+            self._finish_queued()
+            self.has_run = True
+            self._finish_queued()
+            for context in list(self.contexts):
+                context._unwatch()
+        except (CorestoneError, KeyboardInterrupt):
+            self.has_run = True
+
+    def _finish_queued(self) -> None:
+        """Waits until nothing is queued; drains the main queue meanwhile, for blocks that wait for it."""
+        while _tasks:
+            if not self._drain_main(EXIT_STEP):
+                if not any(not task.context._is_main for task in list(_tasks.values())):
+                    return  # what is left waits for a main thread that is another one
+                time.sleep(EXIT_STEP)
+
+    def _drain_main(self, timeout: float) -> bool:
+        """Drains the main queue; False when that is another thread's."""
+        try:
+            call(lib.cst_main_queue_bind)
+            main_queue.drain(timeout)
+        except (WrongThreadError, ForkedError):
+            return False
+        return True
+
+
+_exit = _Exit()

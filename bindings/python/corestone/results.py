@@ -1,0 +1,191 @@
+"""What a fetch found: a sequence of objects that never changes."""
+
+from __future__ import annotations
+
+import ctypes
+import html
+from collections.abc import Iterator, Sequence
+from ctypes import byref
+from typing import TYPE_CHECKING, Any, overload
+
+from . import _abi, values
+from ._abi import lib
+from ._call import call, made
+from ._columns import read_columns
+from .object import ManagedObject, short_value
+from .object_id import ObjectID
+from .property import PropertyDescription
+
+if TYPE_CHECKING:
+    from .context import Context
+    from .model import Entity
+
+BLOCK = 256  # handles that are asked for at a time
+HTML_ROWS, HTML_COLUMNS = 20, 12
+REPR_ROWS = 5
+
+
+class Results(Sequence[Any]):
+    """Objects, in order. Use it on the queue of its context.
+
+    `column`, `columns` and `rows` read properties of all objects at once, many times faster than one by one.
+    """
+
+    __slots__ = ("__weakref__", "_context", "_count", "_entity", "_handle")
+
+    def __init__(self, context: Context, handle: int, entity: Entity | None) -> None:
+        self._handle = handle
+        self._context = context
+        self._entity = entity
+        self._count: int = lib.cst_results_count(handle)
+
+    @property
+    def entity(self) -> Entity | None:
+        """The entity that was fetched; None for the changed objects of a context, which may be of any."""
+        return self._entity
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Any]:
+        for first in range(0, self._count, BLOCK):
+            yield from self._block(first, min(BLOCK, self._count - first))
+
+    def _block(self, first: int, count: int) -> list[Any]:
+        """`count` objects from `first`."""
+        if count <= 0:
+            return []
+        array: Any = (ctypes.c_void_p * count)()
+        found = ctypes.c_size_t()
+        call(lib.cst_results_get_objects, self._handle, first, count, array, byref(found))
+        return self._context._objects(array[: found.value], self._entity)
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Any]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            start, stop, step = index.indices(self._count)
+            if step == 1:
+                return self._block(start, stop - start)
+            return [self[at] for at in range(start, stop, step)]
+        place = index.__index__()
+        if place < 0:
+            place += self._count
+        if not 0 <= place < self._count:
+            raise IndexError(f"There is no object {index}: the results hold {self._count}.")
+        return self._context._object(made(lib.cst_results_get_object, self._handle, place), self._entity)
+
+    def __contains__(self, item: object) -> bool:
+        return isinstance(item, ManagedObject) and any(item == mine for mine in self)
+
+    @property
+    def first(self) -> Any:
+        """The first object, None when there is none."""
+        return self[0] if self._count else None
+
+    def ids(self) -> list[ObjectID]:
+        """The IDs of all objects."""
+        return [ObjectID._owned(made(lib.cst_results_copy_id, self._handle, at)) for at in range(self._count)]
+
+    # ---- many values at once
+
+    def _description(self, name: str) -> PropertyDescription | None:
+        """The property of a name; None for a key path."""
+        if self._entity is None or "." in name:
+            return None
+        return self._entity._key(name)
+
+    def column(self, name: str) -> list[Any]:
+        """One property, or the values at a key path, of every object."""
+        return self.columns(name)[0]
+
+    def columns(self, *names: str) -> list[list[Any]]:
+        """Several properties or key paths of every object: a list for each name."""
+        return self._columns(names, 0, self._count)
+
+    def _columns(self, names: Sequence[str], first: int, count: int) -> list[list[Any]]:
+        packed: dict[str, PropertyDescription] = {}
+        found: dict[str, list[Any]] = {}
+        for name in dict.fromkeys(names):
+            description = self._description(name)
+            if description is not None and not description.is_relationship:
+                packed[name] = description
+            elif description is not None and description.is_to_many:
+                found[name] = [list(getattr(item, name)) for item in self._block(first, count)]
+            else:
+                found[name] = self._values(name, description, first, count)
+        if packed and count > 0:
+            found.update(zip(packed, read_columns(self, list(packed.values()), first, count)))
+        return [list(found.get(name, ())) if names.count(name) > 1 else found.get(name, []) for name in names]
+
+    def _values(self, name: str, description: PropertyDescription | None, first: int, count: int) -> list[Any]:
+        """To-one targets, or the values at a key path."""
+        whole: list[Any] = []
+        array = (_abi.Value * BLOCK)()
+        found = ctypes.c_size_t()
+        path = _abi.text(name)
+        while count > 0:
+            rest = (first, min(BLOCK, count), ctypes.addressof(array), byref(found))
+            if description is not None:
+                call(lib.cst_results_get_column, self._handle, description.key, *rest)
+            else:
+                call(lib.cst_results_get_column_path, self._handle, path, *rest)
+            if not found.value:
+                break
+            whole += values.decode_array(array, found.value, self._context)
+            first += found.value
+            count -= found.value
+        return whole
+
+    def rows(self, *names: str) -> list[tuple[Any, ...]]:
+        """Several properties of every object: a tuple for each object. Without names, all attributes."""
+        chosen = names or self._attribute_names()
+        return list(zip(*self.columns(*chosen))) if chosen else [()] * self._count
+
+    def to_dicts(self, *names: str) -> list[dict[str, Any]]:
+        """Several properties of every object: a dictionary for each object. Without names, all attributes."""
+        chosen = names or self._attribute_names()
+        return [dict(zip(chosen, row)) for row in self.rows(*chosen)]
+
+    def _attribute_names(self) -> tuple[str, ...]:
+        if self._entity is None:
+            return ()
+        return tuple(name for name, each in self._entity.properties.items() if not each.is_relationship)
+
+    # ---- for people
+
+    def _title(self) -> str:
+        entity = self._entity.name if self._entity is not None else "managed"
+        return f"{self._count} {entity} objects"
+
+    def __repr__(self) -> str:
+        if not self._count:
+            return f"<Results: {self._title()}>"
+        shown = ", ".join(repr(item) for item in self[:REPR_ROWS])
+        more = ", …" if self._count > REPR_ROWS else ""
+        return f"<Results: {self._title()}: {shown}{more}>"
+
+    def _repr_html_(self) -> str:
+        names = self._attribute_names()[:HTML_COLUMNS]
+        shown = min(self._count, HTML_ROWS)
+        rows = list(zip(*self._columns(names, 0, shown))) if names and shown else []
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(_cell(value))}</td>" for value in row) + "</tr>" for row in rows
+        )
+        more = f", the first {shown} shown" if self._count > shown else ""
+        title = html.escape(self._title() + more)
+        return f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def __del__(self, release: Any = lib.cst_release) -> None:
+        handle = getattr(self, "_handle", None)
+        if handle:
+            release(handle)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else short_value(value)

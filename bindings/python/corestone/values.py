@@ -1,0 +1,314 @@
+"""Python values as cst_value and back.
+
+None · bool · int (64 bits) · float · decimal.Decimal (38 digits) · str · bytes · datetime (with a time zone) ·
+uuid.UUID · managed objects · object IDs. A URI attribute is a str.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Callable
+from uuid import UUID
+
+from . import _abi
+from .codes import AttributeType
+from .errors import CorestoneError, InternalError, InvalidArgumentError, InvalidUTF8Error, TypeMismatchError
+
+if TYPE_CHECKING:
+    from .context import Context
+
+EPOCH = datetime(2001, 1, 1, tzinfo=timezone.utc)
+INT_MIN, INT_MAX = -(1 << 63), (1 << 63) - 1
+_DECIMAL_LIMIT = 10**38
+_MASK = (1 << 64) - 1
+_WORDS = struct.Struct("=IIqq")
+_double_from_bits = struct.Struct("=d").unpack
+_bits = struct.Struct("=q").pack
+_two_words = struct.Struct("=qq").pack
+
+
+class Cell:
+    """One cst_value, with views onto its parts that cost one attribute access each."""
+
+    __slots__ = ("address", "aux", "boolean", "integer", "kind", "real", "ref", "size", "text", "value")
+
+    def __init__(self) -> None:
+        self.value = value = _abi.Value()
+        self.ref = ctypes.byref(value)
+        at = _abi.PAYLOAD_OFFSET
+        self.text: Any  # bytes up to the first NUL
+        self.address: Any
+        self.kind = ctypes.c_uint32.from_buffer(value, 0)
+        self.aux = ctypes.c_uint32.from_buffer(value, 4)
+        self.boolean = ctypes.c_bool.from_buffer(value, at)
+        self.integer = ctypes.c_int64.from_buffer(value, at)
+        self.real = ctypes.c_double.from_buffer(value, at)
+        self.text = ctypes.c_char_p.from_buffer(value, at)
+        self.address = ctypes.c_void_p.from_buffer(value, at)
+        self.size = ctypes.c_size_t.from_buffer(value, _abi.SIZE_OFFSET)
+
+
+# Cells in reserve. Taking one out and putting it back are single steps, so that neither another thread nor a signal
+# handler nor a finalizer that reads an attribute in between can get the same one.
+_cells: list[Cell] = []
+put_cell = _cells.append
+_pop_cell = _cells.pop
+
+
+def take_cell() -> Cell:
+    """A cell out of the reserve; give it back with put_cell."""
+    try:
+        return _pop_cell()
+    except IndexError:
+        return Cell()
+
+
+# -------- Python to cst_value ------------------------------------------------------------------------------
+
+
+def date_to_seconds(value: datetime) -> float:
+    """Seconds since 2001-01-01 UTC. A datetime without a time zone is refused."""
+    if value.tzinfo is None or value.utcoffset() is None:
+        raise InvalidArgumentError(
+            f"{value!r} has no time zone, so it names no moment. Add one: value.replace(tzinfo=timezone.utc), "
+            "or value.astimezone() for this machine's zone."
+        )
+    return (value - EPOCH).total_seconds()
+
+
+def decimal_parts(value: Decimal) -> tuple[int, int]:
+    """The mantissa (128 bits) and the aux field of a decimal."""
+    sign, digits, power = value.as_tuple()
+    if not isinstance(power, int):
+        raise InvalidArgumentError(f"{value} is no number that a decimal attribute can hold. Use None for no value.")
+    exponent: int = power
+    mantissa = 0
+    for digit in digits:
+        mantissa = mantissa * 10 + digit
+    if mantissa == 0:
+        exponent = min(max(exponent, -128), 127)
+    while mantissa and (mantissa >= _DECIMAL_LIMIT or exponent < -128) and mantissa % 10 == 0:
+        mantissa //= 10
+        exponent += 1
+    while exponent > 127 and mantissa * 10 < _DECIMAL_LIMIT:
+        mantissa *= 10
+        exponent -= 1
+    if mantissa >= _DECIMAL_LIMIT or not -128 <= exponent <= 127:
+        raise InvalidArgumentError(
+            f"{value} has more than 38 digits or an exponent outside -128 ... 127. Round it (Decimal.quantize) first."
+        )
+    return mantissa, (exponent & 0xFF) | (0x100 if sign else 0)
+
+
+def utf8(value: str) -> bytes:
+    try:
+        return value.encode()
+    except UnicodeEncodeError as failure:
+        raise InvalidUTF8Error(
+            f"The text {value[:40]!r} holds half of a surrogate pair at {failure.start}, which is no character."
+        ) from None
+
+
+def _encode_str(slot: _abi.Value, value: str) -> None:
+    data = utf8(value)
+    slot.type = _abi.STRING
+    slot.payload.text.data = data
+    slot.payload.text.size = len(data)
+
+
+def _encode_bool(slot: _abi.Value, value: bool) -> None:
+    slot.type = _abi.BOOL
+    slot.payload.integer = 0
+    slot.payload.boolean = value
+
+
+def _encode_int(slot: _abi.Value, value: int) -> None:
+    if not INT_MIN <= value <= INT_MAX:
+        raise InvalidArgumentError(
+            f"{value} does not fit into 64 bits ({INT_MIN} ... {INT_MAX}). Use a decimal attribute for numbers "
+            "of up to 38 digits."
+        )
+    slot.type = _abi.INT
+    slot.payload.integer = value
+
+
+def _encode_float(slot: _abi.Value, value: float) -> None:
+    slot.type = _abi.DOUBLE
+    slot.payload.real = value
+
+
+def _encode_bytes(slot: _abi.Value, value: bytes) -> None:
+    slot.type = _abi.BYTES
+    slot.payload.text.data = value
+    slot.payload.text.size = len(value)
+
+
+def _encode_buffer(slot: _abi.Value, value: bytearray | memoryview) -> None:
+    _encode_bytes(slot, bytes(value))
+
+
+def _encode_datetime(slot: _abi.Value, value: datetime) -> None:
+    slot.payload.date = date_to_seconds(value)
+    slot.type = _abi.DATE
+
+
+def _encode_decimal(slot: _abi.Value, value: Decimal) -> None:
+    mantissa, aux = decimal_parts(value)
+    slot.type = _abi.DECIMAL
+    slot.aux = aux
+    slot.payload.decimal.mantissa[0] = mantissa & _MASK
+    slot.payload.decimal.mantissa[1] = mantissa >> 64
+
+
+def _encode_uuid(slot: _abi.Value, value: UUID) -> None:
+    slot.type = _abi.UUID
+    ctypes.memmove(ctypes.addressof(slot) + _abi.PAYLOAD_OFFSET, value.bytes, 16)
+
+
+_ENCODERS: dict[type, Callable[[_abi.Value, Any], None]] = {
+    str: _encode_str,
+    bool: _encode_bool,
+    int: _encode_int,
+    float: _encode_float,
+    bytes: _encode_bytes,
+    bytearray: _encode_buffer,
+    memoryview: _encode_buffer,
+    datetime: _encode_datetime,
+    Decimal: _encode_decimal,
+    UUID: _encode_uuid,
+}
+
+
+def _encode_other(slot: _abi.Value, value: Any) -> None:
+    handle = getattr(value, "_cst_value_handle", None)
+    if handle is not None:
+        slot.type, slot.payload.handle = handle()
+        return
+    for kind, encoder in _ENCODERS.items():
+        if isinstance(value, kind):
+            encoder(slot, value)
+            return
+    if hasattr(value, "__index__"):
+        _encode_int(slot, value.__index__())
+        return
+    if hasattr(value, "__float__"):
+        _encode_float(slot, float(value))
+        return
+    remedy = "Use None, bool, int, float, Decimal, str, bytes, datetime, UUID, a managed object or an object ID."
+    if isinstance(value, date):
+        remedy = "Use a datetime with a time zone."
+    raise TypeMismatchError(f"A value of type {type(value).__name__} cannot be stored ({value!r:.60}). {remedy}")
+
+
+def encode(slot: _abi.Value, value: Any, entity: str | None = None, key: str | None = None) -> None:
+    """Fills a cst_value, which keeps text and bytes alive. Errors name the entity and the key when they are given."""
+    slot.aux = 0
+    if value is None:
+        slot.type = _abi.NULL
+        return
+    try:
+        encoder = _ENCODERS.get(type(value))
+        if encoder is not None:
+            encoder(slot, value)
+        else:
+            _encode_other(slot, value)
+    except CorestoneError as error:
+        raise located(error, entity, key, value) from None
+
+
+def suited(kind: int, value: Any) -> Any:
+    """The value for an attribute of that type: an int becomes a Decimal where a decimal is meant, exactly."""
+    if kind == AttributeType.DECIMAL and isinstance(value, int) and not isinstance(value, bool):
+        return Decimal(value)
+    return value
+
+
+def located(error: CorestoneError, entity: str | None, key: str | None, value: Any) -> CorestoneError:
+    """The error with the property to which it belongs."""
+    if key is None or error.key is not None:
+        return error
+    named = type(error)(
+        f"{entity}.{key}: {error.message}" if entity else f"{key}: {error.message}",
+        status=error.status,
+        entity=entity,
+        key=key,
+        value=value,
+    )
+    return named.with_traceback(error.__traceback__)
+
+
+def encode_all(values: list[Any], entity: str | None = None, keys: list[str] | None = None) -> Any:
+    """An array of cst_value."""
+    array = (_abi.Value * max(len(values), 1))()
+    for index, value in enumerate(values):
+        encode(array[index], value, entity, keys[index] if keys else None)
+    return array
+
+
+# -------- cst_value to Python ------------------------------------------------------------------------------
+
+
+def date_from_seconds(seconds: float) -> datetime:
+    """A datetime in UTC, to the microsecond."""
+    try:
+        return EPOCH + timedelta(0, seconds)
+    except (OverflowError, ValueError):
+        raise InvalidArgumentError(
+            f"The date {seconds!r} seconds after 2001-01-01 is outside the years 1 to 9999 that datetime can hold."
+        ) from None
+
+
+def decimal_from_parts(low: int, high: int, aux: int) -> Decimal:
+    mantissa = (high & _MASK) << 64 | (low & _MASK)
+    exponent = aux & 0xFF
+    if exponent > 127:
+        exponent -= 256
+    return Decimal(f"{'-' if aux & 0x100 else ''}{mantissa}E{exponent}")
+
+
+def _decode_text(low: int, high: int) -> str:
+    return ctypes.string_at(low & _MASK, high).decode() if low else ""
+
+
+def decode_words(kind: int, aux: int, low: int, high: int, context: Context | None) -> Any:
+    """The Python value of a cst_value given as its four words. Text and bytes are copied, handles retained."""
+    if kind == _abi.NULL:
+        return None
+    if kind in (_abi.STRING, _abi.URI):
+        return _decode_text(low, high)
+    if kind == _abi.INT:
+        return low
+    if kind == _abi.DOUBLE:
+        return _double_from_bits(_bits(low))[0]
+    if kind == _abi.BOOL:
+        return bool(low & 0xFF)
+    if kind == _abi.DATE:
+        return date_from_seconds(_double_from_bits(_bits(low))[0])
+    if kind == _abi.DECIMAL:
+        return decimal_from_parts(low, high, aux)
+    if kind == _abi.BYTES:
+        return ctypes.string_at(low & _MASK, high) if low else b""
+    if kind == _abi.UUID:
+        return UUID(bytes=_two_words(low, high))
+    if kind == _abi.OBJECT_ID:
+        from .object_id import ObjectID
+
+        return ObjectID._borrowed(low & _MASK)
+    if kind == _abi.OBJECT:
+        return context._object(low & _MASK, None) if context is not None else None
+    raise InternalError(f"The library gave a value of an unknown type, {kind}.")
+
+
+def decode_cell(cell: Cell, context: Context | None) -> Any:
+    """The Python value of a cell."""
+    kind, aux, low, high = _WORDS.unpack_from(cell.value)
+    return decode_words(kind, aux, low, high, context)
+
+
+def decode_array(array: Any, count: int, context: Context | None) -> list[Any]:
+    """The Python values of the first `count` elements of an array of cst_value."""
+    view = memoryview(array).cast("B")[: count * _WORDS.size]
+    return [decode_words(kind, aux, low, high, context) for kind, aux, low, high in _WORDS.iter_unpack(view)]
