@@ -74,21 +74,22 @@ def lint_commands() -> list[list[str]]:
         [str(VENV / "ruff"), "format", "--check", "."],
         [str(VENV / "vermin"), "--quiet", "--no-tips", "--violations", "-t=3.9-", *python_places()],
     ]
-    return commands + [[str(VENV / "mypy"), "--strict", *places] for places in mypy_places()]
+    return commands + mypy_commands()
 
 
 def python_places() -> list[str]:
     return [place for place in ("bindings/python/corestone", "examples", "scripts", "bench") if (ROOT / place).is_dir()]
 
 
-def mypy_places() -> list[list[str]]:
-    """Programs that are no packages are checked a folder at a time: two of them may bear one name."""
-    found = [["bindings/python/corestone"]]
-    for folder in ("bindings/python/tests", "scripts", "examples/python", "examples/packages", "bench"):
+def mypy_commands() -> list[list[str]]:
+    """The package by its own configuration; programs a folder at a time, since two of them may bear one name."""
+    mypy = str(VENV / "mypy")
+    commands = [["env", "--chdir=bindings/python", mypy, "--strict", "corestone", "tests"]]
+    for folder in ("scripts", "scripts/snippets", "examples/python", "examples/packages", "bench", "bench/peers"):
         files = sorted(str(path.relative_to(ROOT)) for path in (ROOT / folder).glob("*.py"))
         if files:
-            found.append(files)
-    return found
+            commands.append([mypy, "--strict", *files])
+    return commands
 
 
 def suites() -> list[Suite]:
@@ -98,7 +99,7 @@ def suites() -> list[Suite]:
         ["scripts/run_example.sh", "swift", str(BUILD)],
     ]
     return [
-        Suite("lint", lint_commands()),
+        Suite("lint", lint_commands(), environment={"MYPYPATH": str(ROOT / "bindings/python")}),
         Suite("checks", [check(name) for name in ("exports", "ldd", "size", "imports", "docs", "readme", "install")]),
         Suite("swift", [[os.environ.get("SWIFT", "swift"), "test"]], runner=True, minutes=20),
         Suite("c", [c_tests("run")], runner=True),
@@ -106,6 +107,7 @@ def suites() -> list[Suite]:
             "python", [[PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "bindings/python/tests"]], runner=True
         ),
         Suite("examples", examples),
+        Suite("docs", [[PYTHON, "scripts/check_snippets.py"]], runner=True),
         Suite("demo", [["scripts/demo.sh", str(BUILD)]]),
         Suite("budgets", [[PYTHON, "bench/budgets.py"]]),
     ]

@@ -1,0 +1,12 @@
+// swift-tools-version: 6.3
+import PackageDescription
+
+let package = Package(
+    name: "ten-lines",
+    dependencies: [.package(name: "corestone", path: "../..")],
+    targets: [
+        .executableTarget(
+            name: "ten-lines", dependencies: [.product(name: "Corestone", package: "corestone")], path: ".",
+            sources: ["ten_lines.swift"])
+    ]
+)

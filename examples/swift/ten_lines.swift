@@ -1,0 +1,2 @@
+import Corestone
+print("hi")
