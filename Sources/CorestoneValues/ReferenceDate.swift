@@ -28,16 +28,48 @@ public struct CivilTime: Hashable, Sendable {
     }
 }
 
-/// Dates are seconds since 2001-01-01 00:00:00 UTC, as Core Data stores them.
-public enum ReferenceDate {
+/// A date as Core Data stores it: seconds since 2001-01-01 00:00:00 UTC, negative ones before.
+public struct ReferenceDate: Hashable, Comparable, Sendable {
+    public let secondsSinceReference: Double
+
+    public init(secondsSinceReference seconds: Double) { secondsSinceReference = seconds }
+
+    /// Nil when a field is out of its range.
+    public init?(_ time: CivilTime) {
+        guard let seconds = ReferenceDate.date(time) else { return nil }
+        self.init(secondsSinceReference: seconds)
+    }
+
+    /// Reads ISO 8601, see `parse`.
+    public init(_ text: String) throws { self.init(secondsSinceReference: try ReferenceDate.parse(text)) }
+
+    /// The present moment.
+    public static var now: ReferenceDate { ReferenceDate(secondsSinceReference: currentSeconds) }
+
+    public static func < (a: ReferenceDate, b: ReferenceDate) -> Bool {
+        a.secondsSinceReference < b.secondsSinceReference
+    }
+
+    /// The calendar's reading in UTC; nil for NaN, infinities and dates beyond `calendarLimit`.
+    public var civil: CivilTime? { ReferenceDate.civil(secondsSinceReference) }
+}
+
+extension ReferenceDate: CustomStringConvertible {
+    /// ISO 8601 in UTC.
+    public var description: String { ReferenceDate.description(secondsSinceReference) }
+}
+
+// MARK: - Seconds and the calendar
+
+extension ReferenceDate {
     /// From the Unix epoch to the reference date, in seconds.
     public static let unixOffset: Int64 = 978_307_200
     /// Seconds beyond which there is no calendar date: some 31 million years either way.
     public static let calendarLimit = 1e15
     static let yearLimit = 31_000_000
 
-    /// The present moment.
-    public static var now: Double {
+    /// The present moment, in seconds since the reference date.
+    public static var currentSeconds: Double {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return Double(Int64(time.tv_sec) - unixOffset) + Double(time.tv_nsec) / 1e9
@@ -67,7 +99,7 @@ public enum ReferenceDate {
     }
 
     static func wholeSeconds(_ time: CivilTime) -> Int64? {
-        guard abs(time.year) <= yearLimit, 1...12 ~= time.month, time.day >= 1,
+        guard -yearLimit...yearLimit ~= time.year, 1...12 ~= time.month, time.day >= 1,
             time.day <= daysInMonth(time.month, year: time.year), 0..<24 ~= time.hour, 0..<60 ~= time.minute,
             0..<60 ~= time.second
         else { return nil }
