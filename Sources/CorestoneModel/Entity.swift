@@ -33,6 +33,9 @@ public final class Entity: @unchecked Sendable {
     /// By slot: where the value lies in a row record.
     @usableFromInline package var layout: RecordLayout
 
+    /// Slots whose fresh value is not null. Set by `freeze`.
+    package private(set) var defaults: [(slot: Int, value: PropertyValue)] = []
+
     /// The token by which C hosts know the entity; 0 when none was asked for.
     package var token: UInt = 0
 
@@ -76,6 +79,11 @@ extension Entity {
 
     /// The entity and all that inherit from it, parents first.
     public var withDescendants: [Entity] { [self] + children.flatMap(\.withDescendants) }
+
+    /// The attribute of a slot whose role says that it is one.
+    package func attribute(_ slot: Int) -> Attribute { unsafeDowncast(properties[slot], to: Attribute.self) }
+    /// The relationship of a slot whose role says that it is one.
+    package func relationship(_ slot: Int) -> Relationship { unsafeDowncast(properties[slot], to: Relationship.self) }
 
     /// Siblings are ordered by name without regard to case, then with it.
     static func precedes(_ a: Entity, _ b: Entity) -> Bool {
@@ -204,6 +212,10 @@ extension Entity {
         slotCount = UInt32(properties.count)
         layout.deallocate()
         layout = RecordLayout(properties: properties)
+        defaults = properties.enumerated().compactMap { slot, property in
+            guard let attribute = property as? Attribute, !attribute.defaultValue.isNull else { return nil }
+            return (slot, attribute.defaultValue)
+        }
         for child in children { try child.layOut(after: properties) }
     }
 

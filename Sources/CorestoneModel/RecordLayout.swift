@@ -17,6 +17,19 @@
     case attribute = 0, transient, toOne, toMany
 }
 
+/// What a value has to meet, so that setting and validating need not look at the property itself.
+@usableFromInline package struct SlotConditions: OptionSet, Sendable {
+    @usableFromInline package let rawValue: UInt8
+    @inlinable package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    @inlinable package static var required: SlotConditions { SlotConditions(rawValue: 1) }
+    @inlinable package static var allowsNaN: SlotConditions { SlotConditions(rawValue: 2) }
+    /// A Float: values are rounded to single precision.
+    @inlinable package static var single: SlotConditions { SlotConditions(rawValue: 4) }
+    /// A to-many relationship whose number of members is bounded.
+    @inlinable package static var bounded: SlotConditions { SlotConditions(rawValue: 8) }
+}
+
 /// Where one property lies in the records of an entity.
 @usableFromInline package struct SlotLayout {
     /// From the start of the record, in bytes.
@@ -25,12 +38,14 @@
     @usableFromInline package let role: SlotRole
     /// The place among the entity's properties of the same role.
     @usableFromInline package let ordinal: UInt16
+    @usableFromInline package let conditions: SlotConditions
 
-    @inlinable package init(offset: UInt32, kind: SlotKind, role: SlotRole, ordinal: UInt16) {
+    @inlinable package init(offset: UInt32, kind: SlotKind, role: SlotRole, ordinal: UInt16, conditions: SlotConditions) {
         self.offset = offset
         self.kind = kind
         self.role = role
         self.ordinal = ordinal
+        self.conditions = conditions
     }
 }
 
@@ -66,11 +81,24 @@
         for (slot, property) in properties.enumerated() {
             let role = RecordLayout.role(property)
             slots[slot] = SlotLayout(
-                offset: UInt32(offsets[slot]), kind: kinds[slot], role: role, ordinal: counts[role, default: 0])
+                offset: UInt32(offsets[slot]), kind: kinds[slot], role: role, ordinal: counts[role, default: 0],
+                conditions: RecordLayout.conditions(property))
             counts[role, default: 0] += 1
         }
         toOneCount = Int(counts[.toOne, default: 0])
         toManyCount = Int(counts[.toMany, default: 0])
+    }
+
+    private static func conditions(_ property: Property) -> SlotConditions {
+        var conditions: SlotConditions = property.isOptional ? [] : [.required]
+        if let attribute = property as? Attribute {
+            if attribute.allowsNaN { conditions.insert(.allowsNaN) }
+            if attribute.type == .float { conditions.insert(.single) }
+        } else if let relationship = property as? Relationship, relationship.isToMany {
+            let isBounded = relationship.minimumCount > 0 || relationship.maximumCount > 0
+            if isBounded || !relationship.isOptional { conditions.insert(.bounded) }
+        }
+        return conditions
     }
 
     private static func role(_ property: Property) -> SlotRole {

@@ -3,30 +3,29 @@ import Glibc
 /// An immutable run of bytes with a reference count and a NUL behind the last byte.
 ///
 /// Text and binary values share it, so that a value crosses the C boundary as a plain pointer without a copy.
-public final class ByteBuffer: @unchecked Sendable {
-    /// The first byte; `count` bytes follow, then one NUL that is not counted.
-    public let start: UnsafePointer<UInt8>
-    public let count: Int
-
-    public init(copying bytes: UnsafeRawBufferPointer) {
-        let memory = UnsafeMutablePointer<UInt8>.allocate(capacity: bytes.count + 1)
-        if let base = bytes.baseAddress { UnsafeMutableRawPointer(memory).copyMemory(from: base, byteCount: bytes.count) }
-        memory[bytes.count] = 0
-        start = UnsafePointer(memory)
-        count = bytes.count
+/// One allocation: the bytes lie behind the object's own fields.
+public final class ByteBuffer: ManagedBuffer<Int, UInt8> {
+    public static func copying(_ bytes: UnsafeRawBufferPointer) -> ByteBuffer {
+        let buffer = create(minimumCapacity: bytes.count + 1) { _ in bytes.count }
+        buffer.withUnsafeMutablePointerToElements { start in
+            if let base = bytes.baseAddress { UnsafeMutableRawPointer(start).copyMemory(from: base, byteCount: bytes.count) }
+            start[bytes.count] = 0
+        }
+        return unsafeDowncast(buffer, to: ByteBuffer.self)
     }
 
-    deinit { UnsafeMutablePointer(mutating: start).deallocate() }
-
+    @inlinable public var count: Int { header }
+    /// The first byte; `count` bytes follow, then one NUL that is not counted. Valid while the buffer lives.
+    @inlinable public var start: UnsafePointer<UInt8> { withUnsafeMutablePointerToElements { UnsafePointer($0) } }
     @inlinable public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
 }
 
 /// Binary data.
-public struct Bytes: Sendable {
+public struct Bytes: @unchecked Sendable {
     public let buffer: ByteBuffer
 
-    public init(copying bytes: UnsafeRawBufferPointer) { buffer = ByteBuffer(copying: bytes) }
-    public init(_ bytes: [UInt8]) { buffer = bytes.withUnsafeBytes { ByteBuffer(copying: $0) } }
+    public init(copying bytes: UnsafeRawBufferPointer) { buffer = ByteBuffer.copying(bytes) }
+    public init(_ bytes: [UInt8]) { buffer = bytes.withUnsafeBytes { ByteBuffer.copying($0) } }
 
     @inlinable public var count: Int { buffer.count }
     /// The bytes in place; valid while this value lives.
@@ -42,14 +41,14 @@ extension Bytes: Hashable {
 /// UTF-8 text, compared by code units as Core Data's strings are: `é` composed and decomposed are different texts.
 ///
 /// Swift's own `String` compares by canonical equivalence, which neither SQLite nor `isEqualToString:` does.
-public struct Text: Sendable {
+public struct Text: @unchecked Sendable {
     public let buffer: ByteBuffer
 
     /// Takes bytes that are known to be valid UTF-8.
-    public init(utf8 bytes: UnsafeRawBufferPointer) { buffer = ByteBuffer(copying: bytes) }
+    public init(utf8 bytes: UnsafeRawBufferPointer) { buffer = ByteBuffer.copying(bytes) }
     public init(_ string: String) {
         var string = string
-        buffer = string.withUTF8 { ByteBuffer(copying: UnsafeRawBufferPointer($0)) }
+        buffer = string.withUTF8 { ByteBuffer.copying(UnsafeRawBufferPointer($0)) }
     }
 
     /// The number of UTF-8 bytes.

@@ -58,6 +58,17 @@ extension Context {
         return object
     }
 
+    /// This coordinator's store for one that may be another coordinator's: the same file has the same identifier.
+    private func store(like other: Store) -> Store? {
+        if other.coordinator == ObjectIdentifier(coordinator) { return other }
+        return coordinator.stores.first { $0.identifier == other.identifier }
+    }
+
+    /// This model's entity for one that may be another model's.
+    private func entity(like other: Entity) -> Entity? {
+        other.model === coordinator.model ? other : coordinator.model.entity(named: other.name)
+    }
+
     /// The object of an ID, as a fault when it is not known. Never touches the store.
     public func object(with id: ObjectID) throws -> ManagedObject {
         if let known = registeredObject(with: id) { return known }
@@ -67,9 +78,7 @@ extension Context {
                 "\(id.uri) is temporary and unknown to this context; save the object first, then use its new ID",
                 entity: id.entity.name, objectURI: id.uri)
         }
-        guard let own = coordinator.stores.first(where: { $0 === store || $0.identifier == store.identifier }),
-            let entity = coordinator.model.entity(named: id.entity.name)
-        else {
+        guard let own = self.store(like: store), let entity = self.entity(like: id.entity) else {
             throw CoreError(
                 .invalidArgument, code: .managedObjectReferentialIntegrity,
                 "\(id.uri) belongs to a store that this context's coordinator does not have", entity: id.entity.name,
@@ -81,8 +90,9 @@ extension Context {
     /// The object of an ID if the context knows it. Never touches the store.
     public func registeredObject(with id: ObjectID) -> ManagedObject? {
         guard id.isTemporary else {
-            let own = coordinator.stores.first { $0 === id.store || $0.identifier == id.store?.identifier }
-            guard let own, let entity = coordinator.model.entity(named: id.entity.name) else { return nil }
+            guard let store = id.store, let own = self.store(like: store), let entity = self.entity(like: id.entity) else {
+                return nil
+            }
             return registered(store: own, root: entity.root, primaryKey: id.reference)
         }
         let root = id.entity.root

@@ -26,30 +26,28 @@ extension ManagedObject {
         for slot in 0..<Int(entity.slotCount) {
             switch slots[slot].role {
             case .attribute, .transient:
-                guard isNew || overlay?.isChanged(slot) == true, let attribute = entity.properties[slot] as? Attribute else {
-                    continue
-                }
-                validate(attribute, into: &failures)
+                if isNew || overlay?.isChanged(slot) == true { validate(slot, slots[slot], into: &failures) }
             case .toOne:
-                guard let relationship = entity.properties[slot] as? Relationship, !relationship.isOptional,
-                    isNew || overlay?.isChanged(slot) == true
-                else { continue }
+                guard slots[slot].conditions.contains(.required), isNew || overlay?.isChanged(slot) == true else { continue }
+                let relationship = entity.relationship(slot)
                 if try target(of: relationship) == nil { failures.append(missing(relationship)) }
             case .toMany:
-                guard let relationship = entity.properties[slot] as? Relationship,
+                guard slots[slot].conditions.contains(.bounded),
                     isNew || toMany(ordinal: Int(slots[slot].ordinal))?.hasChanges == true
                 else { continue }
-                try validateCount(relationship, into: &failures)
+                try validateCount(entity.relationship(slot), into: &failures)
             }
         }
     }
 
-    private func validate(_ attribute: Attribute, into failures: inout [CoreError]) {
-        let slot = Int(attribute.slot)
-        let value = overlay.map { $0.isChanged(slot) ? $0.values[slot] : .null } ?? .null
-        if value.isNull {
-            if !attribute.isOptional { failures.append(missing(attribute)) }
-        } else if case .double(let number) = value, !number.isFinite, !attribute.allowsNaN {
+    private func validate(_ slot: Int, _ layout: SlotLayout, into failures: inout [CoreError]) {
+        guard let overlay, overlay.isChanged(slot), !overlay.values[slot].isNull else {
+            if layout.conditions.contains(.required) { failures.append(missing(entity.attribute(slot))) }
+            return
+        }
+        guard layout.kind == .double || layout.kind == .date || layout.role == .transient else { return }
+        let (value, attribute) = (overlay.values[slot], entity.attribute(slot))
+        if case .double(let number) = value, !number.isFinite, !attribute.allowsNaN {
             failures.append(
                 CoreError(
                     .validation, code: .managedObjectValidation,
@@ -72,7 +70,6 @@ extension ManagedObject {
     }
 
     private func validateCount(_ relationship: Relationship, into failures: inout [CoreError]) throws {
-        guard !relationship.isOptional || relationship.minimumCount > 0 || relationship.maximumCount > 0 else { return }
         let count = try toMany(relationship).count()
         // An empty optional relationship is not held to its bounds (NSRelationshipDescription).
         if count == 0 && relationship.isOptional { return }

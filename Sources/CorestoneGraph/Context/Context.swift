@@ -18,8 +18,13 @@ public final class Context: @unchecked Sendable {
 
     public let coordinator: Coordinator
     public let queueType: QueueType
-    /// The thread that may use the context now; 0 for none. The hot check is one compare with `platform_thread_id()`.
-    @usableFromInline package var ownerThread: UInt64
+    /// The thread that may use the context now; 0 for none. Read by any thread, so read and written atomically.
+    @usableFromInline let owner = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
+    /// The hot check is one compare with `platform_thread_id()`.
+    @inlinable package var ownerThread: UInt64 {
+        get { platform_load64(owner) }
+        set { platform_store64(owner, newValue) }
+    }
     let queue: SerialQueue?
 
     /// Asked every few milliseconds while a request runs; true stops it.
@@ -53,16 +58,11 @@ public final class Context: @unchecked Sendable {
         entities = coordinator.model.entities
         tables = []
         pendingReleases.initialize(to: 0)
+        queue = type == .privateQueue ? SerialQueue() : nil
         switch type {
-        case .caller:
-            ownerThread = platform_thread_id()
-            queue = nil
-        case .privateQueue:
-            ownerThread = 0
-            queue = SerialQueue()
-        case .main:
-            ownerThread = MainQueue.boundThread
-            queue = nil
+        case .caller: owner.initialize(to: platform_thread_id())
+        case .privateQueue: owner.initialize(to: 0)
+        case .main: owner.initialize(to: MainQueue.boundThread)
         }
     }
 
@@ -70,6 +70,7 @@ public final class Context: @unchecked Sendable {
         forgetAll()
         for table in tables { table.deallocate() }
         pendingReleases.deallocate()
+        owner.deallocate()
     }
 
     @inlinable package func entity(at index: UInt32) -> Entity { entities[Int(index)] }

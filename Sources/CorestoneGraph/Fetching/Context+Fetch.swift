@@ -162,7 +162,9 @@ extension Context {
         var found: [ManagedObject] = []
         for store in coordinator.stores {
             // Each changed or deleted object takes at most one place away from the store's window.
-            let spare = request.offset + request.limit + pending.updated.count + pending.deletedCount
+            let spare = [request.offset, request.limit, pending.updated.count, pending.deletedCount].reduce(0) {
+                $0.addingReportingOverflow($1).overflow ? .max : $0 + $1
+            }
             let outcome = try run(
                 request.storeFetch(.rows, windowed: false, limit: request.limit == 0 ? 0 : spare), store: store)
             let objects = objects(for: outcome.batch, entity: request.entity, store: store)

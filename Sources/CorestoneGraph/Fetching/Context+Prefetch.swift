@@ -38,12 +38,8 @@ extension Context {
     }
 
     private func unique(_ objects: [ManagedObject]) -> [ManagedObject] {
-        var seen = Set<ObjectIdentifier>()
-        var last: ManagedObject?
-        return objects.filter { object in
-            if object === last { return false }
-            last = object
-            return seen.insert(ObjectIdentifier(object)).inserted
-        }
+        var list = ObjectList()
+        for object in objects { _ = list.append(object) }
+        return list.objects
     }
 }

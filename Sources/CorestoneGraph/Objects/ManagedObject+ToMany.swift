@@ -31,9 +31,9 @@ extension ManagedObject {
         return relationship
     }
 
-    func willChangeMembers() throws {
+    func willChangeMembers() {
         state.insert(.membersChanged)
-        try willChange()
+        willChange()
     }
 }
 
@@ -62,7 +62,7 @@ extension ManagedObject {
         try checkMember(member, relationship)
         let keeper = try toMany(relationship)
         if try keeper.contains(member) { return false }
-        try attach(member, relationship, keeper) { try keeper.take(member) }
+        try attach(member, relationship, keeper) { keeper.take(member) }
         return true
     }
 
@@ -74,13 +74,13 @@ extension ManagedObject {
         if inverse.isToMany {
             let other = try member.toMany(inverse)
             try enter()
-            if other !== keeper || member !== self { try other.take(self) }
+            if other !== keeper || member !== self { other.take(self) }
         } else {
             // The member leaves the object that had it.
             let previous = try member.target(of: inverse)
             let leaving = previous === self ? nil : try previous?.toMany(relationship)
             try member.writeTarget(self, inverse)
-            try leaving?.drop(member)
+            leaving?.drop(member)
             try enter()
         }
     }
@@ -96,14 +96,14 @@ extension ManagedObject {
     }
 
     private func detach(_ member: ManagedObject, _ relationship: Relationship, _ keeper: ToManyRelationship) throws {
-        guard let inverse = relationship.inverse else { return try keeper.drop(member) }
+        guard let inverse = relationship.inverse else { return keeper.drop(member) }
         if inverse.isToMany {
             let other = try member.toMany(inverse)
-            try keeper.drop(member)
-            if other !== keeper || member !== self { try other.drop(self) }
+            keeper.drop(member)
+            if other !== keeper || member !== self { other.drop(self) }
         } else {
             try member.writeTarget(nil, inverse)
-            try keeper.drop(member)
+            keeper.drop(member)
         }
     }
 
@@ -116,10 +116,10 @@ extension ManagedObject {
         for object in objects { _ = wanted.append(object) }
         for member in try keeper.all() where !wanted.contains(member) { try detach(member, relationship, keeper) }
         for object in wanted.objects where try !keeper.contains(object) {
-            try attach(object, relationship, keeper) { try keeper.take(object) }
+            try attach(object, relationship, keeper) { keeper.take(object) }
         }
         if relationship.isOrdered, try !keeper.all().elementsEqual(wanted.objects, by: ===) {
-            try keeper.arrange(wanted.objects)
+            keeper.arrange(wanted.objects)
         }
     }
 
@@ -141,7 +141,7 @@ extension ManagedObject {
                 "index \(index) is beyond the \(count) members of \(entity.name).\(relationship.name)", entity: entity.name,
                 key: relationship.name, value: .int(Int64(index)), objectURI: objectID.uri)
         }
-        if isMember { return try keeper.place(member, at: index) }
-        try attach(member, relationship, keeper) { try keeper.place(member, at: index) }
+        if isMember { return keeper.place(member, at: index) }
+        try attach(member, relationship, keeper) { keeper.place(member, at: index) }
     }
 }

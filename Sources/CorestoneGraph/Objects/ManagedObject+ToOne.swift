@@ -120,8 +120,8 @@ extension ManagedObject {
             let leaving = try old?.toMany(inverse)
             let entering = try target?.toMany(inverse)
             try writeTarget(target, relationship)
-            try leaving?.drop(self)
-            try entering?.take(self)
+            leaving?.drop(self)
+            entering?.take(self)
         } else {
             let partner = try target?.target(of: inverse)
             try writeTarget(target, relationship)
@@ -134,7 +134,7 @@ extension ManagedObject {
     /// Writes one side only.
     func writeTarget(_ target: ManagedObject?, _ relationship: Relationship) throws {
         try fireIfNeeded()
-        try willChange()
+        willChange()
         let slot = Int(relationship.slot)
         overlayForWriting().set(target.map { .object($0) } ?? .null, slot)
         releaseHeldToken(ordinal: Int(entity.layout.slots[slot].ordinal))

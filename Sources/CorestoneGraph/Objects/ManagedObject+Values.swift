@@ -13,7 +13,7 @@ extension ManagedObject {
         guard slot < Int(entity.slotCount), entity.slotKeys[slot] == key else { throw unknownKey(key) }
         if !state.isDisjoint(with: [.fault, .gone]) { try fire() }
         let layout = entity.layout.slots[slot]
-        if let overlay, overlay.isChanged(slot) { return overlayView(overlay, slot) }
+        if let overlay, let view = overlayView(overlay, slot) { return view }
         if layout.role == .attribute {
             guard let record else { return .null }
             return Record(record).view(slot, layout)
@@ -21,8 +21,10 @@ extension ManagedObject {
         return try relationshipView(slot, layout)
     }
 
+    /// nil when the slot was not changed.
     @usableFromInline
-    func overlayView(_ overlay: Overlay, _ slot: Int) -> ValueView {
+    func overlayView(_ overlay: Overlay, _ slot: Int) -> ValueView? {
+        guard overlay.isChanged(slot) else { return nil }
         if case .object(let target) = overlay.values[slot] {
             return ValueView(.object, UInt64(UInt(bitPattern: Unmanaged.passUnretained(target as AnyObject).toOpaque())))
         }
@@ -48,20 +50,21 @@ extension ManagedObject {
 
     func set(_ value: PropertyValue, slot: Int) throws {
         if !state.isDisjoint(with: [.fault, .gone]) { try fire() }
-        switch entity.layout.slots[slot].role {
+        let layout = entity.layout.slots[slot]
+        switch layout.role {
         case .attribute, .transient:
-            guard let attribute = entity.properties[slot] as? Attribute else { return }
-            try write(try attribute.accept(value), slot)
+            if layout.holds(value) { return write(value, slot) }
+            write(try entity.attribute(slot).accept(value), slot)
         case .toOne:
-            guard let relationship = entity.properties[slot] as? Relationship else { return }
+            let relationship = entity.relationship(slot)
             try setTarget(try acceptTarget(value, relationship), of: relationship)
         case .toMany: throw isToMany(slot)
         }
     }
 
     /// Writes a value of the right type into the overlay.
-    func write(_ value: PropertyValue, _ slot: Int) throws {
-        try willChange()
+    func write(_ value: PropertyValue, _ slot: Int) {
+        willChange()
         overlayForWriting().set(value, slot)
     }
 
@@ -73,18 +76,14 @@ extension ManagedObject {
     }
 
     /// Puts the object on its context's list of changed ones.
-    func willChange() throws {
+    func willChange() {
         if !state.isDisjoint(with: [.inserted, .updated]) { return }
         state.insert(.updated)
         context?.noteUpdated(self)
     }
 
     func applyDefaults() {
-        for (slot, property) in entity.properties.enumerated() {
-            if let attribute = property as? Attribute, !attribute.defaultValue.isNull {
-                overlayForWriting().set(attribute.defaultValue, slot)
-            }
-        }
+        for (slot, value) in entity.defaults { overlayForWriting().set(value, slot) }
     }
 
     /// The value of a slot as the object's record holds it, to-one targets as IDs; null for an unsaved object.
@@ -145,6 +144,19 @@ extension ManagedObject {
             .objectGone, code: .managedObjectReferentialIntegrity,
             "this \(entity.name) left its context: the context was reset or ended, or the object's deletion was saved; "
                 + "fetch it again", entity: entity.name, objectURI: objectID.uri)
+    }
+}
+
+extension SlotLayout {
+    /// Whether the value is just what the slot holds, so that nothing has to be converted or refused.
+    @inline(__always)
+    func holds(_ value: PropertyValue) -> Bool {
+        switch (kind, value) {
+        case (.text, .text), (.int64, .int), (.bool, .bool), (.date, .date), (.bytes, .bytes), (.uuid, .uuid): true
+        case (.double, .double): !conditions.contains(.single)
+        case (.int32, .int(let number)): number == Int64(Int32(truncatingIfNeeded: number))
+        default: false
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 import CorestoneModel
 import CorestoneValues
+import Synchronization
 
 /// The identity of an object: store, entity and reference. A value; may cross threads.
 ///
@@ -56,16 +57,12 @@ public final class ObjectIDReference: ValueObject, Sendable {
 
 /// References of objects that were never saved: numbers below zero that the process never uses twice.
 enum TemporaryReference {
-    private static let lock = RecursiveLock()
-    private nonisolated(unsafe) static var last: Int64 = 0
+    private static let last = Atomic<Int64>(0)
     /// The head of every temporary UUID of this process.
     private static let process = UUIDValue.random()
 
     static func next() -> Int64 {
-        lock.with {
-            last -= 1
-            return last
-        }
+        last.subtract(1, ordering: .relaxed).newValue
     }
 
     static func uuid(_ reference: Int64) -> String {

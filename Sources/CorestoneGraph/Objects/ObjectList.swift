@@ -3,8 +3,8 @@
 /// Up to a few members it is searched; beyond that an index of addresses is kept, built when it is first asked for.
 struct ObjectList {
     private(set) var objects: [ManagedObject] = []
-    /// Places in `objects` by address of the object; empty until needed or after the order changed.
-    private var index: [ObjectIdentifier: Int] = [:]
+    /// Places in `objects`; nil until needed or after the order changed.
+    private var index: PlaceIndex?
 
     private static let searched = 12
 
@@ -17,13 +17,15 @@ struct ObjectList {
 
     mutating func place(of object: ManagedObject) -> Int? {
         if objects.count <= ObjectList.searched { return objects.firstIndex { $0 === object } }
-        if index.isEmpty { buildIndex() }
-        return index[ObjectIdentifier(object)]
+        return ownIndex().place(of: object)
     }
 
-    private mutating func buildIndex() {
-        index.reserveCapacity(objects.count)
-        for (place, object) in objects.enumerated() { index[ObjectIdentifier(object)] = place }
+    /// The index of this list alone: a copy of the list shares it until one of them changes.
+    private mutating func ownIndex() -> PlaceIndex {
+        if isKnownUniquelyReferenced(&index), let index { return index }
+        let fresh = PlaceIndex(objects)
+        index = fresh
+        return fresh
     }
 
     mutating func contains(_ object: ManagedObject) -> Bool { place(of: object) != nil }
@@ -32,13 +34,13 @@ struct ObjectList {
     mutating func append(_ object: ManagedObject) -> Bool {
         if contains(object) { return false }
         objects.append(object)
-        if !index.isEmpty { index[ObjectIdentifier(object)] = objects.count - 1 }
+        if index != nil { ownIndex().set(object, place: objects.count - 1) }
         return true
     }
 
     mutating func insert(_ object: ManagedObject, at place: Int) {
         objects.insert(object, at: place)
-        index = [:]
+        index = nil
     }
 
     /// Takes an object out; the others keep their order when `keepingOrder`. False when it is no member.
@@ -46,17 +48,41 @@ struct ObjectList {
         guard let place = place(of: object) else { return false }
         if keepingOrder || place == objects.count - 1 {
             objects.remove(at: place)
-            if place == objects.count { index[ObjectIdentifier(object)] = nil } else { index = [:] }
+            if place == objects.count, index != nil { ownIndex().remove(object) } else { index = nil }
         } else {
             let last = objects.removeLast()
             objects[place] = last
-            if !index.isEmpty {
-                index[ObjectIdentifier(object)] = nil
-                index[ObjectIdentifier(last)] = place
+            if index != nil {
+                let own = ownIndex()
+                own.remove(object)
+                own.set(last, place: place)
             }
         }
         return true
     }
 
     mutating func removeAll() { self = ObjectList() }
+}
+
+/// Places of objects by their address.
+private final class PlaceIndex {
+    private var table: KeyTable
+
+    init(_ objects: [ManagedObject]) {
+        table = KeyTable()
+        table.reserve(objects.count)
+        for (place, object) in objects.enumerated() { set(object, place: place) }
+    }
+
+    deinit { table.deallocate() }
+
+    /// Objects lie at multiples of 16, and no object at 0.
+    private func key(_ object: ManagedObject) -> Int64 { Int64(UInt(bitPattern: ObjectIdentifier(object)) >> 4) }
+
+    /// A place is kept as the bits of a pointer, one up, since a pointer is never 0.
+    func set(_ object: ManagedObject, place: Int) {
+        if let bits = UnsafeMutableRawPointer(bitPattern: place + 1) { table.set(key(object), bits) }
+    }
+    func place(of object: ManagedObject) -> Int? { table.find(key(object)).map { Int(bitPattern: $0) - 1 } }
+    func remove(_ object: ManagedObject) { table.remove(key(object)) }
 }

@@ -1,32 +1,38 @@
 import CorestoneValues
 
-/// The changed slots of one object: a bitmap of which, and their values.
+/// The changed slots of one object: how many slots there are, a bitmap of the changed ones, and their values.
+///
+/// One pointer, since every object has room for it.
 @usableFromInline
 struct Overlay {
-    @usableFromInline let changed: UnsafeMutablePointer<UInt64>
-    @usableFromInline let values: UnsafeMutablePointer<PropertyValue>
-    let count: Int
+    private let start: UnsafeMutablePointer<UInt64>
 
     init(slotCount: Int) {
-        count = slotCount
-        let words = (slotCount + 63) / 64
-        let start = UnsafeMutableRawPointer.allocate(
-            byteCount: words * 8 + slotCount * MemoryLayout<PropertyValue>.stride, alignment: 16)
-        changed = start.bindMemory(to: UInt64.self, capacity: words)
-        changed.initialize(repeating: 0, count: words)
-        values = (start + words * 8).bindMemory(to: PropertyValue.self, capacity: slotCount)
-        values.initialize(repeating: .null, count: slotCount)
+        let words = 1 + (slotCount + 63) / 64
+        let memory = UnsafeMutableRawPointer.allocate(
+            byteCount: words * 8 + slotCount * MemoryLayout<PropertyValue>.stride, alignment: 8)
+        start = memory.bindMemory(to: UInt64.self, capacity: words)
+        start.initialize(repeating: 0, count: words)
+        start.pointee = UInt64(slotCount)
+        (memory + words * 8).bindMemory(to: PropertyValue.self, capacity: slotCount)
+            .initialize(repeating: .null, count: slotCount)
     }
 
     func deallocate() {
         values.deinitialize(count: count)
-        UnsafeMutableRawPointer(changed).deallocate()
+        start.deallocate()
     }
 
-    @inlinable @inline(__always)
+    private var count: Int { Int(truncatingIfNeeded: start.pointee) }
+    var changed: UnsafeMutablePointer<UInt64> { start + 1 }
+    var values: UnsafeMutablePointer<PropertyValue> {
+        UnsafeMutableRawPointer(start + 1 + (count &+ 63) >> 6).assumingMemoryBound(to: PropertyValue.self)
+    }
+
+    @inline(__always)
     func isChanged(_ slot: Int) -> Bool { changed[slot >> 6] >> UInt64(slot & 63) & 1 != 0 }
 
-    @inlinable @inline(__always)
+    @inline(__always)
     func set(_ value: PropertyValue, _ slot: Int) {
         changed[slot >> 6] |= 1 << UInt64(slot & 63)
         values[slot] = value

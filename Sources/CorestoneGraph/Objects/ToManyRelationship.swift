@@ -92,43 +92,43 @@ final class ToManyRelationship {
     // MARK: One side of a change; the caller keeps the inverse right
 
     /// Makes an object a member, at the end.
-    func take(_ object: ManagedObject) throws {
+    func take(_ object: ManagedObject) {
         if isLoaded, !members.append(object) { return }
-        try noteAdded(object)
+        noteAdded(object)
     }
 
     /// Ends an object's membership.
-    func drop(_ object: ManagedObject) throws {
+    func drop(_ object: ManagedObject) {
         if isLoaded, !members.remove(object, keepingOrder: relationship.isOrdered) { return }
-        try noteRemoved(object)
+        noteRemoved(object)
     }
 
-    private func noteAdded(_ object: ManagedObject) throws {
-        try owner.willChangeMembers()
+    private func noteAdded(_ object: ManagedObject) {
+        owner.willChangeMembers()
         if relationship.isOrdered { isOrderChanged = true }
         if isFresh { return }
         if !removed.remove(object, keepingOrder: false) { _ = added.append(object) }
     }
 
-    private func noteRemoved(_ object: ManagedObject) throws {
-        try owner.willChangeMembers()
+    private func noteRemoved(_ object: ManagedObject) {
+        owner.willChangeMembers()
         if isFresh { return }
         if !added.remove(object, keepingOrder: true) { _ = removed.append(object) }
     }
 
     /// Places an object that is no member yet, or moves one that is.
-    func place(_ object: ManagedObject, at index: Int) throws {
+    func place(_ object: ManagedObject, at index: Int) {
         let isMember = members.contains(object)
         if isMember { _ = members.remove(object, keepingOrder: true) }
         members.insert(object, at: min(index, members.count))
-        if isMember { try owner.willChangeMembers() } else { try noteAdded(object) }
+        if isMember { owner.willChangeMembers() } else { noteAdded(object) }
         isOrderChanged = true
     }
 
     /// Puts the members in a new order; `objects` are the same members.
-    func arrange(_ objects: [ManagedObject]) throws {
+    func arrange(_ objects: [ManagedObject]) {
         members = ObjectList(objects)
         isOrderChanged = true
-        try owner.willChangeMembers()
+        owner.willChangeMembers()
     }
 }

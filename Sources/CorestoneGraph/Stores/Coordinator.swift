@@ -31,7 +31,7 @@ public final class Coordinator: @unchecked Sendable {
                         + "use that one, or another coordinator", file: backing.path)
             }
             storesMade += 1
-            let store = Store(backing: backing, number: storesMade)
+            let store = Store(backing: backing, number: storesMade, coordinator: ObjectIdentifier(self))
             openStores.append(store)
             return store
         }
@@ -82,13 +82,16 @@ public final class Store: @unchecked Sendable {
     package let backing: any PersistentStore
     /// Unique within the coordinator, never used again.
     package let number: UInt32
+    /// Which coordinator keeps the store; told apart by identity only.
+    let coordinator: ObjectIdentifier
     /// Guarded by the coordinator's lock.
     let rowCache = RowCache()
     package internal(set) var isOpen = true
 
-    init(backing: any PersistentStore, number: UInt32) {
+    init(backing: any PersistentStore, number: UInt32, coordinator: ObjectIdentifier) {
         self.backing = backing
         self.number = number
+        self.coordinator = coordinator
     }
 
     /// The UUID as text: the host of the store's object URIs.

@@ -1,0 +1,116 @@
+import Corestone
+import XCTest
+
+final class FetchTests: GraphTestCase {
+    override func setUpWithError() throws {
+        try super.setUpWithError()
+        for (name, age) in [("alpha", 22), ("bravo", 25), ("charlie", 10)] {
+            try employee(name).set("age", age)
+        }
+        try context.save()
+    }
+
+    private func pend() throws -> [String: ManagedObject] {
+        var all: [String: ManagedObject] = [:]
+        for object in try context.fetch("Employee") { all[try object.get("name") ?? ""] = object }
+        try all["alpha"]?.set("age", 5)
+        try all["charlie"]?.set("age", 21)
+        try context.delete(XCTUnwrap(all["bravo"]))
+        try employee("delta").set("age", 30)
+        try employee("echo").set("age", 40)
+        return all
+    }
+
+    private func fetchNames(_ request: FetchRequest) throws -> [String] {
+        try context.fetch(request).map { try $0.get("name") ?? "" }
+    }
+
+    func testPendingChangesCount() throws {
+        _ = try pend()
+        let found = try context.fetch("Employee", "age > 20", sort: ["name"]).map { try $0.get("name", as: String.self) }
+        XCTAssertEqual(found, ["charlie", "delta", "echo"])
+        XCTAssertEqual(try context.count("Employee", "age > 20"), 3)
+    }
+
+    /// Scenario S002: without pending changes the membership is the store's, the values are the context's.
+    func testWithoutPendingChanges() throws {
+        let objects = try pend()
+        let request = FetchRequest(entity: try model.requireEntity(named: "Employee"))
+        request.includesPendingChanges = false
+        request.sortDescriptors = [SortDescriptor(keyPath: "name")]
+        XCTAssertEqual(try fetchNames(request), ["alpha", "bravo", "charlie"])
+        XCTAssertEqual(try objects["alpha"]?.get("age"), 5)
+    }
+
+    /// Scenario S008: order and window are those of the merged set.
+    func testWindowOverTheMergedSet() throws {
+        _ = try pend()
+        let request = FetchRequest(entity: try model.requireEntity(named: "Employee"))
+        request.sortDescriptors = [SortDescriptor(keyPath: "age")]
+        request.offset = 1
+        request.limit = 2
+        XCTAssertEqual(try fetchNames(request), ["charlie", "delta"])
+    }
+
+    func testSubentities() throws {
+        _ = try context.insert("Manager", ["name": "Mona", "age": 50])
+        try context.save()
+        let request = FetchRequest(entity: try model.requireEntity(named: "Employee"))
+        XCTAssertEqual(try context.fetch(request).count, 4)
+        request.includesSubentities = false
+        XCTAssertEqual(try context.fetch(request).count, 3)
+        XCTAssertEqual(try context.fetch("Manager").first?.entityName, "Manager")
+        let id = try XCTUnwrap(other().fetch("Employee", "name == 'Mona'").first).objectID
+        XCTAssertEqual(id.entity.name, "Manager")
+    }
+
+    func testOneObjectPerRow() throws {
+        let first = try XCTUnwrap(context.fetch("Employee", "name == 'alpha'").first)
+        let second = try XCTUnwrap(context.fetch("Employee", sort: ["name"]).first)
+        XCTAssertTrue(first === second)
+        XCTAssertTrue(try context.object(with: first.objectID) === first)
+    }
+
+    func testFaultsOfAToManyFillTogether() throws {
+        let home = try department("Home")
+        for index in 0..<50 { _ = try employee("e\(index)", in: home) }
+        try context.save()
+        // A coordinator of its own, so that no row is cached.
+        let coordinator = try Coordinator(model: model)
+        _ = try coordinator.add(store)
+        let fresh = Context(coordinator: coordinator)
+        let stored = try fresh.object(with: XCTUnwrap(coordinator.objectID(forURI: home.objectID.uri)))
+        let before = store.requests
+        let members = try stored.members("employees")
+        XCTAssertEqual(Set(try members.map { try $0.get("name", as: String.self) }).count, 50)
+        XCTAssertLessThanOrEqual(store.requests - before, 2, "one request for the members, one for all their rows")
+    }
+
+    func testPrefetchingCostsOneRequestEach() throws {
+        let home = try department("Home")
+        for index in 0..<20 { _ = try employee("e\(index)", in: home) }
+        try context.save()
+        let coordinator = try Coordinator(model: model)
+        _ = try coordinator.add(store)
+        let fresh = Context(coordinator: coordinator)
+        let request = FetchRequest(entity: try model.requireEntity(named: "Employee"))
+        request.relationshipKeyPathsForPrefetching = ["department", "projects"]
+        let before = store.requests
+        let found = try fresh.fetch(request)
+        XCTAssertLessThanOrEqual(store.requests - before, 3)
+        for object in found {
+            _ = try object.get("department.name", as: String.self)
+            _ = try object.memberCount("projects")
+        }
+        XCTAssertLessThanOrEqual(store.requests - before, 3)
+    }
+
+    func testUnregisteredObjectsLeaveTheContext() throws {
+        context = nil
+        let fresh = other()
+        XCTAssertEqual(try fresh.fetch("Employee").count, 3)
+        XCTAssertEqual(fresh.registeredObjects.count, 0, "an unchanged object lives as long as somebody holds it")
+        _ = try fresh.insert("Employee")
+        XCTAssertEqual(fresh.registeredObjects.count, 1, "a changed one as long as it is pending")
+    }
+}

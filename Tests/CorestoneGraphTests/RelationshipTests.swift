@@ -1,0 +1,123 @@
+import Corestone
+import XCTest
+
+final class RelationshipTests: GraphTestCase {
+    func testSettingToOneMaintainsToMany() throws {
+        let (a, b) = (try department("A"), try department("B"))
+        let ada = try employee("Ada", in: a)
+        XCTAssertEqual(try names(a.members("employees")), ["Ada"])
+        try ada.set("department", b)
+        XCTAssertEqual(try a.memberCount("employees"), 0)
+        XCTAssertEqual(try names(b.members("employees")), ["Ada"])
+        try ada.set("department", nil)
+        XCTAssertEqual(try b.memberCount("employees"), 0)
+    }
+
+    func testAddingMemberStealsItFromItsOwner() throws {
+        let (a, b) = (try department("A"), try department("B"))
+        let ada = try employee("Ada", in: a)
+        try context.save()
+        try b.add(ada, to: "employees")
+        XCTAssertTrue(try ada.get("department") === b)
+        XCTAssertEqual(try a.memberCount("employees"), 0)
+        try context.save()
+        let fresh = other()
+        let again = try fresh.object(with: b.objectID)
+        XCTAssertEqual(try names(again.members("employees")), ["Ada"])
+        XCTAssertEqual(try fresh.object(with: a.objectID).memberCount("employees"), 0)
+    }
+
+    func testOneToOneSteals() throws {
+        let (ada, bob, cyd) = (try employee("Ada"), try employee("Bob"), try employee("Cyd"))
+        try ada.set("spouse", bob)
+        XCTAssertTrue(try bob.get("spouse") === ada)
+        try cyd.set("spouse", bob)
+        XCTAssertTrue(try bob.get("spouse") === cyd)
+        XCTAssertNil(try ada.get("spouse", as: ManagedObject.self))
+        try context.save()
+        let fresh = other()
+        XCTAssertNil(try fresh.object(with: ada.objectID).get("spouse", as: ManagedObject.self))
+    }
+
+    func testSelfSpouse() throws {
+        let ada = try employee("Ada")
+        try ada.set("spouse", ada)
+        XCTAssertTrue(try ada.get("spouse") === ada)
+        try ada.set("spouse", nil)
+        XCTAssertNil(try ada.get("spouse", as: ManagedObject.self))
+    }
+
+    func testManyToManyBothSides() throws {
+        let (ada, bob) = (try employee("Ada"), try employee("Bob"))
+        let project = try context.insert("Project")
+        try ada.add(project, to: "projects")
+        try project.add(bob, to: "staff")
+        XCTAssertEqual(try names(project.members("staff")), ["Ada", "Bob"])
+        try context.save()
+        let fresh = other()
+        let stored = try fresh.object(with: project.objectID)
+        XCTAssertEqual(try names(stored.members("staff")), ["Ada", "Bob"])
+        try stored.remove(fresh.object(with: ada.objectID), from: "staff")
+        try fresh.save()
+        XCTAssertEqual(try other().object(with: ada.objectID).memberCount("projects"), 0)
+        XCTAssertEqual(try other().object(with: bob.objectID).memberCount("projects"), 1)
+    }
+
+    func testReflexiveManyToManyIsWrittenOnce() throws {
+        let (ada, bob) = (try employee("Ada"), try employee("Bob"))
+        try ada.add(bob, to: "friends")
+        try ada.add(ada, to: "friends")
+        XCTAssertEqual(try names(bob.members("friends")), ["Ada"])
+        try context.save()
+        XCTAssertEqual(try names(other().object(with: ada.objectID).members("friends")), ["Ada", "Bob"])
+        XCTAssertEqual(try names(other().object(with: bob.objectID).members("friends")), ["Ada"])
+    }
+
+    func testChangesOfAnUnloadedRelationshipAreDifferences() throws {
+        let a = try department("A")
+        for name in ["Ada", "Bob", "Cyd"] { _ = try employee(name, in: a) }
+        try context.save()
+        let fresh = other()
+        let stored = try fresh.object(with: a.objectID)
+        let bob = try XCTUnwrap(fresh.fetch("Employee", "name == 'Bob'").first)
+        let before = store.requests
+        try bob.set("department", nil)
+        let dee = try fresh.insert("Employee", ["name": "Dee", "department": stored])
+        XCTAssertLessThanOrEqual(store.requests - before, 1, "setting a department must not load its employees")
+        XCTAssertEqual(try names(stored.members("employees")), ["Ada", "Cyd", "Dee"])
+        try fresh.delete(dee)
+        XCTAssertEqual(try names(stored.members("employees")).count, 3)
+        try fresh.processPendingChanges()
+        XCTAssertEqual(try names(stored.members("employees")), ["Ada", "Cyd"])
+    }
+
+    func testOrderedMembersKeepTheirOrder() throws {
+        let project = try context.insert("Project")
+        let tasks = try ["a", "b", "c", "d"].map { try context.insert("Task", ["title": $0]) }
+        try project.setMembers(tasks, of: "tasks")
+        try project.insert(tasks[3], at: 0, in: "tasks")
+        func titles(_ object: ManagedObject) throws -> String {
+            try object.members("tasks").map { try $0.get("title") ?? "" }.joined()
+        }
+        XCTAssertEqual(try titles(project), "dabc")
+        try context.save()
+        let fresh = other()
+        let stored = try fresh.object(with: project.objectID)
+        XCTAssertEqual(try titles(stored), "dabc")
+        try stored.insert(fresh.object(with: tasks[2].objectID), at: 1, in: "tasks")
+        XCTAssertEqual(try titles(stored), "dcab")
+        try fresh.save()
+        XCTAssertEqual(try titles(other().object(with: project.objectID)), "dcab")
+        XCTAssertThrowsError(try stored.insert(fresh.object(with: tasks[0].objectID), at: 4, in: "tasks"))
+    }
+
+    func testObjectsOfOtherContextsAreRefused() throws {
+        let ada = try employee("Ada")
+        let foreign = try other().insert("Department")
+        XCTAssertThrowsError(try ada.set("department", foreign)) {
+            XCTAssertEqual(($0 as? CoreError)?.status, .invalidArgument)
+            XCTAssertEqual(($0 as? CoreError)?.key, "department")
+        }
+        XCTAssertThrowsError(try ada.set("department", ada)) { XCTAssertEqual(($0 as? CoreError)?.status, .typeMismatch) }
+    }
+}

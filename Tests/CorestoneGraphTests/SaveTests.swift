@@ -1,0 +1,221 @@
+import Corestone
+import XCTest
+
+final class SaveTests: GraphTestCase {
+    func testInsertedValuesComeBack() throws {
+        let ada = try employee("Ada", in: department("R&D"))
+        try ada.set("age", 36)
+        XCTAssertTrue(ada.hasTemporaryID)
+        let temporary = ada.objectID
+        try context.save()
+        XCTAssertFalse(ada.hasTemporaryID)
+        XCTAssertFalse(ada.hasChanges)
+        XCTAssertFalse(context.hasChanges)
+        XCTAssertTrue(context.registeredObject(with: temporary) === ada, "the old ID still finds the object")
+        let again = try other().object(with: ada.objectID)
+        XCTAssertTrue(again.isFault)
+        XCTAssertEqual(try again.get("age"), 36)
+        XCTAssertFalse(again.isFault)
+        XCTAssertEqual(try again.get("department.name"), "R&D")
+        XCTAssertEqual(try again.get("salary"), 1000.0)
+    }
+
+    func testRequiredPropertiesAreNamed() throws {
+        _ = try context.insert("Employee")
+        XCTAssertThrowsError(try context.save()) {
+            let error = $0 as? CoreError
+            XCTAssertEqual(error?.code, 1570)
+            XCTAssertEqual(error?.key, "name")
+        }
+        _ = try context.insert("Department")
+        XCTAssertThrowsError(try context.save()) {
+            let error = $0 as? CoreError
+            XCTAssertEqual(error?.code, 1560)
+            XCTAssertEqual(error?.children.map(\.entity), ["Employee", "Department"])
+        }
+        XCTAssertEqual(context.insertedObjects.count, 2, "a failed save keeps all pending")
+        XCTAssertTrue(store.rows.values.allSatisfy(\.isEmpty))
+    }
+
+    func testConflictNamesObjectAndProperties() throws {
+        let ada = try employee("Ada")
+        try context.save()
+        let second = other()
+        let same = try second.object(with: ada.objectID)
+        try same.set("age", 40)
+        try ada.set("age", 37)
+        try context.save()
+        XCTAssertThrowsError(try second.save()) {
+            let error = $0 as? CoreError
+            XCTAssertEqual(error?.status, .conflict)
+            XCTAssertEqual(error?.code, 133020)
+            XCTAssertEqual(error?.key, "age")
+            XCTAssertEqual(error?.objectURI, ada.objectID.uri)
+            XCTAssertEqual(error?.children.map(\.key), ["age"])
+            XCTAssertEqual(error?.children.first?.value, .int(37))
+        }
+        XCTAssertEqual(try same.get("age"), 40, "the change is still pending")
+        try second.refresh(same, mergeChanges: true)
+        XCTAssertEqual(try same.get("age"), 40)
+        try second.save()
+        try context.refresh(ada, mergeChanges: false)
+        XCTAssertEqual(try ada.get("age"), 40)
+    }
+
+    func testDeletedElsewhereIsAConflict() throws {
+        let ada = try employee("Ada")
+        try context.save()
+        let second = other()
+        let same = try second.object(with: ada.objectID)
+        try same.set("age", 40)
+        try context.delete(ada)
+        try context.save()
+        XCTAssertThrowsError(try second.save()) { XCTAssertEqual(($0 as? CoreError)?.code, 133020) }
+        try second.rollback()
+        try second.save()
+        try second.refresh(same, mergeChanges: false)
+        XCTAssertThrowsError(try same.get("age", as: Int.self)) {
+            XCTAssertEqual(($0 as? CoreError)?.status, .objectGone)
+            XCTAssertEqual(($0 as? CoreError)?.code, 133000)
+        }
+        XCTAssertNil(try second.existingObject(with: ada.objectID))
+    }
+
+    func testCascadeAndNullify() throws {
+        let project = try context.insert("Project", ["title": "P"])
+        let tasks = try (0..<3).map { try context.insert("Task", ["title": "t\($0)", "project": project]) }
+        let ada = try employee("Ada")
+        try ada.add(project, to: "projects")
+        try context.save()
+        try context.delete(project)
+        XCTAssertEqual(try ada.memberCount("projects"), 1, "delete rules are applied when changes are processed")
+        try context.save()
+        XCTAssertEqual(try ada.memberCount("projects"), 0)
+        XCTAssertTrue(tasks.allSatisfy(\.isGone))
+        XCTAssertTrue(project.isGone)
+        XCTAssertFalse(project.isDeleted)
+        XCTAssertEqual(try other().count("Task"), 0)
+        XCTAssertThrowsError(try project.get("title", as: String.self))
+    }
+
+    func testDeletingWhatWasNeverSavedLeavesNothing() throws {
+        let ada = try employee("Ada", in: department("A"))
+        let project = try context.insert("Project")
+        try ada.add(project, to: "projects")
+        try context.delete(ada)
+        try context.processPendingChanges()
+        XCTAssertTrue(ada.isGone)
+        XCTAssertEqual(try project.memberCount("staff"), 0)
+        try context.delete(project)
+        try context.processPendingChanges()
+        XCTAssertEqual(context.updatedObjects.count, 0)
+        XCTAssertEqual(context.insertedObjects.count, 1)
+        try context.save()
+        XCTAssertEqual(context.registeredObjects.count, 1)
+    }
+
+    func testDenyStopsTheSave() throws {
+        let model = Model()
+        let section = try model.addEntity(named: "Section")
+        let package = try model.addEntity(named: "Package")
+        let packages = try section.addRelationship(named: "packages", destination: package, isToMany: true)
+        let inSection = try package.addRelationship(named: "section", destination: section)
+        try packages.setInverse(inSection)
+        try packages.setDeleteRule(.deny)
+        let coordinator = try Coordinator(model: model)
+        _ = try coordinator.add(MemoryStore(model: model))
+        let context = Context(coordinator: coordinator)
+        let libs = try context.insert("Section")
+        let zlib = try context.insert("Package", ["section": libs])
+        try context.save()
+        try context.delete(libs)
+        XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? CoreError)?.code, 1600) }
+        try context.delete(zlib)
+        try context.save()
+        XCTAssertEqual(try context.count("Section"), 0)
+    }
+
+    func testRollback() throws {
+        let ada = try employee("Ada", in: department("A"))
+        let bob = try employee("Bob")
+        try context.save()
+        try ada.set("name", "Alicia")
+        try ada.set("department", nil)
+        try context.delete(bob)
+        let cyd = try employee("Cyd")
+        let id = cyd.objectID
+        try context.processPendingChanges()
+        try context.rollback()
+        XCTAssertEqual(try ada.get("name"), "Ada")
+        XCTAssertEqual(try ada.get("department.name"), "A")
+        XCTAssertFalse(bob.isDeleted)
+        XCTAssertNil(context.registeredObject(with: id))
+        XCTAssertFalse(context.hasChanges)
+        XCTAssertEqual(context.insertedObjects.count + context.updatedObjects.count + context.deletedObjects.count, 0)
+    }
+
+    func testTransientValuesOutliveTheSaveAndConcernNoStore() throws {
+        let ada = try employee("Ada")
+        try ada.set("speed", 50.0)
+        try context.save()
+        XCTAssertEqual(try ada.get("speed"), 50.0)
+        let version = store.rows[ada.objectID.entity.index]?[ada.objectID.reference]?.version
+        try ada.set("speed", 10.0)
+        XCTAssertTrue(context.hasChanges)
+        try context.save()
+        XCTAssertEqual(store.rows[ada.objectID.entity.index]?[ada.objectID.reference]?.version, version)
+        try ada.set("age", 1)
+        try context.save()
+        try context.refresh(ada, mergeChanges: false)
+        XCTAssertNil(try ada.get("speed", as: Double.self))
+    }
+
+    func testUnattachedObjectsComeInWithWhatTheyLeadTo() throws {
+        let entity = try model.requireEntity(named: "Employee")
+        let ada = try ManagedObject(entity: entity)
+        try ada.set("name", "Ada")
+        let home = try ManagedObject(entity: model.requireEntity(named: "Department"))
+        try home.set("name", "Home")
+        try ada.set("department", home)
+        try context.insert(ada)
+        XCTAssertEqual(context.insertedObjects.count, 2)
+        try context.save()
+        XCTAssertEqual(try other().fetch("Employee").first?.get("department.name"), "Home")
+        XCTAssertEqual(try ada.get("salary"), 1000.0)
+    }
+
+    func testCommittedValuesAndChanges() throws {
+        let ada = try employee("Ada")
+        try context.save()
+        try ada.set("name", "Alicia")
+        XCTAssertEqual(try ada.committedValue("name"), .string("Ada"))
+        XCTAssertTrue(try ada.isChanged("name"))
+        XCTAssertFalse(try ada.isChanged("age"))
+        try context.save()
+        XCTAssertEqual(try ada.committedValue("name"), .string("Alicia"))
+        XCTAssertFalse(try ada.isChanged("name"))
+    }
+
+    func testPermanentIDsBeforeTheSave() throws {
+        let ada = try employee("Ada")
+        try context.obtainPermanentIDs(for: [ada])
+        let id = ada.objectID
+        XCTAssertFalse(id.isTemporary)
+        XCTAssertTrue(ada.isInserted)
+        try context.save()
+        XCTAssertEqual(ada.objectID, id)
+        XCTAssertEqual(try coordinator.objectID(forURI: id.uri), id)
+    }
+
+    func testResetForgetsAll() throws {
+        let ada = try employee("Ada")
+        try context.save()
+        context.reset()
+        XCTAssertTrue(ada.isGone)
+        XCTAssertThrowsError(try ada.get("name", as: String.self)) {
+            XCTAssertEqual(($0 as? CoreError)?.status, .objectGone)
+        }
+        XCTAssertEqual(context.registeredObjects.count, 0)
+        XCTAssertEqual(try names(context.fetch("Employee")), ["Ada"])
+    }
+}
