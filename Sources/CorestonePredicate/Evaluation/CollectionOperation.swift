@@ -1,0 +1,52 @@
+import CorestoneValues
+
+/// `@count`, `@sum` and the other operators on collections.
+enum CollectionOperation {
+    /// - Parameter path: the keys to the right of the operator.
+    static func value(
+        _ key: KeyName, of elements: [PropertyValue], isSet: Bool, path: ArraySlice<KeyName>
+    ) throws -> PropertyValue {
+        guard let operation = key.collectionOperator else {
+            let near = nearestName(to: key.text, among: CollectionOperator.allCases.map(\.rawValue))
+            throw predicateError(
+                "there is no operator \(key.text) on collections" + (near.map { "; did you mean \($0)?" } ?? ""),
+                key: key.text)
+        }
+        if operation == .count { return .int(Int64(elements.count)) }
+        let leaves = path.isEmpty ? elements : try elements.map { try KeyPathEvaluation.value(of: $0, keys: path) }
+        switch operation {
+        case .count: return .int(Int64(leaves.count))
+        case .sum: return try Statistics.sum(leaves)
+        case .average: return try Statistics.average(leaves, countingNil: true)
+        case .minimum: return try Statistics.extreme(leaves, sign: -1)
+        case .maximum: return try Statistics.extreme(leaves, sign: 1)
+        case .unionOfObjects: return .array(try withoutNil(leaves, key))
+        case .distinctUnionOfObjects: return distinct(try withoutNil(leaves, key), isSet)
+        case .unionOfArrays, .unionOfSets: return .array(try joined(leaves, key))
+        case .distinctUnionOfArrays: return distinct(try joined(leaves, key), isSet)
+        case .distinctUnionOfSets: return .set(Set(try joined(leaves, key)))
+        }
+    }
+
+    private static func withoutNil(_ leaves: [PropertyValue], _ key: KeyName) throws -> [PropertyValue] {
+        guard !leaves.contains(where: \.isNull) else {
+            throw predicateError("\(key.text) takes no nil values, and one of the \(leaves.count) is nil", key: key.text)
+        }
+        return leaves
+    }
+
+    private static func joined(_ leaves: [PropertyValue], _ key: KeyName) throws -> [PropertyValue] {
+        try leaves.flatMap { leaf in
+            guard let elements = leaf.elements else {
+                throw predicateError("\(key.text) joins collections, and one of its values is \(leaf.kind)", key: key.text)
+            }
+            return elements
+        }
+    }
+
+    private static func distinct(_ values: [PropertyValue], _ isSet: Bool) -> PropertyValue {
+        if isSet { return .set(Set(values)) }
+        var seen: Set<PropertyValue> = []
+        return .array(values.filter { seen.insert($0).inserted })
+    }
+}

@@ -1,0 +1,35 @@
+import CorestoneValues
+
+extension Evaluator {
+    /// `CAST(value, "type")`
+    func cast(_ value: PropertyValue, to type: PropertyValue) throws -> PropertyValue {
+        guard case .text(let name) = type else { throw predicateError("CAST takes the name of a type as a string") }
+        if value.isNull { return .null }
+        switch name.string {
+        case "NSDate":
+            if case .date = value { return value }
+            if let seconds = value.number { return .date(seconds) }
+        case "NSNumber":
+            if value.number != nil { return value }
+            if case .date(let seconds) = value { return .double(seconds) }
+            if case .text(let text) = value {
+                if let integer = Int64(text.string) { return .int(integer) }
+                if let real = Double(text.string) { return .double(real) }
+            }
+        case "NSDecimalNumber":
+            switch value {
+            case .decimal: return value
+            case .int(let number): return .decimal(DecimalNumber(number))
+            case .double(let number): if let decimal = DecimalNumber(number) { return .decimal(decimal) }
+            case .text(let text): return .decimal(try DecimalNumber(text.string))
+            default: break
+            }
+        case "NSString":
+            if let text = try value.property("description") { return text }
+        default:
+            throw predicateError(
+                "CAST knows no type \(name); it takes NSDate, NSNumber, NSDecimalNumber and NSString", value: type)
+        }
+        throw predicateError("\(value.kind) cannot be cast to \(name)", value: value)
+    }
+}

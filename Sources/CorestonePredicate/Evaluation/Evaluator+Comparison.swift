@@ -1,0 +1,182 @@
+import CorestoneValues
+
+extension Evaluator {
+    func holds(_ comparison: Comparison) throws -> Bool {
+        if comparison.modifier != .direct { return try holdsQuantified(comparison) }
+        if case .keyPath(let path) = comparison.left, path.keys.count == 1, case .constant(let right) = comparison.right,
+            case .object(let object) = root, let object = object as? any KeyValueCoding
+        {
+            return try object.withValue(for: path.keys[0]) { try compare($0, right, comparison) }
+        }
+        return try compare(
+            BorrowedValue(try value(comparison.left)), try value(comparison.right), comparison)
+    }
+
+    /// ANY and ALL: the left side is a collection.
+    private func holdsQuantified(_ comparison: Comparison) throws -> Bool {
+        var elements: [PropertyValue] = []
+        switch try value(comparison.left) {
+        case .null: return comparison.modifier == .all
+        case .array(let members): elements = members
+        case .set(let members): elements = Array(members)
+        case let other:
+            throw predicateError(
+                "the left side of \(comparison.modifier == .all ? "ALL" : "ANY") must be a collection; "
+                    + "\(comparison.left.format) is \(other.kind)", value: other)
+        }
+        // A path over two to-many relationships gives collections of collections; their leaves are what is meant.
+        if comparison.left.isPath { elements = elements.flattened }
+        let right = try value(comparison.right)
+        for element in elements {
+            let holds = try compare(BorrowedValue(element), right, comparison)
+            if holds != (comparison.modifier == .all) { return holds }
+        }
+        return comparison.modifier == .all
+    }
+
+    /// One comparison of two values. Nil on one side or both is decided first, as the table of the language says.
+    private func compare(_ left: BorrowedValue, _ right: PropertyValue, _ comparison: Comparison) throws -> Bool {
+        let leftIsNull = left.isNull
+        if leftIsNull || right.isNull {
+            switch comparison.operator {
+            case .equal, .lessOrEqual, .greaterOrEqual: return leftIsNull && right.isNull
+            case .notEqual: return !(leftIsNull && right.isNull)
+            default: return false
+            }
+        }
+        if let text = left.utf8, let other = right.textual,
+            let holds = try compareTexts(text, other, comparison)
+        {
+            return holds
+        }
+        switch comparison.operator {
+        case .equal: return left.owned == right
+        case .notEqual: return left.owned != right
+        case .less: return try order(left.owned, right).map { $0 < 0 } ?? false
+        case .lessOrEqual: return try order(left.owned, right).map { $0 <= 0 } ?? false
+        case .greater: return try order(left.owned, right).map { $0 > 0 } ?? false
+        case .greaterOrEqual: return try order(left.owned, right).map { $0 >= 0 } ?? false
+        case .between: return try isBetween(left, right, comparison)
+        case .in: return try isMember(left.owned, of: right, comparison)
+        case .contains: return try isMember(right, of: left.owned, comparison)
+        case .beginsWith, .endsWith, .like, .matches, .utiEquals:
+            throw predicateError(
+                "\(comparison.operator.symbol) compares strings, not \(left.owned.kind) with \(right.kind)",
+                value: left.utf8 == nil ? left.owned : right)
+        case .tokenMatches, .utiConformsTo:
+            throw predicateError("\(comparison.operator.symbol) belongs to Spotlight and has no meaning for objects")
+        case .custom(let selector):
+            throw predicateError("\(selector) is a method of some class and cannot be called here; use an operator")
+        }
+    }
+
+    /// The order of two values that are not nil; nil where one is not a number at all (NaN).
+    private func order(_ left: PropertyValue, _ right: PropertyValue) throws -> Int? {
+        switch (left, right) {
+        case (.uuid, _), (_, .uuid), (.uri, _), (_, .uri): break
+        default:
+            if let order = left.ordered(against: right) { return order }
+            if left.number != nil, right.number != nil { return nil }
+        }
+        throw predicateError("\(left.kind) and \(right.kind) have no order", value: right)
+    }
+
+    private func isBetween(_ value: BorrowedValue, _ bounds: PropertyValue, _ comparison: Comparison) throws -> Bool {
+        guard case .array(let limits) = bounds, limits.count == 2 else {
+            throw predicateError("BETWEEN takes a list of two bounds, not \(bounds.kind)", value: bounds)
+        }
+        for (limit, sign) in [(limits[0], 1), (limits[1], -1)] as [(PropertyValue, Int)] {
+            if limit.isNull { return false }
+            let order: Int?
+            if let text = value.utf8, let other = limit.textual {
+                order = orderTexts(text, other, comparison.options)
+            } else {
+                order = try self.order(value.owned, limit)
+            }
+            guard let order, order * sign >= 0 else { return false }
+        }
+        return true
+    }
+
+    /// IN, and CONTAINS with its sides exchanged. Options do not reach into collections.
+    private func isMember(
+        _ element: PropertyValue, of collection: PropertyValue, _ comparison: Comparison
+    ) throws -> Bool {
+        if case .members(let members) = comparison.prepared, comparison.operator == .in { return members.contains(element) }
+        switch collection {
+        case .array(let members): return members.contains(element)
+        case .set(let members): return members.contains(element)
+        case .dictionary(let members): return members.values.contains(element)
+        case .text, .uri:
+            throw predicateError("only a string can be part of a string, not \(element.kind)", value: element)
+        default:
+            throw predicateError("\(comparison.operator.symbol) needs a collection or a string, not \(collection.kind)",
+                value: collection)
+        }
+    }
+}
+
+extension Expression {
+    fileprivate var isPath: Bool {
+        switch self {
+        case .keyPath, .path: true
+        default: false
+        }
+    }
+}
+
+extension [PropertyValue] {
+    /// The elements, with those of nested collections in their place.
+    fileprivate var flattened: [PropertyValue] {
+        guard contains(where: { $0.elements != nil }) else { return self }
+        return flatMap { $0.elements?.flattened ?? [$0] }
+    }
+}
+
+extension PropertyValue {
+    /// The members of an array or a set; nil for everything else.
+    package var elements: [PropertyValue]? {
+        switch self {
+        case .array(let members): members
+        case .set(let members): Array(members)
+        default: nil
+        }
+    }
+
+    /// The kind of value, with an article, for messages.
+    package var kind: String {
+        switch self {
+        case .null: "nil"
+        case .bool: "a boolean"
+        case .int, .double, .decimal: "a number"
+        case .text: "a string"
+        case .bytes: "binary data"
+        case .date: "a date"
+        case .uuid: "a UUID"
+        case .uri: "a URI"
+        case .object: "an object"
+        case .array: "a list"
+        case .set: "a set"
+        case .dictionary: "a dictionary"
+        }
+    }
+}
+
+extension BorrowedValue {
+    var isNull: Bool {
+        switch self {
+        case .null: true
+        case .value(let value): value.isNull
+        default: false
+        }
+    }
+
+    /// The bytes of strings and URIs; valid as long as the value.
+    var utf8: UnsafeRawBufferPointer? {
+        switch self {
+        case .text(let bytes): bytes
+        case .value(let value): value.textual?.utf8
+        default: nil
+        }
+    }
+}

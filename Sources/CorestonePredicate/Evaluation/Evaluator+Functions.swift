@@ -1,0 +1,106 @@
+import CorestoneValues
+import Glibc
+
+extension Evaluator {
+    /// Arithmetic on one or two operands without an array between; nil for every other function.
+    func arithmetic(_ function: Function, _ arguments: [Expression]) throws -> PropertyValue? {
+        switch function {
+        case .add, .subtract, .multiply, .divide, .modulus, .power, .bitwiseAnd, .bitwiseOr, .bitwiseXor, .leftShift,
+            .rightShift:
+            let (left, right) = (try value(arguments[0]), try value(arguments[1]))
+            if arithmetic == .nilPropagating, left.isNull || right.isNull { return .null }
+            if left.number != nil, right.isZeroDivisor(of: function) {
+                if arithmetic == .nilPropagating { return .null }
+                throw predicateError("division by zero in \(Expression.function(function, arguments).format)")
+            }
+            return try Arithmetic.combine(function, left, right)
+        case .negate, .abs, .floor, .ceiling, .truncate, .sqrt, .log10, .naturalLog, .exp, .onesComplement:
+            let operand = try value(arguments[0])
+            if arithmetic == .nilPropagating, operand.isNull { return .null }
+            return try Arithmetic.apply(function, operand)
+        default: return nil
+        }
+    }
+
+    func call(_ function: Function, _ arguments: [PropertyValue]) throws -> PropertyValue {
+        switch function {
+        case .average, .sum, .count, .min, .max, .median, .mode, .standardDeviation:
+            return try statistics(function, arguments)
+        case .uppercase, .lowercase, .canonical, .length: return try text(function, arguments[0])
+        case .now:
+            var time = timespec()
+            clock_gettime(CLOCK_REALTIME, &time)
+            return .date(Double(time.tv_sec) - 978_307_200 + Double(time.tv_nsec) / 1e9)
+        case .random: return .double(Double.random(in: 0..<1))
+        case .randomBelow, .randomBelowN:
+            let bound = try Arithmetic.whole(arguments[0])
+            guard bound > 0 else { throw predicateError("\(function.rawValue) takes a positive number") }
+            return .int(Int64.random(in: 0..<bound))
+        case .noIndex, .inverseOrderKey: return arguments[0]
+        case .distinct:
+            guard let elements = arguments[0].elements else {
+                throw predicateError("distinct: takes a collection, not \(arguments[0].kind)", value: arguments[0])
+            }
+            return .set(Set(elements))
+        case .elementAt: return try element(at: arguments[1], of: arguments[0])
+        case .castObject: return try cast(arguments[0], to: arguments[1])
+        case .distance: return try distance(arguments[0], arguments[1])
+        default:
+            throw predicateError("\(function.rawValue) cannot be called with \(arguments.count) values")
+        }
+    }
+
+    private func statistics(_ function: Function, _ arguments: [PropertyValue]) throws -> PropertyValue {
+        if arguments.count == 1, arguments[0].isNull { return function == .count ? .int(0) : .null }
+        let values = arguments.count == 1 ? arguments[0].elements ?? arguments : arguments
+        switch function {
+        case .count:
+            if arguments.count == 1, case .dictionary(let members) = arguments[0] { return .int(Int64(members.count)) }
+            return .int(Int64(values.count))
+        case .sum: return try Statistics.sum(values)
+        case .min: return try Statistics.extreme(values, sign: -1)
+        case .max: return try Statistics.extreme(values, sign: 1)
+        case .median: return try Statistics.median(values)
+        case .mode: return Statistics.mode(values)
+        case .standardDeviation: return try Statistics.standardDeviation(values)
+        default: return try Statistics.average(values, countingNil: false)
+        }
+    }
+
+    private func text(_ function: Function, _ value: PropertyValue) throws -> PropertyValue {
+        if value.isNull { return .null }
+        guard let text = value.textual else {
+            throw predicateError("\(function.rawValue) takes a string, not \(value.kind)", value: value)
+        }
+        switch function {
+        case .uppercase: return .string(text.string.uppercased())
+        case .lowercase: return .string(text.string.lowercased())
+        case .length: return .int(Int64(text.string.utf16.count))
+        default: return .text(foldText(text.utf8, caseInsensitive: true, diacriticInsensitive: true))
+        }
+    }
+
+    /// Metres between two points of latitude and longitude in degrees, on a sphere of the earth's mean radius.
+    private func distance(_ from: PropertyValue, _ to: PropertyValue) throws -> PropertyValue {
+        func point(_ value: PropertyValue) throws -> (latitude: Double, longitude: Double) {
+            guard case .array(let parts) = value, parts.count == 2, let latitude = parts[0].number,
+                let longitude = parts[1].number
+            else {
+                throw predicateError("a location is a list of latitude and longitude, not \(value.kind)", value: value)
+            }
+            return (latitude * .pi / 180, longitude * .pi / 180)
+        }
+        let (a, b) = (try point(from), try point(to))
+        let (u, v) = (sin((b.latitude - a.latitude) / 2), sin((b.longitude - a.longitude) / 2))
+        let chord = u * u + cos(a.latitude) * cos(b.latitude) * v * v
+        return .double(2 * 6_371_008.8 * asin(min(1, chord.squareRoot())))
+    }
+}
+
+extension PropertyValue {
+    /// Whether the function cannot divide by the number; remainders are of whole numbers.
+    fileprivate func isZeroDivisor(of function: Function) -> Bool {
+        guard let number else { return false }
+        return function == .divide ? number == 0 : function == .modulus && number.magnitude < 1
+    }
+}

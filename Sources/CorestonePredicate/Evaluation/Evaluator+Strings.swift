@@ -1,0 +1,52 @@
+import CorestoneValues
+
+extension Evaluator {
+    /// The comparison of two texts; nil for operators that do not treat texts on their own.
+    ///
+    /// Without options texts compare byte by byte, as SQLite compares them; with options both sides are folded.
+    func compareTexts(_ left: UnsafeRawBufferPointer, _ right: Text, _ comparison: Comparison) throws -> Bool? {
+        let options = comparison.options
+        switch comparison.operator {
+        case .equal: return orderTexts(left, right, options) == 0
+        case .notEqual: return orderTexts(left, right, options) != 0
+        case .less: return orderTexts(left, right, options) < 0
+        case .lessOrEqual: return orderTexts(left, right, options) <= 0
+        case .greater: return orderTexts(left, right, options) > 0
+        case .greaterOrEqual: return orderTexts(left, right, options) >= 0
+        case .utiEquals: return compareFolded(left, right.utf8, caseInsensitive: true, diacriticInsensitive: false) == 0
+        case .beginsWith: return contains(left, right, comparison, .start)
+        case .endsWith: return contains(left, right, comparison, .end)
+        case .contains: return contains(left, right, comparison, .anywhere)
+        case .in:
+            return TextSearch.contains(right.utf8, left, options: options, anchor: .anywhere)
+        case .like:
+            if case .like(let pattern) = comparison.prepared { return TextSearch.like(left, pattern, options: options) }
+            return TextSearch.like(left, LikePattern(folding(right, options).utf8), options: options)
+        case .matches:
+            if right.isEmpty { return false }
+            if case .regularExpression(let result) = comparison.prepared {
+                return try TextSearch.matches(left, try result.get(), options: options)
+            }
+            return try TextSearch.matches(left, try compilePattern(right, options, isCached: true), options: options)
+        case .between, .tokenMatches, .utiConformsTo, .custom: return nil
+        }
+    }
+
+    func orderTexts(_ left: UnsafeRawBufferPointer, _ right: Text, _ options: Comparison.Options) -> Int {
+        options.folds
+            ? compareFolded(
+                left, right.utf8, caseInsensitive: options.foldsCase, diacriticInsensitive: options.foldsDiacritics)
+            : compareBytes(left, right.utf8)
+    }
+
+    private func contains(
+        _ text: UnsafeRawBufferPointer, _ part: Text, _ comparison: Comparison, _ anchor: TextAnchor
+    ) -> Bool {
+        if case .folded(let folded) = comparison.prepared {
+            return containsFolded(
+                text, folded: folded.utf8, caseInsensitive: comparison.options.foldsCase,
+                diacriticInsensitive: comparison.options.foldsDiacritics, anchor: anchor)
+        }
+        return TextSearch.contains(text, part.utf8, options: comparison.options, anchor: anchor)
+    }
+}

@@ -1,0 +1,68 @@
+import CorestoneValues
+
+/// Follows key paths: through objects, dictionaries, collections and the operators on them.
+public enum KeyPathEvaluation {
+    /// The value at a key path. Nil anywhere on the way makes the whole nil.
+    ///
+    /// - Throws: `Status.predicate` for keys and collection operators that are unknown.
+    public static func value(of value: PropertyValue, atKeyPath path: String) throws -> PropertyValue {
+        try self.value(of: value, keys: KeyPath(path).keys[...])
+    }
+
+    /// The same with keys that were split before.
+    public static func value(of value: PropertyValue, path: KeyPath) throws -> PropertyValue {
+        try self.value(of: value, keys: path.keys[...])
+    }
+
+    static func value(of start: PropertyValue, keys: ArraySlice<KeyName>) throws -> PropertyValue {
+        var current = start
+        var index = keys.startIndex
+        while index < keys.endIndex {
+            let key = keys[index]
+            index += 1
+            switch current {
+            case .null: return .null
+            case .array(let elements):
+                if key.isOperator { return try CollectionOperation.value(key, of: elements, isSet: false, path: keys[index...]) }
+                if key.text == "self" { continue }
+                current = .array(try elements.map { try value(of: $0, key: key) })
+            case .set(let elements):
+                if key.isOperator {
+                    return try CollectionOperation.value(key, of: Array(elements), isSet: true, path: keys[index...])
+                }
+                if key.text == "self" { continue }
+                current = .set(Set(try elements.map { try value(of: $0, key: key) }.filter { !$0.isNull }))
+            case .object(let object):
+                guard let object = object as? any KeyValueCoding else { throw unknown(key, current) }
+                if index < keys.endIndex, keys[index].collectionOperator == .count,
+                    let count = try object.memberCount(for: key)
+                {
+                    return .int(Int64(count))
+                }
+                current = key.text == "self" ? current : try object.value(for: key)
+            default:
+                current = try value(of: current, key: key)
+            }
+        }
+        return current
+    }
+
+    /// The value for one key that is no operator on a collection.
+    private static func value(of value: PropertyValue, key: KeyName) throws -> PropertyValue {
+        switch value {
+        case .null: return .null
+        case .dictionary(let values):
+            if key.collectionOperator == .count { return .int(Int64(values.count)) }
+            if key.text == "self" { return value }
+            return values[key.text] ?? .null
+        case .object, .array, .set: return try self.value(of: value, keys: [key])
+        default:
+            if let found = try value.property(key.text) { return found }
+            throw unknown(key, value)
+        }
+    }
+
+    private static func unknown(_ key: KeyName, _ value: PropertyValue) -> CoreError {
+        predicateError("\(value.kind) has no key \"\(key.text)\"", key: key.text, value: value)
+    }
+}

@@ -1,0 +1,86 @@
+import CorestoneValues
+
+/// What arithmetic does with nil and with a division by zero.
+public enum ArithmeticRule: Sendable {
+    /// It throws, as Foundation's predicates do.
+    case strict
+    /// It gives nil, as every store does: an object without a salary does not fail the fetch of all others.
+    case nilPropagating
+}
+
+extension Predicate {
+    /// Whether the predicate holds for a value, in memory.
+    ///
+    /// Managed objects must be asked on their context's queue.
+    /// - Parameters:
+    ///   - value: what `SELF` is and key paths start from: `.object` of something that conforms to `KeyValueCoding`, a
+    ///     dictionary, or any other value.
+    ///   - variables: the values of `$name`; `:=` needs at least an empty dictionary.
+    /// - Throws: `Status.predicate` for what has no meaning: an unknown key, an unbound variable, an order between a string
+    ///   and a number, a bad regular expression.
+    public func evaluate(
+        with value: PropertyValue, variables: [String: PropertyValue]? = nil, arithmetic: ArithmeticRule = .strict
+    ) throws -> Bool {
+        let evaluator = Evaluator(
+            root: value, bindings: variables.map { Bindings($0) }, arithmetic: arithmetic)
+        return try evaluator.holds(self)
+    }
+}
+
+extension Expression {
+    /// The value of the expression, in memory; see `Predicate.evaluate`.
+    public func value(
+        with value: PropertyValue, variables: [String: PropertyValue]? = nil, arithmetic: ArithmeticRule = .strict
+    ) throws -> PropertyValue {
+        let evaluator = Evaluator(
+            root: value, bindings: variables.map { Bindings($0) }, arithmetic: arithmetic)
+        return try evaluator.value(self)
+    }
+}
+
+/// The values of variables; a subquery adds its own to those around it.
+final class Bindings {
+    private var values: [String: PropertyValue]
+    private let outer: Bindings?
+
+    init(_ values: [String: PropertyValue], outer: Bindings? = nil) {
+        self.values = values
+        self.outer = outer
+    }
+
+    subscript(name: String) -> PropertyValue? {
+        get { values[name] ?? outer?[name] }
+        set { values[name] = newValue }
+    }
+
+    /// The bindings that the caller gave, which assignments write to.
+    var outermost: Bindings { outer?.outermost ?? self }
+}
+
+/// One evaluation: the object, the variables and the rules.
+struct Evaluator {
+    let root: PropertyValue
+    let bindings: Bindings?
+    let arithmetic: ArithmeticRule
+
+    func holds(_ predicate: Predicate) throws -> Bool {
+        switch predicate {
+        case .constant(let value): return value
+        case .comparison(let comparison): return try holds(comparison)
+        case .compound(let compound):
+            switch compound.type {
+            case .not: return try !holds(compound.parts[0])
+            case .and:
+                for part in compound.parts where try !holds(part) { return false }
+                return true
+            case .or:
+                for part in compound.parts where try holds(part) { return true }
+                return false
+            }
+        }
+    }
+}
+
+func predicateError(_ message: String, key: String? = nil, value: PropertyValue? = nil) -> CoreError {
+    CoreError(.predicate, message, key: key, value: value)
+}

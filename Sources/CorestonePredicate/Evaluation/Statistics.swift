@@ -1,0 +1,68 @@
+import CorestoneValues
+import Glibc
+
+/// Sums, averages and the like over values of which some may be nil.
+enum Statistics {
+    /// 0 without values; nil counts as 0.
+    static func sum(_ values: [PropertyValue]) throws -> PropertyValue {
+        var total = PropertyValue.int(0)
+        for value in values where !value.isNull { total = try Arithmetic.combine(.add, total, value) }
+        return total
+    }
+
+    /// The mean as a double (a decimal for decimals), 0 without values.
+    static func average(_ values: [PropertyValue], countingNil: Bool) throws -> PropertyValue {
+        let count = countingNil ? values.count : values.count { !$0.isNull }
+        if count == 0 { return .double(0) }
+        let total = try sum(values)
+        if case .decimal(let decimal) = total { return .decimal(try decimal.divided(by: DecimalNumber(Int64(count)))) }
+        return .double((total.number ?? 0) / Double(count))
+    }
+
+    /// The greatest (`sign` 1) or least (-1) value that is not nil; nil without one.
+    static func extreme(_ values: [PropertyValue], sign: Int) throws -> PropertyValue {
+        var best = PropertyValue.null
+        for value in values where !value.isNull {
+            if best.isNull {
+                best = value
+            } else if let order = value.ordered(against: best) {
+                if order * sign > 0 { best = value }
+            } else {
+                throw predicateError("\(value.kind) and \(best.kind) have no order", value: value)
+            }
+        }
+        return best
+    }
+
+    static func median(_ values: [PropertyValue]) throws -> PropertyValue {
+        let numbers = try doubles(values).sorted()
+        if numbers.isEmpty { return .null }
+        let middle = numbers.count / 2
+        return .double(numbers.count % 2 == 1 ? numbers[middle] : (numbers[middle - 1] + numbers[middle]) / 2)
+    }
+
+    /// The most frequent values, in order of appearance.
+    static func mode(_ values: [PropertyValue]) -> PropertyValue {
+        var counts: [PropertyValue: Int] = [:]
+        for value in values where !value.isNull { counts[value, default: 0] += 1 }
+        let most = counts.values.max() ?? 0
+        var seen: Set<PropertyValue> = []
+        return .array(values.filter { counts[$0] == most && seen.insert($0).inserted })
+    }
+
+    /// The deviation of the whole population: divided by the number of values.
+    static func standardDeviation(_ values: [PropertyValue]) throws -> PropertyValue {
+        let numbers = try doubles(values)
+        if numbers.isEmpty { return .null }
+        let mean = numbers.reduce(0, +) / Double(numbers.count)
+        let squares = numbers.reduce(0) { $0 + ($1 - mean) * ($1 - mean) }
+        return .double((squares / Double(numbers.count)).squareRoot())
+    }
+
+    private static func doubles(_ values: [PropertyValue]) throws -> [Double] {
+        try values.filter { !$0.isNull }.map { value in
+            guard let number = value.number else { throw predicateError("\(value.kind) is no number", value: value) }
+            return number
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import CorestoneValues
+
+/// A pattern of LIKE: `*` any run, `?` one character, `\` takes the next as it is. It covers the whole text.
+///
+/// Matching never looks back further than the last `*`, so it takes at most pattern times text, and no memory.
+package struct LikePattern: Hashable, Sendable {
+    private enum Element: Hashable {
+        case anyRun
+        case anyCharacter
+        case byte(UInt8)
+    }
+
+    private let elements: [Element]
+
+    /// - Parameter pattern: folded already, when the text to be matched is.
+    package init(_ pattern: UnsafeRawBufferPointer) {
+        var elements: [Element] = []
+        var quoted = false
+        for byte in pattern {
+            if quoted {
+                elements.append(.byte(byte))
+                quoted = false
+            } else if byte == UInt8(ascii: "\\") {
+                quoted = true
+            } else if byte == UInt8(ascii: "*") {
+                if elements.last != .anyRun { elements.append(.anyRun) }
+            } else {
+                elements.append(byte == UInt8(ascii: "?") ? .anyCharacter : .byte(byte))
+            }
+        }
+        if quoted { elements.append(.byte(UInt8(ascii: "\\"))) }
+        self.elements = elements
+    }
+
+    package func matches(_ text: UnsafeRawBufferPointer) -> Bool {
+        var (place, at) = (0, 0)
+        var retry: (place: Int, at: Int)?
+        while at < text.count {
+            if place < elements.count {
+                switch elements[place] {
+                case .anyRun:
+                    retry = (place, at)
+                    place += 1
+                    continue
+                case .anyCharacter:
+                    place += 1
+                    at = LikePattern.afterCharacter(text, at)
+                    continue
+                case .byte(let byte) where byte == text[at]:
+                    place += 1
+                    at += 1
+                    continue
+                case .byte: break
+                }
+            }
+            guard let last = retry else { return false }
+            let next = LikePattern.afterCharacter(text, last.at)
+            retry = (last.place, next)
+            (place, at) = (last.place + 1, next)
+        }
+        return elements[place...].allSatisfy { $0 == .anyRun }
+    }
+
+    /// The place behind the UTF-8 character at `index`.
+    private static func afterCharacter(_ text: UnsafeRawBufferPointer, _ index: Int) -> Int {
+        var next = index + 1
+        while next < text.count, text[next] & 0xC0 == 0x80 { next += 1 }
+        return next
+    }
+}

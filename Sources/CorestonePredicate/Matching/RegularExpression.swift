@@ -1,0 +1,102 @@
+import CPCRE2
+import CorestoneValues
+import Synchronization
+
+/// A compiled pattern of MATCHES. It covers the whole text; `.` takes line breaks, `^` and `$` stand at lines too.
+///
+/// Any thread may match with it at any time.
+package final class RegularExpression: @unchecked Sendable {
+    private let code: OpaquePointer
+    /// Match data that no thread is using; each match takes one and puts it back.
+    private let spare = Mutex<[Spare]>([])
+
+    private struct Spare: @unchecked Sendable { let data: OpaquePointer }
+
+    /// How much work one match may do: enough for any sane pattern, some milliseconds for a hostile one.
+    private static let matchLimit: UInt32 = 1_000_000
+    private static let depthLimit: UInt32 = 10_000
+
+    /// - Throws: `Status.predicate` when the pattern is none.
+    package init(_ pattern: Text, caseInsensitive: Bool) throws {
+        var number: Int32 = 0
+        var offset = 0
+        var flags = PCRE2_UTF | PCRE2_UCP | UInt32(PCRE2_DOTALL) | UInt32(PCRE2_MULTILINE) | PCRE2_NEVER_BACKSLASH_C
+        flags |= PCRE2_ANCHORED | PCRE2_ENDANCHORED
+        if caseInsensitive { flags |= UInt32(PCRE2_CASELESS) }
+        let compiled = pcre2_compile_8(
+            pattern.buffer.start, pattern.count, flags, &number, &offset, nil)
+        guard let compiled else {
+            throw CoreError(
+                .predicate,
+                "\"\(pattern.string)\" is no regular expression: \(RegularExpression.reason(number)) at byte \(offset) of it",
+                value: .text(pattern))
+        }
+        code = compiled
+        _ = pcre2_jit_compile_8(compiled, UInt32(PCRE2_JIT_COMPLETE))
+    }
+
+    deinit {
+        for entry in spare.withLock({ $0 }) { pcre2_match_data_free_8(entry.data) }
+        pcre2_code_free_8(code)
+    }
+
+    /// Whether the whole text matches. Text that is no UTF-8 does not.
+    ///
+    /// - Throws: `Status.predicate` when the pattern needs more work than one match may cost.
+    package func matches(_ text: UnsafeRawBufferPointer) throws -> Bool {
+        guard let data = spare.withLock({ $0.popLast() })?.data ?? pcre2_match_data_create_8(1, nil) else {
+            throw CoreError(.noMemory, "no memory is left for a regular expression")
+        }
+        defer { spare.withLock { $0.append(Spare(data: data)) } }
+        let empty: UInt8 = 0
+        let status = withUnsafePointer(to: empty) { fallback in
+            let start = text.baseAddress?.assumingMemoryBound(to: UInt8.self) ?? fallback
+            return pcre2_match_8(code, start, text.count, 0, 0, data, RegularExpression.limits)
+        }
+        if status >= 0 { return true }
+        switch status {
+        case PCRE2_ERROR_NOMATCH: return false
+        case PCRE2_ERROR_MATCHLIMIT, PCRE2_ERROR_DEPTHLIMIT, PCRE2_ERROR_HEAPLIMIT, PCRE2_ERROR_JIT_STACKLIMIT:
+            throw CoreError(
+                .predicate, "the regular expression needs too much work on a text of \(text.count) bytes; "
+                    + "avoid nested repetitions such as (a+)+")
+        default: return false
+        }
+    }
+
+    /// Shared by all matches, which only read it.
+    private nonisolated(unsafe) static let limits: OpaquePointer? = {
+        let context = pcre2_match_context_create_8(nil)
+        pcre2_set_match_limit_8(context, matchLimit)
+        pcre2_set_depth_limit_8(context, depthLimit)
+        return context
+    }()
+
+    private static func reason(_ number: Int32) -> String {
+        var buffer = [UInt8](repeating: 0, count: 256)
+        let length = pcre2_get_error_message_8(number, &buffer, buffer.count)
+        return String(decoding: buffer.prefix(max(Int(length), 0)), as: UTF8.self)
+    }
+}
+
+/// The patterns that were compiled last, for right sides that change from object to object.
+enum RegularExpressionCache {
+    private struct Key: Hashable {
+        let pattern: Text
+        let caseInsensitive: Bool
+    }
+
+    private static let capacity = 64
+    private static let compiled = Mutex<[Key: RegularExpression]>([:])
+
+    static func expression(_ pattern: Text, caseInsensitive: Bool) throws -> RegularExpression {
+        let key = Key(pattern: pattern, caseInsensitive: caseInsensitive)
+        if let known = compiled.withLock({ $0[key] }) { return known }
+        let expression = try RegularExpression(pattern, caseInsensitive: caseInsensitive)
+        compiled.withLock {
+            if $0.count >= capacity { $0.removeAll() }
+            $0[key] = expression
+        }
+        return expression
+    }
+}

@@ -1,0 +1,55 @@
+import CorestoneValues
+import Glibc
+
+/// The string operators on bytes: shared by the evaluator and by the functions that a store registers for its queries,
+/// so that both give the same answer.
+package enum TextSearch {
+    /// BEGINSWITH, ENDSWITH, CONTAINS. An empty part is in no text.
+    package static func contains(
+        _ text: UnsafeRawBufferPointer, _ part: UnsafeRawBufferPointer, options: Comparison.Options, anchor: TextAnchor
+    ) -> Bool {
+        if options.folds {
+            return containsFolded(
+                text, part, caseInsensitive: options.foldsCase, diacriticInsensitive: options.foldsDiacritics,
+                anchor: anchor)
+        }
+        guard part.count > 0, part.count <= text.count, let whole = text.baseAddress, let sought = part.baseAddress else {
+            return false
+        }
+        switch anchor {
+        case .start: return memcmp(whole, sought, part.count) == 0
+        case .end: return memcmp(whole + (text.count - part.count), sought, part.count) == 0
+        case .anywhere: return find(whole, text.count, sought, part.count)
+        }
+    }
+
+    /// LIKE, with a pattern that was folded with the same options.
+    package static func like(_ text: UnsafeRawBufferPointer, _ pattern: LikePattern, options: Comparison.Options) -> Bool {
+        if !options.folds { return pattern.matches(text) }
+        return withFoldedText(
+            text, caseInsensitive: options.foldsCase, diacriticInsensitive: options.foldsDiacritics
+        ) { pattern.matches($0) }
+    }
+
+    /// MATCHES, with a pattern that `compilePattern` made with the same options.
+    package static func matches(
+        _ text: UnsafeRawBufferPointer, _ expression: RegularExpression, options: Comparison.Options
+    ) throws -> Bool {
+        if !options.foldsDiacritics { return try expression.matches(text) }
+        return try withFoldedText(text, caseInsensitive: false, diacriticInsensitive: true) { try expression.matches($0) }
+    }
+
+    private static func find(
+        _ text: UnsafeRawPointer, _ count: Int, _ part: UnsafeRawPointer, _ length: Int
+    ) -> Bool {
+        var position = text
+        var rest = count
+        let first = Int32(part.load(as: UInt8.self))
+        while rest >= length, let hit = memchr(position, first, rest - length + 1) {
+            if memcmp(hit, part, length) == 0 { return true }
+            rest -= UnsafeRawPointer(hit) - position + 1
+            position = UnsafeRawPointer(hit) + 1
+        }
+        return false
+    }
+}

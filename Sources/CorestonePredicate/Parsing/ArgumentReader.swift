@@ -1,0 +1,48 @@
+import CorestoneValues
+
+/// Hands out the arguments of a format one by one.
+struct ArgumentReader {
+    private let values: [PropertyValue]
+    private let errors: SyntaxError
+    private var used = 0
+
+    init(_ values: [PropertyValue], errors: SyntaxError) {
+        self.values = values
+        self.errors = errors
+    }
+
+    /// The next argument as the conversion takes it.
+    mutating func next(for conversion: UInt8, at offset: Int) throws -> Expression {
+        let sign = "%" + String(UnicodeScalar(conversion))
+        guard used < values.count else {
+            throw errors.make(
+                "\(sign) needs argument \(used + 1), but \(values.isEmpty ? "none was given" : "only \(values.count) were given")",
+                at: offset)
+        }
+        let value = values[used]
+        used += 1
+        switch conversion {
+        case UInt8(ascii: "@"): return .constant(value)
+        case UInt8(ascii: "K"):
+            guard case .text(let path) = value, !path.isEmpty else { throw refused(sign, "a key path, as a string", offset) }
+            return .keyPath(KeyPath(path.string))
+        case UInt8(ascii: "s"):
+            guard case .text = value else { throw refused(sign, "a string", offset) }
+            return .constant(value)
+        case let letter where Array("fFeEgGaA".utf8).contains(letter):
+            guard let number = value.number else { throw refused(sign, "a number", offset) }
+            if case .decimal = value { return .constant(value) }
+            return .constant(.double(number))
+        default:
+            switch value {
+            case .int, .decimal, .double: return .constant(value)
+            case .bool(let flag): return .constant(.int(flag ? 1 : 0))
+            default: throw refused(sign, "an integer", offset)
+            }
+        }
+    }
+
+    private func refused(_ sign: String, _ wanted: String, _ offset: Int) -> CoreError {
+        errors.make("\(sign) takes \(wanted); argument \(used) is something else", at: offset)
+    }
+}

@@ -1,0 +1,145 @@
+import CorestoneValues
+
+extension Lexer {
+    /// A quoted string with its escapes read. The position is at the opening quote.
+    mutating func string() throws -> Text {
+        let start = position
+        let quote = byte()
+        position += 1
+        var bytes: [UInt8] = []
+        while true {
+            guard position < source.count else {
+                throw errors.make("this string has no closing \(String(UnicodeScalar(quote)))", at: start)
+            }
+            let next = byte()
+            position += 1
+            if next == quote { break }
+            if next == UInt8(ascii: "\\") {
+                guard position < source.count else { continue }
+                bytes.append(contentsOf: escape())
+            } else {
+                bytes.append(next)
+            }
+        }
+        return bytes.withUnsafeBytes { Text(utf8: $0) }
+    }
+
+    /// What stands behind a back-slash in a string.
+    private mutating func escape() -> [UInt8] {
+        let letter = byte()
+        position += 1
+        switch letter {
+        case UInt8(ascii: "n"): return [10]
+        case UInt8(ascii: "r"): return [13]
+        case UInt8(ascii: "t"): return [9]
+        case UInt8(ascii: "b"): return [8]
+        case UInt8(ascii: "f"): return [12]
+        case UInt8(ascii: "v"): return [11]
+        case UInt8(ascii: "a"): return [7]
+        case UInt8(ascii: "0")...UInt8(ascii: "7"):
+            position -= 1
+            return Lexer.utf8(digits(atMost: 3, base: 8) ?? 0)
+        case UInt8(ascii: "x"):
+            return hexadecimal(2).map(Lexer.utf8) ?? [letter]
+        case UInt8(ascii: "u"):
+            guard let unit = hexadecimal(4) else { return [letter] }
+            return Lexer.utf8(unit & 0xFC00 == 0xD800 ? completed(surrogate: unit) : unit)
+        default: return [letter]
+        }
+    }
+
+    /// Exactly `count` hexadecimal digits; nil, and nothing consumed, when there are fewer.
+    private mutating func hexadecimal(_ count: Int) -> UInt32? {
+        for index in 0..<count where Lexer.digit(byte(index), base: 16) == nil { return nil }
+        return digits(atMost: count, base: 16)
+    }
+
+    private mutating func digits(atMost count: Int, base: UInt32) -> UInt32? {
+        var value: UInt32?
+        for _ in 0..<count {
+            guard let digit = Lexer.digit(byte(), base: base) else { break }
+            value = (value ?? 0) * base + digit
+            position += 1
+        }
+        return value
+    }
+
+    /// Joins the high half of a UTF-16 pair with the low half that follows as another escape.
+    private mutating func completed(surrogate high: UInt32) -> UInt32 {
+        let start = position
+        if byte() == UInt8(ascii: "\\"), byte(1) == UInt8(ascii: "u") {
+            position += 2
+            if let low = hexadecimal(4), low & 0xFC00 == 0xDC00 {
+                return 0x10000 + (high & 0x3FF) << 10 + low & 0x3FF
+            }
+        }
+        position = start
+        return high
+    }
+
+    /// A scalar as UTF-8; the replacement character for what is no scalar.
+    private static func utf8(_ value: UInt32) -> [UInt8] {
+        Array(String(UnicodeScalar(value) ?? "\u{FFFD}").utf8)
+    }
+}
+
+extension Lexer {
+    /// A number: an integer, or a double when it has a fraction or an exponent.
+    ///
+    /// Integers beyond 64 bits are decimals as long as those hold them exactly.
+    mutating func number() -> PropertyValue {
+        if byte() == UInt8(ascii: "0"), let prefixed = prefixedNumber() { return prefixed }
+        let start = position
+        skipDigits()
+        var isReal = false
+        if byte() == UInt8(ascii: "."), Lexer.digit(byte(1), base: 10) != nil {
+            isReal = true
+            position += 1
+            skipDigits()
+        }
+        if byte() | 0x20 == UInt8(ascii: "e") {
+            let sign = byte(1) == UInt8(ascii: "+") || byte(1) == UInt8(ascii: "-") ? 1 : 0
+            if Lexer.digit(byte(1 + sign), base: 10) != nil {
+                isReal = true
+                position += 1 + sign
+                skipDigits()
+            }
+        }
+        let text = String(decoding: source[start..<position], as: UTF8.self)
+        if !isReal {
+            if let integer = Int64(text) { return .int(integer) }
+            if position - start <= 38, let mantissa = UInt128(text) { return .decimal(DecimalNumber(mantissa: mantissa)) }
+        }
+        return .double(Double(text) ?? .infinity)
+    }
+
+    /// `0x1F`, `0o17`, `0b101`; nil when the zero is just a zero.
+    private mutating func prefixedNumber() -> PropertyValue? {
+        let base: UInt32
+        switch byte(1) | 0x20 {
+        case UInt8(ascii: "x"): base = 16
+        case UInt8(ascii: "o"): base = 8
+        case UInt8(ascii: "b"): base = 2
+        default: return nil
+        }
+        guard Lexer.digit(byte(2), base: base) != nil else { return nil }
+        position += 2
+        var value: UInt128 = 0
+        var real = 0.0
+        var overflows = false
+        while let digit = Lexer.digit(byte(), base: base) {
+            let (product, high) = value.multipliedReportingOverflow(by: UInt128(base))
+            let (sum, carry) = product.addingReportingOverflow(UInt128(digit))
+            overflows = overflows || high || carry
+            value = sum
+            real = real * Double(base) + Double(digit)
+            position += 1
+        }
+        if overflows { return .double(real) }
+        return Int64(exactly: value).map { .int($0) } ?? .decimal(DecimalNumber(mantissa: value))
+    }
+
+    private mutating func skipDigits() {
+        while Lexer.digit(byte(), base: 10) != nil { position += 1 }
+    }
+}

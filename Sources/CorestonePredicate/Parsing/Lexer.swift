@@ -1,0 +1,118 @@
+import CorestoneValues
+
+/// Splits a predicate's text into tokens, in one pass.
+struct Lexer {
+    let source: [UInt8]
+    let errors: SyntaxError
+    var position = 0
+
+    init(_ source: [UInt8]) {
+        self.source = source
+        errors = SyntaxError(source: source)
+    }
+
+    static func tokens(of source: [UInt8]) throws -> [Token] {
+        var lexer = Lexer(source)
+        var tokens: [Token] = []
+        repeat { tokens.append(try lexer.next()) } while tokens.last?.kind != .end
+        return tokens
+    }
+
+    /// The byte at the position plus `distance`; 0 behind the end.
+    func byte(_ distance: Int = 0) -> UInt8 {
+        let index = position + distance
+        return index < source.count ? source[index] : 0
+    }
+
+    private mutating func next() throws -> Token {
+        while isBlank(byte()), position < source.count { position += 1 }
+        let start = position
+        guard position < source.count else { return Token(kind: .end, range: start..<start) }
+        let kind = try kind()
+        return Token(kind: kind, range: start..<position)
+    }
+
+    private mutating func kind() throws -> Token.Kind {
+        let first = byte()
+        switch first {
+        case UInt8(ascii: "'"), UInt8(ascii: "\""): return .string(try string())
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): return .number(number())
+        case UInt8(ascii: "%"): return try argument()
+        case UInt8(ascii: "$"): return .variable(try name(after: "$", meaning: "a variable's name"))
+        case UInt8(ascii: "@"): return .atKey("@" + (try name(after: "@", meaning: "a key")))
+        case UInt8(ascii: "#"): return .identifier(try name(after: "#", meaning: "a key"), escaped: true)
+        default: break
+        }
+        if let symbol = symbol() { return .symbol(symbol) }
+        if let name = try identifier() { return word(name) }
+        throw errors.make("\(describeByte()) has no meaning here", at: position)
+    }
+
+    /// A reserved word or a name; the hyphens of the two UTI operators are part of the word.
+    private mutating func word(_ name: String) -> Token.Kind {
+        if name.utf8.count == 3, name.uppercased() == "UTI" {
+            for tail in ["-CONFORMS-TO", "-EQUALS"] where follows(tail) {
+                position += tail.utf8.count
+                return .keyword("UTI" + tail)
+            }
+        }
+        if let reserved = ReservedWords.reserved(name) { return .keyword(reserved) }
+        return .identifier(name, escaped: false)
+    }
+
+    /// Whether the text goes on with these ASCII letters in either case.
+    private func follows(_ text: String) -> Bool {
+        text.utf8.enumerated().allSatisfy { index, letter in
+            let found = byte(index)
+            return found == letter || (found ^ 0x20 == letter && letter >= UInt8(ascii: "A"))
+        }
+    }
+
+    private mutating func name(after sign: Character, meaning: String) throws -> String {
+        position += 1
+        if let name = try identifier() { return name }
+        throw errors.make("expected \(meaning) after \(sign)", at: position)
+    }
+
+    /// The longest symbol at the position.
+    private mutating func symbol() -> Symbol? {
+        let (first, second) = (byte(), byte(1))
+        guard first < 0x80, first != 0 else { return nil }
+        if second != 0, second < 0x80 {
+            let pair = String(UnicodeScalar(first)) + String(UnicodeScalar(second))
+            if let symbol = Symbol(rawValue: pair) {
+                position += 2
+                return symbol
+            }
+        }
+        guard let symbol = Symbol(rawValue: String(UnicodeScalar(first))) else { return nil }
+        position += 1
+        return symbol
+    }
+
+    /// `%@`, `%K`, or a printf conversion with its length letters.
+    private mutating func argument() throws -> Token.Kind {
+        let start = position
+        position += 1
+        while Array("hlqLzjt".utf8).contains(byte()) { position += 1 }
+        let conversion = byte()
+        let bare = position == start + 1
+        guard Array("diouxXcsfFeEgGaA".utf8).contains(conversion) || (bare && Array("@K".utf8).contains(conversion)) else {
+            let shown = String(decoding: source[start..<min(position + 1, source.count)], as: UTF8.self)
+            throw errors.make(
+                "\(shown) is no conversion; %@ takes a value, %K a key path, %d an integer, %f a double, %s a string",
+                at: start)
+        }
+        position += 1
+        return .argument(conversion)
+    }
+
+    private func isBlank(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: " ") || (byte >= 9 && byte <= 13)
+    }
+
+    func describeByte() -> String {
+        guard let scalar = scalar(at: position)?.value else { return "byte \(byte())" }
+        return scalar.value < 32 ? "the control character \(scalar.value)" : "\"\(String(scalar))\""
+    }
+}

@@ -1,0 +1,45 @@
+import CorestoneValues
+
+/// Makes the error of a text that cannot be read: what was expected, what stands there, and a caret under the place.
+struct SyntaxError {
+    let source: [UInt8]
+
+    func make(_ complaint: String, at offset: Int) -> CoreError {
+        let place = min(offset, source.count)
+        return CoreError(
+            .predicateSyntax,
+            "cannot read the predicate at byte \(place): \(complaint)\n  \(excerpt(around: place))", offset: place)
+    }
+
+    /// What a token looks like in a message.
+    func describe(_ token: Token) -> String {
+        if token.kind == .end { return "the end of the text" }
+        let shown = token.range.prefix(40)
+        let text = String(decoding: source[shown], as: UTF8.self)
+        return shown.count < token.range.count ? "\(text)…" : text
+    }
+
+    /// The line with the place, shortened on both sides where it is long, and a caret on the next line.
+    private func excerpt(around place: Int) -> String {
+        let isBreak = { (byte: UInt8) in byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") }
+        var start = source[..<place].lastIndex(where: isBreak).map { $0 + 1 } ?? 0
+        var end = source[place...].firstIndex(where: isBreak) ?? source.count
+        let (cutsStart, cutsEnd) = (place - start > 60, end - place > 40)
+        if cutsStart { start = scalarBoundary(place - 57) }
+        if cutsEnd { end = scalarBoundary(place + 37) }
+        let before = (cutsStart ? "..." : "") + SyntaxError.printable(source[start..<place])
+        let after = SyntaxError.printable(source[place..<max(end, place)]) + (cutsEnd ? "..." : "")
+        return before + after + "\n  " + String(repeating: " ", count: before.unicodeScalars.count) + "^"
+    }
+
+    private func scalarBoundary(_ index: Int) -> Int {
+        var index = index
+        while index > 0, index < source.count, source[index] & 0xC0 == 0x80 { index -= 1 }
+        return index
+    }
+
+    /// Tabs as blanks, so that the caret stands right.
+    private static func printable(_ bytes: ArraySlice<UInt8>) -> String {
+        String(String.UnicodeScalarView(String(decoding: bytes, as: UTF8.self).unicodeScalars.map { $0 == "\t" ? " " : $0 }))
+    }
+}

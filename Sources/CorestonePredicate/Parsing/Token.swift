@@ -1,0 +1,94 @@
+import CorestoneValues
+
+/// One word of a predicate's text.
+struct Token {
+    enum Kind: Equatable {
+        /// A name; `escaped` when it was written with `#`, so that it is a key whatever it spells.
+        case identifier(String, escaped: Bool)
+        /// A reserved word, in upper case.
+        case keyword(String)
+        case variable(String)
+        /// `@count`; the text includes the `@`.
+        case atKey(String)
+        case string(Text)
+        case number(PropertyValue)
+        /// `%@`, `%K` or the last letter of a printf conversion.
+        case argument(UInt8)
+        case symbol(Symbol)
+        case end
+    }
+
+    let kind: Kind
+    /// The bytes of the source that the token covers.
+    let range: Range<Int>
+}
+
+/// Operators and punctuation. The raw value is the spelling.
+enum Symbol: String {
+    case leftParenthesis = "("
+    case rightParenthesis = ")"
+    case leftBrace = "{"
+    case rightBrace = "}"
+    case leftBracket = "["
+    case rightBracket = "]"
+    case comma = ","
+    case dot = "."
+    case colon = ":"
+    case assign = ":="
+    case equal = "="
+    case doubleEqual = "=="
+    case notEqual = "!="
+    case lessGreater = "<>"
+    case less = "<"
+    case lessOrEqual = "<="
+    case equalLess = "=<"
+    case greater = ">"
+    case greaterOrEqual = ">="
+    case equalGreater = "=>"
+    case plus = "+"
+    case minus = "-"
+    case star = "*"
+    case slash = "/"
+    case doubleStar = "**"
+    case ampersand = "&"
+    case doubleAmpersand = "&&"
+    case bar = "|"
+    case doubleBar = "||"
+    case caret = "^"
+    case tilde = "~"
+    case shiftLeft = "<<"
+    case shiftRight = ">>"
+    case not = "!"
+}
+
+extension Symbol {
+    /// The comparison that the symbol stands for.
+    var comparison: Comparison.Operator? {
+        switch self {
+        case .equal, .doubleEqual: .equal
+        case .notEqual, .lessGreater: .notEqual
+        case .less: .less
+        case .lessOrEqual, .equalLess: .lessOrEqual
+        case .greater: .greater
+        case .greaterOrEqual, .equalGreater: .greaterOrEqual
+        default: nil
+        }
+    }
+
+    /// The arithmetic function that the symbol stands for between two operands.
+    var function: Function? {
+        switch self {
+        case .plus: .add
+        case .minus: .subtract
+        case .star: .multiply
+        case .slash: .divide
+        case .doubleStar: .power
+        case .ampersand: .bitwiseAnd
+        case .bar: .bitwiseOr
+        case .caret: .bitwiseXor
+        case .shiftLeft: .leftShift
+        case .shiftRight: .rightShift
+        default: nil
+        }
+    }
+}

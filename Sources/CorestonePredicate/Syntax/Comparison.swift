@@ -1,0 +1,120 @@
+import CorestoneValues
+
+/// Two expressions and what should hold between them: `ANY tags.name BEGINSWITH[cd] "a"`.
+public final class Comparison: Hashable, Sendable {
+    /// Which elements of the left side, a collection, have to satisfy the comparison.
+    public enum Modifier: Sendable {
+        case direct, any, all
+    }
+
+    /// How strings are compared. The raw bits are those of the printed order c, d, n, l, w.
+    public struct Options: OptionSet, Hashable, Sendable {
+        public let rawValue: UInt8
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        public static let caseInsensitive = Options(rawValue: 1)
+        public static let diacriticInsensitive = Options(rawValue: 2)
+        /// The caller's promise that the texts need no folding; supersedes the other two.
+        public static let normalized = Options(rawValue: 4)
+        public static let localeSensitive = Options(rawValue: 8)
+        /// Of token operators only.
+        public static let word = Options(rawValue: 16)
+    }
+
+    public enum Operator: Hashable, Sendable {
+        case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
+        case between, `in`, contains, beginsWith, endsWith, like, matches
+        case tokenMatches, utiConformsTo, utiEquals
+        /// A selector of the left side, with its colon.
+        case custom(String)
+    }
+
+    public let left: Expression
+    public let modifier: Modifier
+    public let `operator`: Operator
+    public let options: Options
+    public let right: Expression
+    /// What could be prepared once from a constant right side.
+    let prepared: PreparedOperand
+
+    public init(
+        _ left: Expression, _ operator: Operator, _ right: Expression, modifier: Modifier = .direct, options: Options = []
+    ) {
+        self.left = left
+        self.modifier = modifier
+        self.operator = `operator`
+        self.options = options
+        self.right = right
+        prepared = PreparedOperand(right, of: `operator`, options: options)
+    }
+
+    public static func == (a: Comparison, b: Comparison) -> Bool {
+        a === b
+            || (a.operator == b.operator && a.modifier == b.modifier && a.options == b.options && a.left == b.left
+                && a.right == b.right)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(left)
+        hasher.combine(`operator`)
+        hasher.combine(right)
+    }
+}
+
+extension Comparison.Operator {
+    /// The canonical spelling.
+    public var symbol: String {
+        switch self {
+        case .equal: "=="
+        case .notEqual: "!="
+        case .less: "<"
+        case .lessOrEqual: "<="
+        case .greater: ">"
+        case .greaterOrEqual: ">="
+        case .between: "BETWEEN"
+        case .in: "IN"
+        case .contains: "CONTAINS"
+        case .beginsWith: "BEGINSWITH"
+        case .endsWith: "ENDSWITH"
+        case .like: "LIKE"
+        case .matches: "MATCHES"
+        case .tokenMatches: "TOKENMATCHES"
+        case .utiConformsTo: "UTI-CONFORMS-TO"
+        case .utiEquals: "UTI-EQUALS"
+        case .custom(let selector): selector
+        }
+    }
+
+    /// The operator of an upper-case word; nil when it is none.
+    init?(keyword: String) {
+        switch keyword {
+        case "BETWEEN": self = .between
+        case "IN": self = .in
+        case "CONTAINS": self = .contains
+        case "BEGINSWITH": self = .beginsWith
+        case "ENDSWITH": self = .endsWith
+        case "LIKE": self = .like
+        case "MATCHES": self = .matches
+        case "TOKENMATCHES": self = .tokenMatches
+        case "UTI-CONFORMS-TO": self = .utiConformsTo
+        case "UTI-EQUALS": self = .utiEquals
+        default: return nil
+        }
+    }
+}
+
+extension Comparison.Options {
+    /// Whether case is ignored in fact.
+    public var foldsCase: Bool { contains(.caseInsensitive) && !contains(.normalized) }
+    /// Whether diacritics are ignored in fact.
+    public var foldsDiacritics: Bool { contains(.diacriticInsensitive) && !contains(.normalized) }
+    /// Whether texts are folded before they are compared.
+    public var folds: Bool { foldsCase || foldsDiacritics }
+
+    /// `[cd]`, or nothing.
+    public var suffix: String {
+        if isEmpty { return "" }
+        let letters = zip("cdnlw", [1, 2, 4, 8, 16] as [UInt8]).filter { rawValue & $0.1 != 0 }
+        return "[" + String(letters.map(\.0)) + "]"
+    }
+}
