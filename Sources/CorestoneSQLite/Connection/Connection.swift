@@ -1,0 +1,82 @@
+import CSQLite
+import CorestoneValues
+
+/// One connection to one file. Not thread-safe: the store's lock guards it.
+final class Connection {
+    let db: OpaquePointer
+    /// The file as the host named it, for messages.
+    let path: String
+    private var cache: [String: Statement] = [:]
+    private var clock: UInt64 = 0
+    /// SQLite may be asked for at most that many statements to be kept between uses.
+    static let statementLimit = 200
+
+    /// Opens `location` (a file name or, with `SQLITE_OPEN_URI`, a URI); `path` is what messages call it.
+    init(_ location: String, path: String, flags: Int32) throws {
+        var handle: OpaquePointer?
+        let code = sqlite3_open_v2(location, &handle, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
+        guard code == SQLITE_OK, let handle else {
+            let error = SQLiteError.make(
+                handle, code: code, path: path, purpose: "open \(path)", cocoaCode: .persistentStoreOpen)
+            sqlite3_close_v2(handle)
+            throw error
+        }
+        db = handle
+        self.path = path
+    }
+
+    deinit {
+        cache.removeAll()
+        sqlite3_close_v2(db)
+    }
+
+    /// The error of the call that just returned `code`.
+    func error(_ code: Int32, _ purpose: String, cocoaCode: CocoaCode = .sqlite) -> CoreError {
+        SQLiteError.make(db, code: code, path: path, purpose: purpose, cocoaCode: cocoaCode)
+    }
+
+    /// Runs statements without parameters or rows.
+    func execute(_ sql: String, _ purpose: String, cocoaCode: CocoaCode = .sqlite) throws {
+        let code = sqlite3_exec(db, sql, nil, nil, nil)
+        guard code == SQLITE_OK else { throw error(code, purpose, cocoaCode: cocoaCode) }
+    }
+
+    /// A statement of its own, kept as long as the caller keeps it.
+    func prepare(_ sql: String, _ purpose: String) throws -> Statement {
+        var sql = sql
+        var handle: OpaquePointer?
+        let code = sql.withUTF8 { text in
+            text.withMemoryRebound(to: CChar.self) {
+                sqlite3_prepare_v3(
+                    db, $0.baseAddress, Int32(truncatingIfNeeded: $0.count), UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil)
+            }
+        }
+        guard code == SQLITE_OK, let handle else { throw error(code, purpose) }
+        return Statement(handle, connection: self)
+    }
+
+    /// The statement of that text from the cache, ready to be bound. It must be reset before it is asked for again; one
+    /// that is still running is not shared.
+    func statement(_ sql: String, _ purpose: String) throws -> Statement {
+        clock += 1
+        if let known = cache[sql], sqlite3_stmt_busy(known.handle) == 0 {
+            known.lastUse = clock
+            return known
+        }
+        let fresh = try prepare(sql, purpose)
+        fresh.lastUse = clock
+        if cache.count >= Connection.statementLimit, let oldest = cache.min(by: { $0.value.lastUse < $1.value.lastUse }) {
+            cache[oldest.key] = nil
+        }
+        cache[sql] = fresh
+        return fresh
+    }
+
+    /// Whether no transaction is open.
+    var isAutocommit: Bool { sqlite3_get_autocommit(db) != 0 }
+    /// Rows that the last INSERT, UPDATE or DELETE touched.
+    var changes: Int { Int(sqlite3_changes(db)) }
+
+    /// Lets go of all cached statements, so that the file closes with the connection.
+    func dropStatements() { cache.removeAll() }
+}

@@ -1,0 +1,67 @@
+import CSQLite
+import CorestoneValues
+
+/// What SQLite said, as the library's error.
+enum SQLiteError {
+    /// The error of the last call on `db`, which returned `code`.
+    ///
+    /// `purpose` completes "cannot …"; `cocoaCode` is used for failures that are SQLite's own (134180 when left out).
+    static func make(
+        _ db: OpaquePointer?, code: Int32, path: String, purpose: String, cocoaCode: CocoaCode = .sqlite
+    ) -> CoreError {
+        let extended = db.map { sqlite3_extended_errcode($0) } ?? code
+        let detail = extended & 0xff == code & 0xff ? extended : code
+        let text: String =
+            if let db, detail == extended, let message = sqlite3_errmsg(db) { String(cString: message) } else {
+                sqlite3_errstr(code).map { String(cString: $0) } ?? "unknown error"
+            }
+        return make(code: detail, text: text, path: path, purpose: purpose, cocoaCode: cocoaCode)
+    }
+
+    static func make(
+        code: Int32, text: String, path: String, purpose: String, cocoaCode: CocoaCode = .sqlite
+    ) -> CoreError {
+        let status: Status
+        let remedy: String
+        switch code & 0xff {
+        case SQLITE_BUSY, SQLITE_LOCKED:
+            status = .storeBusy
+            remedy = "another process holds its lock; try again, or raise the busy timeout"
+        case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH:
+            status = .storeReadOnly
+            remedy = "make the file and its folder writable, or open the store read-only"
+        case SQLITE_CORRUPT:
+            status = .storeCorrupt
+            remedy = "the file is damaged; restore it from a backup or recover its rows with \"sqlite3 FILE .recover\""
+        case SQLITE_NOTADB:
+            status = .notAStore
+            remedy = "the file is no SQLite database"
+        case SQLITE_FULL:
+            status = .storeIO
+            remedy = "free some space and save again"
+        case SQLITE_CANTOPEN:
+            status = .storeIO
+            remedy = "check that the folder exists and may be read and written"
+        case SQLITE_IOERR:
+            status = .storeIO
+            remedy = "the disk or the file system failed; check both"
+        case SQLITE_INTERRUPT:
+            return CoreError(
+                .cancelled, code: cocoaCode, "cannot \(purpose): cancelled by the host", sqliteCode: code, file: path)
+        case SQLITE_NOMEM:
+            status = .noMemory
+            remedy = "free memory or fetch fewer rows at a time"
+        case SQLITE_TOOBIG:
+            status = .invalidArgument
+            remedy = "a value or a request is larger than SQLite takes (1,000,000,000 bytes)"
+        case SQLITE_CONSTRAINT:
+            status = .conflict
+            remedy = "a constraint of the store refuses the row"
+        default:
+            status = .internal
+            remedy = "SQLite refused the statement"
+        }
+        return CoreError(
+            status, code: cocoaCode, "cannot \(purpose): \(text) (SQLite \(code)); \(remedy)", sqliteCode: code, file: path)
+    }
+}

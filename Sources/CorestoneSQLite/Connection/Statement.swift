@@ -1,0 +1,158 @@
+import CSQLite
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+/// A prepared statement. Hot loops use `handle` with SQLite's own functions.
+final class Statement {
+    let handle: OpaquePointer
+    /// For the connection's cache.
+    var lastUse: UInt64 = 0
+    /// The first failure of a binding since the last run: a value too large for SQLite, or no memory.
+    private var bindFailure: Int32 = SQLITE_OK
+    private unowned(unsafe) let connection: Connection
+
+    init(_ handle: OpaquePointer, connection: Connection) {
+        self.handle = handle
+        self.connection = connection
+    }
+
+    deinit { sqlite3_finalize(handle) }
+
+    /// Ready for the next run; bindings stay.
+    @inline(__always) func reset() { sqlite3_reset(handle) }
+
+    /// True while there is a row.
+    func step(_ purpose: @autoclosure () -> String) throws -> Bool {
+        let code = bindFailure == SQLITE_OK ? sqlite3_step(handle) : bindFailure
+        if code == SQLITE_ROW { return true }
+        if code == SQLITE_DONE { return false }
+        throw failed(code, purpose())
+    }
+
+    /// Runs a statement that gives no rows, and resets it.
+    func run(_ purpose: @autoclosure () -> String) throws {
+        let code = bindFailure == SQLITE_OK ? sqlite3_step(handle) : bindFailure
+        if code != SQLITE_DONE && code != SQLITE_ROW { throw failed(code, purpose()) }
+        sqlite3_reset(handle)
+    }
+
+    private func failed(_ code: Int32, _ purpose: String) -> CoreError {
+        let error = connection.error(code, purpose)
+        bindFailure = SQLITE_OK
+        sqlite3_reset(handle)
+        return error
+    }
+
+    @inline(__always)
+    private func note(_ code: Int32) { if code != SQLITE_OK && bindFailure == SQLITE_OK { bindFailure = code } }
+
+    @inline(__always) func bind(_ value: Int64, at index: Int32) { sqlite3_bind_int64(handle, index, value) }
+    @inline(__always) func bind(_ value: Int, at index: Int32) { sqlite3_bind_int64(handle, index, Int64(value)) }
+    @inline(__always) func bindNull(at index: Int32) { sqlite3_bind_null(handle, index) }
+    func bind(_ value: Double, at index: Int32) { sqlite3_bind_double(handle, index, value) }
+    func bind(copying text: String, at index: Int32) {
+        var text = text
+        text.withUTF8 {
+            note(
+                cst_sqlite3_bind_text_copy(
+                    handle, index, UnsafeRawPointer($0.baseAddress)?.assumingMemoryBound(to: CChar.self),
+                    Int32(clamping: $0.count)))
+        }
+    }
+    func bind(copying bytes: [UInt8], at index: Int32) {
+        bytes.withUnsafeBytes { bindCopy(of: $0, at: index) }
+    }
+
+    @inline(__always) func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
+    @inline(__always) func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
+    func text(_ column: Int32) -> String? {
+        guard let bytes = sqlite3_column_text(handle, column) else { return nil }
+        let count = Int(sqlite3_column_bytes(handle, column))
+        return String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
+    }
+    func blob(_ column: Int32) -> [UInt8]? {
+        guard sqlite3_column_type(handle, column) != SQLITE_NULL else { return nil }
+        let bytes = sqlite3_column_blob(handle, column)
+        return Array(UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(handle, column))))
+    }
+}
+
+extension Statement {
+    /// Binds a value in the form in which the store keeps it. Its bytes are not copied: they must live until the
+    /// statement is reset and bound anew. Objects bind their primary key.
+    func bind(_ view: ValueView, at index: Int32) {
+        switch view.type {
+        case .bool, .int, .objectID: sqlite3_bind_int64(handle, index, view.integer)
+        case .double, .date: sqlite3_bind_double(handle, index, view.double)
+        case .string, .uri: bindText(view.bytes, at: index)
+        case .bytes: bindBlob(view.bytes, at: index)
+        case .uuid: withUnsafeBytes(of: (view.low, view.high)) { bindCopy(of: $0, at: index) }
+        case .decimal: bindDecimal(view, at: index)
+        default: sqlite3_bind_null(handle, index)
+        }
+    }
+
+    /// Binds a value of any kind, copying its bytes. What no column can hold binds NULL.
+    func bind(copying value: PropertyValue, at index: Int32) {
+        switch value {
+        case .text(let text), .uri(let text):
+            note(
+                cst_sqlite3_bind_text_copy(
+                    handle, index, UnsafeRawPointer(text.buffer.start).assumingMemoryBound(to: CChar.self),
+                    Int32(clamping: text.count)))
+        case .bytes(let data):
+            bindCopy(of: data.rawBytes, at: index)
+        default: bind(ValueView(value), at: index)
+        }
+    }
+
+    @inline(__always)
+    func bindText(_ bytes: UnsafeRawBufferPointer, at index: Int32) {
+        note(
+            cst_sqlite3_bind_text_static(
+                handle, index, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(clamping: bytes.count)))
+    }
+
+    @inline(__always)
+    func bindBlob(_ bytes: UnsafeRawBufferPointer, at index: Int32) {
+        note(cst_sqlite3_bind_blob_static(handle, index, bytes.baseAddress, Int32(clamping: bytes.count)))
+    }
+
+    private func bindCopy(of bytes: UnsafeRawBufferPointer, at index: Int32) {
+        note(cst_sqlite3_bind_blob_copy(handle, index, bytes.baseAddress, Int32(clamping: bytes.count)))
+    }
+
+    /// Decimals lie in a column of numeric affinity as Apple writes them: whole ones that fit as integers, others as reals.
+    func bindDecimal(_ view: ValueView, at index: Int32) {
+        let decimal = DecimalNumber(words: (view.low, view.high), aux: view.aux)
+        if let whole = decimal.exactInteger {
+            sqlite3_bind_int64(handle, index, whole)
+        } else {
+            sqlite3_bind_double(handle, index, decimal.double)
+        }
+    }
+}
+
+extension DecimalNumber {
+    /// The value when it is whole and fits in 64 bits.
+    var exactInteger: Int64? {
+        var magnitude = mantissa
+        var power = exponent
+        while power < 0 {
+            let (quotient, remainder) = magnitude.quotientAndRemainder(dividingBy: 10)
+            if remainder != 0 { return nil }
+            magnitude = quotient
+            power += 1
+            if magnitude == 0 { return 0 }
+        }
+        while power > 0 {
+            if magnitude > UInt128(UInt64.max) { return nil }
+            if magnitude == 0 { return 0 }
+            magnitude *= 10
+            power -= 1
+        }
+        if isNegative { return magnitude <= UInt128(1) << 63 ? Int64(truncatingIfNeeded: 0 &- magnitude) : nil }
+        return Int64(exactly: magnitude)
+    }
+}

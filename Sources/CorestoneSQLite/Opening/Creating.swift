@@ -1,0 +1,95 @@
+import CSQLite
+import CorestoneModel
+import CorestoneValues
+import Glibc
+
+/// Makes the file of a new store.
+///
+/// The file appears under its name only when it is complete: it is written under another name in the same folder and
+/// linked. An empty file that is there already is filled in one transaction.
+struct StoreCreation {
+    let model: Model
+    let place: StorePlace
+    let options: StoreOptions
+
+    func run() throws {
+        if place.state == .empty {
+            try fill(place.path)
+            return
+        }
+        let draft = "\(place.path).new-\(getpid())-\(UInt32.random(in: .min ... .max))"
+        defer { for suffix in ["", "-journal", "-wal", "-shm"] { unlink(draft + suffix) } }
+        try fill(draft)
+        // Another process may have made the store meanwhile: then that one is opened.
+        if link(draft, place.path) != 0 && errno != EEXIST {
+            // A file system without hard links.
+            var facts = stat()
+            if stat(place.path, &facts) != 0 && rename(draft, place.path) != 0 {
+                throw CoreError(
+                    .storeIO, code: .persistentStoreOpen, "cannot make \(place.given): \(StorePlace.text(of: errno))",
+                    file: place.given)
+            }
+        }
+        synchroniseFolder()
+    }
+
+    private func fill(_ file: String) throws {
+        let connection: Connection
+        do {
+            connection = try Connection(
+                file, path: place.given, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
+        } catch let error as CoreError { throw explained(error) }
+        let purpose = "make \(place.given)"
+        sqlite3_busy_timeout(connection.db, Int32(clamping: options.busyTimeoutMilliseconds))
+        do {
+            // Core Data's stores are made for incremental vacuuming (`_NSAutoVacuumLevel` 2); only an empty file takes it.
+            try connection.execute(
+                "PRAGMA page_size=4096;PRAGMA auto_vacuum=2;PRAGMA synchronous=FULL;PRAGMA temp_store=MEMORY", purpose,
+                cocoaCode: .persistentStoreOpen)
+            try connection.execute("BEGIN EXCLUSIVE", purpose, cocoaCode: .persistentStoreOpen)
+            try write(to: connection, purpose)
+            try connection.execute("COMMIT", purpose, cocoaCode: .persistentStoreOpen)
+            if !options.rollbackJournal {
+                try connection.execute("PRAGMA journal_mode=WAL", purpose, cocoaCode: .persistentStoreOpen)
+            }
+        } catch let error as CoreError { throw explained(error) }
+    }
+
+    private func write(to connection: Connection, _ purpose: String) throws {
+        let schema = StoreSchema(model: model)
+        for statement in schema.creationStatements {
+            try connection.execute(statement, purpose, cocoaCode: .persistentStoreOpen)
+        }
+        let key = try connection.prepare("INSERT INTO Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (?, ?, ?, 0)", purpose)
+        for entity in model.preorder {
+            key.bind(schema.number(of: entity), at: 1)
+            key.bind(copying: entity.name, at: 2)
+            key.bind(entity.parent.map { schema.number(of: $0) } ?? 0, at: 3)
+            try key.run(purpose)
+        }
+        let document = try StoreDocument(fresh: model)
+        let metadata = try connection.prepare("INSERT INTO Z_METADATA (Z_VERSION, Z_UUID, Z_PLIST) VALUES (1, ?, ?)", purpose)
+        metadata.bind(copying: document.identifier, at: 1)
+        metadata.bind(copying: document.propertyList, at: 2)
+        try metadata.run(purpose)
+        let cache = try connection.prepare("INSERT INTO Z_MODELCACHE (Z_CONTENT) VALUES (?)", purpose)
+        cache.bind(copying: try StoreDocument.modelCache(of: model), at: 1)
+        try cache.run(purpose)
+    }
+
+    /// SQLite's "unable to open database file" when the folder refuses new files, in clearer words.
+    private func explained(_ error: CoreError) -> CoreError {
+        guard [SQLITE_CANTOPEN, SQLITE_READONLY].contains(error.sqliteCode & 0xff), !place.mayWriteFolder else { return error }
+        return CoreError(
+            .storeReadOnly, code: .persistentStoreOpen,
+            "cannot make \(place.given): the folder \(place.folder) may not be written; make it writable or choose another one",
+            sqliteCode: error.sqliteCode, file: place.given)
+    }
+
+    private func synchroniseFolder() {
+        let descriptor = open(place.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        fsync(descriptor)
+        close(descriptor)
+    }
+}

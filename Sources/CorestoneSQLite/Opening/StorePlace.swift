@@ -1,0 +1,95 @@
+import CSQLite
+import CorestoneValues
+import Glibc
+
+/// Where a store's file is, and whether there is one.
+struct StorePlace {
+    enum State { case missing, empty, present }
+
+    /// As the host named it, for messages.
+    let given: String
+    /// Absolute, so that a later change of the working directory does not matter and no name means anything special to SQLite.
+    let path: String
+    let folder: String
+    let state: State
+    /// Bytes.
+    let size: Int
+
+    init(_ given: String) throws {
+        self.given = given
+        guard !given.isEmpty else {
+            throw StorePlace.failure(.invalidArgument, "a store needs a path; the given one is empty", given)
+        }
+        guard !given.utf8.contains(0) else {
+            throw StorePlace.failure(.invalidArgument, "the path of a store cannot contain a NUL character", given)
+        }
+        path = given.hasPrefix("/") ? given : StorePlace.workingDirectory + "/" + given
+        let name = path.split(separator: "/", omittingEmptySubsequences: false).last.map(String.init) ?? ""
+        guard !name.isEmpty else {
+            throw StorePlace.failure(.invalidArgument, "\(given) names a folder; give the path of a file", given)
+        }
+        let parent = String(path.dropLast(name.count + 1))
+        folder = parent.isEmpty ? "/" : parent
+
+        var facts = stat()
+        if stat(path, &facts) == 0 {
+            guard facts.st_mode & S_IFMT == S_IFREG else {
+                throw StorePlace.failure(
+                    .notAStore, "\(given) is \(facts.st_mode & S_IFMT == S_IFDIR ? "a folder" : "no regular file"); "
+                        + "give the path of a file", given)
+            }
+            size = Int(facts.st_size)
+            state = size == 0 ? .empty : .present
+            return
+        }
+        let reason = errno
+        size = 0
+        guard reason == ENOENT else {
+            throw StorePlace.failure(.storeIO, "cannot look at \(given): \(StorePlace.text(of: reason))", given)
+        }
+        guard stat(folder, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR else {
+            throw StorePlace.failure(
+                .storeIO, "there is no folder \(folder) for the store \(given); make the folder first", given)
+        }
+        state = .missing
+    }
+
+    private static func failure(_ status: Status, _ message: String, _ file: String) -> CoreError {
+        CoreError(status, code: .persistentStoreOpen, message, file: file)
+    }
+
+    private static var workingDirectory: String {
+        guard let text = getcwd(nil, 0) else { return "" }
+        defer { free(text) }
+        return String(cString: text)
+    }
+
+    /// The system's words for an `errno`.
+    static func text(of code: Int32) -> String {
+        var buffer = [CChar](repeating: 0, count: 256)
+        return strerror_r(code, &buffer, buffer.count).map { String(cString: $0) } ?? "error \(code)"
+    }
+
+    /// Whether a companion of the store's file, such as its write-ahead log, holds anything.
+    func hasCompanion(_ suffix: String) -> Bool {
+        var facts = stat()
+        return stat(path + suffix, &facts) == 0 && facts.st_size > 0
+    }
+
+    var mayWriteFolder: Bool { faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0 }
+
+    /// The path as an SQLite URI.
+    var uri: String {
+        "file:" + path.replacing(["%", "?", "#"], with: ["%25", "%3f", "%23"])
+    }
+}
+
+extension String {
+    fileprivate func replacing(_ marks: [Character], with codes: [String]) -> String {
+        var result = ""
+        for character in self {
+            if let place = marks.firstIndex(of: character) { result += codes[place] } else { result.append(character) }
+        }
+        return result
+    }
+}

@@ -1,0 +1,132 @@
+import CorestoneModel
+import CorestoneValues
+
+/// How a model lies in the tables of one store, in Apple's layout: one table per inheritance tree, named and ordered so
+/// that the statements are those that Core Data writes.
+///
+/// Immutable after `init`. Names come from the model, whose names are identifiers; none is ever quoted.
+final class StoreSchema: @unchecked Sendable {
+    let model: Model
+    /// By the entity's index in the model: its number in this store (`Z_ENT`).
+    let numbers: [Int64]
+    /// One per inheritance tree, in order of the root's name.
+    private(set) var tables: [TableSchema] = []
+    /// By the entity's index in the model.
+    private var tableOfEntity: [TableSchema] = []
+    private(set) var joins: [JoinTable] = []
+    /// By the key of a relationship.
+    private var toMany: [UInt32: ToManyStorage] = [:]
+    private var entityOfNumber: [Int64: UInt32] = [:]
+
+    /// `numbers` are those of an existing store; nil numbers the entities as a fresh store does.
+    init(model: Model, numbers: [Int64]? = nil) {
+        self.model = model
+        self.numbers = numbers ?? model.entities.map { Int64($0.number) }
+        for entity in model.entities { entityOfNumber[self.numbers[Int(entity.index)]] = entity.index }
+        var names = UniqueNames(taken: StoreSchema.systemTables)
+        tables = model.roots.sorted { byteOrder($0.name, $1.name) }.map { root in
+            TableSchema(root: root, name: names.take("Z" + root.name.uppercased()), schema: self)
+        }
+        let placeholder = tables.first
+        tableOfEntity = model.entities.compactMap { entity in
+            let root = entity.root
+            return tables.first { $0.root === root } ?? placeholder
+        }
+        joins = JoinTable.all(of: self, tableNames: &names)
+        for join in joins { register(join) }
+        registerForeignKeys()
+    }
+
+    static let systemTables = ["Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE"]
+
+    func number(of entity: Entity) -> Int64 { numbers[Int(entity.index)] }
+
+    /// The index in the model of the entity of that number; nil for a number that the model does not know.
+    func entityIndex(number: Int64) -> UInt32? { entityOfNumber[number] }
+
+    func table(of entity: Entity) -> TableSchema { tableOfEntity[Int(entity.index)] }
+
+    /// Where the pairs of a to-many relationship lie; nil for transient ones.
+    func storage(of relationship: Relationship) -> ToManyStorage? { toMany[relationship.key] }
+
+    private func register(_ join: JoinTable) {
+        toMany[join.naming.key] = .joinTable(
+            table: join.name, owner: join.namingColumn.name, member: join.otherColumn.name,
+            order: join.naming.isOrdered ? join.otherColumn.orderName : nil, isReflexive: join.isReflexive)
+        guard let other = join.other else { return }
+        toMany[other.key] = .joinTable(
+            table: join.name, owner: join.otherColumn.name, member: join.namingColumn.name,
+            order: other.isOrdered ? join.namingColumn.orderName : nil, isReflexive: false)
+    }
+
+    private func registerForeignKeys() {
+        for entity in model.entities {
+            for relationship in entity.ownRelationships where relationship.isStoredToMany {
+                let table = table(of: relationship.destination)
+                if let inverse = relationship.inverse, !inverse.isToMany {
+                    guard let column = table.column(of: inverse) else { continue }
+                    toMany[relationship.key] = .foreignKey(
+                        table: table, column: column.name, order: table.orderColumn(of: inverse)?.name, isInverse: true)
+                } else if relationship.inverse == nil {
+                    guard let column = table.ownerColumn(of: relationship) else { continue }
+                    toMany[relationship.key] = .foreignKey(
+                        table: table, column: column.name, order: table.orderColumn(of: relationship)?.name, isInverse: false)
+                }
+            }
+        }
+    }
+
+    /// The statements that make an empty store, in Apple's order.
+    var creationStatements: [String] {
+        var statements: [String] = []
+        for table in tables {
+            statements.append(table.creationStatement)
+            statements += joins.filter { $0.host === table }.map(\.creationStatement)
+        }
+        for table in tables {
+            statements += table.propertyIndexStatements
+            statements += joins.filter { $0.host === table }.map(\.indexStatement)
+            statements += table.modelIndexStatements
+        }
+        return statements + [
+            "CREATE TABLE Z_PRIMARYKEY (Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER)",
+            "CREATE TABLE Z_METADATA (Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB)",
+            "CREATE TABLE Z_MODELCACHE (Z_CONTENT BLOB)",
+        ]
+    }
+}
+
+/// Where the pairs of a to-many relationship lie.
+enum ToManyStorage {
+    /// In a column of the members' table that holds the owner's key: the column of the inverse to-one relationship, or
+    /// one of its own when there is no inverse.
+    case foreignKey(table: TableSchema, column: String, order: String?, isInverse: Bool)
+    case joinTable(table: String, owner: String, member: String, order: String?, isReflexive: Bool)
+}
+
+extension Relationship {
+    var isStoredToMany: Bool { isToMany && !isTransient }
+}
+
+/// Names in the order in which they are given out: the first of several equal ones stays plain, the next get 1, 2, 3…
+struct UniqueNames {
+    private var taken: Set<String>
+    private var counts: [String: Int] = [:]
+
+    init(taken: [String] = []) { self.taken = Set(taken) }
+
+    mutating func take(_ name: String) -> String {
+        if taken.insert(name).inserted { return name }
+        var number = counts[name, default: 0]
+        var candidate: String
+        repeat {
+            number += 1
+            candidate = name + String(number)
+        } while !taken.insert(candidate).inserted
+        counts[name] = number
+        return candidate
+    }
+}
+
+/// The order of names by their bytes, as Core Data's case-sensitive comparison of identifiers gives it.
+func byteOrder(_ a: String, _ b: String) -> Bool { a.utf8.lexicographicallyPrecedes(b.utf8) }

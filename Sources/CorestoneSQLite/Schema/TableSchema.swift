@@ -1,0 +1,195 @@
+import CorestoneModel
+import CorestoneValues
+
+/// One column of an entity table, beside `Z_PK`, `Z_ENT` and `Z_OPT`.
+struct ColumnSchema {
+    enum Role {
+        case attribute, toOne
+        /// The concrete entity of a to-one relationship's target.
+        case targetEntity
+        /// The sort key of the row within the ordered to-many relationship that leads to it.
+        case order
+        /// The owner in a to-many relationship that has no inverse.
+        case owner
+    }
+
+    let name: String
+    let declaredType: String
+    let property: Property
+    let role: Role
+}
+
+/// The table of one inheritance tree.
+final class TableSchema: @unchecked Sendable {
+    let root: Entity
+    let name: String
+    /// The root and its descendants, numbered in this order in a fresh store.
+    let entities: [Entity]
+    /// In the order of the CREATE statement.
+    private(set) var columns: [ColumnSchema] = []
+    private var byKey: [UInt32: Int] = [:]
+    private var orderByKey: [UInt32: Int] = [:]
+    private var targetEntityByKey: [UInt32: Int] = [:]
+
+    var hasSubentities: Bool { entities.count > 1 }
+
+    init(root: Entity, name: String, schema: StoreSchema) {
+        self.root = root
+        self.name = name
+        entities = TableSchema.preorder(root)
+        var names = UniqueNames(taken: ["Z_PK", "Z_ENT", "Z_OPT"])
+        for group in ColumnGroup.allCases {
+            for entity in entities { add(properties: entity, group: group, numbers: schema.numbers, names: &names) }
+            if group == .integer { addOwners(schema.model, numbers: schema.numbers, names: &names) }
+            if group == .order { addOrders(schema.model, numbers: schema.numbers, names: &names) }
+        }
+    }
+
+    /// The column of an attribute or a to-one relationship.
+    func column(of property: Property) -> ColumnSchema? { byKey[property.key].map { columns[$0] } }
+    /// The column with the concrete entity of a to-one relationship's target; nil when there is only one.
+    func targetEntityColumn(of relationship: Relationship) -> ColumnSchema? {
+        targetEntityByKey[relationship.key].map { columns[$0] }
+    }
+    /// The column with the order keys: of a to-one relationship whose inverse is ordered, or of an ordered to-many
+    /// relationship without inverse that leads here.
+    func orderColumn(of relationship: Relationship) -> ColumnSchema? { orderByKey[relationship.key].map { columns[$0] } }
+    /// The column with the owner in a to-many relationship without inverse that leads here.
+    func ownerColumn(of relationship: Relationship) -> ColumnSchema? { byKey[relationship.key].map { columns[$0] } }
+
+    private static func preorder(_ root: Entity) -> [Entity] {
+        let wanted = root.withDescendants
+        return root.model.preorder.filter { entity in wanted.contains { $0 === entity } }
+    }
+}
+
+/// Core Data writes columns in groups of like storage.
+enum ColumnGroup: CaseIterable {
+    case integer, order, real, decimal, text, uri, uuid, transformable, binary
+
+    static func of(_ type: AttributeType) -> ColumnGroup? {
+        switch type {
+        case .undefined: nil
+        case .integer16, .integer32, .integer64, .boolean: .integer
+        case .double, .float, .date: .real
+        case .decimal: .decimal
+        case .string: .text
+        case .uri: .uri
+        case .uuid: .uuid
+        case .transformable: .transformable
+        case .binary: .binary
+        }
+    }
+
+    static func declaredType(_ type: AttributeType) -> String {
+        switch type {
+        case .integer16, .integer32, .integer64, .boolean: "INTEGER"
+        case .decimal: "DECIMAL"
+        case .double, .float: "FLOAT"
+        case .string, .uri: "VARCHAR"
+        case .date: "TIMESTAMP"
+        case .binary, .uuid, .transformable, .undefined: "BLOB"
+        }
+    }
+}
+
+extension TableSchema {
+    /// One entity's own attributes of a group by name; in the integer group its to-one relationships after them.
+    private func add(properties entity: Entity, group: ColumnGroup, numbers: [Int64], names: inout UniqueNames) {
+        let attributes = entity.ownAttributes.filter { !$0.isTransient && ColumnGroup.of($0.type) == group }
+        for attribute in attributes.sorted(by: { byteOrder($0.name, $1.name) }) {
+            byKey[attribute.key] = append(
+                names.take("Z" + attribute.name.uppercased()), ColumnGroup.declaredType(attribute.type), attribute, .attribute)
+        }
+        guard group == .integer else { return }
+        let toOnes = entity.ownRelationships.filter { !$0.isToMany && !$0.isTransient }
+        for relationship in toOnes.sorted(by: { byteOrder($0.name, $1.name) }) {
+            let upper = relationship.name.uppercased()
+            byKey[relationship.key] = append(names.take("Z" + upper), "INTEGER", relationship, .toOne)
+            guard !relationship.destination.children.isEmpty else { continue }
+            let number = numbers[Int(relationship.destination.index)]
+            targetEntityByKey[relationship.key] = append(
+                names.take("Z\(number)_\(upper)"), "INTEGER", relationship, .targetEntity)
+        }
+    }
+
+    /// To-many relationships without inverse that lead to an entity of this table.
+    private func addOwners(_ model: Model, numbers: [Int64], names: inout UniqueNames) {
+        for relationship in TableSchema.withoutInverse(model, leadingTo: root) {
+            let number = numbers[Int(relationship.entity.index)]
+            byKey[relationship.key] = append(
+                names.take("Z\(number)\(relationship.name.uppercased())"), "INTEGER", relationship, .owner)
+        }
+    }
+
+    private func addOrders(_ model: Model, numbers: [Int64], names: inout UniqueNames) {
+        for entity in entities {
+            let ordered = entity.ownRelationships.filter {
+                !$0.isToMany && !$0.isTransient && $0.inverse?.isToMany == true && $0.inverse?.isOrdered == true
+            }
+            for relationship in ordered.sorted(by: { byteOrder($0.name, $1.name) }) {
+                orderByKey[relationship.key] = append(
+                    names.take("Z_FOK_" + relationship.name.uppercased()), "INTEGER", relationship, .order)
+            }
+        }
+        for relationship in TableSchema.withoutInverse(model, leadingTo: root) where relationship.isOrdered {
+            let number = numbers[Int(relationship.entity.index)]
+            orderByKey[relationship.key] = append(
+                names.take("Z_FOK_\(number)\(relationship.name.uppercased())"), "INTEGER", relationship, .order)
+        }
+    }
+
+    private static func withoutInverse(_ model: Model, leadingTo root: Entity) -> [Relationship] {
+        model.preorder.flatMap { entity in
+            entity.ownRelationships.filter { $0.isStoredToMany && $0.inverse == nil && $0.destination.root === root }
+                .sorted { byteOrder($0.name, $1.name) }
+        }
+    }
+
+    private func append(_ name: String, _ type: String, _ property: Property, _ role: ColumnSchema.Role) -> Int {
+        columns.append(ColumnSchema(name: name, declaredType: type, property: property, role: role))
+        return columns.count - 1
+    }
+}
+
+// MARK: - Statements
+
+extension TableSchema {
+    var creationStatement: String {
+        let own = columns.map { ", \($0.name) \($0.declaredType)" }.joined()
+        return "CREATE TABLE \(name) ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER\(own) )"
+    }
+
+    /// Indexes of relationships, and of the entity when the table holds several.
+    var propertyIndexStatements: [String] {
+        var statements = columns.filter { $0.role == .toOne || $0.role == .owner }.map {
+            "CREATE INDEX \(name)_\($0.name)_INDEX ON \(name) (\($0.name))"
+        }
+        if hasSubentities { statements.append("CREATE INDEX \(name)_Z_ENT_INDEX ON \(name) (Z_ENT)") }
+        return statements
+    }
+
+    /// Fetch indexes and unique constraints of the model.
+    var modelIndexStatements: [String] {
+        entities.flatMap { entity in
+            entity.indexes.compactMap { index -> String? in
+                let properties = index.elements.compactMap { entity.property(named: $0.property) }
+                guard properties.contains(where: { $0 is Attribute }) else { return nil }
+                let elements = index.elements.compactMap { element -> String? in
+                    guard let property = entity.property(named: element.property), let column = column(of: property) else {
+                        return nil
+                    }
+                    return "\(column.name) COLLATE BINARY \(element.isAscending ? "ASC" : "DESC")"
+                }
+                return "CREATE INDEX Z_\(entity.name)_\(index.name) ON \(name) (\(elements.joined(separator: ", ")))"
+            }
+        } + entities.flatMap { entity in entity.uniqueConstraints.map { uniqueIndex($0, of: entity) } }
+    }
+
+    private func uniqueIndex(_ constraint: [String], of entity: Entity) -> String {
+        let columns = constraint.compactMap { entity.property(named: $0) }.compactMap { column(of: $0) }
+        let elements = columns.map { "\($0.name) COLLATE BINARY ASC" }.joined(separator: ", ")
+        let index = "Z_\(entity.name)_UNIQUE_\(constraint.joined(separator: "_"))"
+        return "CREATE UNIQUE INDEX \(index) ON \(name) (\(elements))"
+    }
+}

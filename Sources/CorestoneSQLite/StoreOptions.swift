@@ -1,0 +1,17 @@
+/// How an SQLite store is opened.
+public struct StoreOptions: Sendable {
+    /// Never changes the file or its folder.
+    public var isReadOnly = false
+    /// A missing or empty file is an error instead of a new store.
+    public var mustExist = false
+    /// Does not wait for the disk at each save: a power cut may undo the last saves, but never damages the store.
+    public var normalSync = false
+    /// A rollback journal instead of a write-ahead log.
+    public var rollbackJournal = false
+    /// How long to wait for another process's lock.
+    public var busyTimeoutMilliseconds = 5000
+    /// SQLite's page cache.
+    public var cacheKilobytes = 32768
+
+    public init() {}
+}
