@@ -34,9 +34,9 @@ import Glibc
     package var room: Int { capacity - used }
 
     /// Takes the record of `size` bytes that was written at the end of the used part.
-    func take(_ size: Int) { used += size }
+    package func take(_ size: Int) { used += size }
 
-    var end: UnsafeMutableRawPointer { memory + used }
+    package var end: UnsafeMutableRawPointer { memory + used }
 
     /// Every record in the chunk, in the order of writing.
     package func forEachRecord(_ body: (Record) -> Void) {
