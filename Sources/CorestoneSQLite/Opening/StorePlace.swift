@@ -67,7 +67,8 @@ struct StorePlace {
     /// The system's words for an `errno`.
     static func text(of code: Int32) -> String {
         var buffer = [CChar](repeating: 0, count: 256)
-        return strerror_r(code, &buffer, buffer.count).map { String(cString: $0) } ?? "error \(code)"
+        guard strerror_r(code, &buffer, buffer.count) == 0 else { return "error \(code)" }
+        return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     /// Whether a companion of the store's file, such as its write-ahead log, holds anything.

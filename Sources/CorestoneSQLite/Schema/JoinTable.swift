@@ -61,7 +61,8 @@ extension JoinTable {
     ///
     /// Entities are visited by name, each with its inherited relationships; the first one seen names the table, except
     /// that of two relationships of one entity the later name does (store-format.md 1.3).
-    static func all(of schema: StoreSchema, tableNames: inout UniqueNames) -> [JoinTable] {
+    /// Of these two, the other name is taken when `existing` has it alone: older frameworks vary.
+    static func all(of schema: StoreSchema, existing: Set<String>, tableNames: inout UniqueNames) -> [JoinTable] {
         var seen: Set<UInt32> = []
         var columnNames = UniqueNames()
         var joins: [JoinTable] = []
@@ -71,11 +72,12 @@ extension JoinTable {
                     !seen.contains(relationship.key)
                 else { continue }
                 seen.formUnion([relationship.key, inverse.key])
-                let isLater = inverse.entity === relationship.entity && byteOrder(relationship.name, inverse.name)
+                var sides = [relationship, inverse]
+                if inverse.entity === relationship.entity, byteOrder(relationship.name, inverse.name) { sides.reverse() }
+                let names = sides.map { "Z_\(schema.number(of: $0.entity))\($0.name.uppercased())" }
+                let naming = !existing.contains(names[0]) && existing.contains(names[1]) ? sides[1] : sides[0]
                 joins.append(
-                    make(
-                        naming: isLater ? inverse : relationship, schema: schema, tableNames: &tableNames,
-                        columnNames: &columnNames))
+                    make(naming: naming, schema: schema, tableNames: &tableNames, columnNames: &columnNames))
             }
         }
         return joins

@@ -1,5 +1,5 @@
 import CorestoneModel
-import CorestoneValues
+import CorestoneSQL
 
 /// How a model lies in the tables of one store, in Apple's layout: one table per inheritance tree, named and ordered so
 /// that the statements are those that Core Data writes.
@@ -17,9 +17,12 @@ final class StoreSchema: @unchecked Sendable {
     /// By the key of a relationship.
     private var toMany: [UInt32: ToManyStorage] = [:]
     private var entityOfNumber: [Int64: UInt32] = [:]
+    /// By the entity's index in the model: what the compiler of predicates reads.
+    private(set) var mappings: [EntityMapping] = []
 
-    /// `numbers` are those of an existing store; nil numbers the entities as a fresh store does.
-    init(model: Model, numbers: [Int64]? = nil) {
+    /// `numbers` are those of an existing store; nil numbers the entities as a fresh store does. Of the names that older
+    /// frameworks may have given a table, one in `existingTables` is taken.
+    init(model: Model, numbers: [Int64]? = nil, existingTables: Set<String> = []) {
         self.model = model
         self.numbers = numbers ?? model.entities.map { Int64($0.number) }
         for entity in model.entities { entityOfNumber[self.numbers[Int(entity.index)]] = entity.index }
@@ -32,9 +35,10 @@ final class StoreSchema: @unchecked Sendable {
             let root = entity.root
             return tables.first { $0.root === root } ?? placeholder
         }
-        joins = JoinTable.all(of: self, tableNames: &names)
+        joins = JoinTable.all(of: self, existing: existingTables, tableNames: &names)
         for join in joins { register(join) }
         registerForeignKeys()
+        mappings = makeMappings()
     }
 
     static let systemTables = ["Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE"]

@@ -1,0 +1,111 @@
+import CSQLite
+import CorestoneModel
+import CorestoneValues
+
+/// Reads what a file says about itself and compares it with the model. Changes nothing.
+struct StoreExamination {
+    let document: StoreDocument
+    let schema: StoreSchema
+    /// What Apple's framework promises its users of this store and we do not keep; nil when there is nothing of the kind.
+    let foreignPromise: String?
+
+    private let connection: Connection
+    private let place: StorePlace
+
+    init(_ connection: Connection, model: Model, place: StorePlace) throws {
+        self.connection = connection
+        self.place = place
+        let objects = try StoreExamination.objects(connection, place)
+        let missing = StoreSchema.systemTables.dropLast().filter { objects.tables[$0] == nil }
+        guard missing.isEmpty else {
+            throw CoreError(
+                .notAStore, code: .persistentStoreOpen,
+                "\(place.given) is an SQLite database but no Core Data store: it has no table \(missing.joined(separator: " and no "))",
+                file: place.given)
+        }
+        let document = try StoreExamination.document(connection, place)
+        let numbers = try StoreExamination.numbers(connection, place)
+        let comparison = ModelComparison(
+            model: model, numbers: numbers, document: document, connection: connection, place: place,
+            tables: objects.tables)
+        schema = try comparison.schema()
+        self.document = document
+        foreignPromise = objects.foreignPromise
+    }
+
+    private struct Objects {
+        /// Table names.
+        var tables: [String: Void] = [:]
+        var foreignPromise: String?
+    }
+
+    private static func objects(_ connection: Connection, _ place: StorePlace) throws -> Objects {
+        let purpose = "open \(place.given)"
+        var objects = Objects()
+        do {
+            let statement = try connection.prepare("SELECT type, name, sql FROM sqlite_master", purpose)
+            while try statement.step(purpose) {
+                guard let name = statement.text(1) else { continue }
+                switch statement.text(0) {
+                case "table":
+                    objects.tables[name] = ()
+                    if name == "ATRANSACTION" {
+                        objects.foreignPromise =
+                            "the store keeps a history of changes, which a save by this library would leave out"
+                    }
+                case "trigger" where statement.text(2)?.contains("NSCoreData") == true:
+                    objects.foreignPromise =
+                        "the trigger \(name) of the store calls a function of Apple's framework"
+                default: break
+                }
+            }
+        } catch let error as CoreError { throw explained(error, place) }
+        return objects
+    }
+
+    private static func document(_ connection: Connection, _ place: StorePlace) throws -> StoreDocument {
+        let purpose = "read the metadata of \(place.given)"
+        do {
+            let statement = try connection.prepare("SELECT Z_UUID, Z_PLIST FROM Z_METADATA ORDER BY Z_VERSION LIMIT 1", purpose)
+            guard try statement.step(purpose), let identifier = statement.text(0), !identifier.isEmpty else {
+                throw CoreError(
+                    .notAStore, code: .persistentStoreOpen,
+                    "\(place.given) is no complete Core Data store: its table Z_METADATA has no row with an identifier",
+                    file: place.given)
+            }
+            return StoreDocument(identifier: identifier, propertyList: statement.blob(1) ?? [])
+        } catch let error as CoreError { throw explained(error, place) }
+    }
+
+    /// By entity name.
+    private static func numbers(_ connection: Connection, _ place: StorePlace) throws -> [String: Int64] {
+        let purpose = "read the entities of \(place.given)"
+        var numbers: [String: Int64] = [:]
+        do {
+            let statement = try connection.prepare("SELECT Z_ENT, Z_NAME FROM Z_PRIMARYKEY", purpose)
+            while try statement.step(purpose) {
+                if let name = statement.text(1) { numbers[name] = statement.integer(0) }
+            }
+        } catch let error as CoreError { throw explained(error, place) }
+        return numbers
+    }
+
+    /// Puts the failure of a first look at a file in terms of stores.
+    private static func explained(_ error: CoreError, _ place: StorePlace) -> CoreError {
+        let message: String
+        var status = error.status
+        switch error.sqliteCode & 0xff {
+        case SQLITE_NOTADB:
+            message = "\(place.given) is no SQLite database; give the path of a store, or of a file that is not there yet"
+        case SQLITE_CORRUPT:
+            message = "\(place.given) is damaged or cut off (\(place.size) bytes are there); restore it from a backup"
+        case SQLITE_ERROR:
+            status = .notAStore
+            message = "\(place.given) is no Core Data store: \(error.message)"
+        default:
+            return CoreError(
+                error.status, code: .persistentStoreOpen, error.message, sqliteCode: error.sqliteCode, file: place.given)
+        }
+        return CoreError(status, code: .persistentStoreOpen, message, sqliteCode: error.sqliteCode, file: place.given)
+    }
+}

@@ -1,0 +1,103 @@
+import CorestoneValues
+import Glibc
+
+/// Whether text is ASCII throughout, eight bytes at a time.
+@inline(__always)
+func isASCII(_ text: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+    let raw = UnsafeRawPointer(text)
+    var seen: UInt64 = 0
+    var offset = 0
+    while offset + 8 <= count {
+        seen |= raw.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+        offset += 8
+    }
+    while offset < count {
+        seen |= UInt64(text[offset])
+        offset += 1
+    }
+    return seen & 0x8080_8080_8080_8080 == 0
+}
+
+/// Whether text is well-formed UTF-8: shortest forms, no surrogates, nothing beyond U+10FFFF.
+func isUTF8(_ text: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+    var place = 0
+    while place < count {
+        let lead = text[place]
+        if lead < 0x80 {
+            place += 1
+            continue
+        }
+        let length: Int
+        var lowest: UInt8 = 0x80
+        var highest: UInt8 = 0xbf
+        switch lead {
+        case 0xc2...0xdf: length = 2
+        case 0xe0: (length, lowest) = (3, 0xa0)
+        case 0xed: (length, highest) = (3, 0x9f)
+        case 0xe1...0xef: length = 3
+        case 0xf0: (length, lowest) = (4, 0x90)
+        case 0xf4: (length, highest) = (4, 0x8f)
+        case 0xf1...0xf3: length = 4
+        default: return false
+        }
+        guard place + length <= count, (lowest...highest).contains(text[place + 1]) else { return false }
+        for following in 2..<max(length, 2) where text[place + following] & 0xc0 != 0x80 { return false }
+        place += length
+    }
+    return true
+}
+
+/// A UUID in its usual text form, with or without upper case.
+func parseUUID(_ text: String) -> UUIDValue? {
+    var high: UInt64 = 0
+    var low: UInt64 = 0
+    var digits = 0
+    for (place, byte) in text.utf8.enumerated() {
+        if place == 8 || place == 13 || place == 18 || place == 23 {
+            guard byte == UInt8(ascii: "-") else { return nil }
+            continue
+        }
+        let digit: UInt8
+        switch byte {
+        case 0x30...0x39: digit = byte - 0x30
+        case 0x41...0x46: digit = byte - 0x37
+        case 0x61...0x66: digit = byte - 0x57
+        default: return nil
+        }
+        if digits < 16 { high = high << 4 | UInt64(digit) } else { low = low << 4 | UInt64(digit) }
+        digits += 1
+    }
+    return digits == 32 && text.utf8.count == 36 ? UUIDValue(high: high, low: low) : nil
+}
+
+/// Text that stands for a number, as a foreign writer may have left it in a decimal column.
+func parseDecimal(_ text: String) -> DecimalNumber? { Double(text).flatMap { DecimalNumber($0) } }
+
+/// Binary values that Core Data put into files beside the store.
+enum ExternalFile {
+    /// `.<name without extension>_SUPPORT/_EXTERNAL_DATA` beside the store.
+    static func folder(ofStore path: String) -> String {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        let name = parts.last ?? ""
+        let stem = name.lastIndex(of: ".").map { $0 == name.startIndex ? name : String(name[..<$0]) } ?? name
+        return parts.dropLast().joined(separator: "/") + "/.\(stem)_SUPPORT/_EXTERNAL_DATA"
+    }
+
+    /// The bytes of a file; nil when it cannot be read.
+    static func read(_ path: String) -> [UInt8]? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var facts = stat()
+        guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, facts.st_size < 1 << 31 else { return nil }
+        var bytes = [UInt8](repeating: 0, count: Int(facts.st_size))
+        var done = 0
+        while done < bytes.count {
+            let count = bytes.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress.map { $0 + done }, $0.count - done) }
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else { return nil }
+            done += count
+        }
+        return bytes
+    }
+}

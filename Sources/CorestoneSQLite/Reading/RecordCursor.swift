@@ -1,0 +1,107 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+import Glibc
+
+/// The place where the next record is written, in plain pointers: the row loop neither retains nor calls anything for a
+/// value that fits.
+struct RecordCursor {
+    /// Filled chunks and the one being filled.
+    private(set) var chunks: [RecordChunk]
+    private var chunk: RecordChunk
+    /// The record under construction.
+    private(set) var start: UnsafeMutableRawPointer
+    /// Bytes of it that are taken.
+    private(set) var tail = 0
+    private var end: UnsafeMutableRawPointer
+    private let largest: Int
+
+    /// Chunks grow from `first` bytes up to `largest`.
+    init(first: Int, largest: Int = 2 << 20) {
+        self.largest = max(largest, 1024)
+        chunk = RecordChunk(capacity: max(1024, min(first, self.largest)))
+        chunks = [chunk]
+        start = chunk.end
+        end = chunk.memory + chunk.capacity
+    }
+
+    /// Starts a record with all values null.
+    @inline(__always)
+    mutating func begin(primaryKey: Int64, version: Int32, _ steps: EntitySteps) {
+        if end - start < steps.fixedSize { nextChunk(for: steps.fixedSize) }
+        start.storeBytes(
+            of: RecordHeader(
+                primaryKey: primaryKey, version: version, entity: steps.entity, size: 0,
+                distance: UInt32(truncatingIfNeeded: (start - chunk.memory) >> 3)), as: RecordHeader.self)
+        let bitmap = (start + RecordLayout.headerSize).assumingMemoryBound(to: UInt64.self)
+        for word in 0..<steps.bitmapWords { bitmap[word] = 0 }
+        tail = steps.fixedSize
+    }
+
+    @inline(__always)
+    func mark(_ slot: UInt16) {
+        let bitmap = (start + RecordLayout.headerSize).assumingMemoryBound(to: UInt64.self)
+        bitmap[Int(slot >> 6)] |= 1 << UInt64(slot & 63)
+    }
+
+    /// Where the value of a step goes.
+    @inline(__always)
+    func place(_ step: ColumnStep) -> UnsafeMutableRawPointer { start + Int(step.offset) }
+
+    /// Makes `count` bytes of the record's tail and enters them as the step's value; a NUL follows them.
+    ///
+    /// Returns where they go, nil when the record would pass 4 GB.
+    @inline(__always)
+    mutating func takeBytes(_ count: Int, _ step: ColumnStep) -> UnsafeMutableRawPointer? {
+        if end - start < tail + count + 8 {
+            guard tail + count < Int(UInt32.max) - 64 else { return nil }
+            moveToRoom(for: count)
+        }
+        let place = start + Int(step.offset)
+        place.storeBytes(of: UInt32(truncatingIfNeeded: tail), as: UInt32.self)
+        (place + 4).storeBytes(of: UInt32(truncatingIfNeeded: count), as: UInt32.self)
+        let target = start + tail
+        (target + count).storeBytes(of: 0, as: UInt8.self)
+        tail += count + 1
+        mark(step.slot)
+        return target
+    }
+
+    /// Ends the record; it never changes again.
+    @inline(__always)
+    mutating func finish() -> Record {
+        let record = Record(start)
+        let size = (tail + 7) & ~7
+        record.header.pointee.size = UInt32(truncatingIfNeeded: size)
+        start += size
+        return record
+    }
+
+    /// Tells the chunk what was used of it, and hands over all chunks. Writing may go on.
+    mutating func flush() -> [RecordChunk] {
+        chunk.take(start - chunk.end)
+        return chunks
+    }
+
+    /// Forgets all chunks but the one being filled.
+    mutating func forgetFilled() { if chunks.count > 1 { chunks = [chunk] } }
+
+    @inline(never)
+    private mutating func nextChunk(for size: Int) {
+        chunk.take(start - chunk.end)
+        chunk = RecordChunk(capacity: max(size + 64, min(chunk.capacity * 4, largest)))
+        chunks.append(chunk)
+        start = chunk.end
+        end = chunk.memory + chunk.capacity
+    }
+
+    /// The record under construction does not fit: it goes on in a fresh chunk.
+    @inline(never)
+    private mutating func moveToRoom(for count: Int) {
+        let old = start
+        let taken = tail
+        nextChunk(for: taken + count + 64)
+        start.copyMemory(from: old, byteCount: taken)
+        Record(start).header.pointee.distance = UInt32(truncatingIfNeeded: (start - chunk.memory) >> 3)
+    }
+}

@@ -1,0 +1,143 @@
+import CorestoneModel
+import CorestoneValues
+
+/// How one column becomes one value of a record.
+struct ColumnStep {
+    enum Kind: UInt8 {
+        case bool, int16, int32, int64, real, text, bytes, uuid, decimal, toOne
+        /// Binary data that may lie in a file beside the store.
+        case external
+    }
+
+    let kind: Kind
+    let slot: UInt16
+    /// In the result.
+    let column: Int32
+    /// For `.toOne`: the column with the number of the target's entity; -1 when `target` is the only one.
+    let entityColumn: Int32
+    /// For `.toOne`: the index of the destination in the model.
+    let target: UInt32
+    /// In the record.
+    let offset: UInt32
+}
+
+/// How the rows of one concrete entity become records.
+struct EntitySteps {
+    let entity: UInt32
+    let fixedSize: Int
+    let bitmapWords: Int
+    let steps: UnsafeMutablePointer<ColumnStep>
+    let count: Int
+}
+
+/// The columns that the rows of some entities of one table need, and how they become records. Made once per shape; the
+/// row loop reads nothing but its flat memory.
+final class RowPlan {
+    let table: TableSchema
+    /// In the order of the table, which is the order in which SQLite unpacks a row.
+    let columns: [String]
+    /// Behind primary key and version there is the entity's number.
+    let hasEntityColumn: Bool
+    /// The first of `columns` in the result.
+    let firstColumn: Int32
+    let entities: UnsafeMutablePointer<EntitySteps>
+    let entityCount: Int
+    /// By an entity's number in the store, from 0: its place in `entities`, -1 for numbers of others.
+    let placeOfNumber: UnsafeMutablePointer<Int32>
+    /// By an entity's number: its index in the model, `UInt32.max` for numbers that the model does not know.
+    let indexOfNumber: UnsafeMutablePointer<UInt32>
+    let numberLimit: Int64
+    /// For rows whose number says nothing: the place of the fetched entity, -1 when that is abstract.
+    let fallback: Int32
+    let estimatedRowSize: Int
+
+    /// `family` are the entities whose rows are to be read, the fetched one first.
+    init(schema: StoreSchema, family: [Entity], leading: Int32 = 0) {
+        let table = schema.table(of: family[0])
+        self.table = table
+        hasEntityColumn = table.hasSubentities
+        firstColumn = leading + (hasEntityColumn ? 3 : 2)
+        let slots = family.map { Set($0.properties.map(\.key)) }
+        var names: [String] = []
+        var places: [String: Int32] = [:]
+        for column in table.columns where column.role != .order && column.role != .owner {
+            guard slots.contains(where: { $0.contains(column.property.key) }) else { continue }
+            places[column.name] = firstColumn + Int32(names.count)
+            names.append(column.name)
+        }
+        columns = names
+        entityCount = family.count
+        entities = UnsafeMutablePointer.allocate(capacity: family.count)
+        // A file may claim any number; a table of a million is larger than any model.
+        let limit = Int(clamping: min((schema.numbers.max() ?? 0).addingReportingOverflow(1).partialValue, 1 << 20))
+        numberLimit = Int64(limit)
+        placeOfNumber = UnsafeMutablePointer.allocate(capacity: max(limit, 1))
+        placeOfNumber.initialize(repeating: -1, count: max(limit, 1))
+        indexOfNumber = UnsafeMutablePointer.allocate(capacity: max(limit, 1))
+        indexOfNumber.initialize(repeating: .max, count: max(limit, 1))
+        for entity in schema.model.entities {
+            let number = schema.number(of: entity)
+            if number >= 0 && number < Int64(limit) { indexOfNumber[Int(number)] = entity.index }
+        }
+        for (place, entity) in family.enumerated() {
+            let number = schema.number(of: entity)
+            if number >= 0 && number < Int64(limit) { placeOfNumber[Int(number)] = Int32(place) }
+            let steps = RowPlan.steps(of: entity, table: table, places: places)
+            let memory = UnsafeMutablePointer<ColumnStep>.allocate(capacity: max(steps.count, 1))
+            memory.initialize(from: steps, count: steps.count)
+            entities.advanced(by: place).initialize(
+                to: EntitySteps(
+                    entity: entity.index, fixedSize: entity.layout.fixedSize, bitmapWords: (entity.layout.slotCount + 63) / 64,
+                    steps: memory, count: steps.count))
+        }
+        fallback = hasEntityColumn || family[0].isAbstract ? -1 : 0
+        let texts = names.count * 16
+        estimatedRowSize = family[0].layout.fixedSize + texts
+    }
+
+    deinit {
+        for place in 0..<entityCount { entities[place].steps.deallocate() }
+        entities.deallocate()
+        placeOfNumber.deallocate()
+        indexOfNumber.deallocate()
+    }
+
+    /// The result's columns behind the leading ones, each of the table named `alias`.
+    func selectList(alias: String) -> String {
+        let head = hasEntityColumn ? ["Z_PK", "Z_OPT", "Z_ENT"] : ["Z_PK", "Z_OPT"]
+        return (head + columns).map { "\(alias).\($0)" }.joined(separator: ", ")
+    }
+
+    private static func steps(of entity: Entity, table: TableSchema, places: [String: Int32]) -> [ColumnStep] {
+        entity.properties.compactMap { property -> ColumnStep? in
+            guard let column = table.column(of: property), let place = places[column.name] else { return nil }
+            let layout = entity.layout.slots[Int(property.slot)]
+            guard let kind = kind(of: property, layout: layout) else { return nil }
+            var entityColumn: Int32 = -1
+            var target: UInt32 = 0
+            if let relationship = property as? Relationship {
+                target = relationship.destination.index
+                if let name = table.targetEntityColumn(of: relationship)?.name { entityColumn = places[name] ?? -1 }
+            }
+            return ColumnStep(
+                kind: kind, slot: UInt16(truncatingIfNeeded: property.slot), column: place, entityColumn: entityColumn,
+                target: target, offset: layout.offset)
+        }
+    }
+
+    private static func kind(of property: Property, layout: SlotLayout) -> ColumnStep.Kind? {
+        switch layout.kind {
+        case .none: nil
+        case .bool: .bool
+        case .int16: .int16
+        case .int32: .int32
+        case .int64: .int64
+        case .double, .date: .real
+        case .text, .uri: .text
+        case .bytes: (property as? Attribute)?.allowsExternalStorage == true ? .external : .bytes
+        case .uuid: .uuid
+        case .decimal: .decimal
+        case .toOne: .toOne
+        }
+    }
+}

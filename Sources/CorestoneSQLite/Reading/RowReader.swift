@@ -1,0 +1,175 @@
+import CSQLite
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+import Glibc
+
+/// Copies rows from a statement into records.
+struct RowReader {
+    var cursor: RecordCursor
+    /// The folder of binary values that lie in files of their own.
+    let externalFolder: String
+
+    init(cursor: RecordCursor, externalFolder: String) {
+        self.cursor = cursor
+        self.externalFolder = externalFolder
+    }
+
+    /// The record of the statement's row, whose primary key is in column `leading`; nil for a row of an entity that the plan
+    /// does not know.
+    @inline(__always)
+    mutating func read(_ row: OpaquePointer, _ plan: RowPlan, leading: Int32 = 0) throws -> Record? {
+        var place = plan.fallback
+        if plan.hasEntityColumn {
+            let number = sqlite3_column_int64(row, leading + 2)
+            if number >= 0 && number < plan.numberLimit { place = plan.placeOfNumber[Int(number)] }
+        }
+        guard place >= 0 else { return nil }
+        let steps = plan.entities + Int(place)
+        cursor.begin(
+            primaryKey: sqlite3_column_int64(row, leading), version: sqlite3_column_int(row, leading + 1), steps.pointee)
+        var step = steps.pointee.steps
+        let last = step + steps.pointee.count
+        while step < last {
+            try read(row, step.pointee, plan)
+            step += 1
+        }
+        return cursor.finish()
+    }
+
+    /// A value of another storage class than the column's is converted as SQLite does; what cannot be is null.
+    @inline(__always)
+    private mutating func read(_ row: OpaquePointer, _ step: ColumnStep, _ plan: RowPlan) throws {
+        let column = step.column
+        switch step.kind {
+        case .int16:
+            let value = sqlite3_column_int64(row, column)
+            if value == 0 && sqlite3_column_type(row, column) == SQLITE_NULL { return }
+            cursor.place(step).storeBytes(of: Int16(clamping: value), as: Int16.self)
+        case .int32:
+            let value = sqlite3_column_int64(row, column)
+            if value == 0 && sqlite3_column_type(row, column) == SQLITE_NULL { return }
+            cursor.place(step).storeBytes(of: Int32(clamping: value), as: Int32.self)
+        case .int64:
+            let value = sqlite3_column_int64(row, column)
+            if value == 0 && sqlite3_column_type(row, column) == SQLITE_NULL { return }
+            cursor.place(step).storeBytes(of: value, as: Int64.self)
+        case .bool:
+            let value = sqlite3_column_int64(row, column)
+            if value == 0 && sqlite3_column_type(row, column) == SQLITE_NULL { return }
+            cursor.place(step).storeBytes(of: value != 0 ? 1 : 0, as: UInt8.self)
+        case .real:
+            let value = sqlite3_column_double(row, column)
+            if value == 0 && sqlite3_column_type(row, column) == SQLITE_NULL { return }
+            cursor.place(step).storeBytes(of: value, as: Double.self)
+        case .toOne:
+            let target = sqlite3_column_int64(row, column)
+            if target == 0 { return }
+            var entity = step.target
+            if step.entityColumn >= 0 {
+                let number = sqlite3_column_int64(row, step.entityColumn)
+                if number > 0 && number < plan.numberLimit {
+                    let index = plan.indexOfNumber[Int(number)]
+                    if index != .max { entity = index }
+                }
+            }
+            let place = cursor.place(step)
+            place.storeBytes(of: target, as: Int64.self)
+            (place + 8).storeBytes(of: entity, as: UInt32.self)
+        case .text:
+            guard let text = sqlite3_column_text(row, column) else { return try checkNull(row, column) }
+            let count = Int(sqlite3_column_bytes(row, column))
+            if !isASCII(text, count) { return try readText(text, count, step) }
+            guard let target = cursor.takeBytes(count, step) else { throw tooLarge() }
+            memcpy(target, text, count)
+            return
+        case .bytes, .external, .uuid, .decimal:
+            return try readRare(row, step)
+        }
+        cursor.mark(step.slot)
+    }
+
+    @inline(never)
+    private mutating func readRare(_ row: OpaquePointer, _ step: ColumnStep) throws {
+        let type = sqlite3_column_type(row, step.column)
+        if type == SQLITE_NULL { return }
+        switch step.kind {
+        case .uuid: readUUID(row, step, isText: type == SQLITE_TEXT)
+        case .decimal: readDecimal(row, step, type: type)
+        default:
+            let bytes = sqlite3_column_blob(row, step.column)
+            let count = Int(sqlite3_column_bytes(row, step.column))
+            let buffer = UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count)
+            if step.kind == .external { return try readExternal(buffer, step) }
+            try copy(buffer, step)
+        }
+    }
+
+    private mutating func copy(_ bytes: UnsafeRawBufferPointer, _ step: ColumnStep) throws {
+        guard let target = cursor.takeBytes(bytes.count, step) else { throw tooLarge() }
+        if let start = bytes.baseAddress { memcpy(target, start, bytes.count) }
+    }
+
+    /// Text with characters beyond ASCII; bytes that are no UTF-8 become U+FFFD.
+    @inline(never)
+    private mutating func readText(_ text: UnsafePointer<UInt8>, _ count: Int, _ step: ColumnStep) throws {
+        let buffer = UnsafeBufferPointer(start: text, count: count)
+        if isUTF8(text, count) { return try copy(UnsafeRawBufferPointer(buffer), step) }
+        var repaired = String(decoding: buffer, as: UTF8.self)
+        try repaired.withUTF8 { try copy(UnsafeRawBufferPointer($0), step) }
+    }
+
+    private mutating func readUUID(_ row: OpaquePointer, _ step: ColumnStep, isText: Bool) {
+        if isText {
+            guard let text = sqlite3_column_text(row, step.column), let uuid = parseUUID(String(cString: text)) else { return }
+            let place = cursor.place(step)
+            place.storeBytes(of: uuid.high.bigEndian, as: UInt64.self)
+            (place + 8).storeBytes(of: uuid.low.bigEndian, as: UInt64.self)
+        } else {
+            guard let bytes = sqlite3_column_blob(row, step.column), sqlite3_column_bytes(row, step.column) == 16 else { return }
+            memcpy(cursor.place(step), bytes, 16)
+        }
+        cursor.mark(step.slot)
+    }
+
+    private func readDecimal(_ row: OpaquePointer, _ step: ColumnStep, type: Int32) {
+        let decimal: DecimalNumber? =
+            switch type {
+            case SQLITE_INTEGER: DecimalNumber(sqlite3_column_int64(row, step.column))
+            case SQLITE_FLOAT: DecimalNumber(sqlite3_column_double(row, step.column))
+            case SQLITE_TEXT: sqlite3_column_text(row, step.column).flatMap { parseDecimal(String(cString: $0)) }
+            default: nil
+            }
+        guard let decimal else { return }
+        let place = cursor.place(step)
+        let words = decimal.words
+        place.storeBytes(of: words.0, as: UInt64.self)
+        (place + 8).storeBytes(of: words.1, as: UInt64.self)
+        (place + 16).storeBytes(of: decimal.aux, as: UInt32.self)
+        cursor.mark(step.slot)
+    }
+
+    /// The first byte says where the data is: 1 behind it, 2 in the file whose name follows.
+    private mutating func readExternal(_ bytes: UnsafeRawBufferPointer, _ step: ColumnStep) throws {
+        guard let mark = bytes.first, mark == 1 || mark == 2 else { return try copy(bytes, step) }
+        let rest = UnsafeRawBufferPointer(rebasing: bytes.dropFirst())
+        if mark == 1 { return try copy(rest, step) }
+        let name = String(decoding: rest.prefix { $0 != 0 }, as: UTF8.self)
+        // A name that is no UUID could lead out of the folder.
+        guard parseUUID(name) != nil, let data = ExternalFile.read("\(externalFolder)/\(name)") else { return }
+        try data.withUnsafeBytes { try copy($0, step) }
+    }
+
+    /// SQLite gives no text for NULL, and when memory ran out.
+    @inline(never)
+    private func checkNull(_ row: OpaquePointer, _ column: Int32) throws {
+        if sqlite3_column_type(row, column) != SQLITE_NULL {
+            throw CoreError(.noMemory, code: .sqlite, "cannot read a row: out of memory", sqliteCode: SQLITE_NOMEM)
+        }
+    }
+
+    @inline(never)
+    private func tooLarge() -> CoreError {
+        CoreError(.noMemory, code: .sqlite, "cannot read a row: its values take more than 4 GB", sqliteCode: SQLITE_TOOBIG)
+    }
+}
