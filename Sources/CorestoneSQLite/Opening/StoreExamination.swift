@@ -53,7 +53,7 @@ struct StoreExamination {
                         objects.foreignPromise =
                             "the store keeps a history of changes, which a save by this library would leave out"
                     }
-                case "trigger" where statement.text(2)?.contains("NSCoreData") == true:
+                case "trigger" where position(of: "NSCoreData", in: statement.text(2) ?? "") != nil:
                     objects.foreignPromise =
                         "the trigger \(name) of the store calls a function of Apple's framework"
                 default: break

@@ -112,7 +112,8 @@ final class RowPlan {
         entity.properties.compactMap { property -> ColumnStep? in
             guard let column = table.column(of: property), let place = places[column.name] else { return nil }
             let layout = entity.layout.slots[Int(property.slot)]
-            guard let kind = kind(of: property, layout: layout) else { return nil }
+            let isExternal = (property as? Attribute)?.allowsExternalStorage == true
+            guard let kind = ColumnStep.Kind(layout.kind, isExternal: isExternal) else { return nil }
             var entityColumn: Int32 = -1
             var target: UInt32 = 0
             if let relationship = property as? Relationship {
@@ -122,22 +123,6 @@ final class RowPlan {
             return ColumnStep(
                 kind: kind, slot: UInt16(truncatingIfNeeded: property.slot), column: place, entityColumn: entityColumn,
                 target: target, offset: layout.offset)
-        }
-    }
-
-    private static func kind(of property: Property, layout: SlotLayout) -> ColumnStep.Kind? {
-        switch layout.kind {
-        case .none: nil
-        case .bool: .bool
-        case .int16: .int16
-        case .int32: .int32
-        case .int64: .int64
-        case .double, .date: .real
-        case .text, .uri: .text
-        case .bytes: (property as? Attribute)?.allowsExternalStorage == true ? .external : .bytes
-        case .uuid: .uuid
-        case .decimal: .decimal
-        case .toOne: .toOne
         }
     }
 }

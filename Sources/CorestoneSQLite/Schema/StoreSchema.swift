@@ -27,8 +27,8 @@ final class StoreSchema: @unchecked Sendable {
         self.numbers = numbers ?? model.entities.map { Int64($0.number) }
         for entity in model.entities { entityOfNumber[self.numbers[Int(entity.index)]] = entity.index }
         var names = UniqueNames(taken: StoreSchema.systemTables)
-        tables = model.roots.sorted { byteOrder($0.name, $1.name) }.map { root in
-            TableSchema(root: root, name: names.take("Z" + root.name.uppercased()), schema: self)
+        tables = model.roots.sorted { byteOrder($0.name, $1.name) }.enumerated().map { place, root in
+            TableSchema(root: root, name: names.take("Z" + root.name.uppercased()), place: place, schema: self)
         }
         let placeholder = tables.first
         tableOfEntity = model.entities.compactMap { entity in
@@ -134,3 +134,10 @@ struct UniqueNames {
 
 /// The order of names by their bytes, as Core Data's case-sensitive comparison of identifiers gives it.
 func byteOrder(_ a: String, _ b: String) -> Bool { a.utf8.lexicographicallyPrecedes(b.utf8) }
+
+/// Where `part` begins in `text`, in bytes; nil when it is not in there.
+func position(of part: String, in text: String) -> Int? {
+    let (part, text) = (Array(part.utf8), Array(text.utf8))
+    guard part.count <= text.count else { return nil }
+    return (0...text.count - part.count).first { text[$0..<$0 + part.count].elementsEqual(part) }
+}

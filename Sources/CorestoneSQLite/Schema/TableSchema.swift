@@ -23,6 +23,8 @@ struct ColumnSchema {
 final class TableSchema: @unchecked Sendable {
     let root: Entity
     let name: String
+    /// Among the tables of the schema.
+    let place: Int
     /// The root and its descendants, numbered in this order in a fresh store.
     let entities: [Entity]
     /// In the order of the CREATE statement.
@@ -33,9 +35,10 @@ final class TableSchema: @unchecked Sendable {
 
     var hasSubentities: Bool { entities.count > 1 }
 
-    init(root: Entity, name: String, schema: StoreSchema) {
+    init(root: Entity, name: String, place: Int, schema: StoreSchema) {
         self.root = root
         self.name = name
+        self.place = place
         entities = TableSchema.preorder(root)
         var names = UniqueNames(taken: ["Z_PK", "Z_ENT", "Z_OPT"])
         for group in ColumnGroup.allCases {

@@ -8,7 +8,7 @@ final class StoreLock: @unchecked Sendable {
     init() {
         var mutexKind = pthread_mutexattr_t()
         pthread_mutexattr_init(&mutexKind)
-        pthread_mutexattr_settype(&mutexKind, Int32(PTHREAD_MUTEX_RECURSIVE.rawValue))
+        pthread_mutexattr_settype(&mutexKind, Int32(PTHREAD_MUTEX_RECURSIVE))
         pthread_mutex_init(mutex, &mutexKind)
         pthread_mutexattr_destroy(&mutexKind)
         var conditionKind = pthread_condattr_t()

@@ -1,0 +1,102 @@
+import CSQLite
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+/// The statements that load rows of one table by primary key.
+final class FaultPlan {
+    let rows: RowPlan
+    let one: Statement
+    let many: Statement
+    /// Keys that `many` takes.
+    static let chunk = 100
+
+    init(_ plan: RowPlan, connection: Connection) throws {
+        rows = plan
+        let head = "SELECT \(plan.selectList(alias: "t0")) FROM \(plan.table.name) t0 WHERE t0.Z_PK "
+        let purpose = "read \(plan.table.root.name)"
+        one = try connection.prepare(head + "= ?", purpose)
+        let marks = Array(repeating: "?", count: FaultPlan.chunk).joined(separator: ", ")
+        many = try connection.prepare(head + "IN (\(marks))", purpose)
+    }
+}
+
+extension SQLiteStore {
+    func rows(of root: Entity, primaryKeys: [Int64]) throws -> RowBatch {
+        try withFile { file in
+            let plan = try file.faultPlan(for: root)
+            file.held?.fault()
+            return primaryKeys.count <= 4
+                ? try fewRows(primaryKeys, plan, file) : try manyRows(primaryKeys, plan, file)
+        }
+    }
+
+    private func fewRows(_ keys: [Int64], _ plan: FaultPlan, _ file: OpenFile) throws -> RowBatch {
+        if file.singleRows == nil {
+            file.singleRows = RowReader(
+                cursor: RecordCursor(first: 64 << 10, largest: 64 << 10), externalFolder: externalFolder)
+        }
+        guard var reader = file.singleRows else { return RowBatch() }
+        // Taken out, so that the reader's chunks are not shared with a copy of it.
+        file.singleRows = nil
+        defer { file.singleRows = reader }
+        var batch = RowBatch()
+        do {
+            for key in keys {
+                plan.one.bind(key, at: 1)
+                try read(plan.one, plan.rows, &reader, into: &batch.records)
+            }
+        } catch {
+            _ = reader.cursor.flush()
+            reader.cursor.forgetFilled()
+            throw error
+        }
+        batch.chunks = reader.cursor.flush()
+        reader.cursor.forgetFilled()
+        return batch
+    }
+
+    private func manyRows(_ keys: [Int64], _ plan: FaultPlan, _ file: OpenFile) throws -> RowBatch {
+        var reader = RowReader(
+            cursor: RecordCursor(first: keys.count * plan.rows.estimatedRowSize), externalFolder: externalFolder)
+        var batch = RowBatch()
+        batch.records.reserveCapacity(keys.count)
+        var place = 0
+        while keys.count - place >= FaultPlan.chunk / 4 {
+            let count = min(FaultPlan.chunk, keys.count - place)
+            for offset in 0..<FaultPlan.chunk {
+                // A last chunk that is not full repeats its first key, which changes nothing.
+                plan.many.bind(keys[place + (offset < count ? offset : 0)], at: Int32(offset + 1))
+            }
+            try read(plan.many, plan.rows, &reader, into: &batch.records)
+            place += count
+        }
+        while place < keys.count {
+            plan.one.bind(keys[place], at: 1)
+            try read(plan.one, plan.rows, &reader, into: &batch.records)
+            place += 1
+        }
+        batch.chunks = reader.cursor.flush()
+        return batch
+    }
+
+    /// Reads all rows of a bound statement and resets it.
+    func read(
+        _ statement: Statement, _ plan: RowPlan, _ reader: inout RowReader, into records: inout ContiguousArray<Record>,
+        leading: Int32 = 0
+    ) throws {
+        let row = statement.handle
+        defer { statement.reset() }
+        while true {
+            let code = sqlite3_step(row)
+            if code == SQLITE_ROW {
+                if let record = try reader.read(row, plan, leading: leading) { records.append(record) }
+            } else if code == SQLITE_DONE {
+                return
+            } else {
+                throw SQLiteError.make(
+                    sqlite3_db_handle(row), code: code, path: path, purpose: "read \(plan.table.root.name)")
+            }
+        }
+    }
+}

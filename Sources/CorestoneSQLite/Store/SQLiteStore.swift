@@ -1,0 +1,138 @@
+import CPlatform
+import CSQLite
+import CorestoneGraph
+import CorestoneModel
+import CorestoneSQL
+import CorestoneValues
+
+/// A store in Apple's SQLite layout.
+///
+/// Every entry point takes the store's lock, which the thread that ends idle read transactions takes too.
+final class SQLiteStore: PersistentStore, @unchecked Sendable {
+    let identifier: String
+    let path: String
+    let schema: StoreSchema
+    /// Why nothing can be written; nil when it can.
+    let readOnlyReason: String?
+    let isWAL: Bool
+    let externalFolder: String
+    var isReadOnly: Bool { readOnlyReason != nil }
+
+    let lock = StoreLock()
+    /// Everything that belongs to the open file; nil once closed.
+    private var file: OpenFile?
+
+    init(_ opened: OpenedStore) throws {
+        identifier = opened.identifier
+        path = opened.path
+        schema = opened.schema
+        readOnlyReason = opened.readOnlyReason
+        isWAL = opened.isWAL
+        externalFolder = ExternalFile.folder(ofStore: opened.path)
+        file = try OpenFile(
+            opened.connection, schema: schema, held: isWAL || opened.readOnlyReason != nil, lock: lock)
+    }
+
+    deinit { close() }
+
+    /// Runs `body` with the open file, one thread at a time.
+    @inline(__always)
+    func withFile<Result>(_ body: (OpenFile) throws -> Result) throws -> Result {
+        lock.lock()
+        defer { lock.unlock() }
+        guard let file else {
+            throw CoreError(
+                .objectGone, code: .persistentStoreOperation, "the store \(path) was closed; add it to a coordinator again",
+                file: path)
+        }
+        return try body(file)
+    }
+
+    func setInterruptCheck(_ check: (() -> Bool)?) {
+        lock.lock()
+        defer { lock.unlock() }
+        guard let file else { return }
+        if check == nil && file.interruptCheck == nil { return }
+        file.interruptCheck = InterruptCheck.install(check, on: file.connection)
+    }
+
+    func endRead() {
+        lock.lock()
+        defer { lock.unlock() }
+        file?.held?.end()
+    }
+
+    func close() {
+        // A child process must leave the parent's file, locks and threads alone.
+        if platform_is_forked() { return }
+        lock.lock()
+        let closing = file
+        file = nil
+        lock.unlock()
+        closing?.close()
+    }
+}
+
+/// The connection of an open store with everything that is prepared for it.
+final class OpenFile {
+    let connection: Connection
+    let schema: StoreSchema
+    /// nil where readers would keep a writer out.
+    let held: HeldRead?
+    var interruptCheck: InterruptCheck?
+    /// Rows loaded one by one share chunks, so that a fault does not cost one of its own.
+    var singleRows: RowReader?
+    /// By the root's place in `schema.tables`.
+    private(set) var faults: [FaultPlan?]
+    private var fetchPlans: [FetchShape: RowPlan] = [:]
+    private var insertPlans: [UInt32: InsertPlan] = [:]
+
+    private struct FetchShape: Hashable {
+        let entity: UInt32
+        let includesSubentities: Bool
+        let leading: Int32
+    }
+
+    init(_ connection: Connection, schema: StoreSchema, held: Bool, lock: StoreLock) throws {
+        self.connection = connection
+        self.schema = schema
+        self.held = held ? try HeldRead(connection, lock: lock) : nil
+        faults = Array(repeating: nil, count: schema.tables.count)
+    }
+
+    /// The plan of a fetch; `leading` columns of its result come before the row's own.
+    func plan(for entity: Entity, includesSubentities: Bool, leading: Int32 = 0) -> RowPlan {
+        let shape = FetchShape(entity: entity.index, includesSubentities: includesSubentities, leading: leading)
+        if let known = fetchPlans[shape] { return known }
+        let family = includesSubentities ? entity.withDescendants : [entity]
+        let plan = RowPlan(schema: schema, family: family, leading: leading)
+        fetchPlans[shape] = plan
+        return plan
+    }
+
+    func faultPlan(for root: Entity) throws -> FaultPlan {
+        let table = schema.table(of: root)
+        if let known = faults[table.place] { return known }
+        let plan = try FaultPlan(plan(for: root, includesSubentities: true), connection: connection)
+        faults[table.place] = plan
+        return plan
+    }
+
+    func insertPlan(for entity: Entity) throws -> InsertPlan {
+        if let known = insertPlans[entity.index] { return known }
+        let plan = try InsertPlan(entity: entity, schema: schema, connection: connection)
+        insertPlans[entity.index] = plan
+        return plan
+    }
+
+    func close() {
+        held?.stop()
+        if !connection.isAutocommit { sqlite3_exec(connection.db, "ROLLBACK", nil, nil, nil) }
+        sqlite3_progress_handler(connection.db, 0, nil, nil)
+        faults.removeAll()
+        fetchPlans.removeAll()
+        insertPlans.removeAll()
+        singleRows = nil
+        connection.dropStatements()
+    }
+}

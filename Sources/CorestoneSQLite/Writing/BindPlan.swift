@@ -1,0 +1,154 @@
+import CSQLite
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+/// How one value of a record becomes one parameter of a statement.
+struct BindStep {
+    let kind: ColumnStep.Kind
+    let slot: Int
+    let offset: Int
+    let parameter: Int32
+    /// For to-one relationships: the parameter with the number of the target's entity; 0 when the store keeps none.
+    let entityParameter: Int32
+
+    init?(property: Property, entity: Entity, table: TableSchema, parameter: Int32) {
+        let layout = entity.layout.slots[Int(property.slot)]
+        guard table.column(of: property) != nil,
+            let kind = ColumnStep.Kind(layout.kind, isExternal: (property as? Attribute)?.allowsExternalStorage == true)
+        else { return nil }
+        self.kind = kind
+        self.parameter = parameter
+        slot = Int(property.slot)
+        offset = Int(layout.offset)
+        let hasEntity = (property as? Relationship).map { table.targetEntityColumn(of: $0) != nil } ?? false
+        entityParameter = hasEntity ? parameter + 1 : 0
+    }
+}
+
+extension Statement {
+    /// Binds a value straight from a record's memory, which must live until the statement has run.
+    @inline(__always)
+    func bind(_ record: Record, _ step: BindStep, _ numbers: UnsafePointer<Int64>) {
+        guard record.hasValue(step.slot) else {
+            sqlite3_bind_null(handle, step.parameter)
+            if step.entityParameter != 0 { sqlite3_bind_null(handle, step.entityParameter) }
+            return
+        }
+        let place = record.start + step.offset
+        switch step.kind {
+        case .bool: sqlite3_bind_int(handle, step.parameter, place.load(as: UInt8.self) != 0 ? 1 : 0)
+        case .int16: sqlite3_bind_int(handle, step.parameter, Int32(place.load(as: Int16.self)))
+        case .int32: sqlite3_bind_int(handle, step.parameter, place.load(as: Int32.self))
+        case .int64: sqlite3_bind_int64(handle, step.parameter, place.load(as: Int64.self))
+        case .real: sqlite3_bind_double(handle, step.parameter, place.load(as: Double.self))
+        case .text: bindText(tail(record, place), at: step.parameter)
+        case .bytes: bindBlob(tail(record, place), at: step.parameter)
+        case .external: bind(copying: [1] + Array(tail(record, place)), at: step.parameter)
+        case .uuid: bindBlob(UnsafeRawBufferPointer(start: place, count: 16), at: step.parameter)
+        case .decimal:
+            let low = place.load(as: UInt64.self)
+            let high = (place + 8).load(as: UInt64.self)
+            bindDecimal(ValueView(.decimal, low, high, aux: (place + 16).load(as: UInt32.self)), at: step.parameter)
+        case .toOne:
+            sqlite3_bind_int64(handle, step.parameter, place.load(as: Int64.self))
+            if step.entityParameter != 0 {
+                sqlite3_bind_int64(handle, step.entityParameter, numbers[Int((place + 8).load(as: UInt32.self))])
+            }
+        }
+    }
+
+    @inline(__always)
+    private func tail(_ record: Record, _ place: UnsafeMutableRawPointer) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(
+            start: record.start + Int(place.load(as: UInt32.self)), count: Int((place + 4).load(as: UInt32.self)))
+    }
+}
+
+/// The statement that inserts rows of one entity.
+final class InsertPlan {
+    let statement: Statement
+    let steps: [BindStep]
+    let number: Int64
+
+    init(entity: Entity, schema: StoreSchema, connection: Connection) throws {
+        let table = schema.table(of: entity)
+        number = schema.number(of: entity)
+        var columns = ["Z_PK", "Z_ENT", "Z_OPT"]
+        var steps: [BindStep] = []
+        // In the order of the table, which is the order in which SQLite packs a row.
+        for column in table.columns where column.role == .attribute || column.role == .toOne {
+            let property = column.property
+            guard entity.property(named: property.name) === property,
+                let step = BindStep(
+                    property: property, entity: entity, table: table, parameter: Int32(columns.count + 1))
+            else { continue }
+            columns.append(column.name)
+            if step.entityParameter != 0, let relationship = property as? Relationship,
+                let name = table.targetEntityColumn(of: relationship)?.name
+            { columns.append(name) }
+            steps.append(step)
+        }
+        self.steps = steps
+        let marks = Array(repeating: "?", count: columns.count).joined(separator: ", ")
+        statement = try connection.prepare(
+            "INSERT INTO \(table.name) (\(columns.joined(separator: ", "))) VALUES (\(marks))", "insert \(entity.name)")
+    }
+}
+
+/// The statement that writes some changed slots of one entity's rows.
+final class UpdatePlan {
+    let statement: Statement
+    let steps: [BindStep]
+    let keyParameter: Int32
+
+    init(entity: Entity, slots: [Int], schema: StoreSchema, connection: Connection) throws {
+        let table = schema.table(of: entity)
+        var settings = ["Z_OPT = ?1"]
+        var steps: [BindStep] = []
+        var parameter: Int32 = 2
+        for slot in slots where slot >= 0 && slot < entity.properties.count {
+            let property = entity.properties[slot]
+            guard let column = table.column(of: property), column.role == .attribute || column.role == .toOne,
+                let step = BindStep(property: property, entity: entity, table: table, parameter: parameter)
+            else { continue }
+            steps.append(step)
+            settings.append("\(column.name) = ?\(parameter)")
+            if let relationship = property as? Relationship {
+                // Without an owner the place among its members means nothing.
+                if let order = table.orderColumn(of: relationship)?.name {
+                    settings.append("\(order) = CASE WHEN ?\(parameter) IS NULL THEN NULL ELSE \(order) END")
+                }
+                if let name = table.targetEntityColumn(of: relationship)?.name {
+                    parameter += 1
+                    settings.append("\(name) = ?\(parameter)")
+                }
+            }
+            parameter += 1
+        }
+        self.steps = steps
+        keyParameter = parameter
+        statement = try connection.statement(
+            "UPDATE \(table.name) SET \(settings.joined(separator: ", ")) "
+                + "WHERE Z_PK = ?\(parameter) AND ifnull(Z_OPT, 0) = ?\(parameter + 1)", "update \(entity.name)")
+    }
+}
+
+extension ColumnStep.Kind {
+    /// The kind of column of a value of that kind; nil for values that no record holds.
+    init?(_ kind: SlotKind, isExternal: Bool) {
+        switch kind {
+        case .none: return nil
+        case .bool: self = .bool
+        case .int16: self = .int16
+        case .int32: self = .int32
+        case .int64: self = .int64
+        case .double, .date: self = .real
+        case .text, .uri: self = .text
+        case .bytes: self = isExternal ? .external : .bytes
+        case .uuid: self = .uuid
+        case .decimal: self = .decimal
+        case .toOne: self = .toOne
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import CSQLite
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+extension WriteTransaction {
+    func link(_ relationship: Relationship, added: [Link], removed: [Link]) throws {
+        let purpose = "link \(relationship.entity.name).\(relationship.name)"
+        switch schema.storage(of: relationship) {
+        case nil, .foreignKey(_, _, _, true):
+            // The to-one side's row says it.
+            return
+        case .foreignKey(let table, let column, let order, false):
+            let cleared = order.map { ", \($0) = NULL" } ?? ""
+            try run(
+                "UPDATE \(table.name) SET \(column) = NULL\(cleared) WHERE \(column) = ?1 AND Z_PK = ?2", removed, purpose)
+            try run("UPDATE \(table.name) SET \(column) = ?1 WHERE Z_PK = ?2", added, purpose)
+        case .joinTable(let table, let owner, let member, _, let isReflexive):
+            let mirrored = isReflexive ? { (links: [Link]) in links.map { Link(owner: $0.member, member: $0.owner) } } : { _ in [] }
+            try run("DELETE FROM \(table) WHERE \(owner) = ?1 AND \(member) = ?2", removed + mirrored(removed), purpose)
+            try run("INSERT OR IGNORE INTO \(table) (\(owner), \(member)) VALUES (?1, ?2)", added + mirrored(added), purpose)
+        }
+    }
+
+    private func run(_ text: String, _ links: [Link], _ purpose: String) throws {
+        if links.isEmpty { return }
+        let statement = try connection.statement(text, purpose)
+        for link in links {
+            statement.bind(link.owner, at: 1)
+            statement.bind(link.member, at: 2)
+            try statement.run(purpose)
+        }
+    }
+
+    func setOrder(_ relationship: Relationship, owners: [(owner: Int64, members: [Int64])]) throws {
+        let purpose = "order \(relationship.entity.name).\(relationship.name)"
+        let read: String
+        let write: String
+        switch schema.storage(of: relationship) {
+        case .foreignKey(let table, let column, let order?, _):
+            read = "SELECT Z_PK, \(order) FROM \(table.name) WHERE \(column) = ?1"
+            write = "UPDATE \(table.name) SET \(order) = ?3 WHERE \(column) = ?1 AND Z_PK = ?2"
+        case .joinTable(let table, let owner, let member, let order?, _):
+            read = "SELECT \(member), \(order) FROM \(table) WHERE \(owner) = ?1"
+            write = "UPDATE \(table) SET \(order) = ?3 WHERE \(owner) = ?1 AND \(member) = ?2"
+        default: return
+        }
+        let reader = try connection.statement(read, purpose)
+        let writer = try connection.statement(write, purpose)
+        for (owner, members) in owners {
+            var present: [Int64: Int64] = [:]
+            reader.bind(owner, at: 1)
+            while try reader.step(purpose) {
+                if !reader.isNull(1) { present[reader.integer(0)] = reader.integer(1) }
+            }
+            reader.reset()
+            for change in OrderKeys.changes(members.map { present[$0] }) {
+                writer.bind(owner, at: 1)
+                writer.bind(members[change.place], at: 2)
+                writer.bind(change.key, at: 3)
+                try writer.run(purpose)
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+import CSQLite
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+/// One write transaction. Lives only while `SQLiteStore.save` runs its body, under the store's lock.
+final class WriteTransaction: SaveTransaction {
+    let file: OpenFile
+    let path: String
+    var schema: StoreSchema { file.schema }
+    var connection: Connection { file.connection }
+    /// By the table's place: the highest primary key handed out, and whether that is news for the file.
+    private var keys: [Int: (highest: Int64, isChanged: Bool)] = [:]
+    private var updatePlans: [UpdateShape: UpdatePlan] = [:]
+
+    private struct UpdateShape: Hashable {
+        let entity: UInt32
+        let slots: [Int]
+    }
+
+    init(file: OpenFile, path: String) {
+        self.file = file
+        self.path = path
+    }
+
+    // MARK: Keys
+
+    func reservePrimaryKeys(of root: Entity, count: Int) throws -> Int64 {
+        let table = schema.table(of: root)
+        let highest = try keys[table.place]?.highest ?? storedHighest(table)
+        let (end, overflow) = highest.addingReportingOverflow(Int64(count))
+        guard count >= 0, !overflow else {
+            throw CoreError(
+                .storeCorrupt, code: .persistentStoreSave,
+                "the primary keys of \(table.root.name) are used up: the store says that \(highest) was handed out",
+                entity: table.root.name, file: path)
+        }
+        keys[table.place] = (end, true)
+        return highest + 1
+    }
+
+    /// What the file says; never less than the keys that are in use, whatever a foreign writer left behind.
+    private func storedHighest(_ table: TableSchema) throws -> Int64 {
+        let purpose = "reserve keys for \(table.root.name)"
+        let statement = try connection.statement(
+            "SELECT (SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = ?), (SELECT max(Z_PK) FROM \(table.name))", purpose)
+        statement.bind(schema.number(of: table.root), at: 1)
+        defer { statement.reset() }
+        guard try statement.step(purpose) else { return 0 }
+        return max(statement.integer(0), statement.integer(1), 0)
+    }
+
+    /// Writes the keys handed out, before the commit.
+    func finish() throws {
+        for (place, entry) in keys where entry.isChanged {
+            let table = schema.tables[place]
+            let purpose = "reserve keys for \(table.root.name)"
+            let statement = try connection.statement("UPDATE Z_PRIMARYKEY SET Z_MAX = ? WHERE Z_ENT = ?", purpose)
+            statement.bind(entry.highest, at: 1)
+            statement.bind(schema.number(of: table.root), at: 2)
+            try statement.run(purpose)
+        }
+    }
+
+    // MARK: Rows
+
+    func insert(_ records: [Record], entity: Entity) throws {
+        let plan = try file.insertPlan(for: entity)
+        let statement = plan.statement
+        try schema.numbers.withUnsafeBufferPointer { numbers in
+            guard let numbers = numbers.baseAddress else { return }
+            for record in records {
+                statement.bind(record.primaryKey, at: 1)
+                statement.bind(plan.number, at: 2)
+                statement.bind(Int64(record.version), at: 3)
+                for step in plan.steps { statement.bind(record, step, numbers) }
+                do { try statement.run("insert \(entity.name)") } catch let error as CoreError {
+                    throw explained(error, record, entity)
+                }
+            }
+        }
+    }
+
+    func update(_ rows: [UpdatedRow], entity: Entity) throws -> [Int] {
+        var stale: [Int] = []
+        var last: (slots: [Int], plan: UpdatePlan)?
+        try schema.numbers.withUnsafeBufferPointer { numbers in
+            guard let numbers = numbers.baseAddress else { return }
+            for (place, row) in rows.enumerated() {
+                let plan: UpdatePlan
+                if let last, last.slots == row.changedSlots {
+                    plan = last.plan
+                } else {
+                    plan = try updatePlan(for: entity, slots: row.changedSlots)
+                    last = (row.changedSlots, plan)
+                }
+                let statement = plan.statement
+                statement.bind(Int64(row.record.version), at: 1)
+                for step in plan.steps { statement.bind(row.record, step, numbers) }
+                statement.bind(row.record.primaryKey, at: plan.keyParameter)
+                statement.bind(Int64(row.oldVersion), at: plan.keyParameter + 1)
+                do { try statement.run("update \(entity.name)") } catch let error as CoreError {
+                    throw explained(error, row.record, entity)
+                }
+                if connection.changes == 0 { stale.append(place) }
+            }
+        }
+        return stale
+    }
+
+    private func updatePlan(for entity: Entity, slots: [Int]) throws -> UpdatePlan {
+        let shape = UpdateShape(entity: entity.index, slots: slots)
+        if let known = updatePlans[shape] { return known }
+        let plan = try UpdatePlan(entity: entity, slots: slots, schema: schema, connection: connection)
+        updatePlans[shape] = plan
+        return plan
+    }
+
+    func delete(_ rows: [(primaryKey: Int64, version: Int32)], entity: Entity) throws -> [Int] {
+        let purpose = "delete \(entity.name)"
+        let table = schema.table(of: entity)
+        let statement = try connection.statement(
+            "DELETE FROM \(table.name) WHERE Z_PK = ? AND ifnull(Z_OPT, 0) = ?", purpose)
+        let traces = try traceStatements(of: entity, purpose)
+        var stale: [Int] = []
+        for (place, row) in rows.enumerated() {
+            statement.bind(row.primaryKey, at: 1)
+            statement.bind(Int64(row.version), at: 2)
+            try statement.run(purpose)
+            if connection.changes == 0 {
+                stale.append(place)
+                continue
+            }
+            for trace in traces {
+                trace.bind(row.primaryKey, at: 1)
+                try trace.run(purpose)
+            }
+        }
+        return stale
+    }
+
+    /// What a deleted row leaves in join tables and in columns of relationships without inverse.
+    private func traceStatements(of entity: Entity, _ purpose: String) throws -> [Statement] {
+        var texts: [String] = []
+        for join in schema.joins {
+            if entity.isKind(of: join.naming.entity) {
+                texts.append("DELETE FROM \(join.name) WHERE \(join.namingColumn.name) = ?")
+            }
+            if entity.isKind(of: join.other?.entity ?? join.naming.entity) {
+                texts.append("DELETE FROM \(join.name) WHERE \(join.otherColumn.name) = ?")
+            }
+        }
+        for relationship in entity.relationships {
+            guard case .foreignKey(let table, let column, let order, false) = schema.storage(of: relationship) else { continue }
+            let settings = ([column] + (order.map { [$0] } ?? [])).map { "\($0) = NULL" }.joined(separator: ", ")
+            texts.append("UPDATE \(table.name) SET \(settings) WHERE \(column) = ?")
+        }
+        return try texts.map { try connection.statement($0, purpose) }
+    }
+}
