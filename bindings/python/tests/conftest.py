@@ -1,0 +1,121 @@
+"""A model of a company, and a fresh store of it for each test that asks."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+
+from corestone import Container, Context, Model
+
+ROOT = Path(__file__).resolve().parents[3]
+
+COMPANY: dict[str, dict[str, Any]] = {
+    "Department": {
+        "name": "string indexed",
+        "budget": "decimal?",
+        "employees": "to-many Employee inverse department",
+    },
+    "Employee": {
+        "name": "string indexed",
+        "nickname": "string?",
+        "age": "int16 = 0",
+        "badge": "int32?",
+        "steps": "int64?",
+        "salary": "decimal?",
+        "height": "double?",
+        "rating": "float?",
+        "active": "bool = true",
+        "hired": "date?",
+        "photo": "binary?",
+        "key": "uuid?",
+        "homepage": "uri?",
+        "department": "to-one Department? inverse employees",
+        "manager": "to-one Manager? inverse reports",
+        "projects": "to-many Project inverse members",
+        "tasks": "to-many ordered Task inverse owner delete cascade",
+    },
+    "Manager": {
+        "@parent": "Employee",
+        "bonus": "double = 0.5",
+        "reports": "to-many Employee inverse manager",
+    },
+    "Project": {"title": "string", "members": "to-many Employee inverse projects"},
+    "Task": {"title": "string", "owner": "to-one Employee? inverse tasks"},
+}
+
+
+@pytest.fixture
+def model() -> Model:
+    return Model(COMPANY)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "company.store"
+
+
+@pytest.fixture
+def container(model: Model, path: Path) -> Iterator[Container]:
+    with Container(model, path, sync="normal") as opened:
+        yield opened
+
+
+@pytest.fixture
+def ctx(container: Container) -> Context:
+    return container.context()
+
+
+@pytest.fixture
+def staff(ctx: Context) -> Context:
+    """Two departments, six people, three projects, saved."""
+    research = ctx.insert("Department", name="R&D", budget=1000)
+    sales = ctx.insert("Department", name="Sales")
+    boss = ctx.insert("Manager", name="Grace", age=60, department=research, salary=9000)
+    people = [
+        ctx.insert("Employee", name=name, age=age, department=department, salary=salary, manager=boss)
+        for name, age, department, salary in [
+            ("Ada", 36, research, 5200),
+            ("Boris", 45, research, 4100),
+            ("Chloé", 28, sales, 3900),
+            ("Dmitri", 51, sales, 6100),
+            ("Elena", 33, None, None),
+        ]
+    ]
+    for title, members in [("Apollo", people[:3]), ("Beacon", people[2:4]), ("Cobalt", [])]:
+        ctx.insert("Project", title=title, members=members)
+    people[0].tasks = [ctx.insert("Task", title=title) for title in ("think", "write", "prove")]
+    ctx.save()
+    return ctx
+
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def environment() -> dict[str, str]:
+    """The environment for a program that imports the package from the source tree."""
+    paths = [str(ROOT / "bindings/python"), os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+
+
+@pytest.fixture
+def run_python(tmp_path: Path) -> Run:
+    """Runs a program in a process of its own, in an empty folder."""
+
+    def run(program: str, *arguments: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-X", "faulthandler", "-c", program, *arguments],
+            cwd=tmp_path,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+
+    return run

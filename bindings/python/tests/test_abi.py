@@ -1,0 +1,130 @@
+"""The declarations for ctypes say what corestone.h says."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from typing import Any
+
+import pytest
+from conftest import ROOT
+
+from corestone import AttributeType, CoreDataCode, DeleteRule, Status, _abi
+
+HEADER = ROOT / "include/corestone.h"
+
+
+def plain_header() -> str:
+    text = re.sub(r"/\*.*?\*/", "", HEADER.read_text(encoding="utf-8"), flags=re.DOTALL)
+    text = re.sub(r"\\\n", "", text)
+    text = re.sub(r"^\s*#.*$", "", text, flags=re.MULTILINE)
+    return re.sub(r"\bCST_(ANY_THREAD|ON_QUEUE|ONE_THREAD|OWNED|BORROWED)\b", "", text)
+
+
+def declared() -> dict[str, tuple[str, list[str]]]:
+    """Every function of the header: result and parameters, each without its name."""
+    found = {}
+    for match in re.finditer(r"CST_EXPORT\s+([^;()]*?)(cst_\w+)\s*\(([^;]*?)\)\s*;", plain_header()):
+        result, name, parameters = (" ".join(part.split()) for part in match.groups())
+        kinds = [] if parameters == "void" else [re.sub(r"\w+$", "", each).strip() for each in parameters.split(",")]
+        found[name] = (result, kinds)
+    return found
+
+
+PLAIN = {
+    "cst_status": ctypes.c_int32,
+    "cst_attribute_type": ctypes.c_int32,
+    "cst_queue": ctypes.c_int32,
+    "cst_key": ctypes.c_uint32,
+    "int32_t": ctypes.c_int32,
+    "uint32_t": ctypes.c_uint32,
+    "int64_t": ctypes.c_int64,
+    "uint64_t": ctypes.c_uint64,
+    "size_t": ctypes.c_size_t,
+    "bool": ctypes.c_bool,
+    "cst_destroy_fn": _abi.DESTROY_FN,
+    "cst_context_perform_fn": _abi.PERFORM_FN,
+    "cst_context_interrupt_fn": _abi.INTERRUPT_FN,
+}
+
+
+def suits(kind: str, argument: Any) -> bool:
+    """Whether a ctypes type passes what a C type wants."""
+    if kind in PLAIN:
+        return argument is PLAIN[kind]
+    if kind == "cst_string":
+        return argument in (_abi.String, _abi.InputString)
+    return "*" in kind and ctypes.sizeof(argument) == ctypes.sizeof(ctypes.c_void_p)
+
+
+HEADER_FUNCTIONS = declared()
+
+
+def test_every_function_of_the_header_is_declared_and_no_other() -> None:
+    assert len(HEADER_FUNCTIONS) > 130
+    assert set(_abi.signatures()) == set(HEADER_FUNCTIONS)
+
+
+@pytest.mark.parametrize("name", sorted(HEADER_FUNCTIONS))
+def test_arguments(name: str) -> None:
+    result, kinds = HEADER_FUNCTIONS[name]
+    declared_result, arguments = _abi.signatures()[name]
+    assert len(arguments) == len(kinds), f"{name} takes {len(kinds)} arguments"
+    for kind, argument in zip(kinds, arguments):
+        assert suits(kind, argument), f"{name}: {kind} is declared as {argument}"
+    if result == "void":
+        assert declared_result is None
+    else:
+        assert suits(result.replace("const ", ""), declared_result), f"{name} returns {result}"
+    assert getattr(_abi.lib, name).argtypes == arguments
+
+
+def enumerators(prefix: str) -> dict[str, int]:
+    found = re.findall(rf"\b{prefix}(\w+)\s*=\s*(-?\d+)\s*[,}}\n]", plain_header())
+    return {name: int(value) for name, value in found}
+
+
+@pytest.mark.parametrize(
+    ("kind", "prefix"),
+    [(Status, "CST_E_"), (CoreDataCode, "CST_CODE_"), (AttributeType, "CST_ATTRIBUTE_"), (DeleteRule, "CST_DELETE_")],
+)
+def test_constants(kind: Any, prefix: str) -> None:
+    assert {each.name: each.value for each in kind} == enumerators(prefix)
+
+
+def test_value_types() -> None:
+    names = (
+        "NULL",
+        "BOOL",
+        "INT",
+        "DOUBLE",
+        "DECIMAL",
+        "STRING",
+        "BYTES",
+        "DATE",
+        "UUID",
+        "OBJECT",
+        "OBJECT_ID",
+        "URI",
+    )
+    known = enumerators("CST_")
+    assert {name: getattr(_abi, name) for name in names} == {name: known[name] for name in names}
+
+
+def test_flags() -> None:
+    text = plain_header()
+    bits = {name: 1 << int(bit) for name, bit in re.findall(r"\bCST_(\w+)\s*=\s*1u\s*<<\s*(\d+)", text)}
+    for name, value in bits.items():
+        python = name.replace("PROPERTY_", "")
+        assert getattr(_abi, python) == value, name
+
+
+def test_layout() -> None:
+    assert ctypes.sizeof(_abi.Value) == 24
+    assert _abi.PAYLOAD_OFFSET == 8
+    assert ctypes.sizeof(_abi.InputString) == ctypes.sizeof(_abi.String) == 2 * ctypes.sizeof(ctypes.c_void_p)
+
+
+def test_version() -> None:
+    major, minor = re.findall(r"#define CST_VERSION_(?:MAJOR|MINOR) (\d+)", HEADER.read_text(encoding="utf-8"))
+    assert (int(major), int(minor)) == _abi.VERSION

@@ -1,0 +1,219 @@
+"""To-many relationships as live sets and lists."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import MutableSequence, MutableSet
+from typing import Any
+
+import pytest
+
+from corestone import Context, ToManyList, ToManySet, TypeMismatchError
+
+
+@pytest.fixture
+def apollo(staff: Context) -> Any:
+    return staff.first("Project", "title == 'Apollo'")
+
+
+@pytest.fixture
+def ada(staff: Context) -> Any:
+    return staff.first("Employee", "name == 'Ada'")
+
+
+def names(people: Any) -> list[str]:
+    return sorted(person.name for person in people)
+
+
+def titles(tasks: Any) -> list[str]:
+    return [task.title for task in tasks]
+
+
+def test_sets_are_sets(apollo: Any, ada: Any) -> None:
+    members = apollo.members
+    assert isinstance(members, ToManySet)
+    assert isinstance(members, MutableSet)
+    assert len(members) == 3
+    assert ada in members
+    assert "Ada" not in members
+    assert names(members) == ["Ada", "Boris", "Chloé"]
+    assert bool(members)
+    with pytest.raises(TypeError):
+        hash(members)
+
+
+def test_sets_are_live(staff: Context, apollo: Any, ada: Any) -> None:
+    members = apollo.members
+    ada.projects = []
+    assert ada not in members
+    assert len(members) == 2
+    ada.projects.add(apollo)
+    assert ada in members
+    apollo.members.remove(ada)
+    assert apollo not in ada.projects
+    staff.save()
+    assert names(apollo.members) == ["Boris", "Chloé"]
+
+
+def test_set_methods(staff: Context, apollo: Any, ada: Any) -> None:
+    elena = staff.first("Employee", "name == 'Elena'")
+    apollo.members.add(elena)
+    apollo.members.add(elena)
+    assert len(apollo.members) == 4
+    apollo.members.discard(elena)
+    apollo.members.discard(elena)
+    with pytest.raises(KeyError, match=r"Project\.members"):
+        apollo.members.remove(elena)
+    apollo.members.update([elena], [ada])
+    assert names(apollo.members) == ["Ada", "Boris", "Chloé", "Elena"]
+    popped = apollo.members.pop()
+    assert popped not in apollo.members
+    apollo.members.clear()
+    assert len(apollo.members) == 0
+    apollo.members |= {ada, elena}
+    assert names(apollo.members) == ["Ada", "Elena"]
+    apollo.members -= {elena}
+    assert names(apollo.members) == ["Ada"]
+
+
+def test_set_algebra(staff: Context, apollo: Any, ada: Any) -> None:
+    beacon = staff.first("Project", "title == 'Beacon'")
+    assert names(apollo.members & beacon.members) == ["Chloé"]
+    assert names(apollo.members | beacon.members) == ["Ada", "Boris", "Chloé", "Dmitri"]
+    assert names(apollo.members - beacon.members) == ["Ada", "Boris"]
+    assert isinstance(apollo.members & beacon.members, set)
+    assert apollo.members == set(apollo.members)
+    assert apollo.members == apollo.members
+    assert apollo.members != beacon.members
+    assert {ada} <= apollo.members
+    assert len(apollo.members) == 3
+
+
+def test_assignment(staff: Context, apollo: Any, ada: Any) -> None:
+    apollo.members = (person for person in [ada])
+    assert names(apollo.members) == ["Ada"]
+    apollo.members = staff.fetch("Employee", "age > 40")
+    assert names(apollo.members) == ["Boris", "Dmitri", "Grace"]
+    beacon = staff.first("Project", "title == 'Beacon'")
+    beacon.members = apollo.members
+    assert names(beacon.members) == ["Boris", "Dmitri", "Grace"]
+    apollo.members = None
+    assert len(apollo.members) == 0
+
+
+def test_stealing(staff: Context, ada: Any) -> None:
+    sales = staff.first("Department", "name == 'Sales'")
+    research = ada.department
+    sales.employees.add(ada)
+    assert ada.department is sales
+    assert ada not in research.employees
+
+
+@pytest.mark.parametrize("wrong", [7, "Ada", None, object()])
+def test_members_are_objects(apollo: Any, wrong: Any) -> None:
+    before = names(apollo.members)
+    with pytest.raises(TypeMismatchError, match=r"members"):
+        apollo.members.add(wrong)
+    with pytest.raises(TypeMismatchError, match=r"members"):
+        apollo.members = [wrong]
+    assert names(apollo.members) == before
+
+
+def test_members_are_of_the_right_entity(apollo: Any, ada: Any) -> None:
+    with pytest.raises(TypeMismatchError):
+        apollo.members.add(ada.department)
+
+
+def test_iterating_while_changing(apollo: Any) -> None:
+    for person in apollo.members:
+        apollo.members.remove(person)
+    assert len(apollo.members) == 0
+
+
+def test_lists_are_lists(ada: Any) -> None:
+    tasks = ada.tasks
+    assert isinstance(tasks, ToManyList)
+    assert isinstance(tasks, MutableSequence)
+    assert titles(tasks) == ["think", "write", "prove"]
+    assert tasks[0].title == "think"
+    assert tasks[-1].title == "prove"
+    assert titles(tasks[1:]) == ["write", "prove"]
+    assert titles(reversed(tasks)) == ["prove", "write", "think"]
+    assert tasks.index(tasks[1]) == 1
+    assert tasks.count(tasks[1]) == 1
+    assert tasks == list(tasks)
+    assert tasks != list(tasks)[:2]
+    with pytest.raises(IndexError):
+        tasks[3]
+
+
+def test_list_methods(staff: Context, ada: Any) -> None:
+    rest, plan = staff.insert("Task", title="rest"), staff.insert("Task", title="plan")
+    ada.tasks.append(rest)
+    ada.tasks.insert(0, plan)
+    assert titles(ada.tasks) == ["plan", "think", "write", "prove", "rest"]
+    assert rest.owner is ada
+    ada.tasks.append(plan)
+    assert titles(ada.tasks) == ["plan", "think", "write", "prove", "rest"]
+    ada.tasks.insert(1, rest)
+    assert titles(ada.tasks) == ["plan", "rest", "think", "write", "prove"]
+    ada.tasks.insert(-1, plan)
+    assert titles(ada.tasks) == ["rest", "think", "write", "plan", "prove"]
+    ada.tasks.remove(rest)
+    with pytest.raises(ValueError, match="not among"):
+        ada.tasks.remove(rest)
+    assert ada.tasks.pop().title == "prove"
+    assert ada.tasks.pop(0).title == "think"
+    del ada.tasks[0]
+    assert titles(ada.tasks) == ["plan"]
+    ada.tasks.extend([rest, staff.insert("Task", title="more")])
+    ada.tasks.reverse()
+    assert titles(ada.tasks) == ["more", "rest", "plan"]
+    ada.tasks.sort(key=lambda task: task.title)
+    assert titles(ada.tasks) == ["more", "plan", "rest"]
+    staff.save()
+    other = staff.container.context()
+    assert titles(other.get(ada.id).tasks) == ["more", "plan", "rest"]
+    ada.tasks.clear()
+    assert len(ada.tasks) == 0
+
+
+def test_list_items(staff: Context, ada: Any) -> None:
+    new = staff.insert("Task", title="new")
+    old = ada.tasks[1]
+    ada.tasks[1] = new
+    assert titles(ada.tasks) == ["think", "new", "prove"]
+    assert old.owner is None
+    ada.tasks[0], ada.tasks[2] = ada.tasks[2], ada.tasks[0]
+    assert titles(ada.tasks) == ["prove", "new", "think"]
+    random.Random(1).shuffle(ada.tasks)
+    assert sorted(titles(ada.tasks)) == ["new", "prove", "think"]
+    ada.tasks[:] = [old]
+    assert titles(ada.tasks) == ["write"]
+    with pytest.raises(IndexError):
+        ada.tasks[7] = new
+
+
+def test_snapshots_stay(ada: Any) -> None:
+    before = ada.tasks.snapshot()
+    ada.tasks.clear()
+    assert titles(before) == ["think", "write", "prove"]
+
+
+def test_self_inverse(ctx: Context) -> None:
+    from corestone import Container, Model
+
+    model = Model({"Person": {"name": "string", "friends": "to-many Person inverse friends"}})
+    with Container(model, f"{ctx.container.path}.friends") as container:
+        friends = container.context()
+        ada, boris = friends.insert("Person", name="Ada"), friends.insert("Person", name="Boris")
+        ada.friends.add(boris)
+        assert ada in boris.friends
+        friends.save()
+        boris.friends.clear()
+        assert boris not in ada.friends
+
+
+def test_repr(apollo: Any, ada: Any) -> None:
+    assert repr(apollo.members).startswith("{<Employee p")
+    assert repr(ada.tasks).startswith("[<Task p")

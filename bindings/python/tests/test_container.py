@@ -1,0 +1,162 @@
+"""Containers: opening, options, and files that are no stores."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from pathlib import Path
+
+import pytest
+
+from corestone import (
+    Container,
+    InvalidArgumentError,
+    InvalidHandleError,
+    Model,
+    ModelMismatchError,
+    NotAStoreError,
+    StoreBusyError,
+    StoreCorruptError,
+    StoreError,
+    StoreReadOnlyError,
+)
+
+
+def make(model: Model, path: Path) -> None:
+    with Container(model, path) as container:
+        ctx = container.context()
+        ctx.insert("Employee", name="Ada")
+        ctx.save()
+
+
+def test_reopening(model: Model, path: Path) -> None:
+    with Container(model, path) as container:
+        identifier = container.store.identifier
+        assert len(identifier) == 36
+        assert Path(container.path) == path
+        assert not container.is_read_only
+        assert str(path) in repr(container)
+    with Container(model, str(path)) as container:
+        assert container.store.identifier == identifier
+    container.close()
+    with pytest.raises(InvalidHandleError, match="container is closed"):
+        container.context()
+
+
+def test_closing_closes_contexts(model: Model, path: Path) -> None:
+    container = Container(model, path)
+    ctx, background = container.context(), container.background_context()
+    container.close()
+    assert ctx.is_closed
+    assert background.is_closed
+
+
+def test_read_only(model: Model, path: Path) -> None:
+    make(model, path)
+    before = path.read_bytes()
+    with Container(model, path, read_only=True) as container:
+        assert container.is_read_only
+        ctx = container.context()
+        ctx.first("Employee").age = 7
+        with pytest.raises(StoreReadOnlyError):
+            ctx.save()
+    assert path.read_bytes() == before
+
+
+def test_must_exist(model: Model, path: Path) -> None:
+    with pytest.raises(StoreError) as caught:
+        Container(model, path, must_exist=True)
+    assert str(path) in str(caught.value)
+    assert not path.exists()
+
+
+def test_missing_folder(model: Model, path: Path) -> None:
+    with pytest.raises(StoreError):
+        Container(model, path.parent / "nowhere" / "x.store")
+
+
+@pytest.mark.parametrize("content", [b"hello, I am no database at all" * 100, b"SQLite format 3\0" + bytes(2000)])
+def test_not_a_store(model: Model, path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    with pytest.raises((NotAStoreError, StoreCorruptError)) as caught:
+        Container(model, path)
+    assert caught.value.file == str(path)
+    assert path.read_bytes() == content
+
+
+def test_sqlite_but_no_store(model: Model, path: Path) -> None:
+    database = sqlite3.connect(path)
+    database.execute("CREATE TABLE t (x)")
+    database.commit()
+    database.close()
+    with pytest.raises(NotAStoreError):
+        Container(model, path)
+
+
+def test_another_model(model: Model, path: Path) -> None:
+    make(model, path)
+    other = Model({"Employee": {"name": "string", "extra": "string?"}})
+    with pytest.raises(ModelMismatchError) as caught:
+        Container(other, path)
+    assert "Employee" in str(caught.value)
+
+
+def test_busy(model: Model, path: Path) -> None:
+    make(model, path)
+    blocker = sqlite3.connect(path, isolation_level=None)
+    blocker.execute("BEGIN IMMEDIATE")
+    try:
+        with Container(model, path, busy_timeout=0.05) as container:
+            ctx = container.context()
+            ctx.first("Employee").age = 7
+            with pytest.raises(StoreBusyError) as caught:
+                ctx.save()
+            assert caught.value.sqlite_code != 0
+            assert ctx.has_changes
+            blocker.execute("ROLLBACK")
+            ctx.save()
+    finally:
+        blocker.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everything")
+def test_read_only_file(model: Model, path: Path) -> None:
+    make(model, path)
+    path.chmod(stat.S_IREAD)
+
+    def change() -> None:
+        with Container(model, path) as container:
+            ctx = container.context()
+            ctx.insert("Employee", name="x")
+            ctx.save()
+
+    with pytest.raises(StoreReadOnlyError):
+        change()
+
+
+@pytest.mark.parametrize("options", [{"sync": "maybe"}, {"journal": "none"}, {"busy_timeout": -1}, {"cache_kb": -1}])
+def test_bad_options(model: Model, path: Path, options: dict[str, object]) -> None:
+    with pytest.raises(InvalidArgumentError):
+        Container(model, path, **options)  # type: ignore[arg-type]
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    "options", [{"sync": "full"}, {"sync": "normal"}, {"journal": "rollback"}, {"busy_timeout": 0.1, "cache_kb": 512}]
+)
+def test_options(model: Model, path: Path, options: dict[str, object]) -> None:
+    with Container(model, path, **options) as container:  # type: ignore[arg-type]
+        ctx = container.context()
+        ctx.insert("Employee", name="Ada")
+        ctx.save()
+    with Container(model, path) as container:
+        assert container.context().count("Employee") == 1
+
+
+def test_other_tools_can_read_it(model: Model, path: Path) -> None:
+    make(model, path)
+    database = sqlite3.connect(path)
+    assert database.execute("SELECT ZNAME FROM ZEMPLOYEE").fetchall() == [("Ada",)]
+    assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    database.close()

@@ -1,0 +1,284 @@
+"""Contexts: fetching, changing, saving, conflicts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from corestone import (
+    ConflictError,
+    Container,
+    Context,
+    CoreDataCode,
+    InvalidArgumentError,
+    InvalidHandleError,
+    Model,
+    ModelError,
+    ObjectGoneError,
+    Sort,
+    TypeMismatchError,
+    ValidationError,
+)
+
+
+def names(found: Any) -> list[str]:
+    return [person.name for person in found]
+
+
+def test_sorting(staff: Context) -> None:
+    assert names(staff.fetch("Employee", sort="age")) == ["Chloé", "Elena", "Ada", "Boris", "Dmitri", "Grace"]
+    assert names(staff.fetch("Employee", sort=["-age"]))[:2] == ["Grace", "Dmitri"]
+    found = staff.fetch("Employee", "department != nil", sort=["department.name", Sort("name", descending=True)])
+    assert names(found) == ["Grace", "Boris", "Ada", "Dmitri", "Chloé"]
+    staff.insert("Employee", name="ada")
+    folded = staff.fetch("Employee", sort=[Sort("name", case_insensitive=True), "-name"])
+    assert names(folded)[:2] in (["ada", "Ada"], ["Ada", "ada"])
+    with pytest.raises(TypeMismatchError, match="no sort key"):
+        staff.fetch("Employee", sort=[7])  # type: ignore[list-item]
+
+
+def test_limit_and_offset(staff: Context) -> None:
+    assert names(staff.fetch("Employee", sort="name", limit=2)) == ["Ada", "Boris"]
+    assert names(staff.fetch("Employee", sort="name", limit=2, offset=4)) == ["Elena", "Grace"]
+    assert names(staff.fetch("Employee", sort="name", offset=5)) == ["Grace"]
+    assert names(staff.fetch("Employee", limit=0)) != []
+    assert staff.count("Employee", limit=4, offset=3) == 3
+    for wrong in ({"limit": -1}, {"offset": -1}):
+        with pytest.raises(InvalidArgumentError, match="negative"):
+            staff.fetch("Employee", **wrong)  # type: ignore[arg-type]
+
+
+def test_subentities(staff: Context) -> None:
+    assert staff.count("Employee") == 6
+    assert staff.count("Employee", include_subentities=False) == 5
+    assert names(staff.fetch("Manager")) == ["Grace"]
+    assert "Grace" not in names(staff.fetch("Employee", include_subentities=False))
+
+
+def test_pending_changes_count(staff: Context) -> None:
+    staff.insert("Employee", name="New", age=99)
+    assert names(staff.fetch("Employee", "age == 99")) == ["New"]
+    assert names(staff.fetch("Employee", "age == 99", include_pending_changes=False)) == []
+    staff.first("Employee", "name == 'Ada'").age = 99
+    assert sorted(names(staff.fetch("Employee", "age == 99"))) == ["Ada", "New"]
+    assert staff.count("Employee", "age == 99") == 2
+
+
+def test_prefetch_and_faults(staff: Context) -> None:
+    other = staff.container.context()
+    people = other.fetch("Employee", prefetch=["department", "tasks"], as_faults=False)
+    assert not any(person.is_fault for person in people)
+    assert people[0].department is None or people[0].department.name
+    assert other.fetch("Department", prefetch="employees")[0].employees is not None
+
+
+def test_changed_sets(staff: Context) -> None:
+    ada, boris = (staff.first("Employee", "name == %@", name) for name in ("Ada", "Boris"))
+    assert not staff.has_changes
+    new = staff.insert("Employee", name="New")
+    ada.age = 1
+    staff.delete(boris)
+    staff.process_pending_changes()
+    assert staff.has_changes
+    assert list(staff.inserted) == [new]
+    assert ada in staff.updated
+    assert boris in staff.deleted
+    assert {new, ada} <= set(staff.known)
+    staff.save()
+    assert not staff.has_changes
+    assert not staff.inserted
+    assert not staff.updated
+    assert not staff.deleted
+
+
+def test_rollback(staff: Context) -> None:
+    ada = staff.first("Employee", "name == 'Ada'")
+    ada.age = 99
+    ada.tasks.clear()
+    staff.delete(staff.first("Employee", "name == 'Boris'"))
+    new = staff.insert("Employee", name="New")
+    staff.rollback()
+    assert not staff.has_changes
+    assert ada.age == 36
+    assert len(ada.tasks) == 3
+    assert staff.count("Employee") == 6
+    assert not new.is_inserted or new.is_fault
+
+
+def test_delete_rules(staff: Context) -> None:
+    ada = staff.first("Employee", "name == 'Ada'")
+    staff.delete(ada)
+    staff.save()
+    assert staff.count("Task") == 0
+    research = staff.first("Department", "name == 'R&D'")
+    people = list(research.employees)
+    staff.delete(research)
+    staff.save()
+    assert all(person.department is None for person in people)
+
+
+def test_deny() -> None:
+    model = Model({"A": {"bs": "to-many B inverse a delete deny"}, "B": {"a": "to-one A? inverse bs"}})
+    assert model["A"].properties["bs"].delete_rule == 3
+
+
+def test_denied_delete(tmp_path: Any) -> None:
+    model = Model({"A": {"bs": "to-many B inverse a delete deny"}, "B": {"a": "to-one A? inverse bs"}})
+    with Container(model, tmp_path / "deny.store") as container:
+        ctx = container.context()
+        a = ctx.insert("A", bs=[ctx.insert("B")])
+        ctx.save()
+        ctx.delete(a)
+        with pytest.raises(ValidationError) as caught:
+            ctx.save()
+        codes = [caught.value.code, *[detail.code for detail in caught.value.details]]
+        assert CoreDataCode.VALIDATION_RELATIONSHIP_DENIED_DELETE in codes
+        ctx.rollback()
+        assert ctx.count("A") == 1
+
+
+def test_required_values(ctx: Context) -> None:
+    ctx.insert("Employee", age=3)
+    ctx.insert("Project")
+    with pytest.raises(ValidationError) as caught:
+        ctx.save()
+    error = caught.value
+    assert error.code == CoreDataCode.VALIDATION_MULTIPLE_ERRORS
+    found = {(detail.entity, detail.key, detail.code) for detail in error.details}
+    missing = CoreDataCode.VALIDATION_MISSING_MANDATORY_PROPERTY
+    assert found == {("Employee", "name", missing), ("Project", "title", missing)}
+    assert all(isinstance(detail, ValidationError) for detail in error.details)
+    assert all(detail.object_uri for detail in error.details)
+    assert "Employee" in str(error)
+    assert ctx.has_changes
+
+
+def test_one_required_value(ctx: Context) -> None:
+    person = ctx.insert("Employee")
+    with pytest.raises(ValidationError) as caught:
+        ctx.save()
+    assert caught.value.code == CoreDataCode.VALIDATION_MISSING_MANDATORY_PROPERTY
+    assert (caught.value.entity, caught.value.key) == ("Employee", "name")
+    person.name = "Ada"
+    ctx.save()
+
+
+def test_conflict(staff: Context) -> None:
+    mine = staff.first("Employee", "name == 'Ada'")
+    other = staff.container.context()
+    theirs = other.existing(mine.id)
+    mine.age = 37
+    staff.save()
+    theirs.age, theirs.nickname = 38, "Countess"
+    with pytest.raises(ConflictError) as caught:
+        other.save()
+    error = caught.value
+    assert error.code == CoreDataCode.MANAGED_OBJECT_MERGE
+    assert any(each.object_uri == mine.id.uri for each in [error, *error.details])
+    assert other.has_changes
+    other.refresh(theirs, merge=True)
+    assert (theirs.age, theirs.nickname) == (38, "Countess")
+    other.save()
+    staff.refresh(mine)
+    assert (mine.age, mine.nickname) == (38, "Countess")
+
+
+def test_refresh_drops_changes(staff: Context) -> None:
+    ada = staff.first("Employee", "name == 'Ada'")
+    ada.age = 99
+    staff.refresh(ada, merge=False)
+    assert ada.age == 36
+    other = staff.container.context()
+    theirs = other.existing(ada.id)
+    theirs.age = 50
+    other.save()
+    staff.refresh_all()
+    assert ada.age == 50
+
+
+def test_existing_and_registered(staff: Context) -> None:
+    ada = staff.first("Employee", "name == 'Ada'")
+    uri = ada.id.uri
+    missing = uri.rsplit("/", 1)[0] + "/p99999"
+    assert staff.existing(missing) is None
+    assert staff.registered(missing) is None
+    ghost = staff.get(missing)
+    assert ghost.is_fault
+    with pytest.raises(ObjectGoneError):
+        _ = ghost.name
+    assert staff.container.object_id("x-coredata://00000000-0000-0000-0000-000000000000/Employee/p1") is None
+    with pytest.raises(InvalidArgumentError, match="no URI"):
+        staff.get("x-coredata://00000000-0000-0000-0000-000000000000/Employee/p1")
+
+
+def test_permanent_ids(staff: Context) -> None:
+    new = staff.insert("Employee", name="New")
+    assert new.id.is_temporary
+    staff.obtain_permanent_ids([new])
+    uri = new.id.uri
+    assert not new.id.is_temporary
+    staff.save()
+    assert new.id.uri == uri
+
+
+def test_insert_many(ctx: Context) -> None:
+    team = ctx.insert("Department", name="Team")
+    rows = [{"name": f"N{at}", "age": at, "department": team if at % 2 else None} for at in range(1000)]
+    assert ctx.insert_many("Employee", rows) == 1000
+    ctx.save()
+    assert ctx.count("Employee") == 1000
+    assert len(team.employees) == 500
+    assert ctx.insert_many("Project", [("a",), ("b",)], columns=["title"]) == 2
+    objects = ctx.insert_objects("Project", iter([{"title": "c"}, {"title": "d"}]))
+    assert [each.title for each in objects] == ["c", "d"]
+    assert all(each.is_inserted for each in objects)
+    assert ctx.insert_many("Project", []) == 0
+    assert ctx.insert_objects("Project", [], columns=["title"]) == []
+
+
+def test_insert_many_is_all_or_nothing(ctx: Context) -> None:
+    wrong: list[tuple[list[dict[str, Any]], str]] = [
+        ([{"title": "a"}, {"title": 7}], "title"),
+        ([{"title": "a"}, {"title": "b \ud800"}], "Row 1"),
+        ([{"title": "a"}, {}], "Row 1"),
+        ([{"title": "a"}, {"title": "b", "x": 1}], "Row 1"),
+    ]
+    for rows, words in wrong:
+        with pytest.raises((TypeMismatchError, InvalidArgumentError), match=words):
+            ctx.insert_many("Project", rows)
+    with pytest.raises(InvalidArgumentError, match="Row 0 has 2 values"):
+        ctx.insert_many("Project", [(1, 2)], columns=["title"])
+    with pytest.raises(InvalidArgumentError, match="columns="):
+        ctx.insert_many("Project", [("a",)])
+    with pytest.raises(InvalidArgumentError, match="to-many"):
+        ctx.insert_many("Project", [{"title": "a", "members": []}])
+    with pytest.raises(ModelError, match="Did you mean 'title'"):
+        ctx.insert_many("Project", [{"titel": "a"}])
+    with pytest.raises(InvalidArgumentError, match=r"Row 1: Employee\.steps"):
+        ctx.insert_many("Employee", [{"name": "a", "steps": 1}, {"name": "b", "steps": 2**63}])
+    assert ctx.count("Project") == 0
+    assert ctx.count("Employee") == 0
+
+
+def test_abstract_entities(tmp_path: Any) -> None:
+    model = Model({"Base": {"@abstract": True, "name": "string"}, "Item": {"@parent": "Base"}})
+    with Container(model, tmp_path / "abstract.store") as container:
+        ctx = container.context()
+        with pytest.raises(InvalidArgumentError):
+            ctx.insert("Base", name="x")
+        ctx.insert("Item", name="x")
+        assert ctx.fetch("Base")[0].entity_name == "Item"
+
+
+def test_closing(staff: Context) -> None:
+    staff.close()
+    staff.close()
+    assert staff.is_closed
+    for use in (lambda: staff.fetch("Employee"), lambda: staff.insert("Employee"), staff.save):
+        with pytest.raises(InvalidHandleError, match="context is closed"):
+            use()
+    assert "closed" in repr(staff)
+    with staff.container.context() as again:
+        assert again.count("Employee") == 6
+    assert again.is_closed

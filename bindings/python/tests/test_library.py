@@ -1,0 +1,55 @@
+"""Finding the library, and what is said when it is not there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import Run
+
+import corestone
+from corestone import LibraryNotFoundError, _library
+
+
+def test_version() -> None:
+    assert corestone.library_version().startswith("0.1")
+    assert corestone.__version__ == "0.1.0"
+
+
+def test_variable_names_a_missing_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CORESTONE_LIBRARY", "/nowhere/libcorestone.so")
+    with pytest.raises(LibraryNotFoundError, match=r"CORESTONE_LIBRARY names /nowhere/libcorestone\.so.*unset it"):
+        _library.find_library()
+
+
+def test_variable_names_a_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CORESTONE_LIBRARY", str(tmp_path))
+    with pytest.raises(LibraryNotFoundError, match="holds no"):
+        _library.find_library()
+    library = tmp_path / _library._file_names()[0]
+    library.touch()
+    assert _library.find_library() == str(library)
+
+
+def test_places_are_looked_at_in_order() -> None:
+    places = list(_library.candidates())
+    assert places[0].parent == Path(corestone.__file__).resolve().parent
+    assert any(place.parent.name == "lib" and place.parent.parent.name == "build" for place in places)
+
+
+def test_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CORESTONE_LIBRARY", raising=False)
+    monkeypatch.setattr(_library, "candidates", lambda: iter([Path("/nowhere/libcorestone.so")]))
+    monkeypatch.setattr("ctypes.util.find_library", lambda name: None)
+    with pytest.raises(LibraryNotFoundError, match=r"make build.*make install.*CORESTONE_LIBRARY.*/nowhere/"):
+        _library.find_library()
+
+
+def test_no_library_at_all(run_python: Run, tmp_path: Path) -> None:
+    broken = tmp_path / "libcorestone.so"
+    broken.write_text("not a library", encoding="utf-8")
+    program = f"import os; os.environ['CORESTONE_LIBRARY'] = {str(broken)!r}\nimport corestone"
+    done = run_python(program)
+    assert done.returncode == 1
+    assert "cannot be loaded" in done.stderr
+    assert str(broken) in done.stderr

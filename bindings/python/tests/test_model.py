@@ -1,0 +1,132 @@
+"""Models built call by call, and what they say about themselves."""
+
+from __future__ import annotations
+
+import pytest
+
+from corestone import AttributeType, DeleteRule, ManagedObject, Model, ModelError
+
+
+def test_calls_and_compact_form_say_the_same() -> None:
+    model = Model()
+    team = model.entity("Team").attribute("name", "string")
+    person = model.entity("Person").attribute("name", "string", indexed=True).attribute("age", "int16", default=0)
+    person.to_one("team", team, inverse="people", delete="nullify")
+    team.to_many("people", person, inverse="team", delete="deny")
+    other = Model(
+        {
+            "Team": {"name": "string", "people": "to-many Person inverse team delete deny"},
+            "Person": {"name": "string indexed", "age": "int16 = 0", "team": "to-one Team? inverse people"},
+        }
+    )
+    for entity in ("Team", "Person"):
+        assert model[entity].version_hash == other[entity].version_hash
+        assert len(model[entity].version_hash) == 32
+
+
+def test_properties(model: Model) -> None:
+    employee = model["Employee"]
+    name = employee.properties["name"]
+    assert (name.attribute_type, name.is_optional, name.is_relationship) == (AttributeType.STRING, False, False)
+    tasks = employee.properties["tasks"]
+    assert tasks.is_to_many
+    assert tasks.is_ordered
+    assert (tasks.inverse, tasks.delete_rule) == ("owner", DeleteRule.CASCADE)
+    manager = model["Manager"]
+    assert manager.parent is employee
+    assert employee.parent is None
+    assert manager.properties["name"].key == name.key
+    assert set(employee.properties) < set(manager.properties)
+
+
+def test_mapping() -> None:
+    model = Model({"Item": {}})
+    assert list(model) == ["Item"]
+    assert "Item" in model
+    assert "Thing" not in model
+    assert repr(model) == "<Model of Item>"
+    with pytest.raises(KeyError):
+        model["Thing"]
+    with pytest.raises(ModelError, match=r"no entity 'Itme'\. Did you mean 'Item'\?"):
+        model["Itme"]
+
+
+def test_forward_references() -> None:
+    model = Model()
+    model.entity("A").to_many("bs", "B", inverse="a")
+    model.entity("B").to_one("a", "A")
+    assert model["B"].properties["a"].inverse == "bs"
+
+
+def test_inverse_in_a_parent() -> None:
+    model = Model()
+    model.entity("Base").to_one("owner", "Owner", inverse="things")
+    model.entity("Derived", parent="Base")
+    model.entity("Owner").to_many("things", "Base", inverse="owner")
+    assert model["Derived"].properties["owner"].inverse == "things"
+
+
+def test_self_inverse() -> None:
+    model = Model({"Person": {"friends": "to-many Person inverse friends", "spouse": "to-one Person? inverse spouse"}})
+    assert model["Person"].properties["friends"].inverse == "friends"
+    assert model["Person"].properties["spouse"].inverse == "spouse"
+
+
+def test_missing_destination_and_inverse() -> None:
+    with pytest.raises(ModelError, match=r"A\.b leads to an entity 'Bee'.*Did you mean 'Been'") as caught:
+        Model({"A": {"b": "to-one Bee?"}, "Been": {}}).freeze()
+    assert (caught.value.entity, caught.value.key) == ("A", "b")
+    with pytest.raises(ModelError, match=r"names 'ass' as its inverse, but B has no such"):
+        Model({"A": {"b": "to-one B? inverse ass"}, "B": {"as_": "to-many A"}}).freeze()
+
+
+def test_frozen_models_do_not_change() -> None:
+    model = Model({"Item": {"name": "string"}})
+    assert not model.is_frozen
+    model.freeze()
+    assert model.is_frozen
+    with pytest.raises(ModelError):
+        model["Item"].attribute("more", "string")
+
+
+def test_mistakes_stick() -> None:
+    model = Model()
+    item = model.entity("Item").attribute("name", "string")
+    with pytest.raises(ModelError) as first:
+        item.attribute("name", "string")
+    with pytest.raises(ModelError) as again:
+        item.attribute("other", "string")
+    assert again.value.message == first.value.message
+    with pytest.raises(ModelError):
+        model.freeze()
+
+
+@pytest.mark.parametrize("name", ["", "1st", "two words"])
+def test_bad_names(name: str) -> None:
+    with pytest.raises(ModelError):
+        Model().entity(name)
+
+
+def test_details_survive() -> None:
+    model = Model(
+        {
+            "Base": {"@abstract": True, "@user_info": {"colour": "blue"}, "name": "string"},
+            "Item": {"@parent": "Base", "@indexes": {"byCode": ["code"]}, "@unique": [["code"]], "code": "string"},
+        }
+    ).version_identifier("v1")
+    assert model["Base"].is_abstract
+    assert not model["Item"].is_abstract
+    assert model["Base"].user_info("colour") == "blue"
+    assert model["Base"].user_info("size") is None
+    assert model.compiled()[:8] == b"bplist00"
+
+
+def test_object_classes(model: Model) -> None:
+    employee, manager = model["Employee"].object_class, model["Manager"].object_class
+    assert issubclass(manager, employee)
+    assert issubclass(employee, ManagedObject)
+    assert employee.__name__ == "Employee"
+    assert employee.name.__doc__ == "string"  # type: ignore[attr-defined]
+    assert "to-many Project, inverse members" in (employee.projects.__doc__ or "")  # type: ignore[attr-defined]
+    with pytest.raises(TypeError, match="context"):
+        employee()

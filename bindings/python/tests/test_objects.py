@@ -1,0 +1,235 @@
+"""Objects: attributes, key paths, state, and how they look."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+
+from corestone import Context, InvalidHandleError, Model, ModelError, ObjectGoneError, TypeMismatchError
+from corestone.object import context_of, object_id, state
+
+
+def test_attributes_and_relationships(staff: Context) -> None:
+    ada = staff.first("Employee", "name == %@", "Ada")
+    assert (ada.name, ada.age, ada.department.name, ada.manager.name) == ("Ada", 36, "R&D", "Grace")
+    ada.department = None
+    assert ada.department is None
+    sales = staff.first("Department", "name == 'Sales'")
+    ada.department = sales
+    assert ada in sales.employees
+    assert ada.department is sales
+
+
+def test_misspelt_names(staff: Context) -> None:
+    ada = staff.first("Employee", "name == 'Ada'")
+    with pytest.raises(AttributeError, match=r"The entity Employee has no property 'nmae'\. Did you mean 'name'\?"):
+        _ = ada.nmae
+    with pytest.raises(AttributeError, match=r"The entity Employee has no property 'salry'\. Did you mean 'salary'\?"):
+        ada.salry = 7
+    with pytest.raises(ModelError, match="Did you mean 'salary'"):
+        staff.insert("Employee", name="X", salry=7)
+    with pytest.raises(ModelError, match=r"no entity 'Employe'\. Did you mean 'Employee'"):
+        staff.insert("Employe")
+    with pytest.raises(AttributeError):
+        ada.is_fault = True
+
+
+def test_insert_is_all_or_nothing(staff: Context) -> None:
+    before = staff.count("Employee")
+    with pytest.raises(TypeMismatchError):
+        staff.insert("Employee", name="X", age="old")
+    with pytest.raises(TypeMismatchError):
+        staff.insert("Employee", name="X", projects=[7])
+    assert staff.count("Employee") == before
+    assert not staff.has_changes
+
+
+def test_completion(staff: Context) -> None:
+    ada = staff.first("Employee", "name == 'Ada'")
+    assert {"name", "department", "tasks", "id", "is_fault"} <= set(dir(ada))
+
+
+def test_key_paths(staff: Context) -> None:
+    ada = staff.first("Employee", "name == 'Ada'")
+    assert ada["name"] == "Ada"
+    assert ada["department.name"] == "R&D"
+    assert ada["manager.department.name"] == "R&D"
+    assert ada["tasks.@count"] == 3
+    assert [task.title for task in ada["tasks"]] == ["think", "write", "prove"]
+    ada["department.name"] = "Research"
+    assert ada.department.name == "Research"
+    ada["nickname"] = "Countess"
+    assert ada.nickname == "Countess"
+
+
+def test_many_at_once(staff: Context) -> None:
+    ada = staff.first("Employee", "name == 'Ada'")
+    assert ada.get("name", "age", "department") == ("Ada", 36, ada.department)
+    ada.set(nickname="Countess", age=37, projects=[])
+    assert (ada.nickname, ada.age, len(ada.projects)) == ("Countess", 37, 0)
+    with pytest.raises(TypeMismatchError):
+        ada.set(age=38, nickname=7)
+    assert ada.age == 37
+    assert ada.to_dict("name", "age") == {"name": "Ada", "age": 37}
+    whole = ada.to_dict()
+    assert "department" not in whole
+    assert whole["nickname"] == "Countess"
+    assert [task.title for task in ada.to_dict("tasks")["tasks"]] == ["think", "write", "prove"]
+
+
+def test_state(staff: Context) -> None:
+    person = staff.insert("Employee", name="New")
+    assert person.is_inserted
+    assert person.has_changes
+    assert person.id.is_temporary
+    staff.save()
+    assert not person.is_inserted
+    assert not person.id.is_temporary
+    assert not person.has_changes
+    person.age = 40
+    assert person.is_updated
+    assert person.is_changed("age")
+    assert not person.is_changed("name")
+    assert person.committed_value("age") == 0
+    staff.delete(person)
+    assert person.is_deleted
+    staff.save()
+    assert staff.count("Employee", "name == 'New'") == 0
+
+
+def test_committed_to_one(staff: Context) -> None:
+    ada = staff.first("Employee", "name == 'Ada'")
+    research = ada.department
+    ada.department = None
+    assert ada.committed_value("department") == research.id
+
+
+def test_identity_survives_saving(staff: Context) -> None:
+    person = staff.insert("Employee", name="New")
+    kept = {person: 1}
+    token = hash(person)
+    staff.save()
+    again = staff.first("Employee", "name == 'New'")
+    assert again is person
+    assert kept[again] == 1
+    assert hash(again) == token
+    assert person != staff.first("Employee", "name == 'Ada'")
+    assert person != 7
+
+
+def test_ids(staff: Context) -> None:
+    ada = staff.first("Employee", "name == 'Ada'")
+    first, second = ada.id, ada.id
+    assert first == second
+    assert hash(first) == hash(second)
+    assert first != staff.first("Department").id
+    assert first != "x"
+    assert first.uri.startswith("x-coredata://")
+    assert "/Employee/p" in first.uri
+    assert str(first) == first.uri
+    assert first.entity_name == "Employee"
+    assert staff.get(first) is ada
+    assert staff.get(first.uri) is ada
+    assert staff.existing(first.uri) is ada
+    assert staff.registered(first) is ada
+    assert copy.copy(first) is first
+    with pytest.raises(TypeError, match="uri"):
+        pickle.dumps(first)
+    with pytest.raises(TypeError, match="objects"):
+        type(first)()
+
+
+def test_other_contexts_have_their_own_object(staff: Context) -> None:
+    ada = staff.first("Employee", "name == 'Ada'")
+    other = staff.container.context()
+    theirs = other.get(ada.id)
+    assert theirs.name == "Ada"
+    assert theirs is not ada
+    assert theirs != ada
+    assert theirs.id == ada.id
+    assert other.registered(staff.first("Department").id) is None
+
+
+def test_copies_are_the_object(staff: Context) -> None:
+    ada = staff.first("Employee", "name == 'Ada'")
+    assert copy.copy(ada) is ada
+    assert copy.deepcopy([ada])[0] is ada
+    with pytest.raises(TypeError, match=r"to_dict\(\)"):
+        pickle.dumps(ada)
+
+
+def test_repr(staff: Context) -> None:
+    ada = staff.first("Employee", "name == 'Ada'")
+    assert ada.name == "Ada"
+    shown = repr(ada)
+    assert shown.startswith("<Employee p")
+    assert "name='Ada'" in shown
+    new = staff.insert("Employee", name="N" * 500)
+    assert repr(new).startswith("<Employee new name='NNN")
+    assert len(repr(new)) < 300
+
+
+def test_repr_fires_no_fault(staff: Context) -> None:
+    uri = staff.first("Employee", "name == 'Ada'").id.uri
+    other = staff.container.context()
+    ada = other.get(uri)
+    assert ada.is_fault
+    assert "(fault)" in repr(ada)
+    assert ada.is_fault
+    assert ada.name == "Ada"
+    assert not ada.is_fault
+
+
+def test_gone(staff: Context) -> None:
+    ada = staff.first("Employee", "name == 'Ada'")
+    staff.reset()
+    with pytest.raises(ObjectGoneError):
+        _ = ada.name
+    with pytest.raises(ObjectGoneError):
+        ada.name = "x"
+    assert repr(ada).startswith("<Employee (")
+    boris = staff.first("Employee", "name == 'Boris'")
+    staff.close()
+    with pytest.raises((ObjectGoneError, InvalidHandleError)):
+        _ = boris.name
+    assert repr(boris).startswith("<Employee (")
+
+
+def test_entities_classes(staff: Context) -> None:
+    grace = staff.first("Manager")
+    assert type(grace).__name__ == "Manager"
+    assert grace.entity_name == "Manager"
+    found = {type(person).__name__ for person in staff.fetch("Employee")}
+    assert found == {"Employee", "Manager"}
+    assert isinstance(grace, staff.model["Employee"].object_class)
+    assert type(staff.first("Employee", "name == 'Ada'").manager) is type(grace)
+    assert staff.fetch(type(grace))[0] is grace
+    assert staff.fetch(staff.model["Manager"])[0] is grace
+
+
+def test_a_property_may_hide_a_method(ctx: Context) -> None:
+    model = Model({"Thing": {"id": "int = 7", "context": "string?", "get": "string?", "is_fault": "bool = true"}})
+    from corestone import Container
+
+    with Container(model, f"{ctx.container.path}.things") as container:
+        things = container.context()
+        thing = things.insert("Thing", context="c", get="g")
+        things.save()
+        assert (thing.id, thing.context, thing.get, thing.is_fault) == (7, "c", "g", True)
+        assert object_id(thing).entity_name == "Thing"
+        assert context_of(thing) is things
+        assert isinstance(state(thing), int)
+        assert "id=7" in repr(thing)
+        assert things.fetch("Thing").to_dicts("id") == [{"id": 7}]
+
+
+def test_unattached(staff: Context) -> None:
+    person = staff.new("Employee", name="Loose", age=20)
+    assert person.name == "Loose"
+    assert staff.count("Employee", "name == 'Loose'") == 0
+    staff.insert_object(person)
+    assert person.is_inserted
+    staff.save()
+    assert staff.first("Employee", "name == 'Loose'") is person

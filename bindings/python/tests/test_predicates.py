@@ -1,0 +1,127 @@
+"""Predicates: arguments, combination, and what is said about mistakes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from corestone import Context, InvalidArgumentError, Predicate, PredicateError, PredicateSyntaxError, TypeMismatchError
+from corestone.predicate import spread
+
+
+def names(found: Any) -> list[str]:
+    return sorted(person.name for person in found)
+
+
+@pytest.mark.parametrize(
+    ("format_", "arguments", "expected"),
+    [
+        ("age > %d", (45,), ["Dmitri", "Grace"]),
+        ("age > %d AND department.name == %@", (40, "R&D"), ["Boris", "Grace"]),
+        ("name BEGINSWITH[cd] %@", ("CHLOE",), ["Chloé"]),
+        ("name IN %@", (["Ada", "Elena", "Nobody"],), ["Ada", "Elena"]),
+        ("name IN %@", ({"Ada"},), ["Ada"]),
+        ("name IN %@", ([],), []),
+        ("age BETWEEN %@", ((30, 36),), ["Ada", "Elena"]),
+        ("%K == %@", ("name", "Ada"), ["Ada"]),
+        ("department == nil", (), ["Elena"]),
+        ("department == %@", (None,), ["Elena"]),
+        ("name LIKE 'B*'", (), ["Boris"]),
+        ("name MATCHES %@", ("[AE].*a",), ["Ada", "Elena"]),
+        ("NOT (name == 'Ada' OR name == 'Boris')", (), ["Chloé", "Dmitri", "Elena", "Grace"]),
+        ("ANY projects.title == %@", ("Beacon",), ["Chloé", "Dmitri"]),
+        ("salary > %@", (5000,), ["Ada", "Dmitri", "Grace"]),
+        ("active == YES AND age < 30", (), ["Chloé"]),
+        (None, (), ["Ada", "Boris", "Chloé", "Dmitri", "Elena", "Grace"]),
+    ],
+)
+def test_fetch(staff: Context, format_: str, arguments: tuple[Any, ...], expected: list[str]) -> None:
+    assert names(staff.fetch("Employee", format_, *arguments)) == expected
+    assert staff.count("Employee", format_, *arguments) == len(expected)
+    if format_ is not None:
+        predicate = Predicate(format_, *arguments)
+        assert names(each for each in staff.fetch("Employee") if predicate.evaluate(each)) == expected
+
+
+def test_objects_as_arguments(staff: Context) -> None:
+    sales = staff.first("Department", "name == 'Sales'")
+    assert names(staff.fetch("Employee", "department == %@", sales)) == ["Chloé", "Dmitri"]
+    assert names(staff.fetch("Employee", "department == %@", sales.id)) == ["Chloé", "Dmitri"]
+    some = staff.fetch("Employee", "age > 40")
+    assert names(staff.fetch("Employee", "SELF IN %@", some)) == ["Boris", "Dmitri", "Grace"]
+
+
+def test_text_never_becomes_syntax(staff: Context) -> None:
+    nasty = "' OR 1 == 1 OR name == '"
+    assert names(staff.fetch("Employee", "name == %@", nasty)) == []
+    staff.insert("Employee", name=nasty)
+    staff.save()
+    assert names(staff.fetch("Employee", "name == %@", nasty)) == [nasty]
+
+
+def test_combining(staff: Context) -> None:
+    old, sales = Predicate("age > 40"), Predicate("department.name == %@", "Sales")
+    assert names(staff.fetch("Employee", old & sales)) == ["Dmitri"]
+    assert names(staff.fetch("Employee", old | sales)) == ["Boris", "Chloé", "Dmitri", "Grace"]
+    assert names(staff.fetch("Employee", ~old & sales)) == ["Chloé"]
+    assert names(staff.fetch("Employee", Predicate.all(old, sales))) == ["Dmitri"]
+    assert names(staff.fetch("Employee", Predicate.any(old, sales))) == ["Boris", "Chloé", "Dmitri", "Grace"]
+
+
+def test_text(staff: Context) -> None:
+    predicate = Predicate("name = %@ and age>=%d", "Ada", 3)
+    assert predicate.format == 'name == "Ada" AND age >= 3'
+    assert str(predicate) == predicate.format
+    assert repr(predicate) == "Predicate('name == \"Ada\" AND age >= 3')"
+    assert Predicate(predicate.format).format == predicate.format
+
+
+def test_spread() -> None:
+    assert spread("a IN %@ AND b == '%@' AND c = %d", [[1, 2], 3]) == (
+        "a IN {%@, %@} AND b == '%@' AND c = %d",
+        [1, 2, 3],
+    )
+    assert spread("a IN %@", [()]) == ("a IN {}", [])
+    assert spread("a == 'it\\'s %d' AND b = %ld", [4]) == ("a == 'it\\'s %d' AND b = %ld", [4])
+    assert spread("a == '100%%'", []) == ("a == '100%%'", [])
+    assert spread("a == %@", [b"bytes"]) == ("a == %@", [b"bytes"])
+    with pytest.raises(InvalidArgumentError, match=r"has 1 conversions .* 2 arguments"):
+        spread("a == %@", [1, 2])
+    with pytest.raises(TypeMismatchError, match="Only %@ takes a collection"):
+        spread("a == %d", [[1]])
+
+
+def test_syntax_errors_point_at_the_place() -> None:
+    text = "age > AND name == 'x'"
+    with pytest.raises(PredicateSyntaxError) as caught:
+        Predicate(text)
+    error = caught.value
+    assert error.offset is not None
+    assert 5 <= error.offset <= 10
+    assert "^" in str(error)
+    assert text in str(error)
+    assert isinstance(error, PredicateError)
+    assert isinstance(error, ValueError)
+
+
+@pytest.mark.parametrize("text", ["", "(", "age >", "age > 1 2", "'open", "name == {1, 2", "NOT", "a ==== b"])
+def test_more_syntax_errors(text: str) -> None:
+    with pytest.raises(PredicateSyntaxError):
+        Predicate(text)
+
+
+def test_unknown_keys(staff: Context) -> None:
+    with pytest.raises(PredicateError, match="nmae") as caught:
+        staff.fetch("Employee", "nmae == 'Ada'")
+    assert caught.value.key == "nmae"
+    assert caught.value.entity == "Employee"
+    with pytest.raises(PredicateError):
+        staff.fetch("Employee", "department.nmae == 'Ada'")
+
+
+def test_arguments_without_text(staff: Context) -> None:
+    with pytest.raises(InvalidArgumentError, match="no text"):
+        staff.fetch("Employee", None, 7)
+    with pytest.raises(InvalidArgumentError, match="no text"):
+        staff.fetch("Employee", Predicate("age > 1"), 7)

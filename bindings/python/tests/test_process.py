@@ -1,0 +1,264 @@
+"""What happens at the edges of a process: its end, Ctrl-C, fork."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Callable
+
+import pytest
+from conftest import Run, environment
+
+from corestone import Container, Context, Model
+
+BEGIN = """
+import os, sys, threading, time
+import corestone
+from corestone import Container, Model, main_queue
+model = Model({"Item": {"name": "string", "number": "int = 0", "next": "to-one Item? inverse previous",
+                        "previous": "to-many Item inverse next"}})
+container = Container(model, "items.store", sync="normal")
+"""
+
+
+def check(done: subprocess.CompletedProcess[str], printed: str) -> None:
+    assert done.stderr == ""
+    assert done.returncode == 0, done.returncode
+    assert done.stdout == printed
+
+
+# -------- the end of the interpreter
+
+
+def test_everything_left_open(run_python: Run) -> None:
+    program = """
+ctx = container.context()
+items = [ctx.insert("Item", name=str(n)) for n in range(100)]
+items[0].next = items[1]
+ctx.save()
+results = ctx.fetch("Item")
+kept = list(results), results[0].id, results[0].previous, corestone.Predicate("number == 1")
+cycle = {"kept": kept}; cycle["self"] = cycle
+items[5].number = 7
+print("end")
+"""
+    check(run_python(BEGIN + program), "end\n")
+
+
+def test_queued_work_is_finished(run_python: Run) -> None:
+    program = """
+background = container.background_context()
+def slow(number):
+    time.sleep(0.02)
+    background.insert("Item", name=str(number))
+    if number == 9:
+        background.save()
+        print("saved", background.count("Item"))
+for number in range(10):
+    background.perform(slow, number)
+print("end")
+"""
+    check(run_python(BEGIN + program), "end\nsaved 10\n")
+
+
+def test_queued_work_for_the_main_queue(run_python: Run) -> None:
+    program = """
+main, background = container.main_context(), container.background_context()
+background.perform(lambda: main.perform(print, "main, from background"))
+main.perform(print, "main")
+background.perform(lambda: main.perform_and_wait(print, "waited for"))
+print("end")
+"""
+    done = run_python(BEGIN + program)
+    assert done.stderr == ""
+    assert done.returncode == 0
+    assert sorted(done.stdout.splitlines()) == ["end", "main", "main, from background", "waited for"]
+
+
+def test_work_queued_at_the_end_is_refused(run_python: Run) -> None:
+    program = """
+import atexit
+background = container.background_context()
+def late():
+    try:
+        background.perform(print, "never")
+    except RuntimeError as error:
+        print("refused:", error)
+atexit.register(late)
+background.perform(lambda: None)
+"""
+    done = run_python(BEGIN + program)
+    assert done.stderr == ""
+    assert done.returncode == 0
+    assert "never" in done.stdout or "refused: The interpreter is ending" in done.stdout or done.stdout == ""
+
+
+def test_a_failing_block_at_the_end(run_python: Run) -> None:
+    program = """
+background = container.background_context()
+future = background.perform(lambda: 1 / 0)
+"""
+    check(run_python(BEGIN + program), "")
+
+
+def test_a_daemon_thread_at_the_end(run_python: Run) -> None:
+    program = """
+def work():
+    ctx = container.context()
+    while True:
+        ctx.insert("Item", name="x")
+        ctx.count("Item")
+thread = threading.Thread(target=work, daemon=True); thread.start()
+time.sleep(0.3)
+print("end")
+"""
+    check(run_python(BEGIN + program), "end\n")
+
+
+# -------- Ctrl-C
+
+
+@pytest.fixture
+def slow_store(path: Path, model: Model) -> Container:
+    """A store in which a fetch takes its time."""
+    container = Container(model, path, sync="normal")
+    ctx = container.context()
+    words = "the quick brown fox jumps over the lazy dog"
+    ctx.insert_many("Employee", [{"name": f"{words} {at:06}", "age": at % 100} for at in range(60_000)])
+    ctx.save()
+    ctx.close()
+    return container
+
+
+SLOW = "name MATCHES '.*q.*r.*w.*f.*j.*o.*l.*z.*d.*9999.*x.*' OR name LIKE '*q*b*f*o*t*l*y*d*g*8*x*'"
+
+
+class StopError(Exception):
+    pass
+
+
+def repeat(function: Callable[[], object]) -> None:
+    for _ in range(10):
+        function()
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs setitimer")
+@pytest.mark.parametrize("call", ["fetch", "count"])
+def test_a_handler_stops_a_fetch(slow_store: Container, call: str) -> None:
+    begin = time.monotonic()
+    getattr(slow_store.context(), call)("Employee", SLOW)
+    whole = time.monotonic() - begin
+
+    def stop(number: int, frame: object) -> None:
+        raise StopError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        ctx = slow_store.context()
+        signal.setitimer(signal.ITIMER_REAL, whole / 4)
+        with pytest.raises(StopError) as caught:
+            repeat(lambda: getattr(ctx, call)("Employee", SLOW))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert any(entry.name == "_steps" for entry in caught.traceback), "raised after the fetch, not within it"
+    assert caught.value.__context__ is None or isinstance(caught.value.__context__, StopError)
+    assert ctx.count("Employee") == 60_000
+    slow_store.close()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs SIGINT")
+def test_ctrl_c(slow_store: Container, path: Path) -> None:
+    slow_store.close()
+    program = f"""
+import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})
+from conftest import COMPANY
+from corestone import Container, Model
+ctx = Container(Model(COMPANY), {str(path)!r}).context()
+print("ready", flush=True)
+try:
+    while True:
+        ctx.fetch("Employee", {SLOW!r})
+except KeyboardInterrupt:
+    print("stopped", ctx.count("Employee"), flush=True)
+    raise
+"""
+    child = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline() == "ready\n"
+    time.sleep(0.3)
+    begin = time.monotonic()
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=60)
+    assert time.monotonic() - begin < 20
+    assert out == "stopped 60000\n"
+    assert "KeyboardInterrupt" in err
+    assert "Exception ignored" not in err
+    assert child.returncode in (130, -signal.SIGINT, 1)
+
+
+def test_ctrl_c_in_a_block(run_python: Run) -> None:
+    program = """
+import signal
+background = container.background_context()
+main = threading.get_ident()
+def body():
+    if threading.get_ident() == main:
+        signal.raise_signal(signal.SIGINT)
+        for _ in range(1000): pass
+    raise KeyboardInterrupt
+try:
+    background.perform_and_wait(body)
+except KeyboardInterrupt:
+    print("stopped")
+print(background.perform_and_wait(lambda: "goes on"))
+"""
+    check(run_python(BEGIN + program), "stopped\ngoes on\n")
+
+
+# -------- fork
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_fork(run_python: Run) -> None:
+    program = """
+ctx = container.context()
+item = ctx.insert("Item", name="x")
+ctx.save()
+background = container.background_context()
+background.perform_and_wait(lambda: None)
+uses = [lambda: item.name, lambda: setattr(item, "name", "y"), ctx.save, lambda: ctx.fetch("Item"),
+        lambda: ctx.insert("Item"), container.context, lambda: background.perform(print),
+        lambda: background.perform_and_wait(print), lambda: Model({"A": {}})]
+sys.stdout.flush()
+child = os.fork()
+if child == 0:
+    refused = 0
+    for use in uses:
+        try:
+            use()
+        except corestone.ForkedError:
+            refused += 1
+    del item
+    print("child", refused == len(uses), flush=True)
+    sys.exit(0)
+print("parent", os.waitpid(child, 0)[1], item.name, ctx.count("Item"))
+"""
+    check(run_python(BEGIN + program), "child True\nparent 0 x 1\n")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_store_may_be_opened_by_a_fresh_process(staff: Context, run_python: Run) -> None:
+    program = f"""
+import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})
+from conftest import COMPANY
+from corestone import Container, Model
+print(Container(Model(COMPANY), {staff.container.path!r}, read_only=True).context().count("Employee"))
+"""
+    check(run_python(program), "6\n")

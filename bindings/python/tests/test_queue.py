@@ -1,0 +1,184 @@
+"""Private queues and the main queue: results, exceptions, waiting."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import threading
+from concurrent.futures import CancelledError as FutureCancelledError
+
+import pytest
+from conftest import Run
+
+from corestone import Container, PredicateError
+
+
+class OwnError(Exception):
+    pass
+
+
+def test_results_come_back(container: Container) -> None:
+    background = container.background_context()
+    assert background.perform_and_wait(lambda: [1, 2]) == [1, 2]
+    assert background.perform_and_wait(lambda a, b: a + b, 1, b=2) == 3
+    assert background.perform(lambda a, b: a + b, 1, b=2).result(timeout=10) == 3
+
+
+def test_exceptions_come_back_as_they_are(container: Container) -> None:
+    background = container.background_context()
+    mine = OwnError("mine")
+
+    def fail() -> None:
+        raise mine
+
+    with pytest.raises(OwnError) as caught:
+        background.perform_and_wait(fail)
+    assert caught.value is mine
+    assert background.perform(fail).exception(timeout=10) is mine
+    with pytest.raises(SystemExit):
+        background.perform_and_wait(lambda: exit(3))
+    with pytest.raises(PredicateError):
+        background.perform_and_wait(lambda: background.fetch("Employee", "nmae == 1"))
+    assert background.perform_and_wait(lambda: 7) == 7
+
+
+def test_exceptions_on_a_callers_own_context(container: Container) -> None:
+    ctx = container.context()
+    assert ctx.perform_and_wait(lambda: ctx.count("Employee")) == 0
+
+
+def test_re_entry(container: Container) -> None:
+    background = container.background_context()
+
+    def outer() -> int:
+        return background.perform_and_wait(lambda: background.perform_and_wait(lambda: 5) + 1) + 1
+
+    assert background.perform_and_wait(outer) == 7
+
+
+def test_order(container: Container) -> None:
+    background = container.background_context()
+    seen: list[int] = []
+    futures = [background.perform(seen.append, number) for number in range(100)]
+    for future in futures:
+        future.result(timeout=10)
+    assert seen == list(range(100))
+
+
+def test_cancelling_what_waits(container: Container) -> None:
+    background = container.background_context()
+    gate = threading.Event()
+    background.perform(gate.wait, 10)
+    waiting = background.perform(lambda: 1)
+    assert waiting.cancel()
+    gate.set()
+    with pytest.raises(FutureCancelledError):
+        waiting.result(timeout=10)
+    assert background.perform(lambda: 2).result(timeout=10) == 2
+
+
+def test_pending_changes_are_processed_after_a_block(container: Container) -> None:
+    background = container.background_context()
+
+    def delete_one() -> None:
+        person = background.insert("Employee", name="x")
+        background.save()
+        background.delete(person)
+
+    background.perform_and_wait(delete_one)
+    assert background.perform_and_wait(lambda: background.count("Employee")) == 0
+
+
+def test_asyncio(container: Container) -> None:
+    background = container.background_context()
+
+    async def main() -> int:
+        await asyncio.wrap_future(background.perform(background.insert, "Project", title="x"))
+        return await asyncio.wrap_future(background.perform(background.count, "Project"))
+
+    assert asyncio.run(main()) == 1
+
+
+MAIN = """
+import asyncio, select, threading, time
+from corestone import Container, Model, WrongThreadError, main_queue
+model = Model({"Item": {"name": "string"}})
+container = Container(model, "items.store")
+"""
+
+
+def check(done: subprocess.CompletedProcess[str], printed: str) -> None:
+    assert done.stderr == ""
+    assert done.returncode == 0
+    assert done.stdout == printed
+
+
+def test_main_queue(run_python: Run) -> None:
+    program = """
+main_queue.bind()
+ctx = container.main_context()
+ctx.insert("Item", name="direct")
+assert main_queue.drain() == 0
+begin = time.monotonic(); assert main_queue.drain(0.2) == 0; assert time.monotonic() - begin >= 0.15
+
+seen = []
+def worker():
+    future = ctx.perform(lambda: seen.append(threading.current_thread() is threading.main_thread()) or "ran")
+    print(future.result(timeout=10))
+    print(ctx.perform_and_wait(lambda: ctx.count("Item")))
+thread = threading.Thread(target=worker); thread.start()
+assert select.select([main_queue.fileno()], [], [], 10)[0]
+while thread.is_alive():
+    main_queue.drain(0.05)
+thread.join()
+print(seen)
+def wrong():
+    try:
+        ctx.insert("Item")
+    except WrongThreadError:
+        print("refused")
+    try:
+        main_queue.bind()
+    except WrongThreadError:
+        print("bound elsewhere")
+thread = threading.Thread(target=wrong); thread.start(); thread.join()
+"""
+    check(run_python(MAIN + program), "ran\n1\n[True]\nrefused\nbound elsewhere\n")
+
+
+def test_main_queue_in_an_event_loop(run_python: Run) -> None:
+    program = """
+ctx = container.main_context()
+async def main():
+    loop = asyncio.get_running_loop()
+    main_queue.attach(loop)
+    ctx.insert("Item", name="x")
+    def worker():
+        return ctx.perform(ctx.count, "Item").result(timeout=10)
+    print(await loop.run_in_executor(None, worker))
+    main_queue.detach(loop)
+asyncio.run(main())
+"""
+    check(run_python(MAIN + program), "1\n")
+
+
+def test_draining_for_ever_ends_with_work(run_python: Run) -> None:
+    program = """
+main_queue.bind()
+ctx = container.main_context()
+threading.Timer(0.3, lambda: ctx.perform(print, "late")).start()
+print(main_queue.drain(None))
+"""
+    check(run_python(MAIN + program), "late\n1\n")
+
+
+def test_a_private_queue_may_wait_for_the_main_one(run_python: Run) -> None:
+    program = """
+main_queue.bind()
+main, background = container.main_context(), container.background_context()
+future = background.perform(lambda: main.perform_and_wait(lambda: "from main"))
+while not future.done():
+    main_queue.drain(0.05)
+print(future.result())
+"""
+    check(run_python(MAIN + program), "from main\n")

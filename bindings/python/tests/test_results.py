@@ -1,0 +1,166 @@
+"""Results: a sequence, and whole columns."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from decimal import Decimal
+from uuid import UUID
+
+import pytest
+
+from corestone import Context, InternalError, ModelError
+from corestone._columns import unpack
+from corestone.results import BLOCK
+
+
+def test_sequence(staff: Context) -> None:
+    people = staff.fetch("Employee", sort=["name"])
+    assert isinstance(people, Sequence)
+    assert [person.name for person in people] == ["Ada", "Boris", "Chloé", "Dmitri", "Elena", "Grace"]
+    assert len(people) == 6
+    assert people[0].name == "Ada"
+    assert people[-1].name == "Grace"
+    assert [person.name for person in people[1:3]] == ["Boris", "Chloé"]
+    assert [person.name for person in people[::-2]] == ["Grace", "Dmitri", "Boris"]
+    assert people[4:2] == []
+    assert people[0] in people
+    assert "Ada" not in people
+    assert people.index(people[2]) == 2
+    assert people.first is people[0]
+    for wrong in (6, -7):
+        with pytest.raises(IndexError, match="the results hold 6"):
+            people[wrong]
+
+
+def test_empty(staff: Context) -> None:
+    nobody = staff.fetch("Employee", "age > 200")
+    assert not nobody
+    assert list(nobody) == []
+    assert nobody.first is None
+    assert nobody.column("name") == []
+    assert nobody.columns("name", "department.name") == [[], []]
+    assert nobody.rows("name") == []
+    assert nobody.to_dicts() == []
+    assert nobody.ids() == []
+    assert repr(nobody) == "<Results: 0 Employee objects>"
+    assert "<table>" in nobody._repr_html_()
+
+
+def test_blocks(ctx: Context) -> None:
+    count = 3 * BLOCK + 7
+    ctx.insert_many("Project", [{"title": f"{at:05}"} for at in range(count)])
+    ctx.save()
+    found = ctx.fetch("Project", sort=["title"])
+    assert [project.title for project in found] == [f"{at:05}" for at in range(count)]
+    assert found[BLOCK].title == f"{BLOCK:05}"
+    assert [each.title for each in found[BLOCK - 1 : BLOCK + 2]] == [f"{BLOCK + at:05}" for at in (-1, 0, 1)]
+    assert found.column("title") == [f"{at:05}" for at in range(count)]
+    assert len(found.ids()) == count
+
+
+def test_columns(ctx: Context) -> None:
+    hired = datetime(2020, 5, 17, 10, 30, tzinfo=timezone.utc)
+    key = UUID("00112233-4455-6677-8899-aabbccddeeff")
+    rows = [
+        {"name": "Zoë", "age": 7, "badge": 2**31 - 1, "steps": -(2**63), "salary": Decimal("12.50"), "height": 1.5,
+         "rating": 0.25, "active": False, "hired": hired, "photo": b"\x00\xff", "key": key, "homepage": "https://a.b"},
+        {"name": "漢字 👩‍🚀\0x", "age": -1, "badge": None, "steps": None, "salary": None, "height": None,
+         "rating": None, "active": True, "hired": None, "photo": None, "key": None, "homepage": None},
+    ]  # fmt: skip
+    for row in rows:
+        ctx.insert("Employee", **row)
+    names = list(rows[0])
+    for _ in ("pending", "saved"):
+        found = ctx.fetch("Employee", sort=["-age"])
+        assert found.to_dicts(*names) == rows
+        assert found.rows("name", "active") == [("Zoë", False), ("漢字 👩‍🚀\0x", True)]
+        assert found.column("hired") == [hired, None]
+        assert all(
+            type(got) is type(row[name])
+            for row in rows
+            for name, got in zip(names, found.rows(*names)[rows.index(row)])
+        )
+        ctx.save()
+    assert set(found.to_dicts()[0]) == set(ctx.model["Employee"].properties) - {
+        "department",
+        "manager",
+        "projects",
+        "tasks",
+    }
+
+
+def test_columns_of_relationships_and_paths(staff: Context) -> None:
+    people = staff.fetch("Employee", "name != 'Grace'", sort=["name"])
+    assert [each and each.name for each in people.column("department")] == ["R&D", "R&D", "Sales", "Sales", None]
+    assert people.column("department.name") == ["R&D", "R&D", "Sales", "Sales", None]
+    assert people.columns("name", "manager.name", "name")[1] == ["Grace"] * 5
+    assert [len(each) for each in people.column("tasks")] == [3, 0, 0, 0, 0]
+    with pytest.raises(ModelError, match="Did you mean 'name'"):
+        people.column("nam")
+
+
+def test_columns_do_not_share_lists(staff: Context) -> None:
+    first, second = staff.fetch("Employee").columns("name", "name")
+    first.clear()
+    assert len(second) == 6
+
+
+def test_columns_show_pending_changes(staff: Context) -> None:
+    people = staff.fetch("Employee", sort=["name"])
+    people[0].age = 99
+    assert people.column("age")[0] == 99
+
+
+def test_subentities_in_columns(staff: Context) -> None:
+    assert sorted(staff.fetch("Employee").column("name"))[-1] == "Grace"
+    assert staff.fetch("Manager").column("bonus") == [0.5]
+
+
+def test_ids(staff: Context) -> None:
+    people = staff.fetch("Employee", sort=["name"])
+    assert people.ids() == [person.id for person in people]
+    assert staff.fetch_ids("Employee", sort=["name"]) == people.ids()
+    assert staff.fetch_ids("Employee", "age > 50", limit=1) != []
+
+
+def test_html(staff: Context) -> None:
+    staff.first("Employee", "name == 'Ada'").name = "<Ada & co>"
+    page = staff.fetch("Employee", sort=["name"])._repr_html_()
+    assert "<th>name</th>" in page
+    assert "<td>&lt;Ada &amp; co&gt;</td>" in page
+    assert "6 Employee objects" in page
+    staff.insert_many("Project", [{"title": str(at)} for at in range(50)])
+    assert "the first 20 shown" in staff.fetch("Project")._repr_html_()
+
+
+def test_repr(staff: Context) -> None:
+    shown = repr(staff.fetch("Employee"))
+    assert shown.startswith("<Results: 6 Employee objects: <Employee p")
+    assert shown.endswith(", …>")
+
+
+def packed(*parts: bytes) -> memoryview:
+    return memoryview(b"".join(part + b"\0" * (-len(part) % 8) for part in parts))
+
+
+def test_unpacking() -> None:
+    words = struct.Struct("=q").pack
+    text = "aé漢".encode()
+    data = packed(
+        words(2), words(4),
+        words(1), b"\0\1", words(7), words(0),
+        words(2), b"\0\0", struct.pack("=d", 1.5), struct.pack("=d", -2.0),
+        words(3), b"\0\0", words(len(text)), words(0), words(2), words(3), text,
+        words(5), b"\1\0", bytes(16), bytes(range(16)),
+    )  # fmt: skip
+    assert unpack(data) == [
+        (1, [False, True], [7, 0]),
+        (2, None, [1.5, -2.0]),
+        (3, None, ["aé", "漢"]),
+        (5, [True, False], [bytes(16), bytes(range(16))]),
+    ]
+    assert unpack(packed(words(0), words(1), words(4), b"", words(0), words(0))) == [(4, None, [])]
+    with pytest.raises(InternalError):
+        unpack(packed(words(0), words(1), words(9)))

@@ -1,0 +1,158 @@
+"""Threads: contexts of their own, one private context for many, and use on the wrong thread."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Callable
+
+import pytest
+
+from corestone import ConflictError, Container, Context, WrongThreadError
+
+THREADS, ROUNDS = 8, 20
+
+
+def run_all(functions: list[Callable[[], None]]) -> None:
+    """Runs functions on threads of their own, and raises what they raised."""
+    failures: list[BaseException] = []
+
+    def guarded(function: Callable[[], None]) -> None:
+        try:
+            function()
+        except BaseException as raised:
+            failures.append(raised)
+
+    threads = [threading.Thread(target=guarded, args=(function,)) for function in functions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+
+
+def test_wrong_thread(staff: Context) -> None:
+    ada = staff.first("Employee", "name == 'Ada'")
+    task = ada.tasks[0]
+    uses: list[Callable[[], Any]] = [
+        lambda: ada.name,
+        lambda: setattr(ada, "name", "x"),
+        lambda: ada.department,
+        lambda: len(ada.tasks),
+        lambda: ada.tasks.append(task),
+        lambda: staff.fetch("Employee"),
+        lambda: staff.insert("Employee"),
+        lambda: staff.insert_many("Project", [{"title": "x"}]),
+        staff.save,
+        staff.rollback,
+        staff.reset,
+        lambda: staff.has_changes,
+        lambda: staff.delete(ada),
+    ]
+    seen = []
+
+    def misuse() -> None:
+        for use in uses:
+            with pytest.raises(WrongThreadError) as caught:
+                use()
+            seen.append(caught.value.message)
+        assert repr(ada).startswith("<Employee")
+
+    run_all([misuse])
+    assert len(seen) == len(uses)
+    assert ada.name == "Ada"
+    assert not staff.has_changes
+
+
+def test_private_context_off_its_queue(container: Container) -> None:
+    background = container.background_context()
+    with pytest.raises(WrongThreadError):
+        background.fetch("Employee")
+    person = background.perform_and_wait(background.insert, "Employee", name="Ada")
+    with pytest.raises(WrongThreadError):
+        _ = person.name
+    assert background.perform_and_wait(lambda: person.name) == "Ada"
+
+
+def test_ids_cross_threads(staff: Context) -> None:
+    identity = staff.first("Employee", "name == 'Ada'").id
+    found = []
+
+    def other() -> None:
+        with staff.container.context() as ctx:
+            found.append(ctx.get(identity).name)
+
+    run_all([other])
+    assert found == ["Ada"]
+
+
+def test_threads_with_contexts_of_their_own(container: Container) -> None:
+    def work(number: int) -> None:
+        with container.context() as ctx:
+            team = ctx.insert("Department", name=f"T{number}")
+            for at in range(ROUNDS):
+                ctx.insert_many(
+                    "Employee", [{"name": f"{number}-{at}-{n}", "age": n, "department": team} for n in range(20)]
+                )
+                ctx.save()
+                assert ctx.count("Employee", "department == %@", team) == 20 * (at + 1)
+                assert sum(ctx.fetch("Employee", "department == %@", team).column("age")) == 190 * (at + 1)
+                for person in ctx.fetch("Employee", "name BEGINSWITH %@", f"{number}-{at}-", limit=5):
+                    person.nickname = person.department.name
+            ctx.save()
+
+    run_all([lambda number=number: work(number) for number in range(THREADS)])  # type: ignore[misc]
+    ctx = container.context()
+    assert ctx.count("Employee") == THREADS * ROUNDS * 20
+    assert ctx.count("Employee", "nickname != nil") == THREADS * ROUNDS * 5
+
+
+def test_threads_that_change_the_same_object(container: Container) -> None:
+    ctx = container.context()
+    counter = ctx.insert("Employee", name="counter", steps=0)
+    ctx.save()
+    identity = counter.id
+
+    def work() -> None:
+        with container.context() as mine:
+            theirs = mine.get(identity)
+            for _ in range(ROUNDS):
+                while True:
+                    theirs.steps += 1
+                    try:
+                        mine.save()
+                        break
+                    except ConflictError:
+                        mine.refresh(theirs, merge=False)
+
+    run_all([work] * 4)
+    ctx.refresh(counter, merge=False)
+    assert counter.steps == 4 * ROUNDS
+
+
+def test_stress_of_one_private_context(container: Container) -> None:
+    background = container.background_context()
+    counter = background.perform_and_wait(background.insert, "Employee", name="counter", steps=0)
+
+    def step(number: int) -> int:
+        counter.steps += 1
+        if number % 5 == 0:
+            background.insert("Project", title=str(number))
+        if number % 17 == 0:
+            background.save()
+        return int(counter.steps)
+
+    def work() -> None:
+        futures = []
+        for number in range(100):
+            if number % 2:
+                futures.append(background.perform(step, number))
+            else:
+                assert background.perform_and_wait(step, number) > 0
+        assert all(future.result(timeout=60) > 0 for future in futures)
+
+    run_all([work] * 6)
+    assert background.perform_and_wait(lambda: counter.steps) == 600
+    assert background.perform_and_wait(lambda: background.count("Project")) == 6 * 20
+    background.perform_and_wait(background.save)
+    assert container.context().count("Project") == 6 * 20

@@ -1,0 +1,217 @@
+"""Every type of value, through a saved store and back."""
+
+from __future__ import annotations
+
+import enum
+import math
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from corestone import (
+    Container,
+    Context,
+    CorestoneError,
+    InvalidArgumentError,
+    InvalidUTF8Error,
+    Model,
+    TypeMismatchError,
+    ValidationError,
+)
+from corestone.values import date_from_seconds, date_to_seconds, decimal_from_parts, decimal_parts
+
+UTC = timezone.utc
+
+CASES: list[tuple[str, Any]] = [
+    ("nickname", ""),
+    ("nickname", "plain"),
+    ("nickname", "Zoë 漢字 👩‍🚀"),
+    ("nickname", "NUL\0inside"),
+    ("nickname", "x" * 100_000),
+    ("nickname", None),
+    ("age", 0),
+    ("age", -32768),
+    ("age", 32767),
+    ("badge", -(2**31)),
+    ("badge", 2**31 - 1),
+    ("steps", -(2**63)),
+    ("steps", 2**63 - 1),
+    ("salary", Decimal("0")),
+    ("salary", Decimal("-0.01")),
+    ("salary", Decimal("12345678901234567890.123456789012345678")),
+    ("salary", Decimal("9" * 38)),
+    ("salary", None),
+    ("height", 0.1),
+    ("height", -1e308),
+    ("height", 5e-324),
+    ("rating", 0.5),
+    ("active", True),
+    ("active", False),
+    ("hired", datetime(2001, 1, 1, tzinfo=UTC)),
+    ("hired", datetime(1815, 12, 10, 8, 30, 15, 123456, tzinfo=UTC)),
+    ("hired", datetime(2024, 2, 29, 23, 59, 59, 999999, tzinfo=UTC)),
+    ("hired", datetime(2024, 6, 1, 12, 0, tzinfo=timezone(timedelta(hours=5, minutes=30)))),
+    ("photo", b""),
+    ("photo", b"\x00\xff" * 5000),
+    ("photo", None),
+    ("key", UUID("00112233-4455-6677-8899-aabbccddeeff")),
+    ("homepage", "https://example.org/a?b=c#d"),
+]
+
+
+def shown(case: Any) -> str:
+    return f"{case!r:.30}"
+
+
+@pytest.mark.parametrize(("name", "value"), CASES, ids=shown)
+def test_round_trip(model: Model, path: Path, name: str, value: Any) -> None:
+    with Container(model, path, sync="normal") as container:
+        ctx = container.context()
+        person = ctx.insert("Employee", name="Ada")
+        setattr(person, name, value)
+        for _ in range(2):
+            got = getattr(person, name)
+            assert got == value
+            assert type(got) is type(value)
+            ctx.save()
+        uri = person.id.uri
+    with Container(model, path) as container:
+        again = container.context().existing(uri)
+        got = getattr(again, name)
+        assert got == value
+        assert type(got) is type(value)
+        assert again.get(name) == (value,)
+        assert container.context().fetch("Employee").column(name) == [value]
+        if isinstance(value, datetime):
+            assert got.tzinfo is UTC
+
+
+def test_decimal_parts() -> None:
+    for text in ("0", "1", "-1", "0.1", "1E+20", "1E-30", "123456789.987654321", "9" * 38, "1E+127", "-5E-128"):
+        value = Decimal(text)
+        mantissa, aux = decimal_parts(value)
+        assert decimal_from_parts(mantissa & (2**64 - 1), mantissa >> 64, aux) == value
+    assert decimal_parts(Decimal("1" + "0" * 40)) == (10**37, 3)
+    for text in ("1" * 39, "1E+200", "1E-200", "NaN", "Infinity"):
+        with pytest.raises(InvalidArgumentError):
+            decimal_parts(Decimal(text))
+
+
+def test_dates() -> None:
+    assert date_to_seconds(datetime(2001, 1, 1, tzinfo=UTC)) == 0
+    assert date_from_seconds(-0.5) == datetime(2000, 12, 31, 23, 59, 59, 500000, tzinfo=UTC)
+    for seconds in (1e12, -1e12, math.inf, math.nan):
+        with pytest.raises(InvalidArgumentError, match="1 to 9999"):
+            date_from_seconds(seconds)
+
+
+def test_naive_dates_are_refused(ctx: Context) -> None:
+    person = ctx.insert("Employee", name="Ada")
+    with pytest.raises(InvalidArgumentError, match=r"Employee\.hired: .*no time zone.*timezone\.utc") as caught:
+        person.hired = datetime(2020, 1, 1)
+    error = caught.value
+    assert (error.entity, error.key, error.value) == ("Employee", "hired", datetime(2020, 1, 1))
+    with pytest.raises(TypeMismatchError, match="datetime with a time zone"):
+        person.hired = date(2020, 1, 1)
+    assert person.hired is None
+
+
+def test_large_integers(ctx: Context) -> None:
+    person = ctx.insert("Employee", name="Ada", steps=1)
+    for value in (2**63, -(2**63) - 1, 10**100):
+        with pytest.raises(InvalidArgumentError, match=r"Employee\.steps: .* 64 bits") as caught:
+            person.steps = value
+        assert caught.value.value == value
+    assert person.steps == 1
+
+
+@pytest.mark.parametrize(("name", "value"), [("age", 32768), ("age", -32769), ("badge", 2**31)])
+def test_integers_out_of_the_attributes_range(ctx: Context, name: str, value: int) -> None:
+    person = ctx.insert("Employee", name="Ada")
+
+    def change() -> None:
+        setattr(person, name, value)
+        ctx.save()
+
+    with pytest.raises(CorestoneError) as caught:
+        change()
+    errors = [caught.value, *caught.value.details]
+    assert any(error.key == name and error.entity == "Employee" for error in errors)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("name", 7),
+        ("name", b"bytes"),
+        ("age", "seven"),
+        ("age", 1.5),
+        ("salary", 1.5),
+        ("salary", "1.5"),
+        ("active", "yes"),
+        ("hired", 0.0),
+        ("photo", "text"),
+        ("key", "00112233-4455-6677-8899-aabbccddeeff"),
+        ("department", "R&D"),
+        ("department", 7),
+    ],
+)
+def test_wrong_types(ctx: Context, name: str, value: Any) -> None:
+    person = ctx.insert("Employee", name="Ada")
+    before = getattr(person, name)
+    with pytest.raises(TypeMismatchError) as caught:
+        setattr(person, name, value)
+    assert (caught.value.entity, caught.value.key) == ("Employee", name)
+    assert getattr(person, name) == before
+
+
+def test_what_nothing_can_hold(ctx: Context) -> None:
+    person = ctx.insert("Employee", name="Ada")
+    with pytest.raises(TypeMismatchError, match=r"Employee\.name: .*object.*cannot be stored"):
+        person.name = object()
+    with pytest.raises(InvalidUTF8Error, match=r"Employee\.name: .*surrogate"):
+        person.name = "half \ud800"
+    assert person.name == "Ada"
+
+
+def test_kin_of_the_types(ctx: Context) -> None:
+    class Colour(enum.IntEnum):
+        RED = 3
+
+    class Word(str):
+        __slots__ = ()
+
+    class Number:
+        def __index__(self) -> int:
+            return 12
+
+    class Real:
+        def __float__(self) -> float:
+            return 1.25
+
+    person = ctx.insert("Employee", name=Word("Ada"), age=Colour.RED, badge=Number(), height=Real())
+    assert (person.name, person.age, person.badge, person.height) == ("Ada", 3, 12, 1.25)
+    person.photo = bytearray(b"ab")
+    assert person.photo == b"ab"
+    person.photo = memoryview(b"xabx")[1:3]
+    assert person.photo == b"ab"
+    person.salary = 7
+    assert person.salary == Decimal(7)
+    person.height = 3
+    assert (person.height, type(person.height)) == (3.0, float)
+
+
+def test_nan_is_refused_at_save(ctx: Context) -> None:
+    ctx.insert("Employee", name="Ada", height=math.nan)
+    with pytest.raises(ValidationError) as caught:
+        ctx.save()
+    assert any(error.key == "height" for error in [caught.value, *caught.value.details])
+
+
+def test_defaults(ctx: Context) -> None:
+    person = ctx.insert("Manager", name="Grace")
+    assert (person.age, person.active, person.bonus, person.salary) == (0, True, 0.5, None)
