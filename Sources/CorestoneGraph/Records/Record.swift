@@ -106,7 +106,7 @@ extension RecordLayout {
         self.high = high
     }
 
-    @inlinable package static var null: ValueView { ValueView(.null) }
+    @inlinable package static var null: ValueView { ValueView(ValueType.null) }
 
     /// The bytes of text, a URI or binary data.
     @inlinable package var bytes: UnsafeRawBufferPointer {
@@ -147,7 +147,7 @@ extension ValueView {
         case .decimal(let number):
             let words = number.words
             self.init(.decimal, words.0, words.1, aux: number.aux)
-        default: self.init(.null)
+        default: self.init(ValueType.null)
         }
     }
 }
