@@ -3,11 +3,13 @@ import CorestoneValues
 /// One criterion of an order: by the value at a key path, up or down.
 public struct SortDescriptor: Hashable, Sendable {
     /// How two values are compared.
-    public enum Selector: Sendable {
+    ///
+    /// The raw value is the selector's name in Core Data.
+    public enum Selector: String, Sendable {
         /// By value; strings by code units.
-        case compare
+        case compare = "compare:"
         /// Strings without regard to case, everything else by value.
-        case caseInsensitive
+        case caseInsensitive = "caseInsensitiveCompare:"
     }
 
     /// `self` sorts the values themselves.
@@ -39,6 +41,25 @@ public struct SortDescriptor: Hashable, Sendable {
     public func compare(_ a: PropertyValue, _ b: PropertyValue) -> Int {
         let order = sortOrder(a, b)
         return ascending ? order : -order
+    }
+
+    /// Sorts by several criteria: where one finds no difference, the next decides. Equal values keep their order.
+    ///
+    /// - Throws: what reading a key throws.
+    public static func sorted(
+        _ values: [PropertyValue], by descriptors: [SortDescriptor]
+    ) throws -> [PropertyValue] {
+        let keyed = try values.enumerated().map { place, value in
+            (place: place, value: value,
+                keys: try descriptors.map { try KeyPathEvaluation.value(of: value, path: $0.path) })
+        }
+        return keyed.sorted { a, b in
+            for (index, descriptor) in descriptors.enumerated() {
+                let order = descriptor.compare(a.keys[index], b.keys[index])
+                if order != 0 { return order < 0 }
+            }
+            return a.place < b.place
+        }.map(\.value)
     }
 
     private func sortOrder(_ a: PropertyValue, _ b: PropertyValue) -> Int {

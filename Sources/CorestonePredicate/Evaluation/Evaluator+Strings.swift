@@ -21,7 +21,7 @@ extension Evaluator {
             return TextSearch.contains(right.utf8, left, options: options, anchor: .anywhere)
         case .like:
             if case .like(let pattern) = comparison.prepared { return TextSearch.like(left, pattern, options: options) }
-            return TextSearch.like(left, LikePattern(folding(right, options).utf8), options: options)
+            return TextSearch.like(left, LikePattern(folding(right, options)), options: options)
         case .matches:
             if right.isEmpty { return false }
             if case .regularExpression(let result) = comparison.prepared {

@@ -13,10 +13,10 @@ package struct LikePattern: Hashable, Sendable {
     private let elements: [Element]
 
     /// - Parameter pattern: folded already, when the text to be matched is.
-    package init(_ pattern: UnsafeRawBufferPointer) {
+    package init(_ pattern: Text) {
         var elements: [Element] = []
         var quoted = false
-        for byte in pattern {
+        for byte in pattern.utf8 {
             if quoted {
                 elements.append(.byte(byte))
                 quoted = false

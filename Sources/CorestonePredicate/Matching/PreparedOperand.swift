@@ -26,7 +26,7 @@ enum PreparedOperand: Sendable {
         }
         switch operation {
         case .like:
-            self = .like(LikePattern(folding(text, options).utf8))
+            self = .like(LikePattern(folding(text, options)))
         case .matches:
             self = .regularExpression(
                 Result { () throws(CoreError) in try PreparedOperand.compile(text, options) })

@@ -17,7 +17,7 @@ extension Parser {
         case .variable(let name):
             advance()
             guard skip(.assign) else { return .expression(.variable(name)) }
-            let value = try requireExpression(try nested { try $0.binaryLevel(0) })
+            let value = try nested { try $0.expression() }
             return .expression(.assignment(variable: name, value.expression), depth: try checked(value.depth + 1))
         case .atKey(let name):
             advance()
@@ -83,7 +83,7 @@ extension Parser {
         var depth = 0
         if !skip(.rightBrace) {
             repeat {
-                let element = try requireExpression(try binaryLevel(0))
+                let element = try expression()
                 elements.append(element.expression)
                 if let value = element.expression.constantValue { constants?.append(value) } else { constants = nil }
                 depth = max(depth, element.depth)
@@ -132,7 +132,7 @@ extension Parser {
         var depth = 0
         if skip(.rightParenthesis) { return (expressions, 1) }
         repeat {
-            let element = try requireExpression(try binaryLevel(0))
+            let element = try expression()
             expressions.append(element.expression)
             depth = max(depth, element.depth)
         } while skip(.comma)
@@ -148,21 +148,21 @@ extension Parser {
     }
 
     private mutating func subquery() throws -> Node {
-        let collection = try requireExpression(try binaryLevel(0))
+        let collection = try expression()
         try expect(.comma, " after the collection")
         guard case .variable(let name) = token.kind else { throw expected("a variable such as $x") }
         advance()
         try expect(.comma, " after the variable")
-        let condition = try requirePredicate(try orLevel())
+        let condition = try condition()
         try expect(.rightParenthesis)
         let depth = try checked(max(collection.depth, condition.depth) + 1)
         return .expression(.subquery(collection.expression, variable: name, condition.predicate), depth: depth)
     }
 
     private mutating func cast() throws -> Node {
-        let value = try requireExpression(try binaryLevel(0))
+        let value = try expression()
         try expect(.comma, " after the value")
-        let type = try requireExpression(try binaryLevel(0))
+        let type = try expression()
         try expect(.rightParenthesis)
         // Printed dates come back as the dates that they were.
         if type.expression.constantValue == .string("NSDate"), let number = value.expression.constantValue?.number {
@@ -173,11 +173,11 @@ extension Parser {
     }
 
     private mutating func ternary() throws -> Node {
-        let condition = try requirePredicate(try orLevel())
+        let condition = try condition()
         try expect(.comma, " after the condition")
-        let first = try requireExpression(try binaryLevel(0))
+        let first = try expression()
         try expect(.comma, " after the first value")
-        let second = try requireExpression(try binaryLevel(0))
+        let second = try expression()
         try expect(.rightParenthesis)
         let depth = try checked(max(condition.depth, first.depth, second.depth) + 1)
         return .expression(.ternary(condition.predicate, first.expression, second.expression), depth: depth)

@@ -7,7 +7,7 @@ extension Parser {
         while let (operation, precedence) = infix(), precedence >= minimum {
             guard case .expression(let first) = left.content else { break }
             advance()
-            let right = try requireExpression(try nested { try $0.binaryLevel(precedence + 1) })
+            let right = try nested { try $0.expression(precedence + 1) }
             let depth = try checked(max(left.depth, right.depth) + 1)
             left = .expression(operation(first, right.expression), depth: depth)
         }
@@ -37,7 +37,10 @@ extension Parser {
         default: return try postfixLevel()
         }
         advance()
-        let operand = try requireExpression(try nested { try $0.unaryLevel() })
+        let operand = try nested { parser in
+            let node = try parser.unaryLevel()
+            return try parser.requireExpression(node)
+        }
         if function == .negate, let negative = operand.expression.constantValue?.negated {
             return .expression(.constant(negative))
         }
@@ -91,7 +94,7 @@ extension Parser {
             advance()
             return (word == .keyword("FIRST") ? .first : word == .keyword("LAST") ? .last : .size, 1)
         }
-        let value = try requireExpression(try binaryLevel(0))
+        let value = try expression()
         try expect(.rightBracket, " after the index")
         return (.value(value.expression), value.depth)
     }

@@ -18,7 +18,8 @@ extension Parser {
         var (predicate, depth) = try requirePredicate(first)
         var parts = [predicate]
         while skip(keyword: keyword) || skip(symbol) {
-            let next = try requirePredicate(try operand(&self))
+            let node = try operand(&self)
+            let next = try requirePredicate(node)
             predicate = next.predicate
             depth = max(depth, next.depth)
             parts.append(predicate)
@@ -28,7 +29,10 @@ extension Parser {
 
     private mutating func notLevel() throws -> Node {
         guard skip(keyword: "NOT") || skip(.not) else { return try comparisonLevel() }
-        let negated = try nested { parser in try parser.requirePredicate(try parser.notLevel()) }
+        let negated = try nested { parser in
+            let node = try parser.notLevel()
+            return try parser.requirePredicate(node)
+        }
         return .predicate(try .not(negated.predicate), depth: try checked(negated.depth + 1))
     }
 
@@ -62,7 +66,7 @@ extension Parser {
             throw expected(isNegated ? "IN after NOT" : "a comparison operator such as ==, < or IN")
         }
         let options = try options()
-        let right = try requireExpression(try binaryLevel(0))
+        let right = try expression()
         let comparison = Comparison(
             left.expression, kind, right.expression,
             modifier: quantifier == nil ? .direct : quantifier == .all ? .all : .any, options: options)

@@ -85,15 +85,25 @@ struct Parser {
 
 extension Parser {
     mutating func wholePredicate() throws -> Predicate {
-        let predicate = try requirePredicate(try orLevel())
+        let predicate = try condition()
         guard token.kind == .end else { throw expected("AND, OR or the end of the text") }
         return predicate.predicate
     }
 
     mutating func wholeExpression() throws -> Expression {
-        let expression = try requireExpression(try binaryLevel(0))
+        let expression = try expression()
         guard token.kind == .end else { throw expected("an operator or the end of the text") }
         return expression.expression
+    }
+
+    mutating func condition() throws -> (predicate: Predicate, depth: Int) {
+        let node = try orLevel()
+        return try requirePredicate(node)
+    }
+
+    mutating func expression(_ minimum: Int = 0) throws -> (expression: Expression, depth: Int) {
+        let node = try binaryLevel(minimum)
+        return try requireExpression(node)
     }
 
     /// The predicate that was just read, or an error that a comparison is unfinished.

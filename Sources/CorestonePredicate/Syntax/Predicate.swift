@@ -41,6 +41,13 @@ public final class Compound: Hashable, Sendable {
         self.parts = parts
     }
 
+    /// Parts that take the place of others of the same depth.
+    init(_ type: CompoundType, _ parts: [Predicate], depth: Int) {
+        self.type = type
+        self.parts = parts
+        self.depth = depth
+    }
+
     public static func == (a: Compound, b: Compound) -> Bool {
         a === b || (a.type == b.type && a.parts == b.parts)
     }

@@ -1,0 +1,81 @@
+import CorestoneValues
+
+extension Predicate {
+    /// A copy in which the variables that `values` names are constants.
+    public func substituting(_ values: [String: PropertyValue]) -> Predicate {
+        mapExpressions { expression in
+            if case .variable(let name) = expression, let value = values[name] { return .constant(value) }
+            return nil
+        }
+    }
+
+    /// A copy in which `replacement` stands for the expressions it has an answer to, wherever they are.
+    package func mapExpressions(_ replacement: (Expression) -> Expression?) -> Predicate {
+        switch self {
+        case .constant: return self
+        case .comparison(let comparison):
+            return .comparison(
+                Comparison(
+                    comparison.left.mapped(replacement), comparison.operator, comparison.right.mapped(replacement),
+                    modifier: comparison.modifier, options: comparison.options))
+        case .compound(let compound):
+            return .compound(compound.replacingParts { $0.mapExpressions(replacement) })
+        }
+    }
+}
+
+extension Compound {
+    /// The same connective over parts that are as deep as the old ones.
+    fileprivate func replacingParts(_ body: (Predicate) -> Predicate) -> Compound {
+        Compound(type, parts.map(body), depth: depth)
+    }
+}
+
+extension Expression {
+    fileprivate func mapped(_ replacement: (Expression) -> Expression?) -> Expression {
+        if let other = replacement(self) { return other }
+        switch self {
+        case .constant, .selfObject, .keyPath, .variable, .anyKey: return self
+        case .path(let base, let path): return .path(base.mapped(replacement), path)
+        case .dynamicKey(let base, let name):
+            if case .constant(.text(let key))? = replacement(.variable(name)) {
+                return base.mapped(replacement).following(KeyPath(key.string))
+            }
+            return .dynamicKey(base.mapped(replacement), variable: name)
+        case .aggregate(let elements):
+            let mapped = elements.map { $0.mapped(replacement) }
+            let constants = mapped.compactMap(\.constantValue)
+            return constants.count == mapped.count ? .constant(.array(constants)) : .aggregate(mapped)
+        case .function(let function, let arguments):
+            return .function(function, arguments.map { $0.mapped(replacement) })
+        case .message(let receiver, let selector, let arguments):
+            return .message(
+                receiver: receiver.mapped(replacement), selector: selector.mapped(replacement),
+                arguments: arguments.map { $0.mapped(replacement) })
+        case .indexed(let base, .value(let index)):
+            return .indexed(base.mapped(replacement), .value(index.mapped(replacement)))
+        case .indexed(let base, let index): return .indexed(base.mapped(replacement), index)
+        case .subquery(let collection, let name, let condition):
+            // The subquery's own variable hides one of the same name.
+            let inner = condition.mapExpressions { $0 == .variable(name) ? nil : replacement($0) }
+            return .subquery(collection.mapped(replacement), variable: name, inner)
+        case .ternary(let condition, let first, let second):
+            return .ternary(condition.mapExpressions(replacement), first.mapped(replacement), second.mapped(replacement))
+        case .setOperation(let operation, let left, let right):
+            return .setOperation(operation, left.mapped(replacement), right.mapped(replacement))
+        case .cast(let value, let type): return .cast(value.mapped(replacement), type: type.mapped(replacement))
+        case .assignment(let name, let value): return .assignment(variable: name, value.mapped(replacement))
+        case .fetch(let request, let context, let countOnly):
+            return .fetch(
+                request.mapped(replacement), context: context.mapped(replacement), countOnly: countOnly.mapped(replacement))
+        }
+    }
+
+    private func following(_ path: KeyPath) -> Expression {
+        switch self {
+        case .keyPath(let start): .keyPath(start.appending(path))
+        case .path(let base, let start): .path(base, start.appending(path))
+        default: .path(self, path)
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import CorestonePredicate
+import CorestoneValues
+import XCTest
+
+final class EvaluationTests: XCTestCase {
+    /// An object as a context's objects are: asked by key, refusing unknown ones, counting how.
+    private final class Person: KeyValueCoding {
+        var values: [String: PropertyValue]
+        private(set) var reads = 0
+
+        init(_ values: [String: PropertyValue]) { self.values = values }
+
+        func value(forKey key: String) throws -> PropertyValue {
+            reads += 1
+            if let value = values[key] { return value }
+            throw CoreError(.predicate, "no key \(key)", key: key)
+        }
+
+        func isEqual(to other: any ValueObject) -> Bool { self === other }
+        func hashIdentity(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+        var valueDescription: String { "a person" }
+    }
+
+    private func holds(
+        _ format: String, _ arguments: PropertyValue..., with value: PropertyValue = .null,
+        arithmetic: ArithmeticRule = .strict
+    ) throws -> Bool {
+        try Predicate.parse(format, arguments: arguments).evaluate(with: value, arithmetic: arithmetic)
+    }
+
+    private func assertThrows(_ format: String, with value: PropertyValue = .null, line: UInt = #line) {
+        XCTAssertThrowsError(try holds(format, with: value), format, line: line) {
+            XCTAssertEqual(($0 as? CoreError)?.status, .predicate, "\($0)", line: line)
+        }
+    }
+
+    func testObjects() throws {
+        let boss = Person(["name": .string("Zoë"), "age": .int(50), "reports": .array([]), "boss": .null])
+        let ann = Person(["name": .string("Ann"), "age": .int(30), "reports": .array([]), "boss": .object(boss)])
+        let ben = Person(["name": .string("Ben"), "age": .null, "reports": .array([]), "boss": .object(boss)])
+        boss.values["reports"] = .array([.object(ann), .object(ben)])
+        for format in [
+            "name ==[cd] 'ZOE'", "ANY reports.age > 20", "ANY reports.boss.name == 'Zoë'", "reports.@count == 2",
+            "reports.@avg.age == 15", "reports.@max.age == 30", "SUBQUERY(reports, $r, $r.age == nil).@count == 1",
+            "NONE reports.name == 'Zoë'", "ALL reports.boss == SELF", "boss == nil", "boss.name == nil",
+            "NOT (ANY reports.reports.name == 'x')", "SELF IN {SELF}",
+        ] {
+            XCTAssertTrue(try holds(format, with: .object(boss)), format)
+        }
+        assertThrows("nmae == 1", with: .object(boss))
+        assertThrows("ANY boss.name == 'x'", with: .object(ann))
+        let reads = boss.reads
+        XCTAssertTrue(try holds("age > 3 AND age < 90 AND age != 7", with: .object(boss)))
+        XCTAssertEqual(boss.reads, reads + 3)
+    }
+
+    func testMeaninglessComparisonsThrow() {
+        for format in [
+            "'a' < 1", "1 > 'a'", "1 BEGINSWITH 'a'", "1 IN 'abc'", "1 IN 2", "'a' MATCHES '('", "1 BETWEEN {1}",
+            "1 BETWEEN 2", "ANY 1 == 1", "$x == 1", "1 + nil == 2", "1 / 0 == 1", "modulus:by:(5, 0.5) == 1", "{1}[1] == 1",
+            "{1}[-1] == 1", "'abc'.nokey == 1", "abs:('a') == 1", "random:(0) == 1", "FETCH(1, 2, 3) == 1",
+            "'b' isKindOfClass: 'a'", "'a' UTI-CONFORMS-TO 'b'", "CAST('x', 'NSDate') == 1", "CAST(1, 'Thing') == 1",
+            "1 UNION 2 == 3", "{nil}.@unionOfObjects.self == 1", "{1}.@nosuch.self == 1", "$v := 1 == 1",
+        ] {
+            assertThrows(format)
+        }
+    }
+
+    func testNilPropagatesWhereStoresDoSo() throws {
+        XCTAssertFalse(try holds("nil + 1 > 2", arithmetic: .nilPropagating))
+        XCTAssertTrue(try holds("nil * 2 != 4", arithmetic: .nilPropagating))
+        XCTAssertFalse(try holds("1 / 0 > 0", arithmetic: .nilPropagating))
+        XCTAssertTrue(try holds("modulus:by:(5, 0) == nil", arithmetic: .nilPropagating))
+    }
+
+    func testNumbersAtTheirLimits() throws {
+        for format in [
+            "9223372036854775807 + 1 == 9223372036854775808", "-9223372036854775808 < -9223372036854775807",
+            "-9223372036854775808 / -1 > 9223372036854775806", "modulus:by:(-9223372036854775808, -1) == 0",
+            "9223372036854775807 * 2 > 0", "abs:(-9223372036854775808) > 0", "1 << 70 == 0", "0xFF == 255", "1e400 > 1e300",
+            "12345678901234567890123456789012345678 > 9223372036854775807", "2 ** 0.5 < 1.5", "7 / 2 == 3", "-7 / 2 == -3",
+        ] {
+            XCTAssertTrue(try holds(format), format)
+        }
+    }
+
+    func testDecimals() throws {
+        let price = PropertyValue.decimal(try DecimalNumber("0.10"))
+        XCTAssertTrue(try holds("%@ + %@ + %@ == %@", price, price, price, .decimal(try DecimalNumber("0.3"))))
+        XCTAssertTrue(try holds("%@ < 1 AND %@ > 0.05", price, price))
+    }
+
+    func testURIsAndStringsMeet() throws {
+        let object = PropertyValue.dictionary(["homepage": .uri("https://example.org/a")])
+        XCTAssertTrue(try holds("homepage == 'https://example.org/a' AND homepage CONTAINS 'example'", with: object))
+        XCTAssertFalse(try holds("homepage == 'https://example.org/b'", with: object))
+    }
+
+    func testCollectionsOfCollections() throws {
+        let object = PropertyValue.dictionary([
+            "lists": .array([
+                .dictionary(["tags": .set([.string("a"), .string("b")])]), .dictionary(["tags": .set([.string("c")])]),
+            ])
+        ])
+        XCTAssertTrue(try holds("ANY lists.tags == 'c'", with: object))
+        XCTAssertFalse(try holds("ANY lists.tags == 'd'", with: object))
+        XCTAssertTrue(try holds("(lists.@distinctUnionOfSets.tags)[SIZE] == 3", with: object))
+    }
+
+    func testLongListsAreLookedUp() throws {
+        let list = PropertyValue.array((0..<5_000).map { .int($0 * 2) })
+        XCTAssertTrue(try holds("SELF IN %@", list, with: .int(9_998)))
+        XCTAssertTrue(try holds("SELF IN %@", list, with: .double(4)))
+        XCTAssertFalse(try holds("SELF IN %@", list, with: .int(9_999)))
+        XCTAssertFalse(try holds("SELF IN %@", list, with: .null))
+    }
+
+    func testAssignmentWritesVariables() throws {
+        let predicate = try Predicate.parse("($v := 3 + 1) == 4 AND $v == 4")
+        XCTAssertTrue(try predicate.evaluate(with: .null, variables: [:]))
+    }
+
+    func testSorting() throws {
+        let rows: [PropertyValue] = [("b", 1), ("a", 2), ("B", 3), ("a", 1)].map {
+            .dictionary(["name": .string($0.0), "age": .int($0.1)])
+        }
+        func order(_ descriptors: SortDescriptor...) throws -> [String] {
+            try SortDescriptor.sorted(rows + [.dictionary([:])], by: descriptors).map {
+                guard case .dictionary(let row) = $0, let name = row["name"], let age = row["age"] else { return "-" }
+                return Expression.constant(name).format.filter { $0 != "\"" } + Expression.constant(age).format
+            }
+        }
+        XCTAssertEqual(try order(SortDescriptor("name"), SortDescriptor("-age")), ["-", "B3", "a2", "a1", "b1"])
+        XCTAssertEqual(try order(SortDescriptor("name", caseInsensitive: true)), ["-", "a2", "a1", "b1", "B3"])
+        XCTAssertEqual(try order(SortDescriptor("age", ascending: false)), ["B3", "a2", "b1", "a1", "-"])
+    }
+}
