@@ -2,5 +2,5 @@
 # Many threads against the release library, from C and from Python. Usage: stress.sh BUILD
 set -euo pipefail
 cd "$(dirname "$0")/.."
-make -C Tests/C LIB="$1/lib" INCLUDE="$1/include" OUT="$1/c-tests" stress
+make -C Tests/C LIB="$1/lib" INCLUDE="$1/include" OUT="$1/c-tests" TESTS=stress SCRIPTS= run
 "$1/venv/bin/python" -m pytest -q -p no:cacheprovider bindings/python/tests -k "thread or stress"
