@@ -356,13 +356,13 @@ def _checked_version(library: ctypes.CDLL) -> ctypes.CDLL:
 lib = _checked_version(_declare(load_library()))
 
 
-def raw(name: str) -> Any:
+def raw(name: str, result: Any = ctypes.c_int32) -> Any:
     """A function without argument types, for the few calls that count nanoseconds.
 
-    Every argument must then be a ctypes object (or None): a plain int would be cut to 32 bits.
+    Pointers must then be ctypes objects or None: a plain int is passed as 32 bits, which suits a key and nothing else.
     """
     function = lib[name]
-    function.restype = _TYPES["status"]
+    function.restype = result
     return function
 
 

@@ -1,13 +1,12 @@
 """One Python class for each entity, with a descriptor for each property.
 
-A getter is one call of the library and as few steps of Python as possible: the function, the key (as a ctypes object,
-so that nothing is converted) and the reserve of cells are bound when the class is made. Failures, which are rare, are
-asked again with an error object.
+A getter is one call of the library and as few steps of Python as possible: the function, the key and the reserve of
+cells are bound when the class is made, and each object keeps its handle in the form in which ctypes passes it on.
+Failures, which are rare, are asked again with an error object.
 """
 
 from __future__ import annotations
 
-import ctypes
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Callable
 
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 
 _get = _abi.raw("cst_object_get")
 _set = _abi.raw("cst_object_set")
-_retain = _abi.raw("cst_retain")
-_retain.restype = ctypes.c_void_p
 
 # A cell keeps the last text or bytes that were set alive; bytes may be large, so their cell is not kept.
 _BULKY = frozenset((bytes, bytearray, memoryview))
@@ -42,10 +39,14 @@ def _slow_get(item: ManagedObject, description: PropertyDescription) -> Any:
 
 
 def _text_getter(description: PropertyDescription) -> Getter:
-    key, get, take, put, kind = ctypes.c_uint32(description.key), _get, values.take_cell, values.put_cell, _abi.STRING
+    key, get, take, put, new = description.key, _get, values.take_cell, values.put_cell, values.Cell
+    kind = _abi.STRING
 
     def getter(self: ManagedObject) -> Any:
-        cell = take()
+        try:
+            cell = take()
+        except IndexError:
+            cell = new()
         if not get(self._cst_handle, key, cell.ref, None):
             if cell.kind.value == kind:
                 data = cell.text.value
@@ -61,16 +62,18 @@ def _text_getter(description: PropertyDescription) -> Getter:
     return getter
 
 
-def _number_getter(description: PropertyDescription, kind: int, view: str) -> Getter:
+def _number_getter(description: PropertyDescription, kind: int) -> Getter:
     """Integers, booleans and doubles, which lie in the cell as they are."""
-    key, get, take, put = ctypes.c_uint32(description.key), _get, values.take_cell, values.put_cell
-    part = getattr(values.Cell, view).__get__
+    key, get, take, put, new = description.key, _get, values.take_cell, values.put_cell, values.Cell
 
     def getter(self: ManagedObject) -> Any:
-        cell = take()
+        try:
+            cell = take()
+        except IndexError:
+            cell = new()
         if not get(self._cst_handle, key, cell.ref, None):
             if cell.kind.value == kind:
-                value = part(cell).value
+                value = cell.numbers[kind].value
                 put(cell)
                 return value
             if not cell.kind.value:
@@ -83,11 +86,14 @@ def _number_getter(description: PropertyDescription, kind: int, view: str) -> Ge
 
 
 def _date_getter(description: PropertyDescription) -> Getter:
-    key, get, take, put, kind = ctypes.c_uint32(description.key), _get, values.take_cell, values.put_cell, _abi.DATE
-    epoch, delta = values.EPOCH, timedelta
+    key, get, take, put, new = description.key, _get, values.take_cell, values.put_cell, values.Cell
+    kind, epoch, delta = _abi.DATE, values.EPOCH, timedelta
 
     def getter(self: ManagedObject) -> Any:
-        cell = take()
+        try:
+            cell = take()
+        except IndexError:
+            cell = new()
         if not get(self._cst_handle, key, cell.ref, None):
             if cell.kind.value == kind:
                 seconds = cell.real.value
@@ -106,10 +112,14 @@ def _date_getter(description: PropertyDescription) -> Getter:
 
 
 def _to_one_getter(description: PropertyDescription, target: Entity) -> Getter:
-    key, get, take, put, kind = ctypes.c_uint32(description.key), _get, values.take_cell, values.put_cell, _abi.OBJECT
+    key, get, take, put, new = description.key, _get, values.take_cell, values.put_cell, values.Cell
+    kind = _abi.OBJECT
 
     def getter(self: ManagedObject) -> Any:
-        cell = take()
+        try:
+            cell = take()
+        except IndexError:
+            cell = new()
         if not get(self._cst_handle, key, cell.ref, None):
             if cell.kind.value == kind:
                 token = cell.address.value
@@ -138,12 +148,15 @@ def _any_getter(description: PropertyDescription) -> Getter:
 
 
 def _setter(description: PropertyDescription, entity: str) -> Setter:
-    name, number = description.name, description.key
-    key, put, take, set_, encode = ctypes.c_uint32(number), values.put_cell, values.take_cell, _set, values.encode
+    name, encode, new = description.name, values.encode, values.Cell
+    key, set_, take, put = description.key, _set, values.take_cell, values.put_cell
     is_decimal = description.attribute_type == AttributeType.DECIMAL
 
     def setter(self: ManagedObject, value: Any) -> None:
-        cell = take()
+        try:
+            cell = take()
+        except IndexError:
+            cell = new()
         if type(value) is str and value.isascii():
             data = value.encode()
             cell.aux.value = 0
@@ -154,7 +167,7 @@ def _setter(description: PropertyDescription, entity: str) -> Setter:
             encode(cell.value, values.suited(AttributeType.DECIMAL, value) if is_decimal else value, entity, name)
         if set_(self._cst_handle, key, cell.ref, None) < 0:
             # Failed, so nothing was set: ask again for the reason.
-            call(lib.cst_object_set, self._cst_handle, number, cell.ref)
+            call(lib.cst_object_set, self._cst_handle, key, cell.ref)
         if type(value) not in _BULKY:
             put(cell)
 
@@ -178,11 +191,11 @@ def _getter(description: PropertyDescription) -> Getter:
     if kind in (AttributeType.STRING,):
         return _text_getter(description)
     if kind in (AttributeType.INTEGER_16, AttributeType.INTEGER_32, AttributeType.INTEGER_64):
-        return _number_getter(description, _abi.INT, "integer")
+        return _number_getter(description, _abi.INT)
     if kind in (AttributeType.DOUBLE, AttributeType.FLOAT):
-        return _number_getter(description, _abi.DOUBLE, "real")
+        return _number_getter(description, _abi.DOUBLE)
     if kind == AttributeType.BOOLEAN:
-        return _number_getter(description, _abi.BOOL, "boolean")
+        return _number_getter(description, _abi.BOOL)
     if kind == AttributeType.DATE:
         return _date_getter(description)
     return _any_getter(description)

@@ -17,7 +17,7 @@ from ._call import call, failure, made
 from ._request import SortKey, make_request
 from .errors import CorestoneError, InvalidArgumentError, InvalidHandleError
 from .model import Entity
-from .object import ManagedObject, set_single_values, wrap
+from .object import ManagedObject, set_single_values, wrap, wrap_all
 from .object_id import ObjectID
 from .predicate import Predicate
 from .results import Results
@@ -93,17 +93,7 @@ class Context:
         """The wrappers of borrowed handles."""
         if entity is None or entity.name in self.model._parents:
             return [self._object(token, entity) for token in tokens]
-        kind = entity.object_class
-        known, retain, make = self._wrappers, lib.cst_retain, wrap
-        objects = []
-        for token in tokens:
-            reference = known.get(token)
-            found = reference() if reference is not None else None
-            if found is None:
-                retain(token)
-                found = make(kind, self, token)
-            objects.append(found)
-        return objects
+        return wrap_all(entity.object_class, self, tokens)
 
     # ---- Ctrl-C
 

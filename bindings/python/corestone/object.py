@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from .context import Context
     from .model import Entity
 
+_retain = _abi.raw("cst_retain", None)
+_release = _abi.raw("cst_release", None)
+
 REPR_VALUES = 4
 REPR_TEXT = 40
 
@@ -37,7 +40,7 @@ class ManagedObject:
     _cst_properties: ClassVar[dict[str, PropertyDescription]] = {}
 
     _cst_context: Context
-    _cst_handle: ctypes.c_void_p
+    _cst_handle: Any  # the token as ctypes passes it on: nothing is left to convert at a call
     _cst_token: int
 
     def __init__(self) -> None:
@@ -176,19 +179,20 @@ class ManagedObject:
     def __reduce__(self) -> Any:
         raise TypeError(f"A {self._cst_entity.name} belongs to its context. Send its id.uri, or to_dict().")
 
-    def __del__(self, release: Any = lib.cst_release) -> None:
+    def __del__(self, release: Any = _release) -> None:
         try:
-            handle, token, context = self._cst_handle, self._cst_token, self._cst_context
+            known, token = self._cst_context._wrappers, self._cst_token
         except AttributeError:
-            return
-        known = context._wrappers
+            return  # never finished
         mine = known.get(token)
         if mine is not None and mine() is None:
             known.pop(token, None)
-        release(handle)
+        release(self._cst_handle)
 
 
 _new = object.__new__
+_ref = weakref.ref
+_as_argument = ctypes.c_void_p.from_param
 _set_context = ManagedObject.__dict__["_cst_context"].__set__
 _set_handle = ManagedObject.__dict__["_cst_handle"].__set__
 _set_token = ManagedObject.__dict__["_cst_token"].__set__
@@ -199,9 +203,28 @@ def wrap(kind: type[ManagedObject], context: Context, token: int) -> ManagedObje
     self = _new(kind)
     _set_context(self, context)
     _set_token(self, token)
-    _set_handle(self, ctypes.c_void_p(token))
-    context._wrappers[token] = weakref.ref(self)
+    _set_handle(self, _as_argument(token))
+    context._wrappers[token] = _ref(self)
     return self
+
+
+def wrap_all(kind: type[ManagedObject], context: Context, tokens: Iterable[int]) -> list[ManagedObject]:
+    """The wrappers of borrowed handles of one entity: those that there are, else new ones with a hold of their own."""
+    known = context._wrappers
+    wrappers = []
+    for token in tokens:
+        reference = known.get(token)
+        found = reference() if reference is not None else None
+        if found is None:
+            handle = _as_argument(token)
+            _retain(handle)
+            found = _new(kind)
+            _set_context(found, context)
+            _set_token(found, token)
+            _set_handle(found, handle)
+            known[token] = _ref(found)
+        wrappers.append(found)
+    return wrappers
 
 
 def _no_property(item: ManagedObject, name: str) -> str:

@@ -33,7 +33,7 @@ _two_words = struct.Struct("=qq").pack
 class Cell:
     """One cst_value, with views onto its parts that cost one attribute access each."""
 
-    __slots__ = ("address", "aux", "boolean", "integer", "kind", "real", "ref", "size", "text", "value")
+    __slots__ = ("address", "aux", "kind", "numbers", "real", "ref", "size", "text", "value")
 
     def __init__(self) -> None:
         self.value = value = _abi.Value()
@@ -43,9 +43,13 @@ class Cell:
         self.address: Any
         self.kind = ctypes.c_uint32.from_buffer(value, 0)
         self.aux = ctypes.c_uint32.from_buffer(value, 4)
-        self.boolean = ctypes.c_bool.from_buffer(value, at)
-        self.integer = ctypes.c_int64.from_buffer(value, at)
         self.real = ctypes.c_double.from_buffer(value, at)
+        # By type: the values that lie in the cell as they are.
+        self.numbers: dict[int, Any] = {
+            _abi.BOOL: ctypes.c_bool.from_buffer(value, at),
+            _abi.INT: ctypes.c_int64.from_buffer(value, at),
+            _abi.DOUBLE: self.real,
+        }
         self.text = ctypes.c_char_p.from_buffer(value, at)
         self.address = ctypes.c_void_p.from_buffer(value, at)
         self.size = ctypes.c_size_t.from_buffer(value, _abi.SIZE_OFFSET)
@@ -55,15 +59,7 @@ class Cell:
 # handler nor a finalizer that reads an attribute in between can get the same one.
 _cells: list[Cell] = []
 put_cell = _cells.append
-_pop_cell = _cells.pop
-
-
-def take_cell() -> Cell:
-    """A cell out of the reserve; give it back with put_cell."""
-    try:
-        return _pop_cell()
-    except IndexError:
-        return Cell()
+take_cell = _cells.pop  # IndexError: the reserve is empty, make a Cell
 
 
 # -------- Python to cst_value ------------------------------------------------------------------------------
