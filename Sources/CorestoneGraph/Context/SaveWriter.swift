@@ -111,7 +111,8 @@ final class SaveWriter {
         var known: [ObjectIdentifier: Int] = [:]
         for (place, object) in objects.enumerated() {
             let entity = object.entity
-            if let last = groups.last, last.entity === entity {
+            // By place: a copy of the last group would share its list, and each append would copy that.
+            if !groups.isEmpty, groups[groups.count - 1].entity === entity {
                 groups[groups.count - 1].places.append(place)
             } else if let group = known[ObjectIdentifier(entity)] {
                 groups[group].places.append(place)
