@@ -1,0 +1,73 @@
+import CZlib
+import CorestoneValues
+
+/// Compresses as raw DEFLATE, without a header: the form of `Z_MODELCACHE`.
+/// - Throws: `.noMemory` when zlib has none.
+public func deflateRaw(_ bytes: [UInt8]) throws -> [UInt8] {
+    let stream = newStream()
+    defer { stream.deallocate() }
+    guard cst_deflate_raw_init(stream, Z_DEFAULT_COMPRESSION) == Z_OK else { throw outOfMemory() }
+    defer { deflateEnd(stream) }
+    var output: [UInt8] = []
+    let status = pump(stream, bytes, into: &output, limit: .max) { deflate($0, $1 ? Z_FINISH : Z_NO_FLUSH) }
+    guard status == Z_STREAM_END else { throw outOfMemory() }
+    return output
+}
+
+/// Expands raw DEFLATE.
+///
+/// - Parameter limit: the most bytes that may come out, so that a small file cannot fill the memory.
+/// - Throws: `.storeCorrupt` when the bytes are no DEFLATE, end early, or expand beyond the limit.
+public func inflateRaw(_ bytes: [UInt8], limit: Int = 64 << 20) throws -> [UInt8] {
+    let stream = newStream()
+    defer { stream.deallocate() }
+    guard cst_inflate_raw_init(stream) == Z_OK else { throw outOfMemory() }
+    defer { inflateEnd(stream) }
+    var output: [UInt8] = []
+    let status = pump(stream, bytes, into: &output, limit: limit) { flow, _ in inflate(flow, Z_NO_FLUSH) }
+    switch status {
+    case Z_STREAM_END where output.count <= limit: return output
+    case Z_MEM_ERROR: throw outOfMemory()
+    case Z_OK, Z_BUF_ERROR, Z_STREAM_END:
+        let why = output.count > limit ? "would expand to more than \(limit) bytes" : "ends early"
+        throw CoreError(.storeCorrupt, code: .persistentStoreOpen, "the compressed model in the store \(why)")
+    default:
+        throw CoreError(
+            .storeCorrupt, code: .persistentStoreOpen, "the model in the store is not compressed by DEFLATE")
+    }
+}
+
+/// A stream that stays where it is: zlib remembers its address.
+private func newStream() -> z_streamp {
+    let stream = z_streamp.allocate(capacity: 1)
+    stream.initialize(to: z_stream())
+    return stream
+}
+
+/// Feeds the stream piece by piece, since its counters have 32 bits, until it ends, fails, stalls or exceeds the limit.
+private func pump(
+    _ stream: z_streamp, _ input: [UInt8], into output: inout [UInt8], limit: Int,
+    _ step: (z_streamp, Bool) -> Int32
+) -> Int32 {
+    let pieceSize = 1 << 20
+    return input.withUnsafeBufferPointer { source in
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1 << 14) { chunk in
+            var consumed = 0
+            while true {
+                let piece = min(pieceSize, source.count - consumed)
+                stream.pointee.next_in = source.baseAddress.map { UnsafeMutablePointer(mutating: $0 + consumed) }
+                stream.pointee.avail_in = UInt32(piece)
+                stream.pointee.next_out = chunk.baseAddress
+                stream.pointee.avail_out = UInt32(chunk.count)
+                let status = step(stream, consumed + piece == source.count)
+                let produced = chunk.count - Int(stream.pointee.avail_out)
+                let taken = piece - Int(stream.pointee.avail_in)
+                consumed += taken
+                output.append(contentsOf: chunk[..<produced])
+                if status != Z_OK || output.count > limit || (produced == 0 && taken == 0) { return status }
+            }
+        }
+    }
+}
+
+private func outOfMemory() -> CoreError { CoreError(.noMemory, "there was no memory to compress or expand the model") }

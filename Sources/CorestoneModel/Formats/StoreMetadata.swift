@@ -1,0 +1,97 @@
+import CorestoneValues
+
+/// What a store says about itself: which framework wrote it and by which model, and whatever the application added.
+///
+/// Keys that we do not know survive reading and writing.
+public struct StoreMetadata: Sendable {
+    /// The store's identity (`Z_UUID`), the host of its objects' URIs.
+    public var uuid: UUIDValue
+    /// Every entry of the property list, by key.
+    public var values: [String: PropertyListValue]
+
+    public enum Key {
+        public static let frameworkVersion = "NSPersistenceFrameworkVersion"
+        public static let hashes = "NSStoreModelVersionHashes"
+        public static let hashesVersion = "NSStoreModelVersionHashesVersion"
+        public static let identifiers = "NSStoreModelVersionIdentifiers"
+        public static let digest = "NSStoreModelVersionHashesDigest"
+        public static let checksum = "NSStoreModelVersionChecksumKey"
+        public static let storeType = "NSStoreType"
+        public static let autoVacuum = "_NSAutoVacuumLevel"
+    }
+
+    /// The version that new stores name as their writer: the newest of the known stores, whose layout ours is.
+    public static let frameworkVersion: Int64 = 1522
+    /// The rule by which entity version hashes are computed.
+    public static let hashesVersion: Int64 = 3
+
+    /// The metadata of a new SQLite store of the model.
+    public init(model: Model, uuid: UUIDValue = .random()) {
+        self.uuid = uuid
+        values = [
+            Key.frameworkVersion: .integer(StoreMetadata.frameworkVersion), Key.storeType: .string("SQLite"),
+            Key.autoVacuum: .string("2"),
+        ]
+        setModel(model)
+    }
+
+    /// Reads the property list of `Z_PLIST`.
+    ///
+    /// - Parameter uuid: what `Z_UUID` holds.
+    /// - Throws: `.storeCorrupt` when the bytes are no binary property list with a dictionary on top.
+    public init(decoding bytes: [UInt8], uuid: UUIDValue = .random()) throws {
+        guard case .dictionary(let values) = try decodePropertyList(bytes) else {
+            throw CoreError(
+                .storeCorrupt, code: .persistentStoreOpen,
+                "the store's metadata (Z_METADATA) is no dictionary of values")
+        }
+        self.uuid = uuid
+        self.values = values
+    }
+
+    /// The binary property list of `Z_PLIST`.
+    public func encoded() -> [UInt8] { encodePropertyList(.dictionary(values)) }
+
+    /// Takes over the model's hashes and identifiers; every other entry stays.
+    public mutating func setModel(_ model: Model) {
+        let hashes = CorestoneModel.entityVersionHashes(of: model)
+        values[Key.hashes] = .dictionary(hashes.mapValues { .data($0) })
+        values[Key.hashesVersion] = .integer(StoreMetadata.hashesVersion)
+        values[Key.identifiers] = .array(model.versionIdentifiers.map { .string($0) })
+        values[Key.digest] = .string(modelVersionDigest(hashes))
+        values[Key.checksum] = .string(modelVersionChecksum(hashes))
+    }
+}
+
+extension StoreMetadata {
+    /// The hashes of the model that wrote the store, by entity name; empty when it says nothing.
+    public var entityVersionHashes: [String: [UInt8]] {
+        (values[Key.hashes]?.dictionary ?? [:]).compactMapValues(\.data)
+    }
+
+    public var versionIdentifiers: [String] { (values[Key.identifiers]?.array ?? []).compactMap(\.string) }
+    public var storeType: String? { values[Key.storeType]?.string }
+    /// The version of Core Data that last wrote the store; 0 when it says nothing.
+    public var frameworkVersion: Int64 { values[Key.frameworkVersion]?.integer ?? 0 }
+    public var digest: String? { values[Key.digest]?.string }
+    public var checksum: String? { values[Key.checksum]?.string }
+
+    /// The entities that tell the store's model from `model`: in one of them only, or hashed differently.
+    public func differingEntities(from model: Model) -> ModelDifference {
+        let (ours, theirs) = (CorestoneModel.entityVersionHashes(of: model), entityVersionHashes)
+        let common = Set(ours.keys).intersection(theirs.keys)
+        return ModelDifference(
+            onlyInStore: sortedByBytes(theirs.keys.filter { !common.contains($0) }),
+            onlyInModel: sortedByBytes(ours.keys.filter { !common.contains($0) }),
+            changed: sortedByBytes(common.filter { ours[$0] != theirs[$0] }))
+    }
+}
+
+/// Entity names by which two models differ, sorted.
+public struct ModelDifference: Sendable, Equatable {
+    public var onlyInStore: [String]
+    public var onlyInModel: [String]
+    public var changed: [String]
+
+    public var isEmpty: Bool { onlyInStore.isEmpty && onlyInModel.isEmpty && changed.isEmpty }
+}

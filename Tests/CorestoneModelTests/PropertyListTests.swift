@@ -1,0 +1,170 @@
+import CorestoneValues
+import XCTest
+
+@testable import CorestoneModel
+
+final class PropertyListTests: XCTestCase {
+    private func sample() -> PropertyListValue {
+        .dictionary([
+            "integers": .array(
+                [0, 1, -1, 127, 128, 255, 256, 65535, 65536, .max, .min, 1 << 32, 1 << 31].map { .integer($0) }),
+            "large": .unsigned(.max), "reals": .array([.real(0), .real(-0.0), .real(1.5), .real(.infinity)]),
+            "flags": .array([.bool(true), .bool(false), .integer(1), .real(1)]), "date": .date(-1.25), "none": .null,
+            "ascii": .string("plain"), "unicode": .string("Grüße 🎉"), "composed": .string("\u{E9}"),
+            "decomposed": .string("e\u{301}"), "empty": .string(""),
+            "long": .string(String(repeating: "x", count: 1000)),
+            "data": .data([UInt8](0...255)), "no data": .data([]), "reference": .uid(70000),
+            "nested": .dictionary(["a": .array([.dictionary([:]), .array([])])]), "ключ": .integer(5),
+        ])
+    }
+
+    func testRoundTrip() throws {
+        let value = sample()
+        let bytes = encodePropertyList(value)
+        XCTAssertEqual(try decodePropertyList(bytes), value)
+        XCTAssertEqual(encodePropertyList(try decodePropertyList(bytes)), bytes)
+        for scalar in [PropertyListValue.null, .bool(true), .integer(-5), .string("top"), .array([]), .dictionary([:])]
+        {
+            XCTAssertEqual(try decodePropertyList(encodePropertyList(scalar)), scalar)
+        }
+        let many = PropertyListValue.array((0..<70_000).map { .integer($0) })
+        XCTAssertEqual(try decodePropertyList(encodePropertyList(many)), many)
+        guard case .array(let reals)? = value.dictionary?["reals"],
+            case .dictionary(let read) = try decodePropertyList(bytes),
+            case .array(let readReals)? = read["reals"], case .real(let zero) = reals[1],
+            case .real(let readZero) = readReals[1]
+        else { return XCTFail("no reals") }
+        XCTAssertEqual(zero.sign, readZero.sign)
+        XCTAssertEqual(read["composed"]?.string?.unicodeScalars.count, 1)
+        XCTAssertEqual(read["decomposed"]?.string?.unicodeScalars.count, 2)
+    }
+
+    func testFoundationReadsWhatWeWriteAndTheReverse() throws {
+        let plain: [String: Any] = [
+            "a": 1, "b": -1.5, "c": "Grüße", "d": Data([1, 2]), "e": [true, false],
+            "f": Date(timeIntervalSinceReferenceDate: 9),
+        ]
+        let theirs = try PropertyListSerialization.data(fromPropertyList: plain, format: .binary, options: 0)
+        let ours = PropertyListValue.dictionary([
+            "a": .integer(1), "b": .real(-1.5), "c": .string("Grüße"), "d": .data([1, 2]),
+            "e": .array([.bool(true), .bool(false)]), "f": .date(9),
+        ])
+        XCTAssertEqual(try decodePropertyList(Array(theirs)), ours)
+        let read = try PropertyListSerialization.propertyList(from: Data(encodePropertyList(ours)), format: nil)
+        XCTAssertEqual(read as? NSDictionary, plain as NSDictionary)
+    }
+
+    func testPythonReadsWhatWeWrite() throws {
+        let file = try Fixtures.temporaryFile(encodePropertyList(sample()))
+        defer { try? FileManager.default.removeItem(at: file) }
+        let program = """
+            import plistlib, sys
+            p = plistlib.load(open(sys.argv[1], 'rb'))
+            assert p['integers'] == [0, 1, -1, 127, 128, 255, 256, 65535, 65536, 2**63-1, -2**63, 2**32, 2**31]
+            assert p['large'] == 2**64-1 and p['unicode'] == 'Grüße 🎉' and p['data'] == bytes(range(256)) and p['ключ'] == 5
+            assert p['reference'] == plistlib.UID(70000) and p['flags'] == [True, False, 1, 1.0] and p['flags'][0] is True
+            assert len(p['composed']) == 1 and len(p['decomposed']) == 2 and p['none'] is None
+            """
+        XCTAssertEqual(try Fixtures.python(program, [file.path]), "")
+    }
+
+    func testEqualScalarsAreWrittenOnce() {
+        let text = PropertyListValue.string("a text of some length")
+        let once = encodePropertyList(.array([text])).count
+        XCTAssertLessThan(encodePropertyList(.array(Array(repeating: text, count: 10))).count, once + 30)
+    }
+
+    // MARK: - Hostile bytes
+
+    /// Objects one after the other, a table of one-byte offsets, and a trailer.
+    private func file(_ objects: [[UInt8]], top: UInt8 = 0) -> [UInt8] {
+        var bytes = Array("bplist00".utf8)
+        var offsets: [UInt8] = []
+        for object in objects {
+            offsets.append(UInt8(bytes.count))
+            bytes += object
+        }
+        let table = UInt8(bytes.count)
+        return bytes + offsets + [0, 0, 0, 0, 0, 0, 1, 1] + [0, 0, 0, 0, 0, 0, 0, UInt8(objects.count)]
+            + [0, 0, 0, 0, 0, 0, 0, top] + [0, 0, 0, 0, 0, 0, 0, table]
+    }
+
+    func testHostileFilesAreRefused() throws {
+        XCTAssertEqual(try decodePropertyList(file([[0xA1, 1], [0x10, 5]])), .array([.integer(5)]))
+        let refused: [(String, [UInt8])] = [
+            ("nothing", []), ("only a header", Array("bplist00".utf8)), ("an array in itself", file([[0xA1, 0]])),
+            ("two in each other", file([[0xA1, 1], [0xA1, 0]])),
+            ("a dictionary in itself", file([[0xD1, 1, 0], [0x51, 0x61]])),
+            ("a reference beyond the objects", file([[0xA1, 9]])),
+            ("a number as key", file([[0xD1, 1, 1], [0x10, 1]])),
+            ("a count beyond the file", file([[0xAF, 0x13, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]])),
+            ("data beyond the file", file([[0x4F, 0x12, 0x7F, 0xFF, 0xFF, 0xFF]])),
+            ("an unknown marker", file([[0xF0]])),
+            ("text beyond the file", file([[0x6E, 0]])), ("a count that is no integer", file([[0xAF, 0x51, 0x61]])),
+            ("top beyond the objects", file([[0x08]], top: 1)), ("an integer of 32 bytes", file([[0x15]])),
+            ("a reference of 16 bytes", file([[0x8F] + [UInt8](repeating: 1, count: 16)])),
+        ]
+        for (what, bytes) in refused {
+            XCTAssertThrowsError(try decodePropertyList(bytes), what) { error in
+                XCTAssertEqual((error as? CoreError)?.status, .storeCorrupt, what)
+            }
+        }
+    }
+
+    /// A hundred arrays, each holding the next one twice: small, but 2^100 values when spelt out.
+    func testSharedValuesCountEachTime() {
+        let objects = (0..<100).map { [0xA2, UInt8($0 + 1), UInt8($0 + 1)] } + [[0x08]]
+        var bytes = Array("bplist00".utf8)
+        var offsets: [UInt8] = []
+        for object in objects {
+            offsets += [UInt8(bytes.count >> 8), UInt8(bytes.count & 255)]
+            bytes += object
+        }
+        let table = bytes.count
+        bytes += offsets + [0, 0, 0, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0, 0, UInt8(objects.count)]
+        bytes += [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8(table >> 8), UInt8(table & 255)]
+        XCTAssertThrowsError(try decodePropertyList(bytes)) { error in
+            XCTAssertTrue(String(describing: error).contains("values"), "\(error)")
+        }
+        var limits = PropertyListLimits()
+        limits.depth = 50
+        XCTAssertThrowsError(try decodePropertyList(bytes, limits: limits)) { error in
+            XCTAssertTrue(String(describing: error).contains("nested"), "\(error)")
+        }
+    }
+
+    func testMutatedFilesNeverTrap() throws {
+        var generator = SeededGenerator(state: 4711)
+        let seeds = [
+            encodePropertyList(sample()), StoreMetadata(model: try SampleModels.everything()).encoded(),
+            file([
+                [0xD2, 1, 2, 3, 4], [0x51, 0x61], [0x51, 0x62], [0xA2, 3, 4],
+                [0x33] + [UInt8](repeating: 0x41, count: 8),
+            ]),
+        ]
+        var limits = PropertyListLimits()
+        limits.count = 10_000
+        var (read, refused) = (0, 0)
+        for round in 0..<20_000 {
+            var bytes = seeds[round % seeds.count]
+            for _ in 0..<Int.random(in: 1...6, using: &generator) {
+                let place = Int.random(in: 0..<bytes.count, using: &generator)
+                switch UInt64.random(in: 0...9, using: &generator) {
+                case 0 where bytes.count > 60: bytes.removeSubrange(place..<min(place + 5, bytes.count))
+                case 1: bytes.insert(UInt8.random(in: 0...255, using: &generator), at: place)
+                case 2, 3:
+                    bytes[bytes.count - 1 - Int.random(in: 0..<32, using: &generator)] = UInt8.random(
+                        in: 0...255, using: &generator)
+                default: bytes[place] = UInt8.random(in: 0...255, using: &generator)
+                }
+            }
+            do {
+                let value = try decodePropertyList(bytes, limits: limits)
+                XCTAssertFalse(encodePropertyList(value).isEmpty)
+                read += 1
+            } catch { refused += 1 }
+        }
+        XCTAssertGreaterThan(read, 1000)
+        XCTAssertGreaterThan(refused, 1000)
+    }
+}
