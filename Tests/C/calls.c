@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+#include "calls.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct result result_of_nothing(void) {
+    struct result result;
+    memset(&result, 0, sizeof result);
+    return result;
+}
+
+static struct result result_of_status(cst_status status) {
+    struct result result = result_of_nothing();
+    result.status = status;
+    return result;
+}
+
+static struct result result_of_number(int64_t number) {
+    struct result result = result_of_nothing();
+    result.number = number;
+    return result;
+}
+
+static struct result result_of_pointer(const void *pointer) {
+    struct result result = result_of_nothing();
+    result.pointer = (void *)(uintptr_t)pointer;
+    return result;
+}
+
+static struct result result_of_string(cst_string string) {
+    struct result result = result_of_nothing();
+    result.string = string;
+    if (string.data && string.data[string.size] != 0) {
+        check_fail(__FILE__, __LINE__, "a returned view is not NUL-terminated");
+    }
+    return result;
+}
+
+#include "calls.inc"
+
+_Atomic int destroy_count;
+
+void count_destroy(void *userdata) {
+    (void)userdata;
+    destroy_count++;
+}
+
+static cst_status do_nothing(void *userdata, cst_context *context, cst_error **error) {
+    (void)userdata, (void)context, (void)error;
+    return CST_OK;
+}
+
+static bool go_on(void *userdata) {
+    (void)userdata;
+    return false;
+}
+
+void world_renew_draft(struct world *world) {
+    if (world->draft[TYPE_MODEL]) OK(cst_release(world->draft[TYPE_MODEL]));
+    cst_model *model = NULL;
+    cst_entity *a = NULL, *b = NULL;
+    cst_attribute *one = NULL, *two = NULL;
+    cst_relationship *there = NULL, *back = NULL;
+    OK(cst_model_new(&model, E));
+    OK(cst_model_add_entity(model, text("A"), &a, E));
+    OK(cst_model_add_entity(model, text("B"), &b, E));
+    OK(cst_entity_add_attribute(a, text("name"), CST_ATTRIBUTE_STRING, 0, &one, E));
+    OK(cst_entity_add_attribute(b, text("label"), CST_ATTRIBUTE_STRING, 0, &two, E));
+    OK(cst_entity_add_attribute(b, text("blob"), CST_ATTRIBUTE_TRANSFORMABLE, 0, &world->transformable, E));
+    OK(cst_entity_add_relationship(a, text("toB"), b, CST_PROPERTY_OPTIONAL, &there, E));
+    OK(cst_entity_add_relationship(b, text("toA"), a, CST_PROPERTY_OPTIONAL, &back, E));
+    world->draft[TYPE_MODEL] = model;
+    world->draft[TYPE_ENTITY] = a;
+    world->second_draft[TYPE_ENTITY] = b;
+    world->draft[TYPE_ATTRIBUTE] = one;
+    world->second_draft[TYPE_ATTRIBUTE] = two;
+    world->draft[TYPE_RELATIONSHIP] = there;
+    world->second_draft[TYPE_RELATIONSHIP] = back;
+    world->live[TYPE_ATTRIBUTE] = one;
+    world->live[TYPE_RELATIONSHIP] = there;
+}
+
+void world_open(struct world *world, const char *folder) {
+    memset(world, 0, sizeof *world);
+    snprintf(world->folder, sizeof world->folder, "%s", folder);
+    snprintf(world->fresh, sizeof world->fresh, "%.500s/world.sqlite", folder);
+    world->company = company_open(world->fresh);
+    struct company *c = &world->company;
+    world_renew_draft(world);
+    cst_object *ada = company_employee(c, c->context, "Ada", 1), *bob = company_employee(c, c->context, "Bob", 2);
+    world->project = company_insert(c, c->context, c->project, c->title, "P");
+    OK(cst_object_add_member(ada, c->friends, bob, E));
+    OK(cst_object_add_member(world->project, c->members, ada, E));
+    save(c->context);
+    OK(cst_object_new(c->employee, &world->unattached, E));
+    world->private_context = company_context(c, CST_QUEUE_PRIVATE);
+    world->to_many = c->friends;
+    world->ordered = c->members;
+
+    cst_error *error = NULL;
+    OK(cst_error_new_custom(text("App"), 1, text("made for the test"), NULL, NULL, &error));
+    cst_object_id *id = NULL, *other_id = NULL;
+    OK(cst_object_copy_id(ada, &id, E));
+    OK(cst_object_copy_id(bob, &other_id, E));
+    OK(cst_object_id_copy_uri(id, &world->uri, E));
+    cst_predicate *predicate = NULL;
+    OK(cst_predicate_parse(text("name == 'Ada'"), 0, NULL, &predicate, E));
+    cst_fetch_request *request = NULL;
+    OK(cst_fetch_request_new(c->employee, &request, E));
+
+    world->live[TYPE_ERROR] = error;
+    world->live[TYPE_MODEL] = c->model;
+    world->live[TYPE_ENTITY] = c->employee;
+    world->live[TYPE_COORDINATOR] = c->coordinator;
+    world->live[TYPE_STORE] = c->store;
+    world->live[TYPE_CONTEXT] = c->context;
+    world->live[TYPE_OBJECT] = ada;
+    world->second[TYPE_OBJECT] = bob;
+    world->live[TYPE_OBJECT_ID] = id;
+    world->second[TYPE_OBJECT_ID] = other_id;
+    world->live[TYPE_PREDICATE] = predicate;
+    world->live[TYPE_FETCH_REQUEST] = request;
+    world->live[TYPE_RESULTS] = company_fetch(c->context, c->employee, NULL, "number");
+}
+
+void world_close(struct world *world) {
+    static const enum handle_type owned[] = {TYPE_ERROR,     TYPE_OBJECT,        TYPE_OBJECT_ID,
+                                             TYPE_PREDICATE, TYPE_FETCH_REQUEST, TYPE_RESULTS};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
+        CHECK_STATUS(CST_OK, cst_release(world->live[owned[i]]));
+    CHECK_STATUS(CST_OK, cst_release(world->second[TYPE_OBJECT]));
+    CHECK_STATUS(CST_OK, cst_release(world->second[TYPE_OBJECT_ID]));
+    CHECK_STATUS(CST_OK, cst_release(world->project));
+    CHECK_STATUS(CST_OK, cst_release(world->unattached));
+    CHECK_STATUS(CST_OK, cst_release(world->private_context));
+    CHECK_STATUS(CST_OK, cst_release(world->draft[TYPE_MODEL]));
+    cst_buffer_dispose(&world->uri);
+    company_close(&world->company);
+}
+
+static bool is(const struct call *call, const char *name) { return strcmp(call->name, name) == 0; }
+
+static bool builds_model(const struct call *call) {
+    return call->mark == MARK_ONE_THREAD && !strstr(call->name, "cst_fetch_request");
+}
+
+static cst_string string_for(struct world *world, const struct call *call, const struct parameter *parameter) {
+    const char *name = parameter->name;
+    if (strcmp(name, "path") == 0 && is(call, "cst_coordinator_add_store")) {
+        snprintf(world->fresh, sizeof world->fresh, "%.500s/fresh%u.sqlite", world->folder, world->names++);
+        return text(world->fresh);
+    }
+    if (strcmp(name, "path") == 0 || strcmp(name, "property") == 0) return text("name");
+    if (strcmp(name, "format") == 0) return text("name == %@");
+    if (strcmp(name, "uri") == 0) return text_of_size(world->uri.data, world->uri.size);
+    if (strcmp(name, "type") == 0) return text("SQLite");
+    if (is(call, "cst_model_entity")) return text("Employee");
+    if (strcmp(name, "name") == 0) {
+        snprintf(world->fresh, sizeof world->fresh, "fresh%u", world->names++);
+        return text(world->fresh);
+    }
+    return text("words");
+}
+
+static uint64_t scalar_for(const struct world *world, const struct call *call, const struct parameter *parameter) {
+    const char *name = parameter->name;
+    if (strcmp(name, "key") == 0) {
+        if (is(call, "cst_object_insert_member")) return world->ordered;
+        return strstr(call->name, "member") ? world->to_many : world->company.name;
+    }
+    if (strcmp(name, "type") == 0) return strstr(call->name, "attribute") ? CST_ATTRIBUTE_STRING : CST_PREDICATE_AND;
+    if (strcmp(name, "which") == 0 || strcmp(name, "rule") == 0 || strcmp(name, "maximum") == 0) return 1;
+    if (strcmp(name, "includes") == 0 || strcmp(name, "merge_changes") == 0) return 1;
+    return 0;
+}
+
+static void *handle_for(const struct world *world, const struct call *call, const struct parameter *parameter,
+                        bool again) {
+    enum handle_type type = parameter->type;
+    if (builds_model(call) && type >= TYPE_MODEL && type <= TYPE_RELATIONSHIP) {
+        if (is(call, "cst_attribute_set_transformer_name")) return world->transformable;
+        return again ? world->second_draft[type] : world->draft[type];
+    }
+    if (is(call, "cst_object_insert_member") && !again) return world->project;
+    if (is(call, "cst_context_insert_object") && type == TYPE_OBJECT) return world->unattached;
+    if (strstr(call->name, "perform") && type == TYPE_CONTEXT && call->mark == MARK_ANY_THREAD) {
+        return world->private_context;
+    }
+    if (is(call, "cst_object_insert_member")) return world->live[TYPE_OBJECT];
+    return again && world->second[type] ? world->second[type] : world->live[type];
+}
+
+void world_fill(struct world *world, const struct call *call, union argument *arguments, struct storage *storage) {
+    static int userdata;
+    int seen[TYPE_COUNT] = {0};
+    memset(storage, 0, sizeof *storage);
+    memset(arguments, 0, sizeof *arguments * MAX_PARAMETERS);
+    storage->info.struct_size = sizeof storage->info;
+    storage->options.struct_size = sizeof storage->options;
+    storage->options.flags = CST_STORE_NORMAL_SYNC;
+    for (int i = 0; i < call->parameter_count; i++) {
+        const struct parameter *p = &call->parameters[i];
+        union argument *a = &arguments[i];
+        switch (p->kind) {
+        case KIND_HANDLE:
+            a->pointer = handle_for(world, call, p, seen[p->type]++ > 0);
+            break;
+        case KIND_ANY_HANDLE:
+            cst_retain(world->live[TYPE_PREDICATE]); /* for cst_release to take */
+            a->pointer = world->live[TYPE_PREDICATE];
+            break;
+        case KIND_HANDLES:
+            storage->handles[0] =
+                seen[p->type] && world->second[p->type] ? world->second[p->type] : world->live[p->type];
+            a->pointer = storage->handles;
+            break;
+        case KIND_ERROR:
+            a->pointer = &storage->error;
+            break;
+        case KIND_OUT_HANDLE:
+            a->pointer = &storage->out_handle;
+            break;
+        case KIND_OUT_HANDLES:
+            a->pointer = storage->out_handles;
+            break;
+        case KIND_OUT:
+            a->pointer = strcmp(p->name, "out_info") == 0 ? (void *)&storage->info : (void *)storage->out;
+            if (strcmp(p->name, "out_count") == 0) a->pointer = &storage->out[MAX_ITEMS - 1];
+            break;
+        case KIND_BUFFER:
+            a->pointer = &storage->buffer;
+            break;
+        case KIND_SCALAR:
+            a->number = scalar_for(world, call, p);
+            break;
+        case KIND_COUNT:
+            a->number = 1;
+            break;
+        case KIND_STRING:
+            a->string = string_for(world, call, p);
+            break;
+        case KIND_STRINGS:
+            storage->strings[0] = text(strstr(call->name, "prefetch") ? "department" : "name");
+            a->pointer = storage->strings;
+            break;
+        case KIND_SORTS:
+            storage->sorts[0].key_path = text("name");
+            a->pointer = storage->sorts;
+            break;
+        case KIND_KEYS:
+            storage->keys[0] = world->company.name;
+            a->pointer = storage->keys;
+            break;
+        case KIND_VALUE:
+        case KIND_VALUES:
+            storage->values[0] = value_text("Eve");
+            a->pointer = storage->values;
+            break;
+        case KIND_OPTIONS:
+            a->pointer = &storage->options;
+            break;
+        case KIND_USERDATA:
+            a->pointer = &userdata;
+            break;
+        case KIND_DESTROY:
+            a->destroy = count_destroy;
+            break;
+        case KIND_PERFORM:
+            a->perform = do_nothing;
+            break;
+        case KIND_INTERRUPT:
+            a->interrupt = go_on;
+            break;
+        }
+    }
+}
+
+void world_clean(const struct call *call, const union argument *arguments, struct storage *storage,
+                 struct result result) {
+    for (int i = 0; i < call->parameter_count; i++) {
+        const struct parameter *p = &call->parameters[i];
+        if (!p->owned || !arguments[i].pointer) continue;
+        if (p->kind == KIND_OUT_HANDLE && storage->out_handle) cst_release(storage->out_handle);
+        if (p->kind == KIND_OUT_HANDLES) {
+            for (size_t n = 0; n < MAX_ITEMS && storage->out_handles[n]; n++)
+                cst_release(storage->out_handles[n]);
+        }
+    }
+    if (is(call, "cst_retain")) cst_release(result.pointer);
+    cst_buffer_dispose(&storage->buffer);
+    cst_release(storage->error);
+    storage->error = NULL;
+}

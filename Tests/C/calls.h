@@ -1,0 +1,139 @@
+/* Every function of the header as data, and a world of live handles to call it with.
+ *
+ * The table comes from generate_calls.py, which reads the header, so it is complete by construction.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef CALLS_H
+#define CALLS_H
+
+#include "company.h"
+
+enum handle_type {
+    TYPE_NONE = 0,
+    TYPE_ERROR,
+    TYPE_MODEL,
+    TYPE_ENTITY,
+    TYPE_ATTRIBUTE,
+    TYPE_RELATIONSHIP,
+    TYPE_COORDINATOR,
+    TYPE_STORE,
+    TYPE_CONTEXT,
+    TYPE_OBJECT,
+    TYPE_OBJECT_ID,
+    TYPE_PREDICATE,
+    TYPE_FETCH_REQUEST,
+    TYPE_RESULTS,
+    TYPE_COUNT
+};
+
+enum kind {
+    KIND_HANDLE,
+    KIND_ANY_HANDLE,
+    KIND_HANDLES, /* array; a count stands before it */
+    KIND_ERROR,
+    KIND_OUT_HANDLE,
+    KIND_OUT_HANDLES, /* array */
+    KIND_OUT,
+    KIND_BUFFER,
+    KIND_SCALAR,
+    KIND_COUNT,
+    KIND_STRING,
+    KIND_STRINGS, /* array */
+    KIND_SORTS,   /* array */
+    KIND_KEYS,    /* array */
+    KIND_VALUE,
+    KIND_VALUES, /* array */
+    KIND_OPTIONS,
+    KIND_USERDATA,
+    KIND_DESTROY,
+    KIND_PERFORM,
+    KIND_INTERRUPT
+};
+
+enum mark { MARK_ANY_THREAD, MARK_ON_QUEUE, MARK_ONE_THREAD };
+enum returns { RETURNS_NOTHING, RETURNS_STATUS, RETURNS_STRING, RETURNS_NUMBER, RETURNS_POINTER };
+
+enum { MAX_PARAMETERS = 9, MAX_ITEMS = 64 };
+
+union argument {
+    void *pointer;
+    uint64_t number;
+    cst_string string;
+    cst_destroy_fn destroy;
+    cst_context_perform_fn perform;
+    cst_context_interrupt_fn interrupt;
+};
+
+struct result {
+    cst_status status; /* of a function that returns one, else CST_OK */
+    int64_t number;
+    void *pointer;
+    cst_string string;
+};
+
+struct parameter {
+    const char *name;
+    enum kind kind;
+    enum handle_type type;
+    bool owned; /* an output that the caller must release */
+};
+
+struct call {
+    const char *name;
+    struct result (*invoke)(const union argument *arguments);
+    enum returns returns;
+    enum mark mark;
+    bool owned_result;
+    int parameter_count;
+    struct parameter parameters[MAX_PARAMETERS];
+};
+
+extern const struct call calls[];
+extern const size_t call_count;
+
+/* Where the arguments of one call live. */
+struct storage {
+    cst_value values[MAX_ITEMS];
+    cst_key keys[MAX_ITEMS];
+    cst_string strings[MAX_ITEMS];
+    cst_sort sorts[MAX_ITEMS];
+    void *handles[MAX_ITEMS];
+    void *out_handles[MAX_ITEMS];
+    void *out_handle;
+    cst_value out[MAX_ITEMS]; /* large enough for every output */
+    cst_property_info info;
+    cst_buffer buffer;
+    cst_store_options options;
+    cst_error *error;
+};
+
+/* Live handles of every type; those that build a model belong to a draft that is not frozen. */
+struct world {
+    struct company company;
+    void *live[TYPE_COUNT], *second[TYPE_COUNT], *draft[TYPE_COUNT], *second_draft[TYPE_COUNT];
+    cst_attribute *transformable;
+    cst_object *project, *unattached;
+    cst_context *private_context;
+    cst_key to_many, ordered;
+    cst_buffer uri;
+    char folder[512];
+    unsigned names; /* for names that were not used yet */
+    char fresh[600];
+};
+
+void world_open(struct world *world, const char *folder);
+void world_close(struct world *world);
+/* A new draft: a failed call may have left a mistake that sticks. */
+void world_renew_draft(struct world *world);
+/* Arguments with which the call succeeds. */
+void world_fill(struct world *world, const struct call *call, union argument *arguments, struct storage *storage);
+/* Releases what a call gave, and the error. */
+void world_clean(const struct call *call, const union argument *arguments, struct storage *storage,
+                 struct result result);
+
+/* How often count_destroy ran. */
+extern _Atomic int destroy_count;
+void count_destroy(void *userdata);
+
+#endif

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+#include "company.h"
+
+#include <string.h>
+
+static void attribute(cst_entity *entity, const char *name, cst_attribute_type type, uint32_t flags) {
+    OK(cst_entity_add_attribute(entity, text(name), type, flags, NULL, E));
+}
+
+static cst_relationship *relationship(cst_entity *entity, const char *name, cst_entity *destination, uint32_t flags) {
+    cst_relationship *result = NULL;
+    OK(cst_entity_add_relationship(entity, text(name), destination, flags | CST_PROPERTY_OPTIONAL, &result, E));
+    return result;
+}
+
+cst_model *company_model(void) {
+    const uint32_t optional = CST_PROPERTY_OPTIONAL, many = CST_PROPERTY_TO_MANY, ordered = many | CST_PROPERTY_ORDERED;
+    cst_model *model = NULL;
+    cst_entity *person, *employee, *department, *project, *task;
+    OK(cst_model_new(&model, E));
+    OK(cst_model_add_entity(model, text("Person"), &person, E));
+    OK(cst_model_add_entity(model, text("Employee"), &employee, E));
+    OK(cst_model_add_entity(model, text("Department"), &department, E));
+    OK(cst_model_add_entity(model, text("Project"), &project, E));
+    OK(cst_model_add_entity(model, text("Task"), &task, E));
+    OK(cst_entity_set_parent(employee, person, E));
+    OK(cst_entity_set_abstract(person, true, E));
+
+    attribute(person, "name", CST_ATTRIBUTE_STRING, CST_PROPERTY_INDEXED);
+    attribute(employee, "level", CST_ATTRIBUTE_INTEGER_16, optional);
+    attribute(employee, "floor", CST_ATTRIBUTE_INTEGER_32, optional);
+    attribute(employee, "number", CST_ATTRIBUTE_INTEGER_64, optional);
+    attribute(employee, "salary", CST_ATTRIBUTE_DECIMAL, optional);
+    attribute(employee, "rating", CST_ATTRIBUTE_DOUBLE, optional);
+    attribute(employee, "factor", CST_ATTRIBUTE_FLOAT, optional);
+    attribute(employee, "notes", CST_ATTRIBUTE_STRING, optional);
+    attribute(employee, "active", CST_ATTRIBUTE_BOOLEAN, optional);
+    attribute(employee, "hired", CST_ATTRIBUTE_DATE, optional);
+    attribute(employee, "photo", CST_ATTRIBUTE_BINARY, optional);
+    attribute(employee, "badge", CST_ATTRIBUTE_UUID, optional);
+    attribute(employee, "site", CST_ATTRIBUTE_URI, optional);
+    attribute(employee, "blob", CST_ATTRIBUTE_TRANSFORMABLE, optional);
+    attribute(employee, "scratch", CST_ATTRIBUTE_UNDEFINED, optional | CST_PROPERTY_TRANSIENT);
+    attribute(department, "name", CST_ATTRIBUTE_STRING, 0);
+    attribute(project, "title", CST_ATTRIBUTE_STRING, 0);
+    attribute(task, "title", CST_ATTRIBUTE_STRING, 0);
+
+    cst_relationship *to_department = relationship(employee, "department", department, 0);
+    cst_relationship *employees = relationship(department, "employees", employee, many);
+    OK(cst_relationship_set_inverse(to_department, employees, E));
+    OK(cst_relationship_set_delete_rule(employees, CST_DELETE_DENY, E));
+    cst_relationship *manager = relationship(employee, "manager", employee, 0);
+    cst_relationship *reports = relationship(employee, "reports", employee, many);
+    OK(cst_relationship_set_inverse(manager, reports, E));
+    cst_relationship *friends = relationship(employee, "friends", employee, many);
+    OK(cst_relationship_set_inverse(friends, friends, E));
+    cst_relationship *projects = relationship(employee, "projects", project, many);
+    cst_relationship *members = relationship(project, "members", employee, ordered);
+    OK(cst_relationship_set_inverse(projects, members, E));
+    cst_relationship *tasks = relationship(project, "tasks", task, ordered);
+    cst_relationship *to_project = relationship(task, "project", project, 0);
+    OK(cst_relationship_set_inverse(to_project, tasks, E));
+    OK(cst_relationship_set_delete_rule(tasks, CST_DELETE_CASCADE, E));
+    cst_relationship *watcher = relationship(task, "watcher", employee, 0);
+    OK(cst_relationship_set_delete_rule(watcher, CST_DELETE_NO_ACTION, E));
+    return model;
+}
+
+static cst_entity *entity(cst_model *model, const char *name) {
+    cst_entity *result = NULL;
+    OK(cst_model_entity(model, text(name), &result, E));
+    return result;
+}
+
+static cst_key key(cst_entity *entity, const char *name) {
+    cst_key result = CST_NO_KEY;
+    OK(cst_entity_key(entity, text(name), &result, E));
+    return result;
+}
+
+void company_resolve(struct company *c) {
+    c->person = entity(c->model, "Person");
+    c->employee = entity(c->model, "Employee");
+    c->department = entity(c->model, "Department");
+    c->project = entity(c->model, "Project");
+    c->task = entity(c->model, "Task");
+    c->name = key(c->person, "name");
+    c->level = key(c->employee, "level");
+    c->floor = key(c->employee, "floor");
+    c->number = key(c->employee, "number");
+    c->salary = key(c->employee, "salary");
+    c->rating = key(c->employee, "rating");
+    c->factor = key(c->employee, "factor");
+    c->notes = key(c->employee, "notes");
+    c->active = key(c->employee, "active");
+    c->hired = key(c->employee, "hired");
+    c->photo = key(c->employee, "photo");
+    c->badge = key(c->employee, "badge");
+    c->site = key(c->employee, "site");
+    c->blob = key(c->employee, "blob");
+    c->scratch = key(c->employee, "scratch");
+    c->to_department = key(c->employee, "department");
+    c->manager = key(c->employee, "manager");
+    c->reports = key(c->employee, "reports");
+    c->friends = key(c->employee, "friends");
+    c->projects = key(c->employee, "projects");
+    c->department_name = key(c->department, "name");
+    c->employees = key(c->department, "employees");
+    c->title = key(c->project, "title");
+    c->members = key(c->project, "members");
+    c->tasks = key(c->project, "tasks");
+    c->task_title = key(c->task, "title");
+    c->to_project = key(c->task, "project");
+    c->watcher = key(c->task, "watcher");
+}
+
+struct company company_open(const char *path) {
+    cst_store_options options = CST_STORE_OPTIONS_INIT;
+    options.flags = CST_STORE_NORMAL_SYNC;
+    return company_open_with(path, &options);
+}
+
+struct company company_open_with(const char *path, const cst_store_options *options) {
+    struct company company;
+    memset(&company, 0, sizeof company);
+    company.model = company_model();
+    OK(cst_coordinator_new(company.model, &company.coordinator, E));
+    OK(cst_coordinator_add_store(company.coordinator, text("SQLite"), text(path), options, &company.store, E));
+    company_resolve(&company);
+    company.context = company_context(&company, CST_QUEUE_CALLER);
+    return company;
+}
+
+void company_close(struct company *company) {
+    CHECK_STATUS(CST_OK, cst_release(company->context));
+    CHECK_STATUS(CST_OK, cst_release(company->store));
+    CHECK_STATUS(CST_OK, cst_release(company->coordinator));
+    CHECK_STATUS(CST_OK, cst_release(company->model));
+    memset(company, 0, sizeof *company);
+}
+
+cst_context *company_context(const struct company *company, cst_queue queue) {
+    cst_context *context = NULL;
+    OK(cst_context_new(company->coordinator, queue, &context, E));
+    return context;
+}
+
+cst_object *company_insert(const struct company *company, cst_context *context, const cst_entity *entity, cst_key key,
+                           const char *name) {
+    (void)company;
+    cst_object *object = NULL;
+    OK(cst_context_insert(context, entity, &object, E));
+    set(object, key, value_text(name));
+    return object;
+}
+
+cst_object *company_employee(const struct company *company, cst_context *context, const char *name, int64_t number) {
+    cst_object *object = company_insert(company, context, company->employee, company->name, name);
+    set(object, company->number, value_int(number));
+    return object;
+}
+
+static cst_fetch_request *request(const cst_entity *entity, const char *format) {
+    cst_fetch_request *result = NULL;
+    OK(cst_fetch_request_new(entity, &result, E));
+    if (format) {
+        cst_predicate *predicate = NULL;
+        OK(cst_predicate_parse(text(format), 0, NULL, &predicate, E));
+        OK(cst_fetch_request_set_predicate(result, predicate, E));
+        OK(cst_release(predicate));
+    }
+    return result;
+}
+
+cst_results *company_fetch(cst_context *context, const cst_entity *entity, const char *predicate, const char *sort) {
+    cst_fetch_request *fetch = request(entity, predicate);
+    if (sort) {
+        cst_sort order = {text(sort), 0, 0};
+        OK(cst_fetch_request_set_sort(fetch, 1, &order, E));
+    }
+    cst_results *results = NULL;
+    OK(cst_context_fetch(context, fetch, &results, E));
+    OK(cst_release(fetch));
+    return results;
+}
+
+uint64_t company_count(cst_context *context, const cst_entity *entity, const char *predicate) {
+    cst_fetch_request *fetch = request(entity, predicate);
+    uint64_t count = UINT64_MAX;
+    OK(cst_context_count(context, fetch, &count, E));
+    OK(cst_release(fetch));
+    return count;
+}
+
+static cst_value empty(cst_type type) {
+    cst_value value;
+    memset(&value, 0, sizeof value);
+    value.type = type;
+    return value;
+}
+
+cst_value value_null(void) { return empty(CST_NULL); }
+
+cst_value value_bool(bool boolean) {
+    cst_value value = empty(CST_BOOL);
+    value.as.boolean = boolean;
+    return value;
+}
+
+cst_value value_int(int64_t integer) {
+    cst_value value = empty(CST_INT);
+    value.as.integer = integer;
+    return value;
+}
+
+cst_value value_real(double real) {
+    cst_value value = empty(CST_DOUBLE);
+    value.as.real = real;
+    return value;
+}
+
+cst_value value_date(double seconds) {
+    cst_value value = empty(CST_DATE);
+    value.as.date = seconds;
+    return value;
+}
+
+cst_value value_text(const char *string) {
+    cst_value value = empty(CST_STRING);
+    value.as.string = text(string);
+    return value;
+}
+
+cst_value value_bytes(const void *data, size_t size) {
+    cst_value value = empty(CST_BYTES);
+    value.as.bytes.data = data;
+    value.as.bytes.size = size;
+    return value;
+}
+
+cst_value value_uuid(const uint8_t bytes[16]) {
+    cst_value value = empty(CST_UUID);
+    memcpy(value.as.uuid, bytes, 16);
+    return value;
+}
+
+cst_value value_uri(const char *string) {
+    cst_value value = empty(CST_URI);
+    value.as.string = text(string);
+    return value;
+}
+
+cst_value value_object(cst_object *object) {
+    cst_value value = empty(CST_OBJECT);
+    value.as.object = object;
+    return value;
+}
+
+cst_value value_decimal(uint64_t mantissa, int exponent, bool negative) {
+    cst_value value = empty(CST_DECIMAL);
+    value.aux = CST_DECIMAL_AUX(negative, exponent);
+    value.as.decimal.mantissa[0] = mantissa;
+    return value;
+}
+
+void set(cst_object *object, cst_key key, cst_value value) { OK(cst_object_set(object, key, &value, E)); }
+
+cst_value get(const cst_object *object, cst_key key) {
+    cst_value value = value_null();
+    OK(cst_object_get(object, key, &value, E));
+    return value;
+}
+
+cst_string get_text(const cst_object *object, cst_key key) {
+    cst_value value = get(object, key);
+    if (value.type == CST_NULL) return (cst_string){NULL, 0};
+    REQUIRE(value.type == CST_STRING || value.type == CST_URI);
+    return value.as.string;
+}
+
+int64_t get_int(const cst_object *object, cst_key key) {
+    cst_value value = get(object, key);
+    REQUIRE(value.type == CST_INT);
+    return value.as.integer;
+}
+
+cst_object *object_at(const cst_results *results, size_t index) {
+    cst_object *object = NULL;
+    OK(cst_results_get_object(results, index, &object, E));
+    return object;
+}
+
+size_t member_count(const cst_object *object, cst_key key) {
+    size_t count = SIZE_MAX;
+    OK(cst_object_member_count(object, key, &count, E));
+    return count;
+}
+
+uint32_t state(const cst_object *object) {
+    uint32_t flags = UINT32_MAX;
+    OK(cst_object_state(object, &flags, E));
+    return flags;
+}
+
+bool has_changes(const cst_context *context) {
+    bool changes = false;
+    OK(cst_context_has_changes(context, &changes, E));
+    return changes;
+}
+
+void save(cst_context *context) { OK(cst_context_save(context, E)); }

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""Writes a table of every function of corestone.h, with a thunk for each, so that tests can call them all.
+
+usage: generate_calls.py corestone.h > calls.inc
+
+A parameter of a type that is not known here stops the build: a new function cannot slip past the misuse tests.
+SPDX-License-Identifier: MIT
+"""
+
+import re
+import sys
+from typing import NamedTuple
+
+HANDLES = [
+    "error",
+    "model",
+    "entity",
+    "attribute",
+    "relationship",
+    "coordinator",
+    "store",
+    "context",
+    "object",
+    "object_id",
+    "predicate",
+    "fetch_request",
+    "results",
+]
+SCALARS = {"bool", "size_t", "int32_t", "int64_t", "uint32_t", "uint64_t", "cst_key", "cst_attribute_type", "cst_queue"}
+COUNTS = {"count", "rows", "columns", "capacity"}
+RETURNS = {
+    "void": "NOTHING",
+    "cst_status": "STATUS",
+    "cst_string": "STRING",
+    "size_t": "NUMBER",
+    "int64_t": "NUMBER",
+    "int32_t": "NUMBER",
+    "uint64_t": "NUMBER",
+    "bool": "NUMBER",
+    "void *": "POINTER",
+    "const cst_error *": "POINTER",
+}
+MARKS = ("CST_ANY_THREAD", "CST_ON_QUEUE", "CST_ONE_THREAD")
+
+
+class Parameter(NamedTuple):
+    """One parameter: its C type without its name, and what the tests need to know of it."""
+
+    c_type: str
+    name: str
+    kind: str
+    handle: str
+    owned: bool
+
+
+def strip(header: str) -> str:
+    """The header without comments and preprocessor lines (marks stay: they stand on the declarations)."""
+    header = re.sub(r"/\*.*?\*/", " ", header, flags=re.S)
+    header = re.sub(r"\\\n", " ", header)
+    return re.sub(r"^\s*#.*$", "", header, flags=re.M)
+
+
+def classify(c_type: str, name: str) -> tuple[str, str]:
+    """The kind of argument that a parameter takes, and the handle type if it is one."""
+    handle = re.fullmatch(r"(?:const )?cst_(\w+) \*", c_type)
+    if handle and handle[1] in HANDLES:
+        return "HANDLE", handle[1]
+    out = re.fullmatch(r"cst_(\w+) \*\*", c_type)
+    if c_type == "cst_error **" and name == "error":
+        return "ERROR", "error"
+    if out and out[1] in HANDLES:
+        return ("OUT_HANDLES" if name.endswith("s") else "OUT_HANDLE"), out[1]
+    many = re.fullmatch(r"(?:const )?cst_(\w+) \*const \*", c_type)
+    if many and many[1] in HANDLES:
+        return "HANDLES", many[1]
+    if c_type in SCALARS:
+        return ("COUNT" if name in COUNTS else "SCALAR"), ""
+    fixed = {
+        "cst_string": "STRING",
+        "void *": "ANY_HANDLE" if name == "handle" else "USERDATA",
+        "cst_destroy_fn": "DESTROY",
+        "cst_context_perform_fn": "PERFORM",
+        "cst_context_interrupt_fn": "INTERRUPT",
+        "const cst_string *": "STRINGS",
+        "const cst_value *": "VALUE" if name == "value" else "VALUES",
+        "const cst_key *": "KEYS",
+        "const cst_sort *": "SORTS",
+        "const cst_store_options *": "OPTIONS",
+        "cst_buffer *": "BUFFER",
+    }
+    if c_type in fixed:
+        return fixed[c_type], ""
+    plain_outputs = {
+        "cst_value *",
+        "cst_string *",
+        "cst_key *",
+        "bool *",
+        "size_t *",
+        "uint32_t *",
+        "uint64_t *",
+        "uint8_t *",
+        "int *",
+        "cst_property_info *",
+    }
+    if c_type in plain_outputs:
+        return "OUT", ""
+    sys.exit(f"generate_calls.py: no kind for the parameter `{c_type} {name}`; teach classify() about it")
+
+
+def parameters(text: str) -> list[Parameter]:
+    """The parameters of one declaration."""
+    found = []
+    for part in (piece.strip() for piece in text.split(",")):
+        if part in ("", "void"):
+            continue
+        owned = "CST_OWNED" in part
+        part = re.sub(r"\s*\bCST_(OWNED|BORROWED)\b", "", part).strip()
+        match = re.fullmatch(r"(.*?)(\w+)", part)
+        if not match:
+            sys.exit(f"generate_calls.py: cannot read the parameter `{part}`")
+        c_type = match[1].strip()
+        kind, handle = classify(c_type, match[2])
+        found.append(Parameter(c_type, match[2], kind, handle, owned))
+    return found
+
+
+def main() -> None:
+    """Reads the header, writes the table."""
+    with open(sys.argv[1], encoding="utf-8") as file:
+        header = strip(file.read())
+    calls = re.findall(r"CST_EXPORT\s+([^;{}()]*?)\b(cst_\w+)\s*\(([^;]*)\)\s*;", header)
+    exports = len(re.findall(r"\bCST_EXPORT\s+CST_", header))
+    if len(calls) != exports or not calls:
+        sys.exit(f"generate_calls.py: read {len(calls)} functions of {exports} declarations")
+    rows, thunks = [], []
+    for before, name, inside in calls:
+        words = " ".join(before.split())
+        mark = next((m for m in MARKS if m in words), None)
+        if not mark:
+            sys.exit(f"generate_calls.py: {name} has no thread mark")
+        owned_result = "CST_OWNED" in words
+        returns = re.sub(r"\bCST_\w+\b ?", "", words).strip()
+        if returns not in RETURNS:
+            sys.exit(f"generate_calls.py: {name} returns `{returns}`, which is not known here")
+        arguments = []
+        listed = parameters(" ".join(inside.split()))
+        for index, p in enumerate(listed):
+            if p.kind in ("SCALAR", "COUNT"):
+                arguments.append(f"({p.c_type})a[{index}].number")
+            elif p.kind in ("STRING", "DESTROY", "PERFORM", "INTERRUPT"):
+                arguments.append(f"a[{index}].{p.kind.lower()}")
+            else:
+                arguments.append(f"a[{index}].pointer")
+        call = f"{name}({', '.join(arguments)})"
+        kind = RETURNS[returns]
+        body = {
+            "NOTHING": f"{call};\n    return result_of_nothing();",
+            "STATUS": f"return result_of_status({call});",
+            "STRING": f"return result_of_string({call});",
+            "NUMBER": f"return result_of_number((int64_t){call});",
+            "POINTER": f"return result_of_pointer({call});",
+        }[kind]
+        unused = "" if listed else "    (void)a;\n"
+        thunks.append(f"static struct result thunk_{name}(const union argument *a) {{\n{unused}    {body}\n}}\n")
+        described = ", ".join(
+            f'{{"{p.name}", KIND_{p.kind}, {"TYPE_" + p.handle.upper() if p.handle else "TYPE_NONE"}, '
+            f"{'true' if p.owned else 'false'}}}"
+            for p in listed
+        )
+        rows.append(
+            f'    {{"{name}", thunk_{name}, RETURNS_{kind}, MARK_{mark[4:]}, {"true" if owned_result else "false"}, '
+            f"{len(listed)}, {{{described or '{NULL, KIND_SCALAR, TYPE_NONE, false}'}}}}},"
+        )
+    print("/* Written by generate_calls.py; not to be edited. */")
+    print("\n".join(thunks))
+    print("const struct call calls[] = {")
+    print("\n".join(rows))
+    print("};")
+    print(f"const size_t call_count = {len(calls)};")
+
+
+if __name__ == "__main__":
+    main()

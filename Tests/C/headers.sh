@@ -1,0 +1,47 @@
+#!/bin/sh
+# The header gate: the header alone compiles in every language that it promises, twice in one file, and the structs have
+# the layout that callers were compiled with. Prints "N passed, M failed".
+#
+# usage: headers.sh INCLUDE OUT
+set -u
+include=$1
+out=$2
+here=$(cd "$(dirname "$0")" && pwd)
+passed=0
+failed=0
+
+check() {
+    name=$1
+    shift
+    if "$@"; then passed=$((passed + 1)); else
+        failed=$((failed + 1))
+        echo "headers: FAILED $name"
+    fi
+}
+
+strict="-Wall -Wextra -Wconversion -pedantic -Werror -fsyntax-only -I$include"
+for compiler in gcc clang; do
+    command -v $compiler >/dev/null || { echo "headers: skipped $compiler: not installed"; continue; }
+    for standard in c99 c11 c17; do
+        # shellcheck disable=SC2086
+        check "$compiler $standard" $compiler -std=$standard $strict "$here/headers/alone.c"
+    done
+done
+for compiler in g++ clang++; do
+    command -v $compiler >/dev/null || { echo "headers: skipped $compiler: not installed"; continue; }
+    # shellcheck disable=SC2086
+    check "$compiler c++17" $compiler -std=c++17 $strict "$here/headers/alone.cc"
+done
+
+layout() {
+    ${CC:-cc} -std=c11 -I"$include" "$here/headers/layout.c" -o "$out/layout" || return 1
+    "$out/layout" >"$out/layout.txt" || return 1
+    if grep -q '^size_t: 8 ' "$out/layout.txt"; then
+        diff "$here/headers/layout-lp64.golden" "$out/layout.txt"
+    else
+        echo "headers: skipped layout: recorded for 64-bit machines only"
+    fi
+}
+check layout layout
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,433 @@
+/* Random calls: every function with random handles (live, freed, of the wrong type, NULL, garbage), keys, indexes,
+ * strings, values. Nothing is expected but that the process survives.
+ *
+ * usage: random_calls [COUNT [SEED]]; the seed is printed, so that a crash can be had again.
+ * SPDX-License-Identifier: MIT
+ */
+#include "calls.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { POOL = 256, CALLS_PER_WORLD = 2000, NEAR = 8 };
+
+struct entry {
+    void *handle;
+    enum handle_type type;
+    bool owned;
+};
+
+static struct entry pool[POOL];
+static size_t pool_count;
+static uint64_t seed, number_of_call;
+static long long wanted = 200000;
+static bool verbose;
+static size_t outcomes[3]; /* done, expected outcome, failure */
+
+static uint64_t next(void) { /* splitmix64 */
+    uint64_t z = (seed += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+static size_t below(size_t bound) { return (size_t)(next() % bound); }
+static bool one_in(size_t n) { return below(n) == 0; }
+
+static void keep(void *handle, enum handle_type type, bool owned) {
+    if (!handle) return;
+    if (pool_count < POOL) {
+        pool[pool_count++] = (struct entry){handle, type, owned};
+        return;
+    }
+    size_t place = below(POOL);
+    if (pool[place].owned) cst_release(pool[place].handle);
+    pool[place] = (struct entry){handle, type, owned};
+}
+
+static void *random_handle(const struct world *world, enum handle_type type) {
+    switch (below(20)) {
+    case 0:
+        return NULL;
+    case 1:
+        return (void *)(uintptr_t)next();
+    case 2:
+        return (void *)((uintptr_t)world->live[type] ^ ((uintptr_t)1 << (40 + below(24))));
+    case 3: /* any type, dead or alive */
+        return pool_count ? pool[below(pool_count)].handle : NULL;
+    case 4:
+    case 5:
+        if (world->second[type]) return world->second[type];
+        break;
+    case 6:
+    case 7:
+        if (world->second_draft[type]) return world->second_draft[type];
+        if (world->draft[type]) return world->draft[type];
+        break;
+    case 8:
+        if (type == TYPE_CONTEXT) return world->private_context;
+        if (type == TYPE_OBJECT) return one_in(2) ? world->project : world->unattached;
+        break;
+    default:
+        break;
+    }
+    for (int tries = 0; tries < 6 && pool_count; tries++) {
+        const struct entry *entry = &pool[below(pool_count)];
+        if (entry->type == type) return entry->handle;
+    }
+    return world->live[type];
+}
+
+static cst_string random_path(const struct world *world) {
+    static char path[700];
+    static const char *const names[] = {"world.sqlite",         "one.sqlite", "two.sqlite",
+                                        "missing/three.sqlite", ".",          "text"};
+    snprintf(path, sizeof path, "%s/%s", world->folder, names[below(6)]);
+    return text(path);
+}
+
+static cst_string random_string(const struct world *world) {
+    static const char *const words[] = {
+        "name",
+        "number",
+        "level",
+        "salary",
+        "notes",
+        "department",
+        "department.name",
+        "friends",
+        "friends.@count",
+        "friends.@sum.number",
+        "manager.manager.name",
+        "projects.title",
+        "title",
+        "members",
+        "Employee",
+        "Department",
+        "Person",
+        "fresh",
+        "x",
+        "",
+        ".",
+        "..",
+        "@count",
+        "%@",
+        "%K == %@",
+        "name == 'Ada'",
+        "number > %d",
+        "ANY friends.name LIKE 'A*'",
+        "name MATCHES '(a+)+$'",
+        "number BETWEEN {1, 2}",
+        "name IN %@",
+        "department == %@",
+        "NOT (name CONTAINS[cd] 'd')",
+        "name ==",
+        "((((",
+        "SUBQUERY(friends, $x, $x.number > 1).@count > 0",
+        "'",
+        "\"",
+        "SQLite",
+        "x-coredata:///Employee/p1",
+        "first name",
+        "1",
+        "\xc3\xa9t\xc3\xa9",
+        "\xff\xfe",
+        "\xf0\x9f\x98\x80",
+        "number ** 2 > 1",
+        "number / 0 == 1",
+        "1 == 1",
+        "name; DROP TABLE ZPERSON",
+        "Z_PK",
+        "self",
+        "SELF == %@",
+        "entity",
+        "objectID",
+    };
+    static char random_bytes[300], deep[20001];
+    switch (below(12)) {
+    case 0:
+        for (size_t i = 0; i < sizeof random_bytes; i++)
+            random_bytes[i] = (char)next();
+        return text_of_size(random_bytes, below(sizeof random_bytes));
+    case 1:
+        memset(deep, one_in(2) ? '(' : '!', sizeof deep - 1);
+        return text_of_size(deep, below(sizeof deep - 1));
+    case 2:
+        return text_of_size(NULL, one_in(2) ? 0 : below(9));
+    case 3:
+        return world->uri.data ? text_of_size(world->uri.data, below(world->uri.size + 1)) : text("");
+    default: {
+        const char *word = words[below(sizeof words / sizeof *words)];
+        return one_in(4) ? text_of_size(word, below(strlen(word) + 1)) : text(word);
+    }
+    }
+}
+
+static cst_key random_key(const struct world *world) {
+    const struct company *c = &world->company;
+    const cst_key keys[] = {c->name,    c->level,   c->floor,         c->number,      c->salary,
+                            c->rating,  c->factor,  c->notes,         c->active,      c->hired,
+                            c->photo,   c->badge,   c->site,          c->blob,        c->scratch,
+                            c->manager, c->friends, c->to_department, c->reports,     c->projects,
+                            c->title,   c->members, c->tasks,         c->employees,   c->department_name,
+                            CST_NO_KEY, 0,          c->name + 1,      (cst_key)next()};
+    return keys[below(sizeof keys / sizeof *keys)];
+}
+
+static cst_value random_value(const struct world *world) {
+    cst_value value;
+    memset(&value, 0, sizeof value);
+    value.type = one_in(20) ? (cst_type)next() : (cst_type)below(13);
+    if (one_in(20)) value.aux = (uint32_t)next();
+    switch (value.type) {
+    case CST_BOOL:
+        value.as.boolean = one_in(2);
+        break;
+    case CST_INT:
+        value.as.integer = one_in(2) ? (int64_t)below(100) : (int64_t)next();
+        break;
+    case CST_DOUBLE:
+    case CST_DATE: {
+        uint64_t bits = next();
+        if (one_in(2))
+            memcpy(&value.as.real, &bits, sizeof bits); /* any pattern: NaN, infinities, subnormals */
+        else
+            value.as.real = (double)below(1000) / 8;
+        break;
+    }
+    case CST_DECIMAL:
+        value.aux = one_in(2) ? (uint32_t)next() : CST_DECIMAL_AUX(one_in(2), (int)below(20) - 10);
+        value.as.decimal.mantissa[0] = next();
+        value.as.decimal.mantissa[1] = one_in(3) ? next() : 0;
+        break;
+    case CST_STRING:
+    case CST_URI:
+        value.as.string = random_string(world);
+        break;
+    case CST_BYTES:
+        value.as.bytes.data = (const uint8_t *)"0123456789";
+        value.as.bytes.size = below(11);
+        if (one_in(10)) value.as.bytes.data = NULL;
+        break;
+    case CST_UUID:
+        memcpy(value.as.uuid, &seed, sizeof seed);
+        break;
+    case CST_OBJECT:
+        value.as.object = random_handle(world, TYPE_OBJECT);
+        break;
+    case CST_OBJECT_ID:
+        value.as.object_id = random_handle(world, TYPE_OBJECT_ID);
+        break;
+    default:
+        break;
+    }
+    return value;
+}
+
+static uint64_t random_scalar(const struct world *world, const struct parameter *parameter) {
+    static const int types[] = {0, 100, 200, 300, 400, 500, 600, 700, 800, 900, 1000, 1100, 1200, 1800};
+    if (strcmp(parameter->name, "timeout_ms") == 0) return 0;
+    if (strcmp(parameter->name, "key") == 0) return random_key(world);
+    if (strcmp(parameter->name, "type") == 0 && !one_in(5)) return (uint64_t)types[below(14)];
+    switch (below(8)) {
+    case 0:
+        return next();
+    case 1:
+        return UINT64_MAX;
+    case 2:
+        return UINT64_MAX >> below(64);
+    default:
+        return below(NEAR);
+    }
+}
+
+/* The arguments of one call. Arrays have room for whatever a count below NEAR asks for. */
+static void fill(const struct world *world, const struct call *call, union argument *arguments, struct storage *s) {
+    memset(s, 0, sizeof *s);
+    memset(arguments, 0, sizeof *arguments * MAX_PARAMETERS);
+    for (int i = 0; i < MAX_ITEMS; i++) {
+        s->values[i] = random_value(world);
+        s->keys[i] = random_key(world);
+        s->strings[i] = random_string(world);
+        s->sorts[i] = (cst_sort){random_string(world), (uint32_t)below(one_in(9) ? 99 : 4), one_in(20)};
+        if (one_in(3)) s->sorts[i].key_path = text("name");
+    }
+    s->info.struct_size = one_in(4) ? below(sizeof s->info + 1) : sizeof s->info;
+    s->options.struct_size = one_in(4) ? below(sizeof s->options + 1) : sizeof s->options;
+    s->options.flags = CST_STORE_NORMAL_SYNC | (one_in(4) ? (uint32_t)below(32) : 0);
+    s->options.busy_timeout_ms = 1;
+    s->options.cache_kb = (uint32_t)below(100);
+    for (int i = 0; i < call->parameter_count; i++) {
+        const struct parameter *p = &call->parameters[i];
+        union argument *a = &arguments[i];
+        switch (p->kind) {
+        case KIND_HANDLE:
+            a->pointer = random_handle(world, p->type);
+            break;
+        case KIND_ANY_HANDLE:
+            a->pointer = one_in(3) ? random_handle(world, (enum handle_type)(1 + below(TYPE_COUNT - 1)))
+                                   : (pool_count ? pool[below(pool_count)].handle : NULL);
+            break;
+        case KIND_HANDLES:
+            for (int n = 0; n < NEAR; n++)
+                s->handles[n] = random_handle(world, p->type);
+            a->pointer = s->handles;
+            break;
+        case KIND_ERROR:
+            a->pointer = &s->error;
+            break;
+        case KIND_OUT_HANDLE:
+            a->pointer = &s->out_handle;
+            break;
+        case KIND_OUT_HANDLES:
+            a->pointer = s->out_handles;
+            break;
+        case KIND_OUT:
+            a->pointer = strcmp(p->name, "out_info") == 0 ? (void *)&s->info : (void *)s->out;
+            if (strcmp(p->name, "out_count") == 0) a->pointer = &s->out[MAX_ITEMS - 1];
+            break;
+        case KIND_BUFFER:
+            a->pointer = &s->buffer;
+            break;
+        case KIND_SCALAR:
+            a->number = random_scalar(world, p);
+            break;
+        case KIND_COUNT:
+            a->number = below(NEAR);
+            break;
+        case KIND_STRING:
+            a->string = strcmp(call->name, "cst_coordinator_add_store") == 0 && strcmp(p->name, "path") == 0
+                            ? random_path(world)
+                            : random_string(world);
+            if (strcmp(p->name, "type") == 0 && !one_in(5)) a->string = text("SQLite");
+            break;
+        case KIND_STRINGS:
+            a->pointer = s->strings;
+            break;
+        case KIND_SORTS:
+            a->pointer = s->sorts;
+            break;
+        case KIND_KEYS:
+            a->pointer = s->keys;
+            break;
+        case KIND_VALUE:
+        case KIND_VALUES:
+            a->pointer = s->values;
+            break;
+        case KIND_OPTIONS:
+            a->pointer = &s->options;
+            break;
+        case KIND_USERDATA:
+        case KIND_DESTROY:
+        case KIND_PERFORM:
+        case KIND_INTERRUPT:
+            break; /* from world_fill, see call_once */
+        }
+        bool is_pointer = p->kind != KIND_SCALAR && p->kind != KIND_COUNT && p->kind != KIND_STRING;
+        if (is_pointer && one_in(50)) memset(a, 0, sizeof *a);
+    }
+}
+
+static void call_once(struct world *world) {
+    static struct storage storage, ready;
+    union argument arguments[MAX_PARAMETERS], callbacks[MAX_PARAMETERS];
+    const struct call *call = &calls[below(call_count)];
+    bool takes_handle_away = strcmp(call->name, "cst_release") == 0;
+    fill(world, call, arguments, &storage);
+    for (int i = 0; i < call->parameter_count; i++) {
+        enum kind kind = call->parameters[i].kind;
+        if (kind == KIND_DESTROY || kind == KIND_PERFORM || kind == KIND_INTERRUPT || kind == KIND_USERDATA) {
+            world_fill(world, call, callbacks, &ready);
+            if (!one_in(20)) arguments[i] = callbacks[i];
+        }
+    }
+    if (verbose) fprintf(stderr, "%llu %s\n", (unsigned long long)number_of_call, call->name);
+    struct result result = call->invoke(arguments);
+    outcomes[result.status == 0 ? 0 : result.status > 0 ? 1 : 2]++;
+    for (int i = 0; i < call->parameter_count; i++) {
+        const struct parameter *p = &call->parameters[i];
+        if (p->kind == KIND_OUT_HANDLE) keep(storage.out_handle, p->type, p->owned);
+        if (p->kind == KIND_OUT_HANDLES) {
+            for (int n = 0; n < MAX_ITEMS; n++)
+                keep(storage.out_handles[n], p->type, p->owned);
+        }
+    }
+    if (strcmp(call->name, "cst_retain") == 0 && result.pointer) {
+        enum handle_type type = TYPE_NONE;
+        for (size_t i = 0; i < pool_count; i++) {
+            if (pool[i].handle == result.pointer) type = pool[i].type;
+        }
+        keep(result.pointer, type, true);
+    }
+    if (takes_handle_away && result.status == CST_OK) { /* stays in the pool as a handle that may be dead */
+        for (size_t i = 0; i < pool_count; i++) {
+            if (pool[i].handle == arguments[0].pointer) pool[i].owned = false;
+        }
+    }
+    cst_buffer_dispose(&storage.buffer);
+    if (storage.error && one_in(4))
+        keep(storage.error, TYPE_ERROR, true);
+    else
+        cst_release(storage.error);
+}
+
+/* What random calls left of a world: handles may have been released already, and that is fine here. */
+static void abandon(struct world *world) {
+    for (size_t i = 0; i < pool_count; i++) {
+        if (pool[i].owned) cst_release(pool[i].handle);
+    }
+    pool_count = 0;
+    for (int type = TYPE_ERROR; type < TYPE_COUNT; type++) {
+        if (type == TYPE_ENTITY || type == TYPE_ATTRIBUTE || type == TYPE_RELATIONSHIP) continue;
+        cst_release(world->live[type]);
+        cst_release(world->second[type]);
+    }
+    cst_release(world->project);
+    cst_release(world->unattached);
+    cst_release(world->private_context);
+    cst_release(world->draft[TYPE_MODEL]);
+    cst_buffer_dispose(&world->uri);
+}
+
+static void survive(void) {
+    static struct world world;
+    check_ignore_leaks(); /* borrowed handles are released and owned ones forgotten on purpose */
+    OK(cst_main_queue_bind(E));
+    for (long long done = 0; done < wanted;) {
+        static const char *const files[] = {"world", "one", "two"};
+        for (int i = 0; i < 3; i++) {
+            static const char *const tails[] = {".sqlite", ".sqlite-wal", ".sqlite-shm", ".sqlite-journal"};
+            for (int t = 0; t < 4; t++) {
+                char name[64];
+                snprintf(name, sizeof name, "%s%s", files[i], tails[t]);
+                remove(check_path(name));
+            }
+        }
+        FILE *not_a_store = fopen(check_path("text"), "w");
+        REQUIRE(not_a_store != NULL);
+        fputs("this is no store", not_a_store);
+        fclose(not_a_store);
+        world_open(&world, check_path("."));
+        for (int i = 0; i < CALLS_PER_WORLD && done < wanted; i++, done++, number_of_call++)
+            call_once(&world);
+        abandon(&world);
+    }
+    printf("random calls: %llu made, %zu done, %zu expected outcomes, %zu refused\n",
+           (unsigned long long)number_of_call, outcomes[0], outcomes[1], outcomes[2]);
+}
+
+int main(int argc, char **argv) {
+    const char *environment = getenv("CORESTONE_RANDOM_SEED"), *count = getenv("CORESTONE_RANDOM_CALLS");
+    if (count) wanted = atoll(count);
+    if (argc > 1) wanted = atoll(argv[1]);
+    seed = argc > 2      ? strtoull(argv[2], NULL, 0)
+           : environment ? strtoull(environment, NULL, 0)
+                         : (uint64_t)time(NULL) << 20 ^ (uint64_t)getpid();
+    verbose = getenv("CORESTONE_RANDOM_VERBOSE") != NULL;
+    check_begin(1, argv);
+    printf("random_calls: seed %llu\n", (unsigned long long)seed);
+    RUN(survive);
+    return check_end();
+}

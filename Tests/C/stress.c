@@ -1,0 +1,173 @@
+/* Threads: contexts of their own on one coordinator, and one private queue hammered by many.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "company.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { WRITERS = 8, ROUNDS = 25, PER_ROUND = 40, HAMMERS = 6, BLOWS = 300 };
+
+static atomic_int finished, destroyed;
+
+struct work {
+    struct company *company;
+    cst_context *context;
+    int number;
+    int64_t seen;
+};
+
+/* The checks below are those that may be used on any thread: none of them leaves the test. */
+
+static cst_fetch_request *own_rows(const struct work *work) {
+    cst_fetch_request *request = NULL;
+    cst_predicate *predicate = NULL;
+    cst_value owner = value_int(work->number);
+    CHECK_STATUS(CST_OK, cst_predicate_parse(text("floor == %d"), 1, &owner, &predicate, E));
+    CHECK_STATUS(CST_OK, cst_fetch_request_new(work->company->employee, &request, E));
+    CHECK_STATUS(CST_OK, cst_fetch_request_set_predicate(request, predicate, E));
+    CHECK_STATUS(CST_OK, cst_release(predicate));
+    return request;
+}
+
+static void *write_rows(void *argument) {
+    struct work *work = argument;
+    const struct company *c = work->company;
+    cst_context *context = NULL;
+    if (!CHECK_STATUS(CST_OK, cst_context_new(c->coordinator, CST_QUEUE_CALLER, &context, E))) return NULL;
+    cst_fetch_request *request = own_rows(work);
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < PER_ROUND; i++) {
+            const cst_key keys[] = {c->name, c->floor, c->number};
+            const cst_value values[] = {value_text("somebody"), value_int(work->number), value_int(i)};
+            CHECK_STATUS(CST_OK, cst_context_insert_many(context, c->employee, 1, 3, keys, values, NULL, E));
+        }
+        CHECK_STATUS(CST_OK, cst_context_save(context, E));
+        cst_results *results = NULL;
+        CHECK_STATUS(CST_OK, cst_context_fetch(context, request, &results, E));
+        CHECK_INT((round + 1) * PER_ROUND, cst_results_count(results));
+        cst_object *object = NULL;
+        cst_value value = value_int(round);
+        CHECK_STATUS(CST_OK, cst_results_get_object(results, 0, &object, E));
+        CHECK_STATUS(CST_OK, cst_object_set(object, c->level, &value, E));
+        CHECK_STATUS(CST_OK, cst_context_save(context, E));
+        CHECK_STATUS(CST_OK, cst_release(results));
+    }
+    uint64_t count = 0;
+    CHECK_STATUS(CST_OK, cst_context_count(context, request, &count, E));
+    work->seen = (int64_t)count;
+    CHECK_STATUS(CST_OK, cst_release(request));
+    CHECK_STATUS(CST_OK, cst_release(context));
+    check_slot();
+    return NULL;
+}
+
+static void eight_writers_on_one_coordinator(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    pthread_t threads[WRITERS];
+    struct work work[WRITERS];
+    for (int i = 0; i < WRITERS; i++) {
+        work[i] = (struct work){&c, NULL, i, -1};
+        REQUIRE(pthread_create(&threads[i], NULL, write_rows, &work[i]) == 0);
+    }
+    for (int i = 0; i < WRITERS; i++) {
+        REQUIRE(pthread_join(threads[i], NULL) == 0);
+        CHECK_INT(ROUNDS * PER_ROUND, work[i].seen);
+    }
+    CHECK_INT(WRITERS * ROUNDS * PER_ROUND, company_count(c.context, c.employee, NULL));
+    company_close(&c);
+}
+
+static void count_destroy(void *userdata) {
+    (void)userdata;
+    destroyed++;
+}
+
+static cst_status add_one(void *userdata, cst_context *context, cst_error **error) {
+    const struct work *work = userdata;
+    const cst_key keys[] = {work->company->name, work->company->floor};
+    const cst_value values[] = {value_text("blow"), value_int(work->number)};
+    cst_status status = cst_context_insert_many(context, work->company->employee, 1, 2, keys, values, NULL, error);
+    if (status == CST_OK && ++finished % 50 == 0) status = cst_context_save(context, error);
+    return status;
+}
+
+static void *hammer(void *argument) {
+    struct work *work = argument;
+    for (int i = 0; i < BLOWS; i++) {
+        if (i % 3 == 0) {
+            CHECK_STATUS(CST_OK, cst_context_perform_and_wait(work->context, add_one, work, E));
+        } else {
+            CHECK_STATUS(CST_OK, cst_context_perform(work->context, add_one, work, count_destroy, E));
+        }
+    }
+    check_slot();
+    return NULL;
+}
+
+static cst_status save_there(void *userdata, cst_context *context, cst_error **error) {
+    (void)userdata;
+    return cst_context_save(context, error);
+}
+
+static void six_threads_on_one_private_queue(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_context *context = company_context(&c, CST_QUEUE_PRIVATE);
+    pthread_t threads[HAMMERS];
+    struct work work[HAMMERS];
+    finished = destroyed = 0;
+    for (int i = 0; i < HAMMERS; i++) {
+        work[i] = (struct work){&c, context, i, 0};
+        REQUIRE(pthread_create(&threads[i], NULL, hammer, &work[i]) == 0);
+    }
+    for (int i = 0; i < HAMMERS; i++)
+        REQUIRE(pthread_join(threads[i], NULL) == 0);
+    CHECK(cst_context_perform_and_wait(context, save_there, NULL, E) >= 0); /* comes last */
+    CHECK_INT(HAMMERS * BLOWS, finished);
+    CHECK_INT(HAMMERS * BLOWS, company_count(c.context, c.employee, NULL));
+    for (int i = 0; i < HAMMERS; i++) {
+        char format[32];
+        snprintf(format, sizeof format, "floor == %d", i);
+        CHECK_INT(BLOWS, company_count(c.context, c.employee, format));
+    }
+    OK(cst_release(context));
+    company_close(&c);
+    const struct timespec pause = {0, 1000 * 1000};
+    for (int i = 0; i < 2000 && destroyed < HAMMERS * BLOWS / 3 * 2; i++)
+        nanosleep(&pause, NULL);
+    CHECK_INT(HAMMERS * BLOWS / 3 * 2, destroyed);
+}
+
+static void *retain_and_release(void *argument) {
+    for (int i = 0; i < 20000; i++) {
+        CHECK(cst_retain(argument) == argument);
+        CHECK_STATUS(CST_OK, cst_release(argument));
+    }
+    return NULL;
+}
+
+static void owners_on_many_threads(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    pthread_t threads[HAMMERS];
+    for (int i = 0; i < HAMMERS; i++)
+        REQUIRE(pthread_create(&threads[i], NULL, retain_and_release, ada) == 0);
+    for (int i = 0; i < HAMMERS; i++)
+        REQUIRE(pthread_join(threads[i], NULL) == 0);
+    CHECK_TEXT("Ada", get_text(ada, c.name));
+    CHECK_STATUS(CST_OK, cst_release(ada));
+    CHECK_STATUS(CST_OK, cst_context_rollback(c.context, E));
+    company_close(&c);
+}
+
+int main(int argc, char **argv) {
+    check_begin(argc, argv);
+    RUN(eight_writers_on_one_coordinator);
+    RUN(six_threads_on_one_private_queue);
+    RUN(owners_on_many_threads);
+    return check_end();
+}

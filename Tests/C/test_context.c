@@ -1,0 +1,342 @@
+/* Contexts: inserting, deleting, saving, conflicts, rollback, reset, changed sets, objects by ID.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "company.h"
+
+#include <string.h>
+
+static size_t changed(const cst_context *context, uint32_t which) {
+    cst_results *results = NULL;
+    OK(cst_context_copy_changed(context, which, &results, E));
+    size_t count = cst_results_count(results);
+    OK(cst_release(results));
+    return count;
+}
+
+static void changes_are_counted_until_saved(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    CHECK(!has_changes(c.context));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
+    CHECK(has_changes(c.context));
+    CHECK_INT(2, changed(c.context, CST_CHANGED_INSERTED));
+    save(c.context);
+    CHECK(!has_changes(c.context));
+    CHECK_INT(0, changed(c.context, CST_CHANGED_INSERTED));
+    CHECK_INT(2, changed(c.context, CST_CHANGED_REGISTERED));
+    set(ada, c.number, value_int(10));
+    CHECK_INT(1, changed(c.context, CST_CHANGED_UPDATED));
+    OK(cst_context_delete(c.context, bob, E));
+    CHECK_INT(1, changed(c.context, CST_CHANGED_DELETED));
+    save(c.context);
+    CHECK_INT(1, company_count(c.context, c.employee, NULL));
+    OK(cst_release(ada));
+    OK(cst_release(bob));
+    company_close(&c);
+}
+
+static void an_abstract_entity_has_no_objects(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *object = NULL;
+    CHECK(cst_context_insert(c.context, c.person, &object, E) < 0);
+    CHECK_CONTAINS("Person", cst_error_message(check_error()));
+    CHECK(object == NULL);
+    company_close(&c);
+}
+
+static void insert_many_is_all_or_nothing(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    const cst_key keys[] = {c.name, c.level};
+    const cst_value values[] = {value_text("A"), value_int(1),    value_text("B"),
+                                value_int(2),    value_text("C"), value_int(3)};
+    cst_object *objects[3] = {NULL, NULL, NULL};
+    OK(cst_context_insert_many(c.context, c.employee, 3, 2, keys, values, objects, E));
+    CHECK_TEXT("B", get_text(objects[1], c.name));
+    CHECK_INT(3, get_int(objects[2], c.level));
+    OK(cst_context_insert_many(c.context, c.employee, 3, 2, keys, values, NULL, E));
+    OK(cst_context_insert_many(c.context, c.employee, 0, 2, keys, values, NULL, E));
+    CHECK_INT(6, changed(c.context, CST_CHANGED_INSERTED));
+    const cst_value bad[] = {value_text("A"), value_int(1), value_text("B"), value_text("two")};
+    CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_context_insert_many(c.context, c.employee, 2, 2, keys, bad, NULL, E));
+    CHECK_INT(6, changed(c.context, CST_CHANGED_INSERTED));
+    save(c.context);
+    CHECK_INT(6, company_count(c.context, c.employee, NULL));
+    for (int i = 0; i < 3; i++)
+        OK(cst_release(objects[i]));
+    company_close(&c);
+}
+
+static void unattached_objects_are_inserted_later(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *object = NULL;
+    cst_context *context = NULL;
+    OK(cst_object_new(c.employee, &object, E));
+    CHECK_STATUS(CST_NOT_FOUND, cst_object_context(object, &context, E));
+    set(object, c.name, value_text("Ada"));
+    OK(cst_context_insert_object(c.context, object, E));
+    OK(cst_object_context(object, &context, E));
+    CHECK(context == c.context);
+    CHECK_TEXT("Ada", get_text(object, c.name));
+    save(c.context);
+    CHECK_INT(1, company_count(c.context, c.employee, "name == 'Ada'"));
+    CHECK(cst_context_insert_object(c.context, object, E) != CST_OK);
+    OK(cst_release(object));
+    company_close(&c);
+}
+
+static void a_failed_save_keeps_the_changes(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *good = company_employee(&c, c.context, "Ada", 1), *bad = NULL;
+    OK(cst_context_insert(c.context, c.employee, &bad, E));
+    CHECK_STATUS(CST_E_VALIDATION, cst_context_save(c.context, E));
+    CHECK_TEXT("name", cst_error_key(check_error()));
+    CHECK(has_changes(c.context));
+    CHECK(state(good) & CST_OBJECT_TEMPORARY_ID);
+    cst_context *other = company_context(&c, CST_QUEUE_CALLER);
+    CHECK_INT(0, company_count(other, c.employee, NULL));
+    OK(cst_context_delete(c.context, bad, E));
+    save(c.context);
+    CHECK_INT(1, company_count(other, c.employee, NULL));
+    OK(cst_release(other));
+    OK(cst_release(good));
+    OK(cst_release(bad));
+    company_close(&c);
+}
+
+static void saving_nothing_succeeds(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    CHECK(cst_context_save(c.context, E) >= 0);
+    company_close(&c);
+}
+
+static void rollback_drops_every_change(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
+    save(c.context);
+    set(ada, c.name, value_text("Eve"));
+    OK(cst_context_delete(c.context, bob, E));
+    cst_object *fresh = company_employee(&c, c.context, "New", 3);
+    OK(cst_context_rollback(c.context, E));
+    CHECK(!has_changes(c.context));
+    CHECK_TEXT("Ada", get_text(ada, c.name));
+    CHECK_TEXT("Bob", get_text(bob, c.name));
+    CHECK(!(state(bob) & CST_OBJECT_DELETED));
+    CHECK_INT(2, company_count(c.context, c.employee, NULL));
+    OK(cst_release(fresh));
+    OK(cst_release(ada));
+    OK(cst_release(bob));
+    company_close(&c);
+}
+
+static void reset_forgets_every_object(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    save(c.context);
+    OK(cst_context_reset(c.context, E));
+    cst_value value;
+    CHECK_STATUS(CST_E_OBJECT_GONE, cst_object_get(ada, c.name, &value, E));
+    CHECK_INT(0, changed(c.context, CST_CHANGED_REGISTERED));
+    CHECK_INT(1, company_count(c.context, c.employee, NULL));
+    OK(cst_release(ada));
+    company_close(&c);
+}
+
+static void ids_become_permanent_at_save(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
+    cst_object_id *before = NULL, *after = NULL;
+    bool temporary = false;
+    cst_buffer uri = {NULL, 0, 0};
+    cst_entity *entity = NULL;
+    OK(cst_object_copy_id(ada, &before, E));
+    OK(cst_object_id_is_temporary(before, &temporary, E));
+    CHECK(temporary);
+    OK(cst_object_id_copy_uri(before, &uri, E));
+    CHECK(strncmp(uri.data, "x-coredata:///Employee/t", 24) == 0);
+    cst_object *both[] = {ada, bob};
+    OK(cst_context_obtain_permanent_ids(c.context, 2, both, E));
+    OK(cst_object_copy_id(ada, &after, E));
+    OK(cst_object_id_is_temporary(after, &temporary, E));
+    CHECK(!temporary);
+    CHECK(!(state(ada) & CST_OBJECT_TEMPORARY_ID));
+    OK(cst_object_id_entity(after, &entity, E));
+    CHECK(entity == c.employee);
+    save(c.context);
+    cst_object *found = NULL;
+    OK(cst_context_existing_object(c.context, after, &found, E));
+    CHECK(found == ada);
+    OK(cst_release(found));
+    cst_buffer_dispose(&uri);
+    OK(cst_release(before));
+    OK(cst_release(after));
+    OK(cst_release(ada));
+    OK(cst_release(bob));
+    company_close(&c);
+}
+
+static void objects_are_found_by_id(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1), *object = NULL;
+    cst_object_id *id = NULL;
+    save(c.context);
+    OK(cst_object_copy_id(ada, &id, E));
+    cst_context *other = company_context(&c, CST_QUEUE_CALLER);
+    CHECK_STATUS(CST_NOT_FOUND, cst_context_registered_object(other, id, &object, E));
+    OK(cst_context_object_with_id(other, id, &object, E));
+    CHECK(object != ada);
+    CHECK(state(object) & CST_OBJECT_FAULT);
+    CHECK_TEXT("Ada", get_text(object, c.name));
+    CHECK(!(state(object) & CST_OBJECT_FAULT));
+    OK(cst_release(object));
+    OK(cst_context_delete(c.context, ada, E));
+    save(c.context);
+    cst_context *third = company_context(&c, CST_QUEUE_CALLER);
+    CHECK_STATUS(CST_NOT_FOUND, cst_context_existing_object(third, id, &object, E));
+    OK(cst_context_object_with_id(third, id, &object, E));
+    cst_value value;
+    CHECK_STATUS(CST_E_OBJECT_GONE, cst_object_get(object, c.name, &value, E));
+    OK(cst_release(object));
+    OK(cst_release(third));
+    OK(cst_release(other));
+    OK(cst_release(id));
+    OK(cst_release(ada));
+    company_close(&c);
+}
+
+static void a_conflicting_save_names_object_and_property(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    save(c.context);
+    cst_context *other = company_context(&c, CST_QUEUE_CALLER);
+    cst_results *results = company_fetch(other, c.employee, NULL, NULL);
+    cst_object *theirs = object_at(results, 0);
+    set(theirs, c.notes, value_text("theirs"));
+    set(ada, c.notes, value_text("ours"));
+    set(ada, c.number, value_int(2));
+    save(other);
+    CHECK_STATUS(CST_E_CONFLICT, cst_context_save(c.context, E));
+    CHECK_INT(CST_CODE_MANAGED_OBJECT_MERGE, cst_error_code(check_error()));
+    const cst_error *conflict = check_error();
+    if (cst_error_detail_count(conflict) > 0) conflict = cst_error_detail_at(conflict, 0);
+    CHECK_TEXT("Employee", cst_error_entity(conflict));
+    CHECK_CONTAINS("/Employee/p1", cst_error_object_uri(conflict));
+    cst_buffer out = {NULL, 0, 0};
+    CHECK_STATUS(CST_OK, cst_error_copy_description(check_error(), &out));
+    CHECK(out.data && strstr(out.data, "notes"));
+    cst_buffer_dispose(&out);
+    CHECK(has_changes(c.context));
+
+    /* The caller's way out: the newest state below, our changes on top. */
+    OK(cst_object_refresh(ada, true, E));
+    CHECK_TEXT("ours", get_text(ada, c.notes));
+    save(c.context);
+    OK(cst_context_refresh_all(other, E));
+    CHECK_TEXT("ours", get_text(theirs, c.notes));
+    CHECK_INT(2, get_int(theirs, c.number));
+    OK(cst_release(results));
+    OK(cst_release(other));
+    OK(cst_release(ada));
+    company_close(&c);
+}
+
+static void deleting_what_another_changed_is_a_conflict(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    save(c.context);
+    cst_context *other = company_context(&c, CST_QUEUE_CALLER);
+    cst_results *results = company_fetch(other, c.employee, NULL, NULL);
+    cst_object *theirs = object_at(results, 0);
+    CHECK_TEXT("Ada", get_text(theirs, c.name));
+    OK(cst_context_delete(c.context, ada, E));
+    save(c.context);
+    set(theirs, c.notes, value_text("late"));
+    CHECK_STATUS(CST_E_CONFLICT, cst_context_save(other, E));
+    CHECK_INT(CST_CODE_MANAGED_OBJECT_MERGE, cst_error_code(check_error()));
+    OK(cst_context_rollback(other, E));
+    CHECK_INT(0, company_count(other, c.employee, NULL));
+    OK(cst_release(results));
+    OK(cst_release(other));
+    OK(cst_release(ada));
+    company_close(&c);
+}
+
+static void objects_of_another_context_are_refused(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_context *other = company_context(&c, CST_QUEUE_CALLER);
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, other, "Bob", 2);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_delete(c.context, bob, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_add_member(ada, c.friends, bob, E));
+    cst_value value = value_object(bob);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_set(ada, c.manager, &value, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_obtain_permanent_ids(c.context, 1, &bob, E));
+    OK(cst_release(ada));
+    OK(cst_release(bob));
+    OK(cst_release(other));
+    company_close(&c);
+}
+
+static bool stop(void *userdata) {
+    ++*(int *)userdata;
+    return true;
+}
+
+static void an_interrupt_cancels_a_save(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    enum { ROWS = 20000 };
+    const cst_key keys[] = {c.name};
+    static cst_value values[ROWS];
+    for (int i = 0; i < ROWS; i++)
+        values[i] = value_text("somebody");
+    OK(cst_context_insert_many(c.context, c.employee, ROWS, 1, keys, values, NULL, E));
+    int asked = 0;
+    OK(cst_context_set_interrupt(c.context, stop, &asked, NULL, E));
+    CHECK_STATUS(CST_E_CANCELLED, cst_context_save(c.context, E));
+    CHECK(asked > 0);
+    OK(cst_context_set_interrupt(c.context, NULL, NULL, NULL, E));
+    save(c.context);
+    CHECK_INT(ROWS, company_count(c.context, c.employee, NULL));
+    company_close(&c);
+}
+
+static int destroyed;
+static void count_destroy(void *userdata) {
+    (void)userdata;
+    destroyed++;
+}
+
+static void an_interrupt_is_destroyed_once(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    destroyed = 0;
+    int asked = 0;
+    OK(cst_context_set_interrupt(c.context, stop, &asked, count_destroy, E));
+    CHECK_INT(0, destroyed);
+    OK(cst_context_set_interrupt(c.context, stop, &asked, count_destroy, E));
+    CHECK_INT(1, destroyed);
+    OK(cst_context_set_interrupt(c.context, NULL, NULL, NULL, E));
+    CHECK_INT(2, destroyed);
+    OK(cst_context_set_interrupt(c.context, stop, &asked, count_destroy, E));
+    company_close(&c);
+    CHECK_INT(3, destroyed);
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_context_set_interrupt(NULL, stop, &asked, count_destroy, E));
+    CHECK_INT(4, destroyed);
+}
+
+int main(int argc, char **argv) {
+    check_begin(argc, argv);
+    RUN(changes_are_counted_until_saved);
+    RUN(an_abstract_entity_has_no_objects);
+    RUN(insert_many_is_all_or_nothing);
+    RUN(unattached_objects_are_inserted_later);
+    RUN(a_failed_save_keeps_the_changes);
+    RUN(saving_nothing_succeeds);
+    RUN(rollback_drops_every_change);
+    RUN(reset_forgets_every_object);
+    RUN(ids_become_permanent_at_save);
+    RUN(objects_are_found_by_id);
+    RUN(a_conflicting_save_names_object_and_property);
+    RUN(deleting_what_another_changed_is_a_conflict);
+    RUN(objects_of_another_context_are_refused);
+    RUN(an_interrupt_cancels_a_save);
+    RUN(an_interrupt_is_destroyed_once);
+    return check_end();
+}

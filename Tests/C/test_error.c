@@ -1,0 +1,172 @@
+/* Errors: their fields, their details, the host's own.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "company.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int destroyed;
+static void count_destroy(void *userdata) {
+    (void)userdata;
+    destroyed++;
+}
+
+static void host_errors_carry_what_the_host_gave(void) {
+    int payload = 0;
+    cst_error *error = NULL;
+    destroyed = 0;
+    CHECK_STATUS(CST_OK,
+                 cst_error_new_custom(text("App"), -77, text("the disk is on fire"), &payload, count_destroy, &error));
+    CHECK_STATUS(CST_E_CALLBACK, cst_error_status(error));
+    CHECK_INT(-77, cst_error_code(error));
+    CHECK_TEXT("App", cst_error_domain(error));
+    CHECK_TEXT("the disk is on fire", cst_error_message(error));
+    CHECK_TEXT(NULL, cst_error_entity(error));
+    CHECK_TEXT(NULL, cst_error_key(error));
+    CHECK_TEXT(NULL, cst_error_object_uri(error));
+    CHECK_TEXT(NULL, cst_error_file(error));
+    cst_value value;
+    CHECK_STATUS(CST_NOT_FOUND, cst_error_value(error, &value));
+    CHECK_INT(0, cst_error_sqlite_code(error));
+    CHECK_INT(-1, cst_error_offset(error));
+    CHECK_INT(0, cst_error_detail_count(error));
+    CHECK(cst_error_detail_at(error, 0) == NULL);
+    CHECK(cst_error_userdata(error) == &payload);
+    CHECK(cst_retain(error) == error);
+    CHECK_STATUS(CST_OK, cst_release(error));
+    CHECK_INT(0, destroyed);
+    CHECK_STATUS(CST_OK, cst_release(error));
+    CHECK_INT(1, destroyed);
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_release(error));
+    CHECK_INT(1, destroyed);
+}
+
+static void a_null_domain_is_host(void) {
+    cst_error *error = NULL;
+    CHECK_STATUS(CST_OK, cst_error_new_custom(text_of_size(NULL, 0), INT64_MAX, text(""), NULL, NULL, &error));
+    CHECK_TEXT("Host", cst_error_domain(error));
+    CHECK_TEXT("", cst_error_message(error));
+    CHECK_INT(INT64_MAX, cst_error_code(error));
+    CHECK(cst_error_userdata(error) == NULL);
+    CHECK_STATUS(CST_OK, cst_release(error));
+}
+
+static void destroy_runs_once_when_making_the_error_fails(void) {
+    destroyed = 0;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_error_new_custom(text("App"), 1, text("m"), NULL, count_destroy, NULL));
+    CHECK_INT(1, destroyed);
+    cst_error *error = NULL;
+    CHECK_STATUS(CST_E_INVALID_UTF8, cst_error_new_custom(text("App"), 1, text("\xff"), NULL, count_destroy, &error));
+    CHECK_INT(2, destroyed);
+    CHECK(error == NULL);
+}
+
+static void validation_errors_have_a_detail_for_each_property(void) {
+    struct company company = company_open(check_path("a.sqlite"));
+    cst_object *employee = NULL, *department = NULL;
+    OK(cst_context_insert(company.context, company.employee, &employee, E));
+    OK(cst_context_insert(company.context, company.department, &department, E));
+    CHECK_STATUS(CST_E_VALIDATION, cst_context_save(company.context, E));
+    cst_error *error = check_error();
+    CHECK_INT(CST_CODE_VALIDATION_MULTIPLE_ERRORS, cst_error_code(error));
+    CHECK_TEXT("NSCocoaErrorDomain", cst_error_domain(error));
+    CHECK_INT(2, cst_error_detail_count(error));
+    bool seen_employee = false, seen_department = false;
+    for (size_t i = 0; i < cst_error_detail_count(error); i++) {
+        const cst_error *detail = cst_error_detail_at(error, i);
+        CHECK_STATUS(CST_E_VALIDATION, cst_error_status(detail));
+        CHECK_INT(CST_CODE_VALIDATION_MISSING_MANDATORY_PROPERTY, cst_error_code(detail));
+        CHECK_TEXT("name", cst_error_key(detail));
+        CHECK_CONTAINS("x-coredata:", cst_error_object_uri(detail));
+        cst_string entity = cst_error_entity(detail);
+        seen_employee |= entity.data && strcmp(entity.data, "Employee") == 0;
+        seen_department |= entity.data && strcmp(entity.data, "Department") == 0;
+    }
+    CHECK(seen_employee && seen_department);
+    cst_buffer out = {NULL, 0, 0};
+    CHECK_STATUS(CST_OK, cst_error_copy_description(error, &out));
+    CHECK(out.data && strchr(out.data, '\n') && strstr(out.data, "1560") && strstr(out.data, "1570"));
+    cst_buffer_dispose(&out);
+    /* One failure alone is no list. */
+    set(department, company.department_name, value_text("R&D"));
+    CHECK_STATUS(CST_E_VALIDATION, cst_context_save(company.context, E));
+    CHECK_INT(CST_CODE_VALIDATION_MISSING_MANDATORY_PROPERTY, cst_error_code(check_error()));
+    CHECK_TEXT("Employee", cst_error_entity(check_error()));
+    CHECK_TEXT("name", cst_error_key(check_error()));
+    OK(cst_release(employee));
+    OK(cst_release(department));
+    company_close(&company);
+}
+
+static void details_outlive_nothing_but_their_error(void) {
+    struct company company = company_open(check_path("a.sqlite"));
+    cst_object *employee = NULL, *department = NULL;
+    OK(cst_context_insert(company.context, company.employee, &employee, E));
+    OK(cst_context_insert(company.context, company.department, &department, E));
+    cst_error *error = NULL;
+    CHECK_STATUS(CST_E_VALIDATION, cst_context_save(company.context, &error));
+    const cst_error *detail = cst_error_detail_at(error, 0);
+    CHECK(detail && cst_error_detail_at(error, 0) == detail);
+    CHECK(cst_error_detail_at(error, 2) == NULL);
+    CHECK(cst_error_detail_at(error, SIZE_MAX) == NULL);
+    CHECK_STATUS(CST_OK, cst_release(error));
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_error_status(detail));
+    CHECK_TEXT(NULL, cst_error_message(detail));
+    OK(cst_release(employee));
+    OK(cst_release(department));
+    company_close(&company);
+}
+
+static void a_retained_detail_stays(void) {
+    struct company company = company_open(check_path("a.sqlite"));
+    cst_object *employee = NULL, *department = NULL;
+    OK(cst_context_insert(company.context, company.employee, &employee, E));
+    OK(cst_context_insert(company.context, company.department, &department, E));
+    cst_error *error = NULL;
+    CHECK_STATUS(CST_E_VALIDATION, cst_context_save(company.context, &error));
+    cst_error *detail = cst_retain((void *)(uintptr_t)cst_error_detail_at(error, 1));
+    CHECK_STATUS(CST_OK, cst_release(error));
+    CHECK_STATUS(CST_E_VALIDATION, cst_error_status(detail));
+    CHECK_TEXT("name", cst_error_key(detail));
+    CHECK_STATUS(CST_OK, cst_release(detail));
+    OK(cst_release(employee));
+    OK(cst_release(department));
+    company_close(&company);
+}
+
+static void the_refused_value_comes_with_the_error(void) {
+    struct company company = company_open(check_path("a.sqlite"));
+    cst_object *employee = company_employee(&company, company.context, "Ada", 1);
+    cst_value value = value_int(40000);
+    CHECK(cst_object_set(employee, company.level, &value, E) == CST_E_VALIDATION);
+    cst_value refused = value_null();
+    CHECK_STATUS(CST_OK, cst_error_value(check_error(), &refused));
+    CHECK_INT(CST_INT, refused.type);
+    CHECK_INT(40000, refused.as.integer);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_error_value(check_error(), NULL));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_error_copy_description(check_error(), NULL));
+    OK(cst_release(employee));
+    company_close(&company);
+}
+
+static void without_an_error_slot_only_the_status_tells(void) {
+    size_t handles = cst_handle_count();
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_new(NULL, NULL));
+    CHECK_STATUS(CST_E_PREDICATE_SYNTAX, cst_predicate_parse(text("a =="), 0, NULL, &(cst_predicate *){NULL}, NULL));
+    CHECK_INT(handles, cst_handle_count());
+}
+
+int main(int argc, char **argv) {
+    check_begin(argc, argv);
+    RUN(host_errors_carry_what_the_host_gave);
+    RUN(a_null_domain_is_host);
+    RUN(destroy_runs_once_when_making_the_error_fails);
+    RUN(validation_errors_have_a_detail_for_each_property);
+    RUN(details_outlive_nothing_but_their_error);
+    RUN(a_retained_detail_stays);
+    RUN(the_refused_value_comes_with_the_error);
+    RUN(without_an_error_slot_only_the_status_tells);
+    return check_end();
+}

@@ -1,0 +1,319 @@
+/* Fetching: predicates, sorting, limits, pending changes, inheritance, prefetching, counting.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "company.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *names[] = {"Ada", "bob", "Cyd", "dora", "Eve", "Zoë"};
+
+static struct company six_people(const char *path) {
+    struct company c = company_open(path);
+    for (int i = 0; i < 6; i++) {
+        cst_object *person = company_employee(&c, c.context, names[i], i + 1);
+        set(person, c.level, value_int(i % 2));
+        OK(cst_release(person));
+    }
+    save(c.context);
+    return c;
+}
+
+static cst_fetch_request *request(const cst_entity *entity) {
+    cst_fetch_request *result = NULL;
+    OK(cst_fetch_request_new(entity, &result, E));
+    return result;
+}
+
+/* The initials of what a request finds. */
+static void expect(const struct company *c, const cst_fetch_request *fetch, const char *initials) {
+    cst_results *results = NULL;
+    char found[64] = "";
+    OK(cst_context_fetch(c->context, fetch, &results, E));
+    for (size_t i = 0; i < cst_results_count(results) && i < 60; i++) {
+        found[i] = get_text(object_at(results, i), c->name).data[0];
+        found[i + 1] = 0;
+    }
+    OK(cst_release(results));
+    CHECK_TEXT(initials, text_of_size(found, strlen(found)));
+}
+
+static void sorted(cst_fetch_request *fetch, const char *key_path, uint32_t flags) {
+    cst_sort order = {text(key_path), flags, 0};
+    OK(cst_fetch_request_set_sort(fetch, 1, &order, E));
+}
+
+static void filter(cst_fetch_request *fetch, const char *format) {
+    cst_predicate *predicate = NULL;
+    OK(cst_predicate_parse(text(format), 0, NULL, &predicate, E));
+    OK(cst_fetch_request_set_predicate(fetch, predicate, E));
+    OK(cst_release(predicate));
+}
+
+static void sorting_and_limits(void) {
+    struct company c = six_people(check_path("a.sqlite"));
+    cst_fetch_request *fetch = request(c.employee);
+    sorted(fetch, "number", CST_SORT_DESCENDING);
+    expect(&c, fetch, "ZEdCbA");
+    sorted(fetch, "name", CST_SORT_CASE_INSENSITIVE);
+    expect(&c, fetch, "AbCdEZ");
+    sorted(fetch, "name", 0);
+    expect(&c, fetch, "ACEZbd");
+    const cst_sort two[] = {{text("level"), CST_SORT_DESCENDING, 0}, {text("number"), 0, 0}};
+    OK(cst_fetch_request_set_sort(fetch, 2, two, E));
+    expect(&c, fetch, "bdZACE");
+    OK(cst_fetch_request_set_limit(fetch, 3, E));
+    expect(&c, fetch, "bdZ");
+    OK(cst_fetch_request_set_offset(fetch, 2, E));
+    expect(&c, fetch, "ZAC");
+    OK(cst_fetch_request_set_limit(fetch, 0, E));
+    expect(&c, fetch, "ZACE");
+    uint64_t count = 0;
+    OK(cst_context_count(c.context, fetch, &count, E));
+    CHECK_INT(4, count);
+    OK(cst_fetch_request_set_offset(fetch, 100, E));
+    expect(&c, fetch, "");
+    OK(cst_fetch_request_set_offset(fetch, UINT64_MAX, E));
+    OK(cst_fetch_request_set_limit(fetch, UINT64_MAX, E));
+    expect(&c, fetch, "");
+    OK(cst_release(fetch));
+    company_close(&c);
+}
+
+static void predicates_select_the_same_rows_saved_or_not(void) {
+    static const struct {
+        const char *format, *initials;
+    } cases[] = {
+        {"number > 4", "EZ"},
+        {"number BETWEEN {2, 4} AND level == 1", "bd"},
+        {"name IN {'Ada', 'Eve', 'nobody'}", "AE"},
+        {"name BEGINSWITH[c] 'B' OR name ENDSWITH 'd'", "bC"},
+        {"name LIKE '?o*'", "bdZ"},
+        {"name MATCHES '[A-E].*'", "ACE"},
+        {"name CONTAINS[cd] 'OE'", "Z"},
+        {"name ==[cd] 'ZOE'", "Z"},
+        {"NOT number < 6", "Z"},
+        {"notes == nil AND number != 1", "bCdEZ"},
+        {"notes != 'x' AND number < 3", "Ab"},
+        {"department.name == nil AND number == 3", "C"},
+        {"TRUEPREDICATE", "AbCdEZ"},
+        {"FALSEPREDICATE", ""},
+    };
+    for (int saved = 0; saved < 2; saved++) {
+        struct company c = company_open(check_path(saved ? "saved.sqlite" : "pending.sqlite"));
+        for (int i = 0; i < 6; i++) {
+            cst_object *person = company_employee(&c, c.context, names[i], i + 1);
+            set(person, c.level, value_int(i % 2));
+            OK(cst_release(person));
+        }
+        if (saved) save(c.context);
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            cst_fetch_request *fetch = request(c.employee);
+            filter(fetch, cases[i].format);
+            sorted(fetch, "number", 0);
+            cst_results *results = NULL;
+            char found[16] = "";
+            if (!CHECK_STATUS(CST_OK, cst_context_fetch(c.context, fetch, &results, E))) {
+                printf("    %s\n", cases[i].format);
+            }
+            for (size_t n = 0; n < cst_results_count(results) && n < 6; n++) {
+                found[n] = get_text(object_at(results, n), c.name).data[0];
+            }
+            if (strcmp(found, cases[i].initials) != 0) {
+                check_fail(__FILE__, __LINE__, "%s: %s gives \"%s\", expected \"%s\"", saved ? "saved" : "pending",
+                           cases[i].format, found, cases[i].initials);
+            }
+            OK(cst_release(results));
+            OK(cst_release(fetch));
+        }
+        company_close(&c);
+    }
+}
+
+static void pending_changes_count_unless_told_otherwise(void) {
+    struct company c = six_people(check_path("a.sqlite"));
+    cst_results *results = company_fetch(c.context, c.employee, "name == 'Ada'", NULL);
+    set(object_at(results, 0), c.number, value_int(100));
+    OK(cst_release(results));
+    results = company_fetch(c.context, c.employee, "name == 'Eve'", NULL);
+    OK(cst_context_delete(c.context, object_at(results, 0), E));
+    OK(cst_release(results));
+    OK(cst_release(company_employee(&c, c.context, "New", 50)));
+    cst_fetch_request *fetch = request(c.employee);
+    filter(fetch, "number > 4");
+    sorted(fetch, "number", 0);
+    expect(&c, fetch, "ZNA");
+    uint64_t count = 0;
+    OK(cst_context_count(c.context, fetch, &count, E));
+    CHECK_INT(3, count);
+    OK(cst_fetch_request_set_includes_pending_changes(fetch, false, E));
+    OK(cst_context_count(c.context, fetch, &count, E));
+    CHECK_INT(2, count);
+    OK(cst_release(fetch));
+    company_close(&c);
+}
+
+static void subentities_are_included_unless_told_otherwise(void) {
+    struct company c = six_people(check_path("a.sqlite"));
+    cst_fetch_request *fetch = request(c.person);
+    sorted(fetch, "name", 0);
+    expect(&c, fetch, "ACEZbd");
+    OK(cst_fetch_request_set_includes_subentities(fetch, false, E));
+    expect(&c, fetch, "");
+    OK(cst_release(fetch));
+    company_close(&c);
+}
+
+static void faults_and_prefetching(void) {
+    struct company c = six_people(check_path("a.sqlite"));
+    cst_object *dept = company_insert(&c, c.context, c.department, c.department_name, "R&D");
+    cst_results *all = company_fetch(c.context, c.employee, NULL, "number");
+    for (size_t i = 0; i < 6; i++)
+        set(object_at(all, i), c.to_department, value_object(dept));
+    save(c.context);
+    OK(cst_release(all));
+    OK(cst_release(dept));
+
+    cst_context *other = company_context(&c, CST_QUEUE_CALLER);
+    cst_fetch_request *fetch = request(c.employee);
+    cst_results *results = NULL;
+    OK(cst_context_fetch(other, fetch, &results, E));
+    CHECK(state(object_at(results, 0)) & CST_OBJECT_FAULT);
+    OK(cst_release(results));
+    OK(cst_release(other));
+    other = company_context(&c, CST_QUEUE_CALLER);
+    OK(cst_fetch_request_set_returns_faults(fetch, false, E));
+    const cst_string paths[] = {text("department")};
+    OK(cst_fetch_request_set_prefetch(fetch, 1, paths, E));
+    OK(cst_context_fetch(other, fetch, &results, E));
+    CHECK(!(state(object_at(results, 0)) & CST_OBJECT_FAULT));
+    cst_value value = get(object_at(results, 0), c.to_department);
+    REQUIRE(value.type == CST_OBJECT);
+    CHECK(!(state(value.as.object) & CST_OBJECT_FAULT));
+    CHECK_TEXT("R&D", get_text(value.as.object, c.department_name));
+    OK(cst_release(results));
+    OK(cst_release(fetch));
+    OK(cst_release(other));
+    company_close(&c);
+}
+
+static void ids_only(void) {
+    struct company c = six_people(check_path("a.sqlite"));
+    OK(cst_context_reset(c.context, E));
+    cst_fetch_request *fetch = request(c.employee);
+    sorted(fetch, "number", 0);
+    cst_results *results = NULL, *registered = NULL;
+    OK(cst_context_fetch_ids(c.context, fetch, &results, E));
+    CHECK_INT(6, cst_results_count(results));
+    OK(cst_context_copy_changed(c.context, CST_CHANGED_REGISTERED, &registered, E));
+    CHECK_INT(0, cst_results_count(registered));
+    OK(cst_release(registered));
+    cst_object_id *id = NULL;
+    OK(cst_results_copy_id(results, 2, &id, E));
+    cst_object *object = NULL;
+    OK(cst_context_existing_object(c.context, id, &object, E));
+    CHECK_TEXT("Cyd", get_text(object, c.name));
+    OK(cst_release(object));
+    OK(cst_release(id));
+    id = NULL;
+    CHECK_STATUS(CST_END, cst_results_copy_id(results, 6, &id, E));
+    CHECK(cst_results_get_object(results, 0, &object, E) != CST_OK);
+    OK(cst_release(results));
+    OK(cst_release(fetch));
+    company_close(&c);
+}
+
+static void any_over_to_many(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *rnd = company_insert(&c, c.context, c.department, c.department_name, "R&D");
+    cst_object *ops = company_insert(&c, c.context, c.department, c.department_name, "Ops");
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 50);
+    cst_object *project = company_insert(&c, c.context, c.project, c.title, "P");
+    set(ada, c.to_department, value_object(rnd));
+    set(bob, c.to_department, value_object(ops));
+    OK(cst_object_add_member(project, c.members, ada, E));
+    for (int saved = 0; saved < 2; saved++) {
+        if (saved) save(c.context);
+        CHECK_INT(1, company_count(c.context, c.department, "ANY employees.number > 40"));
+        CHECK_INT(1, company_count(c.context, c.project, "ANY members.department.name == 'R&D'"));
+        CHECK_INT(0, company_count(c.context, c.project, "ANY members.department.name == 'Ops'"));
+        CHECK_INT(1, company_count(c.context, c.department, "ANY employees.projects.title == 'P'"));
+    }
+    OK(cst_release(project));
+    OK(cst_release(rnd));
+    OK(cst_release(ops));
+    OK(cst_release(ada));
+    OK(cst_release(bob));
+    company_close(&c);
+}
+
+static void objects_as_arguments(void) {
+    struct company c = six_people(check_path("a.sqlite"));
+    cst_object *rnd = company_insert(&c, c.context, c.department, c.department_name, "R&D");
+    cst_results *all = company_fetch(c.context, c.employee, "number < 3", NULL);
+    for (size_t i = 0; i < 2; i++)
+        set(object_at(all, i), c.to_department, value_object(rnd));
+    OK(cst_release(all));
+    for (int saved = 0; saved < 2; saved++) {
+        if (saved) save(c.context);
+        cst_value value = value_object(rnd);
+        cst_predicate *predicate = NULL;
+        OK(cst_predicate_parse(text("department == %@"), 1, &value, &predicate, E));
+        cst_fetch_request *fetch = request(c.employee);
+        OK(cst_fetch_request_set_predicate(fetch, predicate, E));
+        OK(cst_release(predicate));
+        uint64_t count = 0;
+        OK(cst_context_count(c.context, fetch, &count, E));
+        CHECK_INT(2, count);
+        OK(cst_fetch_request_set_predicate(fetch, NULL, E));
+        OK(cst_context_count(c.context, fetch, &count, E));
+        CHECK_INT(6, count);
+        OK(cst_release(fetch));
+    }
+    OK(cst_release(rnd));
+    company_close(&c);
+}
+
+static void unknown_keys_are_named(void) {
+    struct company c = six_people(check_path("a.sqlite"));
+    cst_fetch_request *fetch = request(c.employee);
+    cst_results *results = NULL;
+    filter(fetch, "nme == 'Ada'");
+    CHECK_STATUS(CST_E_PREDICATE, cst_context_fetch(c.context, fetch, &results, E));
+    CHECK_CONTAINS("nme", cst_error_message(check_error()));
+    CHECK_CONTAINS("name", cst_error_message(check_error())); /* did you mean */
+    CHECK_TEXT("Employee", cst_error_entity(check_error()));
+    uint64_t count;
+    CHECK_STATUS(CST_E_PREDICATE, cst_context_count(c.context, fetch, &count, E));
+    OK(cst_fetch_request_set_predicate(fetch, NULL, E));
+    cst_sort order = {text("salry"), 0, 0};
+    cst_status status = cst_fetch_request_set_sort(fetch, 1, &order, E);
+    if (status == CST_OK) status = cst_context_fetch(c.context, fetch, &results, E);
+    CHECK(status < 0);
+    CHECK_CONTAINS("salry", cst_error_message(check_error()));
+    OK(cst_release(fetch));
+    fetch = request(c.employee);
+    const cst_string path = text("departmnt");
+    status = cst_fetch_request_set_prefetch(fetch, 1, &path, E);
+    if (status == CST_OK) status = cst_context_fetch(c.context, fetch, &results, E);
+    CHECK(status < 0);
+    CHECK_CONTAINS("departmnt", cst_error_message(check_error()));
+    CHECK(results == NULL);
+    OK(cst_release(fetch));
+    company_close(&c);
+}
+
+int main(int argc, char **argv) {
+    check_begin(argc, argv);
+    RUN(sorting_and_limits);
+    RUN(predicates_select_the_same_rows_saved_or_not);
+    RUN(pending_changes_count_unless_told_otherwise);
+    RUN(subentities_are_included_unless_told_otherwise);
+    RUN(faults_and_prefetching);
+    RUN(ids_only);
+    RUN(any_over_to_many);
+    RUN(objects_as_arguments);
+    RUN(unknown_keys_are_named);
+    return check_end();
+}

@@ -1,0 +1,126 @@
+/* After fork: every call in the child answers CST_E_FORKED, and the child can leave; the parent goes on.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "calls.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Names on standard error what the child got; the exit status is what the parent sees. */
+static int call_everything(struct world *world) {
+    union argument arguments[MAX_PARAMETERS];
+    struct storage storage;
+    int wrong = 0;
+    for (size_t i = 0; i < call_count; i++) {
+        world_fill(world, &calls[i], arguments, &storage);
+        struct result result = calls[i].invoke(arguments);
+        bool as_expected = true;
+        if (calls[i].returns == RETURNS_STATUS) {
+            as_expected = result.status == CST_E_FORKED;
+        } else if (calls[i].returns == RETURNS_POINTER) {
+            as_expected = result.pointer == NULL;
+        }
+        if (!as_expected) {
+            fprintf(stderr, "after fork %s gave %s\n", calls[i].name, check_status_name(result.status));
+            wrong++;
+        }
+        memset(arguments, 0, sizeof arguments);
+        result = calls[i].invoke(arguments); /* NULL everywhere: nothing may crash */
+    }
+    return wrong;
+}
+
+static int wait_for(pid_t child) {
+    int status = -1;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status));
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void every_call_in_the_child_is_refused(void) {
+    struct world world;
+    world_open(&world, check_path("."));
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(60); /* a child that hangs fails too */
+        _exit(call_everything(&world) == 0 ? 0 : 1);
+    }
+    REQUIRE(child > 0);
+    CHECK_INT(0, wait_for(child));
+    world_close(&world);
+}
+
+static void the_parent_goes_on(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    save(c.context);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        cst_value value = value_text("child");
+        bool refused = cst_object_set(ada, c.name, &value, NULL) == CST_E_FORKED;
+        refused = refused && cst_context_save(c.context, NULL) == CST_E_FORKED;
+        refused = refused && cst_release(ada) == CST_E_FORKED;
+        refused = refused && cst_release(c.context) == CST_E_FORKED;
+        _exit(refused ? 0 : 1);
+    }
+    REQUIRE(child > 0);
+    CHECK_INT(0, wait_for(child));
+    CHECK_TEXT("Ada", get_text(ada, c.name));
+    set(ada, c.name, value_text("parent"));
+    save(c.context);
+    CHECK_INT(1, company_count(c.context, c.employee, "name == 'parent'"));
+    OK(cst_release(ada));
+    company_close(&c);
+}
+
+static cst_status nothing(void *userdata, cst_context *context, cst_error **error) {
+    (void)userdata, (void)context, (void)error;
+    return CST_OK;
+}
+
+static void a_child_does_not_wait_for_the_parents_queues(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_context *context = company_context(&c, CST_QUEUE_PRIVATE);
+    OK(cst_context_perform_and_wait(context, nothing, NULL, E));
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        bool refused = cst_context_perform_and_wait(context, nothing, NULL, NULL) == CST_E_FORKED;
+        destroy_count = 0;
+        refused = refused && cst_context_perform(context, nothing, NULL, count_destroy, NULL) == CST_E_FORKED;
+        refused = refused && destroy_count == 1; /* the child's copy of the host's data */
+        _exit(refused ? 0 : 1);
+    }
+    REQUIRE(child > 0);
+    CHECK_INT(0, wait_for(child));
+    OK(cst_context_perform_and_wait(context, nothing, NULL, E));
+    OK(cst_release(context));
+    company_close(&c);
+}
+
+static void a_child_that_execs_starts_afresh(void) {
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        execl("/bin/true", "true", (char *)NULL);
+        _exit(1);
+    }
+    REQUIRE(child > 0);
+    CHECK_INT(0, wait_for(child));
+}
+
+int main(int argc, char **argv) {
+    check_begin(argc, argv);
+    RUN(every_call_in_the_child_is_refused);
+    RUN(the_parent_goes_on);
+    RUN(a_child_does_not_wait_for_the_parents_queues);
+    RUN(a_child_that_execs_starts_afresh);
+    return check_end();
+}

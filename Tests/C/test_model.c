@@ -1,0 +1,352 @@
+/* Models: building, reading, freezing, mistakes that stick.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "company.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void entities_are_found_by_name_and_position(void) {
+    cst_model *model = company_model();
+    CHECK_INT(5, cst_model_entity_count(model));
+    cst_entity *entity = NULL, *same = NULL;
+    OK(cst_model_entity_at(model, 1, &entity, E));
+    CHECK_TEXT("Employee", cst_entity_name(entity));
+    OK(cst_model_entity(model, text("Employee"), &same, E));
+    CHECK(entity == same);
+    CHECK_STATUS(CST_END, cst_model_entity_at(model, 5, &entity, E));
+    CHECK_STATUS(CST_END, cst_model_entity_at(model, SIZE_MAX, &entity, E));
+    CHECK_STATUS(CST_NOT_FOUND, cst_model_entity(model, text("employee"), &entity, E));
+    OK(cst_entity_parent(same, &entity, E));
+    CHECK_TEXT("Person", cst_entity_name(entity));
+    CHECK_STATUS(CST_NOT_FOUND, cst_entity_parent(entity, &same, E));
+    bool is_abstract = false;
+    OK(cst_entity_is_abstract(entity, &is_abstract, E));
+    CHECK(is_abstract);
+    OK(cst_release(model));
+    CHECK_TEXT(NULL, cst_entity_name(entity));
+}
+
+static bool find(const cst_entity *entity, const char *name, cst_property_info *info) {
+    for (size_t i = 0; i < cst_entity_property_count(entity); i++) {
+        cst_property_info blank = CST_PROPERTY_INFO_INIT;
+        *info = blank;
+        OK(cst_entity_property_at(entity, i, info, E));
+        if (info->name.data && strcmp(info->name.data, name) == 0) return true;
+    }
+    return false;
+}
+
+static void properties_tell_what_they_are(void) {
+    cst_model *model = company_model();
+    OK(cst_model_freeze(model, E));
+    struct company c;
+    memset(&c, 0, sizeof c);
+    c.model = model;
+    company_resolve(&c);
+    cst_property_info info = CST_PROPERTY_INFO_INIT;
+    CHECK_INT(1, cst_entity_property_count(c.person));
+    CHECK_INT(20, cst_entity_property_count(c.employee));
+    OK(cst_entity_property_at(c.employee, 0, &info, E));
+    CHECK_TEXT("name", info.name);
+    CHECK_INT(c.name, info.key);
+    CHECK_INT(CST_PROPERTY_ATTRIBUTE, info.kind);
+    CHECK_INT(CST_ATTRIBUTE_STRING, info.attribute_type);
+    CHECK_INT(CST_PROPERTY_INDEXED, info.flags);
+    CHECK_STATUS(CST_END, cst_entity_property_at(c.employee, 20, &info, E));
+    REQUIRE(find(c.employee, "department", &info));
+    CHECK_INT(CST_PROPERTY_RELATIONSHIP, info.kind);
+    CHECK_INT(CST_PROPERTY_OPTIONAL, info.flags);
+    CHECK(info.destination == c.department);
+    CHECK_TEXT("employees", info.inverse);
+    CHECK_INT(CST_DELETE_NULLIFY, info.delete_rule);
+    CHECK_INT(1, info.maximum_count);
+    REQUIRE(find(c.project, "members", &info));
+    CHECK_INT(CST_PROPERTY_OPTIONAL | CST_PROPERTY_TO_MANY | CST_PROPERTY_ORDERED, info.flags);
+    CHECK_INT(0, info.maximum_count);
+    REQUIRE(find(c.department, "employees", &info));
+    CHECK_INT(CST_DELETE_DENY, info.delete_rule);
+    REQUIRE(find(c.task, "watcher", &info));
+    CHECK_TEXT(NULL, info.inverse);
+    CHECK_INT(CST_DELETE_NO_ACTION, info.delete_rule);
+    REQUIRE(find(c.employee, "scratch", &info));
+    CHECK_INT(CST_PROPERTY_OPTIONAL | CST_PROPERTY_TRANSIENT, info.flags);
+    OK(cst_release(model));
+}
+
+static void keys_of_a_parent_work_on_its_children(void) {
+    cst_model *model = company_model();
+    cst_entity *employee = NULL, *person = NULL;
+    OK(cst_model_entity(model, text("Employee"), &employee, E));
+    OK(cst_model_entity(model, text("Person"), &person, E));
+    cst_key here = 0, there = 1;
+    OK(cst_entity_key(person, text("name"), &here, E));
+    OK(cst_entity_key(employee, text("name"), &there, E));
+    CHECK_INT(here, there);
+    CHECK_STATUS(CST_NOT_FOUND, cst_entity_key(person, text("salary"), &there, E));
+    OK(cst_release(model));
+}
+
+static void a_frozen_model_cannot_change(void) {
+    cst_model *model = company_model();
+    cst_entity *entity = NULL;
+    bool frozen = true;
+    OK(cst_model_is_frozen(model, &frozen, E));
+    CHECK(!frozen);
+    OK(cst_model_freeze(model, E));
+    OK(cst_model_freeze(model, E));
+    OK(cst_model_is_frozen(model, &frozen, E));
+    CHECK(frozen);
+    CHECK_STATUS(CST_E_MODEL, cst_model_add_entity(model, text("More"), &entity, E));
+    OK(cst_model_entity_at(model, 0, &entity, E));
+    CHECK_STATUS(CST_E_MODEL, cst_entity_add_attribute(entity, text("more"), CST_ATTRIBUTE_STRING, 0, NULL, E));
+    CHECK_STATUS(CST_E_MODEL, cst_entity_set_abstract(entity, false, E));
+    CHECK_STATUS(CST_E_MODEL, cst_entity_set_user_info(entity, text("a"), text("b"), E));
+    cst_coordinator *coordinator = NULL;
+    OK(cst_coordinator_new(model, &coordinator, E));
+    OK(cst_release(coordinator));
+    OK(cst_release(model));
+}
+
+static void the_first_mistake_sticks(void) {
+    cst_model *model = NULL;
+    cst_entity *entity = NULL;
+    OK(cst_model_new(&model, E));
+    OK(cst_model_add_entity(model, text("A"), &entity, E));
+    CHECK_STATUS(CST_E_MODEL, cst_model_add_entity(model, text("A"), &entity, E));
+    CHECK_TEXT("A", cst_error_entity(check_error()));
+    CHECK_STATUS(CST_E_MODEL, cst_model_add_entity(model, text("B"), &entity, E));
+    CHECK_TEXT("A", cst_error_entity(check_error()));
+    CHECK_STATUS(CST_E_MODEL, cst_model_freeze(model, E));
+    cst_coordinator *coordinator = NULL;
+    CHECK_STATUS(CST_E_MODEL, cst_coordinator_new(model, &coordinator, E));
+    CHECK_TEXT("A", cst_error_entity(check_error()));
+    CHECK(coordinator == NULL);
+    OK(cst_release(model));
+}
+
+/* Each mistake gets a fresh model with the entities A and B. */
+static cst_model *start(cst_entity **a, cst_entity **b) {
+    cst_model *model = NULL;
+    OK(cst_model_new(&model, E));
+    OK(cst_model_add_entity(model, text("A"), a, E));
+    OK(cst_model_add_entity(model, text("B"), b, E));
+    return model;
+}
+
+static void mistakes_are_named(void) {
+    cst_entity *a, *b, *c, *d, *extra = NULL;
+    cst_relationship *one = NULL, *two = NULL;
+    cst_attribute *attribute = NULL;
+    cst_model *model = start(&a, &b), *other;
+    const char *names[] = {"", "1st", "with space", "semi;colon", "quote\"", "a.b"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        cst_status status = cst_model_add_entity(model, text(names[i]), &extra, E);
+        if (status != CST_E_MODEL) {
+            check_fail(__FILE__, __LINE__, "entity \"%s\": %s", names[i], check_status_name(status));
+        }
+        OK(cst_release(model));
+        model = start(&a, &b);
+        CHECK_STATUS(CST_E_MODEL, cst_entity_add_attribute(a, text(names[i]), CST_ATTRIBUTE_STRING, 0, NULL, E));
+        OK(cst_release(model));
+        model = start(&a, &b);
+    }
+    OK(cst_entity_add_attribute(a, text("x"), CST_ATTRIBUTE_STRING, 0, NULL, E));
+    CHECK_STATUS(CST_E_MODEL, cst_entity_add_attribute(a, text("x"), CST_ATTRIBUTE_DATE, 0, NULL, E));
+    CHECK_TEXT("A", cst_error_entity(check_error()));
+    CHECK_TEXT("x", cst_error_key(check_error()));
+    OK(cst_release(model));
+
+    model = start(&a, &b);
+    OK(cst_entity_set_parent(b, a, E));
+    CHECK_STATUS(CST_E_MODEL, cst_entity_set_parent(a, b, E));
+    OK(cst_release(model));
+
+    model = start(&a, &b);
+    CHECK_STATUS(CST_E_MODEL, cst_entity_set_parent(a, a, E));
+    OK(cst_release(model));
+
+    model = start(&a, &b);
+    other = start(&c, &d);
+    CHECK_STATUS(CST_E_MODEL, cst_entity_set_parent(a, c, E));
+    OK(cst_release(model));
+    model = start(&a, &b);
+    CHECK_STATUS(CST_E_MODEL, cst_entity_add_relationship(a, text("c"), c, 0, &one, E));
+    OK(cst_release(model));
+    OK(cst_release(other));
+
+    /* The inverse leads somewhere else. */
+    model = start(&a, &b);
+    OK(cst_entity_add_relationship(a, text("b"), b, 0, &one, E));
+    OK(cst_entity_add_relationship(b, text("b"), b, 0, &two, E));
+    cst_status status = cst_relationship_set_inverse(one, two, E);
+    if (status == CST_OK) status = cst_model_freeze(model, E);
+    CHECK_INT(CST_E_MODEL, status);
+    OK(cst_release(model));
+
+    /* A child repeats what it inherits. */
+    model = start(&a, &b);
+    OK(cst_entity_set_parent(b, a, E));
+    OK(cst_entity_add_attribute(a, text("x"), CST_ATTRIBUTE_STRING, 0, NULL, E));
+    status = cst_entity_add_attribute(b, text("x"), CST_ATTRIBUTE_STRING, 0, NULL, E);
+    if (status == CST_OK) status = cst_model_freeze(model, E);
+    CHECK_INT(CST_E_MODEL, status);
+    OK(cst_release(model));
+
+    /* Default values must suit. */
+    model = start(&a, &b);
+    OK(cst_entity_add_attribute(a, text("x"), CST_ATTRIBUTE_INTEGER_16, 0, &attribute, E));
+    cst_value value = value_text("one");
+    CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_attribute_set_default(attribute, &value, E));
+    OK(cst_release(model));
+
+    /* Only transient attributes do without a type; an index needs properties that exist. */
+    model = start(&a, &b);
+    status = cst_entity_add_attribute(a, text("x"), CST_ATTRIBUTE_UNDEFINED, 0, NULL, E);
+    if (status == CST_OK) status = cst_model_freeze(model, E);
+    CHECK_INT(CST_E_MODEL, status);
+    OK(cst_release(model));
+    model = start(&a, &b);
+    cst_string missing = text("nothing");
+    status = cst_entity_add_index(a, text("byNothing"), 1, &missing, E);
+    if (status == CST_OK) status = cst_model_freeze(model, E);
+    CHECK_INT(CST_E_MODEL, status);
+    OK(cst_release(model));
+    model = start(&a, &b);
+    status = cst_entity_add_unique_constraint(a, 1, &missing, E);
+    if (status == CST_OK) status = cst_model_freeze(model, E);
+    CHECK_INT(CST_E_MODEL, status);
+    OK(cst_release(model));
+
+    /* To-one cannot be ordered. */
+    model = start(&a, &b);
+    CHECK_STATUS(CST_E_MODEL, cst_entity_add_relationship(a, text("b"), b, CST_PROPERTY_ORDERED, NULL, E));
+    OK(cst_release(model));
+}
+
+static void unknown_numbers_are_refused(void) {
+    cst_entity *a, *b;
+    cst_relationship *relationship = NULL;
+    cst_model *model = start(&a, &b);
+    const cst_attribute_type types[] = {1, 99, 101, 1900, 2100, -100, INT32_MAX};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        cst_status status = cst_entity_add_attribute(a, text("x"), types[i], 0, NULL, E);
+        if (status != CST_E_INVALID_ARGUMENT && status != CST_E_MODEL) {
+            check_fail(__FILE__, __LINE__, "type %d: %s", (int)types[i], check_status_name(status));
+        }
+        OK(cst_release(model));
+        model = start(&a, &b);
+    }
+    CHECK(cst_entity_add_attribute(a, text("x"), CST_ATTRIBUTE_STRING, 1u << 31, NULL, E) < 0);
+    OK(cst_release(model));
+    model = start(&a, &b);
+    OK(cst_entity_add_relationship(a, text("b"), b, 0, &relationship, E));
+    CHECK(cst_relationship_set_delete_rule(relationship, 4, E) < 0);
+    OK(cst_release(model));
+}
+
+static void user_info_comes_back(void) {
+    cst_entity *a, *b;
+    cst_attribute *attribute = NULL;
+    cst_relationship *relationship = NULL;
+    cst_string value = {NULL, 0};
+    cst_model *model = start(&a, &b);
+    OK(cst_entity_add_attribute(a, text("x"), CST_ATTRIBUTE_STRING, 0, &attribute, E));
+    OK(cst_entity_add_relationship(a, text("b"), b, 0, &relationship, E));
+    OK(cst_entity_set_user_info(a, text("k"), text("entity"), E));
+    OK(cst_attribute_set_user_info(attribute, text("k"), text("attribute"), E));
+    OK(cst_relationship_set_user_info(relationship, text("k"), text("relationship"), E));
+    OK(cst_model_freeze(model, E));
+    OK(cst_entity_user_info(a, text("k"), &value, E));
+    CHECK_TEXT("entity", value);
+    OK(cst_attribute_user_info(attribute, text("k"), &value, E));
+    CHECK_TEXT("attribute", value);
+    OK(cst_relationship_user_info(relationship, text("k"), &value, E));
+    CHECK_TEXT("relationship", value);
+    CHECK_STATUS(CST_NOT_FOUND, cst_entity_user_info(a, text("nothing"), &value, E));
+    OK(cst_release(model));
+}
+
+static void hex(const uint8_t *bytes, size_t count, char *out) {
+    for (size_t i = 0; i < count; i++)
+        sprintf(out + 2 * i, "%02x", bytes[i]);
+}
+
+static void version_hashes_are_those_of_apple(void) {
+    /* The worked example of the hash's rule: entity FilePath with one required String "path". */
+    cst_model *model = NULL;
+    cst_entity *entity = NULL;
+    uint8_t hash[32] = {0};
+    char printed[65];
+    OK(cst_model_new(&model, E));
+    OK(cst_model_add_entity(model, text("FilePath"), &entity, E));
+    OK(cst_entity_add_attribute(entity, text("path"), CST_ATTRIBUTE_STRING, 0, NULL, E));
+    OK(cst_entity_version_hash(entity, hash, E));
+    hex(hash, 8, printed);
+    CHECK(strcmp(printed, "78fdd03879aa96b6") == 0);
+    bool frozen = false;
+    OK(cst_model_is_frozen(model, &frozen, E));
+    CHECK(frozen);
+    OK(cst_release(model));
+}
+
+static void a_modifier_changes_the_hash(void) {
+    uint8_t hashes[2][32];
+    for (int i = 0; i < 2; i++) {
+        cst_entity *a, *b;
+        cst_model *model = start(&a, &b);
+        if (i == 1) OK(cst_entity_set_version_hash_modifier(a, text("2"), E));
+        OK(cst_entity_version_hash(a, hashes[i], E));
+        OK(cst_release(model));
+    }
+    CHECK(memcmp(hashes[0], hashes[1], 32) != 0);
+}
+
+static void the_compiled_model_is_a_keyed_archive(void) {
+    cst_model *model = company_model();
+    cst_buffer out = {NULL, 0, 0};
+    OK(cst_model_add_version_identifier(model, text("first"), E));
+    OK(cst_model_copy_compiled(model, &out, E));
+    REQUIRE(out.size > 40);
+    CHECK(memcmp(out.data, "bplist00", 8) == 0);
+    bool frozen = false;
+    OK(cst_model_is_frozen(model, &frozen, E));
+    CHECK(frozen);
+    cst_buffer_dispose(&out);
+    OK(cst_release(model));
+}
+
+static void short_structs_are_filled_as_far_as_they_go(void) {
+    cst_model *model = company_model();
+    OK(cst_model_freeze(model, E));
+    cst_entity *employee = NULL;
+    OK(cst_model_entity(model, text("Employee"), &employee, E));
+    cst_property_info info;
+    memset(&info, 0x5a, sizeof info);
+    info.struct_size = offsetof(cst_property_info, attribute_type);
+    OK(cst_entity_property_at(employee, 0, &info, E));
+    CHECK_TEXT("name", info.name);
+    CHECK_INT(CST_PROPERTY_ATTRIBUTE, info.kind);
+    CHECK_INT(0x5a5a5a5a, info.attribute_type);
+    CHECK_INT(0x5a5a5a5a, info.key);
+    CHECK_INT(0x5a5a5a5a, info.maximum_count);
+    OK(cst_release(model));
+}
+
+int main(int argc, char **argv) {
+    check_begin(argc, argv);
+    RUN(entities_are_found_by_name_and_position);
+    RUN(properties_tell_what_they_are);
+    RUN(keys_of_a_parent_work_on_its_children);
+    RUN(a_frozen_model_cannot_change);
+    RUN(the_first_mistake_sticks);
+    RUN(mistakes_are_named);
+    RUN(unknown_numbers_are_refused);
+    RUN(user_info_comes_back);
+    RUN(version_hashes_are_those_of_apple);
+    RUN(a_modifier_changes_the_hash);
+    RUN(the_compiled_model_is_a_keyed_archive);
+    RUN(short_structs_are_filled_as_far_as_they_go);
+    return check_end();
+}

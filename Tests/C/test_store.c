@@ -1,0 +1,230 @@
+/* Coordinators and stores: creating, reopening, read-only, options, object IDs from URIs.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "company.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool exists(const char *path) { return access(path, F_OK) == 0; }
+
+static void a_store_is_made_and_reopened(void) {
+    const char *path = check_path("a.sqlite");
+    struct company c = company_open(path);
+    CHECK(exists(path));
+    char identifier[64] = "";
+    cst_string view = cst_store_identifier(c.store);
+    REQUIRE(view.size == 36);
+    memcpy(identifier, view.data, view.size + 1);
+    CHECK_TEXT(path, cst_store_path(c.store));
+    bool read_only = true;
+    OK(cst_store_is_read_only(c.store, &read_only, E));
+    CHECK(!read_only);
+    OK(cst_release(company_employee(&c, c.context, "Ada", 1)));
+    save(c.context);
+    company_close(&c);
+
+    c = company_open(path);
+    CHECK_TEXT(identifier, cst_store_identifier(c.store));
+    CHECK_INT(1, company_count(c.context, c.employee, "name == 'Ada'"));
+    company_close(&c);
+}
+
+static void the_type_may_be_null_but_must_be_known(void) {
+    cst_model *model = company_model();
+    cst_coordinator *coordinator = NULL;
+    cst_store *store = NULL;
+    OK(cst_coordinator_new(model, &coordinator, E));
+    OK(cst_coordinator_add_store(coordinator, text_of_size(NULL, 0), text(check_path("a.sqlite")), NULL, &store, E));
+    OK(cst_coordinator_add_store(coordinator, text("SQLite"), text(check_path("b.sqlite")), NULL, NULL, E));
+    cst_store *other = NULL;
+    CHECK(cst_coordinator_add_store(coordinator, text("Oracle"), text(check_path("c.sqlite")), NULL, &other, E) < 0);
+    CHECK_INT(CST_CODE_PERSISTENT_STORE_INVALID_TYPE, cst_error_code(check_error()));
+    CHECK(!exists(check_path("c.sqlite")));
+    OK(cst_release(store));
+    OK(cst_release(coordinator));
+    OK(cst_release(model));
+}
+
+static void a_missing_file_is_made_only_when_it_may_be(void) {
+    const char *path = check_path("missing.sqlite");
+    cst_model *model = company_model();
+    cst_coordinator *coordinator = NULL;
+    cst_store *store = NULL;
+    OK(cst_coordinator_new(model, &coordinator, E));
+    cst_store_options options = CST_STORE_OPTIONS_INIT;
+    options.flags = CST_STORE_MUST_EXIST;
+    CHECK_STATUS(CST_E_STORE_IO,
+                 cst_coordinator_add_store(coordinator, text("SQLite"), text(path), &options, &store, E));
+    CHECK_TEXT(path, cst_error_file(check_error()));
+    CHECK(!exists(path) && store == NULL);
+    OK(cst_release(coordinator));
+    OK(cst_release(model));
+}
+
+static void a_read_only_store_refuses_a_save_and_leaves_the_folder_alone(void) {
+    const char *path = check_path("a.sqlite");
+    struct company c = company_open(path);
+    OK(cst_release(company_employee(&c, c.context, "Ada", 1)));
+    save(c.context);
+    company_close(&c);
+    bool wal_before = exists(check_path("a.sqlite-wal"));
+
+    cst_store_options options = CST_STORE_OPTIONS_INIT;
+    options.flags = CST_STORE_READ_ONLY;
+    c = company_open_with(path, &options);
+    bool read_only = false;
+    OK(cst_store_is_read_only(c.store, &read_only, E));
+    CHECK(read_only);
+    CHECK_INT(1, company_count(c.context, c.employee, NULL));
+    OK(cst_release(company_employee(&c, c.context, "Eve", 2)));
+    CHECK_STATUS(CST_E_STORE_READ_ONLY, cst_context_save(c.context, E));
+    CHECK_TEXT(path, cst_error_file(check_error()));
+    CHECK(has_changes(c.context));
+    CHECK_INT(wal_before, exists(check_path("a.sqlite-wal")));
+    company_close(&c);
+}
+
+static void a_rollback_journal_store_works_too(void) {
+    const char *path = check_path("a.sqlite");
+    cst_store_options options = CST_STORE_OPTIONS_INIT;
+    options.flags = CST_STORE_ROLLBACK_JOURNAL;
+    struct company c = company_open_with(path, &options);
+    OK(cst_release(company_employee(&c, c.context, "Ada", 1)));
+    save(c.context);
+    CHECK(!exists(check_path("a.sqlite-wal")));
+    company_close(&c);
+    c = company_open(path);
+    CHECK_INT(1, company_count(c.context, c.employee, NULL));
+    company_close(&c);
+}
+
+static void short_and_long_options(void) {
+    cst_model *model = company_model();
+    cst_coordinator *coordinator = NULL;
+    OK(cst_coordinator_new(model, &coordinator, E));
+    const struct {
+        const char *name;
+        size_t size;
+        bool tail;
+        cst_status status;
+    } cases[] = {
+        {"size.sqlite", sizeof(size_t), false, CST_OK},
+        {"flags.sqlite", offsetof(cst_store_options, busy_timeout_ms), false, CST_OK},
+        {"long.sqlite", sizeof(cst_store_options) + 32, false, CST_OK},
+        {"tail.sqlite", sizeof(cst_store_options) + 32, true, CST_E_UNSUPPORTED},
+        {"zero.sqlite", 0, false, CST_E_INVALID_ARGUMENT},
+        {"tiny.sqlite", 3, false, CST_E_INVALID_ARGUMENT},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct {
+            cst_store_options options;
+            uint8_t tail[32];
+        } given;
+        memset(&given, 0, sizeof given);
+        given.options.struct_size = cases[i].size;
+        if (cases[i].size < sizeof given.options) given.options.busy_timeout_ms = UINT32_MAX; /* not to be read */
+        if (cases[i].tail) given.tail[31] = 1;
+        const char *path = check_path(cases[i].name);
+        cst_status status = cst_coordinator_add_store(coordinator, text("SQLite"), text(path), &given.options, NULL, E);
+        if (status != cases[i].status || exists(path) != (status == CST_OK)) {
+            check_fail(__FILE__, __LINE__, "%s: %s", cases[i].name, check_status_name(status));
+        }
+    }
+    cst_store_options options = CST_STORE_OPTIONS_INIT;
+    options.flags = 1u << 31;
+    CHECK_STATUS(CST_E_UNSUPPORTED, cst_coordinator_add_store(coordinator, text("SQLite"),
+                                                              text(check_path("flag.sqlite")), &options, NULL, E));
+    options.flags = 0;
+    options.reserved = 1;
+    CHECK_STATUS(CST_E_UNSUPPORTED, cst_coordinator_add_store(coordinator, text("SQLite"),
+                                                              text(check_path("reserved.sqlite")), &options, NULL, E));
+    OK(cst_release(coordinator));
+    OK(cst_release(model));
+}
+
+static void a_removed_store_is_gone(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *object = company_employee(&c, c.context, "Ada", 1);
+    save(c.context);
+    OK(cst_object_refresh(object, false, E));
+    OK(cst_coordinator_remove_store(c.coordinator, c.store, E));
+    cst_value value;
+    CHECK_STATUS(CST_E_OBJECT_GONE, cst_object_get(object, c.name, &value, E));
+    OK(cst_release(object));
+    company_close(&c);
+}
+
+static void uris_lead_back_to_objects(void) {
+    const char *path = check_path("a.sqlite");
+    struct company c = company_open(path);
+    cst_object *object = company_employee(&c, c.context, "Ada", 1), *same = NULL;
+    cst_object_id *id = NULL, *again = NULL;
+    cst_buffer uri = {NULL, 0, 0};
+    save(c.context);
+    OK(cst_object_copy_id(object, &id, E));
+    OK(cst_object_id_copy_uri(id, &uri, E));
+    cst_string identifier = cst_store_identifier(c.store);
+    CHECK(strncmp(uri.data, "x-coredata://", 13) == 0);
+    CHECK(strstr(uri.data, identifier.data) && strstr(uri.data, "/Employee/p1"));
+    OK(cst_coordinator_object_id(c.coordinator, text(uri.data), &again, E));
+    CHECK(cst_object_id_equal(id, again));
+    CHECK_INT(cst_object_id_hash(id), cst_object_id_hash(again));
+    OK(cst_context_existing_object(c.context, again, &same, E));
+    CHECK(same == object);
+    OK(cst_release(same));
+    OK(cst_release(again));
+    cst_object_id *none = NULL;
+    CHECK_STATUS(CST_NOT_FOUND,
+                 cst_coordinator_object_id(
+                     c.coordinator, text("x-coredata://00000000-0000-0000-0000-000000000000/Employee/p1"), &none, E));
+    const char *bad[] = {"", "http://example.org/", "x-coredata://", "x-coredata:///Employee/p",
+                         "x-coredata://a/b/c/d"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        cst_status status = cst_coordinator_object_id(c.coordinator, text(bad[i]), &none, E);
+        CHECK(status == CST_NOT_FOUND || status == CST_E_INVALID_ARGUMENT);
+    }
+    CHECK(none == NULL);
+    cst_buffer_dispose(&uri);
+    OK(cst_release(id));
+    OK(cst_release(object));
+    company_close(&c);
+}
+
+static void the_coordinator_knows_its_model(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_model *model = NULL;
+    cst_coordinator *coordinator = NULL;
+    OK(cst_coordinator_model(c.coordinator, &model, E));
+    CHECK(model == c.model);
+    OK(cst_context_coordinator(c.context, &coordinator, E));
+    CHECK(coordinator == c.coordinator);
+    company_close(&c);
+}
+
+static void one_file_cannot_be_two_stores_of_a_coordinator(void) {
+    const char *path = check_path("a.sqlite");
+    struct company c = company_open(path);
+    cst_store *again = NULL;
+    CHECK(cst_coordinator_add_store(c.coordinator, text("SQLite"), text(path), NULL, &again, E) < 0);
+    CHECK(again == NULL);
+    company_close(&c);
+}
+
+int main(int argc, char **argv) {
+    check_begin(argc, argv);
+    RUN(a_store_is_made_and_reopened);
+    RUN(the_type_may_be_null_but_must_be_known);
+    RUN(a_missing_file_is_made_only_when_it_may_be);
+    RUN(a_read_only_store_refuses_a_save_and_leaves_the_folder_alone);
+    RUN(a_rollback_journal_store_works_too);
+    RUN(short_and_long_options);
+    RUN(a_removed_store_is_gone);
+    RUN(uris_lead_back_to_objects);
+    RUN(the_coordinator_knows_its_model);
+    RUN(one_file_cannot_be_two_stores_of_a_coordinator);
+    return check_end();
+}

@@ -1,0 +1,305 @@
+/* Values: each attribute type, what is converted, what is refused; kept over save and reopen.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "company.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+static const uint8_t uuid[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 255};
+static const uint8_t bytes[5] = {0, 255, 1, 0, 128};
+
+static void fill(const struct company *c, cst_object *object) {
+    set(object, c->name, value_text("Zoë \xf0\x9f\x98\x80 日本"));
+    set(object, c->level, value_int(INT16_MIN));
+    set(object, c->floor, value_int(INT32_MIN));
+    set(object, c->number, value_int(INT64_MIN));
+    set(object, c->salary, value_decimal(1234567890123, -2, true));
+    set(object, c->rating, value_real(0.1));
+    set(object, c->factor, value_real(0.5));
+    set(object, c->notes, value_text(""));
+    set(object, c->active, value_bool(true));
+    set(object, c->hired, value_date(-978307200.25));
+    set(object, c->photo, value_bytes(bytes, sizeof bytes));
+    set(object, c->badge, value_uuid(uuid));
+    set(object, c->site, value_uri("https://example.org/a?b=c#d"));
+    set(object, c->blob, value_bytes(bytes, 3));
+}
+
+static void verify(const struct company *c, const cst_object *object) {
+    CHECK_TEXT("Zoë \xf0\x9f\x98\x80 日本", get_text(object, c->name));
+    CHECK_INT(INT16_MIN, get_int(object, c->level));
+    CHECK_INT(INT32_MIN, get_int(object, c->floor));
+    CHECK_INT(INT64_MIN, get_int(object, c->number));
+    cst_value value = get(object, c->rating);
+    CHECK_INT(CST_DOUBLE, value.type);
+    CHECK_REAL(0.1, value.as.real);
+    value = get(object, c->factor);
+    CHECK_INT(CST_DOUBLE, value.type);
+    CHECK_REAL(0.5, value.as.real);
+    CHECK_TEXT("", get_text(object, c->notes));
+    value = get(object, c->active);
+    CHECK_INT(CST_BOOL, value.type);
+    CHECK(value.as.boolean);
+    value = get(object, c->hired);
+    CHECK_INT(CST_DATE, value.type);
+    CHECK_REAL(-978307200.25, value.as.date);
+    value = get(object, c->photo);
+    CHECK_INT(CST_BYTES, value.type);
+    CHECK(value.as.bytes.size == sizeof bytes && memcmp(value.as.bytes.data, bytes, sizeof bytes) == 0);
+    value = get(object, c->badge);
+    CHECK_INT(CST_UUID, value.type);
+    CHECK(memcmp(value.as.uuid, uuid, 16) == 0);
+    value = get(object, c->site);
+    CHECK_INT(CST_URI, value.type);
+    CHECK_TEXT("https://example.org/a?b=c#d", value.as.string);
+    value = get(object, c->blob);
+    CHECK_INT(CST_BYTES, value.type);
+    CHECK_INT(3, value.as.bytes.size);
+    value = get(object, c->salary);
+    CHECK_INT(CST_DECIMAL, value.type);
+    double decimal = (double)value.as.decimal.mantissa[0] * pow(10, CST_DECIMAL_EXPONENT(value.aux));
+    CHECK(CST_DECIMAL_NEGATIVE(value.aux));
+    CHECK(fabs(decimal - 12345678901.23) < 0.001);
+    CHECK_INT(0, value.as.decimal.mantissa[1]);
+}
+
+static void every_type_survives_save_and_reopen(void) {
+    const char *path = check_path("a.sqlite");
+    struct company company = company_open(path);
+    cst_object *object = NULL;
+    OK(cst_context_insert(company.context, company.employee, &object, E));
+    fill(&company, object);
+    verify(&company, object);
+    save(company.context);
+    verify(&company, object);
+    OK(cst_object_refresh(object, false, E));
+    CHECK(state(object) & CST_OBJECT_FAULT);
+    verify(&company, object);
+    OK(cst_release(object));
+    company_close(&company);
+
+    company = company_open(path);
+    cst_results *results = company_fetch(company.context, company.employee, NULL, NULL);
+    CHECK_INT(1, cst_results_count(results));
+    verify(&company, object_at(results, 0));
+    OK(cst_release(results));
+    company_close(&company);
+}
+
+static void every_type_takes_null_and_keeps_it(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    const cst_key keys[] = {c.level, c.floor, c.number, c.salary, c.rating, c.factor,        c.notes,   c.active,
+                            c.hired, c.photo, c.badge,  c.site,   c.blob,   c.to_department, c.manager, c.scratch};
+    cst_object *object = NULL;
+    OK(cst_context_insert(c.context, c.employee, &object, E));
+    fill(&c, object);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        set(object, keys[i], value_null());
+        CHECK_INT(CST_NULL, get(object, keys[i]).type);
+    }
+    save(c.context);
+    OK(cst_object_refresh(object, false, E));
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        CHECK_INT(CST_NULL, get(object, keys[i]).type);
+    OK(cst_release(object));
+    company_close(&c);
+}
+
+static void a_string_without_data_is_null(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *object = company_employee(&c, c.context, "Ada", 1);
+    cst_value value = value_text("x");
+    value.as.string = text_of_size(NULL, 0);
+    set(object, c.notes, value);
+    CHECK_INT(CST_NULL, get(object, c.notes).type);
+    value.as.string = text_of_size("", 0);
+    set(object, c.notes, value);
+    CHECK_TEXT("", get_text(object, c.notes));
+    value.as.string = text_of_size("abc", 2);
+    set(object, c.notes, value);
+    CHECK_TEXT("ab", get_text(object, c.notes));
+    OK(cst_release(object));
+    company_close(&c);
+}
+
+static void text_may_contain_nul(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *object = company_employee(&c, c.context, "Ada", 1);
+    cst_value value = value_text("x");
+    value.as.string = text_of_size("a\0b", 3);
+    set(object, c.notes, value);
+    save(c.context);
+    OK(cst_object_refresh(object, false, E));
+    cst_string view = get_text(object, c.notes);
+    CHECK(view.size == 3 && memcmp(view.data, "a\0b", 4) == 0);
+    OK(cst_release(object));
+    company_close(&c);
+}
+
+static void integers_and_whole_doubles_suit_each_other(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *object = company_employee(&c, c.context, "Ada", 1);
+    set(object, c.rating, value_int(7));
+    CHECK_REAL(7.0, get(object, c.rating).as.real);
+    set(object, c.level, value_real(-3.0));
+    CHECK_INT(-3, get_int(object, c.level));
+    cst_value value = value_real(2.5);
+    CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_set(object, c.level, &value, E));
+    value = value_real(1e300);
+    CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_set(object, c.number, &value, E));
+    value = value_real(NAN);
+    CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_set(object, c.number, &value, E));
+    set(object, c.site, value_text("https://example.org/"));
+    CHECK_INT(CST_URI, get(object, c.site).type);
+    CHECK_INT(-3, get_int(object, c.level));
+    OK(cst_release(object));
+    company_close(&c);
+}
+
+static void nothing_else_is_converted(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *object = company_employee(&c, c.context, "Ada", 1);
+    const cst_key keys[] = {c.name, c.number, c.rating, c.active, c.hired, c.photo, c.badge};
+    const cst_value values[] = {value_text("1"), value_int(5),       value_real(1.5), value_bool(true),
+                                value_date(0),   value_bytes("", 0), value_uuid(uuid)};
+    /* Rows: the type that the key takes; columns: what is offered. A fives suits a double, a boolean an integer. */
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+        for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
+            bool converted = k == v || (k == 2 && v == 1) || (k == 1 && v == 3);
+            if (converted) continue;
+            cst_status status = cst_object_set(object, keys[k], &values[v], E);
+            if (status != CST_E_TYPE_MISMATCH) {
+                check_fail(__FILE__, __LINE__, "value %zu for key %zu: %s", v, k, check_status_name(status));
+                continue;
+            }
+            CHECK_TEXT("Employee", cst_error_entity(check_error()));
+            CHECK(cst_error_key(check_error()).size > 0);
+        }
+    }
+    CHECK_TEXT("Ada", get_text(object, c.name));
+    cst_value bad = value_int(1);
+    bad.type = 99;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_set(object, c.number, &bad, E));
+    OK(cst_release(object));
+    company_close(&c);
+}
+
+static void numbers_out_of_range_are_refused_at_once(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *object = company_employee(&c, c.context, "Ada", 1);
+    const struct {
+        cst_key key;
+        int64_t number;
+        int code;
+    } cases[] = {
+        {c.level, 32768, CST_CODE_VALIDATION_NUMBER_TOO_LARGE},
+        {c.level, -32769, CST_CODE_VALIDATION_NUMBER_TOO_SMALL},
+        {c.floor, 2147483648, CST_CODE_VALIDATION_NUMBER_TOO_LARGE},
+        {c.floor, -2147483649, CST_CODE_VALIDATION_NUMBER_TOO_SMALL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cst_value value = value_int(cases[i].number);
+        CHECK_STATUS(CST_E_VALIDATION, cst_object_set(object, cases[i].key, &value, E));
+        CHECK_INT(cases[i].code, cst_error_code(check_error()));
+        CHECK_INT(CST_NULL, get(object, cases[i].key).type);
+    }
+    OK(cst_release(object));
+    company_close(&c);
+}
+
+static void nan_and_infinities_fail_validation(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *object = company_employee(&c, c.context, "Ada", 1);
+    const double reals[] = {NAN, INFINITY, -INFINITY};
+    for (size_t i = 0; i < 3; i++) {
+        cst_value value = value_real(reals[i]);
+        cst_status status = cst_object_set(object, c.rating, &value, E);
+        if (status == CST_OK) status = cst_context_save(c.context, E);
+        CHECK_INT(CST_E_VALIDATION, status);
+    }
+    set(object, c.rating, value_real(DBL_MAX));
+    save(c.context);
+    OK(cst_object_refresh(object, false, E));
+    CHECK_REAL(DBL_MAX, get(object, c.rating).as.real);
+    set(object, c.rating, value_real(-0.0));
+    CHECK(signbit(get(object, c.rating).as.real));
+    OK(cst_release(object));
+    company_close(&c);
+}
+
+static void dates_must_be_finite(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *object = company_employee(&c, c.context, "Ada", 1);
+    cst_value value = value_date(NAN);
+    cst_status status = cst_object_set(object, c.hired, &value, E);
+    if (status == CST_OK) status = cst_context_save(c.context, E);
+    CHECK_INT(CST_E_VALIDATION, status);
+    OK(cst_release(object));
+    company_close(&c);
+}
+
+static void decimals_have_38_digits(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *object = company_employee(&c, c.context, "Ada", 1);
+    /* 10^38 - 1 = 0x4B3B4CA85A86C47A_098A223FFFFFFFFF */
+    cst_value value = value_decimal(0x098A223FFFFFFFFFu, 0, false);
+    value.as.decimal.mantissa[1] = 0x4B3B4CA85A86C47Au;
+    set(object, c.salary, value);
+    cst_value back = get(object, c.salary);
+    CHECK(back.as.decimal.mantissa[0] == 0x098A223FFFFFFFFFu && back.as.decimal.mantissa[1] == 0x4B3B4CA85A86C47Au);
+    CHECK_INT(0, CST_DECIMAL_EXPONENT(back.aux));
+    value.as.decimal.mantissa[0]++; /* 10^38: one digit more */
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_set(object, c.salary, &value, E));
+    value = value_decimal(1, 127, false);
+    set(object, c.salary, value);
+    CHECK_INT(127, CST_DECIMAL_EXPONENT(get(object, c.salary).aux));
+    value = value_decimal(5, -128, true);
+    set(object, c.salary, value);
+    CHECK_INT(-128, CST_DECIMAL_EXPONENT(get(object, c.salary).aux));
+    OK(cst_release(object));
+    company_close(&c);
+}
+
+static void defaults_are_given_to_fresh_objects(void) {
+    cst_model *model = NULL;
+    cst_entity *entity = NULL;
+    cst_attribute *number = NULL, *label = NULL;
+    OK(cst_model_new(&model, E));
+    OK(cst_model_add_entity(model, text("Item"), &entity, E));
+    OK(cst_entity_add_attribute(entity, text("number"), CST_ATTRIBUTE_INTEGER_16, 0, &number, E));
+    OK(cst_entity_add_attribute(entity, text("label"), CST_ATTRIBUTE_STRING, 0, &label, E));
+    char buffer[] = "fresh";
+    cst_value value = value_int(7);
+    OK(cst_attribute_set_default(number, &value, E));
+    value = value_text(buffer);
+    OK(cst_attribute_set_default(label, &value, E));
+    memset(buffer, 'x', sizeof buffer - 1); /* the library keeps a copy */
+    cst_key number_key, label_key;
+    OK(cst_entity_key(entity, text("number"), &number_key, E));
+    OK(cst_entity_key(entity, text("label"), &label_key, E));
+    cst_object *object = NULL;
+    OK(cst_object_new(entity, &object, E));
+    CHECK_INT(7, get_int(object, number_key));
+    CHECK_TEXT("fresh", get_text(object, label_key));
+    OK(cst_release(object));
+    OK(cst_release(model));
+}
+
+int main(int argc, char **argv) {
+    check_begin(argc, argv);
+    RUN(every_type_survives_save_and_reopen);
+    RUN(every_type_takes_null_and_keeps_it);
+    RUN(a_string_without_data_is_null);
+    RUN(text_may_contain_nul);
+    RUN(integers_and_whole_doubles_suit_each_other);
+    RUN(nothing_else_is_converted);
+    RUN(numbers_out_of_range_are_refused_at_once);
+    RUN(nan_and_infinities_fail_validation);
+    RUN(dates_must_be_finite);
+    RUN(decimals_have_38_digits);
+    RUN(defaults_are_given_to_fresh_objects);
+    return check_end();
+}
