@@ -1,0 +1,89 @@
+#!/bin/sh
+# Builds the package example in strict C99, imports a small package database, checks what came of it with the plain
+# sqlite3 shell, and asks the report its questions; a store without answers must make it fail. Prints "N passed, M failed".
+#
+# usage: LIB=<folder> INCLUDE=<folder> examples.sh
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+examples=$here/../../examples
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+passed=0
+failed=0
+
+expect() { # what, expected, actual
+    if [ "$2" = "$3" ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        printf 'examples: FAILED %s\n    expected: %s\n    is:       %s\n' "$1" "$2" "$3"
+    fi
+}
+build() { # program, sources
+    program=$1
+    shift
+    # shellcheck disable=SC2086
+    ${CC:-cc} -std=c99 -O1 -g -Wall -Wextra -pedantic -Werror ${SANITIZE:-} -I"$INCLUDE" "$@" -o "$folder/$program" \
+        -L"$LIB" -Wl,-rpath,"$LIB" -lcorestone
+    expect "$program builds" 0 $?
+}
+query() { expect "$1" "$2" "$(sqlite3 -batch -noheader -separator '|' "$folder/store.sqlite" "$3" 2>&1)"; }
+
+build importer "$examples/packages/importer.c" "$examples/packages/packages_model.c"
+build report "$examples/packages/report.c" "$examples/packages/packages_model.c"
+build ten_lines "$examples/c/ten_lines.c"
+
+expect "ten lines" "Grace 85" "$(cd "$folder" && ./ten_lines 2>&1)"
+
+package() { # name, section, size, maintainer, other fields
+    printf 'Package: %s\nStatus: install ok installed\nSection: %s\nInstalled-Size: %s\nMaintainer: %s\n' "$1" "$2" "$3" "$4"
+    printf 'Architecture: amd64\nVersion: 1.0-%s\nDescription: the package %s\n with a longer text\n .\n of lines\n' "$3" "$1"
+    shift 4
+    for line in "$@"; do printf '%s\n' "$line"; done
+    printf '\n'
+}
+{
+    package libc6 libs 9000 'GNU Libc <libc@example.org>' 'Homepage: https://example.org/libc' 'Provides: libc-dev, c-runtime (= 2)'
+    package bash shells 7000 'Zoë Schmidt <zoe@example.org>' 'Essential: yes' 'Pre-Depends: libc6 (>= 2.36)' 'Depends: base'
+    package base admin 300 'Zoë Schmidt <zoe@example.org>' 'Depends: nothing | bash:any, missing'
+    package tool utils 2048 '"A, Team" <team@example.org>' 'Depends: c-runtime | libc6, bash (>= 1) | base, libc6'
+    printf 'Package: gone\nStatus: deinstall ok config-files\nMaintainer: Nobody\nVersion: 1\nArchitecture: all\n'
+} >"$folder/status"
+
+"$folder/importer" "$folder/store.sqlite" "$folder/status" >"$folder/printed" 2>&1
+expect "the import" 0 $?
+expect "what it says" "4 packages, 3 maintainers, 4 sections, 5 dependencies" \
+    "$(sed -n 's/.*: \(.*\) in .* s$/\1/p' "$folder/printed")"
+query "packages" "base|1.0-300|300|0|the package base
+bash|1.0-7000|7000|1|the package bash
+libc6|1.0-9000|9000|0|the package libc6
+tool|1.0-2048|2048|0|the package tool" \
+    "SELECT ZNAME, ZVERSION, ZINSTALLEDSIZE, ZESSENTIAL, ZSUMMARY FROM ZPACKAGE ORDER BY ZNAME"
+query "maintainers" "A, Team|team@example.org|1
+GNU Libc|libc@example.org|1
+Zoë Schmidt|zoe@example.org|2" "SELECT m.ZNAME, m.ZEMAIL, count(*) FROM ZMAINTAINER m JOIN ZPACKAGE p ON p.ZMAINTAINER = m.Z_PK
+    GROUP BY m.Z_PK ORDER BY m.ZNAME"
+query "homepages" "https://example.org/libc" "SELECT ZHOMEPAGE FROM ZPACKAGE WHERE ZHOMEPAGE IS NOT NULL"
+query "integrity" "ok" "PRAGMA integrity_check"
+
+"$folder/importer" "$folder/store.sqlite" "$folder/status" >"$folder/printed" 2>&1
+expect "a second import is refused" 1 $?
+"$folder/importer" "$folder/other.sqlite" "$folder/nothing" >"$folder/printed" 2>&1
+expect "a missing database is refused" 1 $?
+
+before=$(cksum <"$folder/store.sqlite")
+"$folder/report" "$folder/store.sqlite" >"$folder/printed" 2>&1
+expect "the report" 0 $?
+expect "the report names the most depended-on package" 1 \
+    "$(grep -c 'most depended-on package is bash 1.0-7000: 2 packages need it' "$folder/printed")"
+expect "the report leaves the store alone" "$before" "$(cksum <"$folder/store.sqlite")"
+[ "$failed" -eq 0 ] || cat "$folder/printed"
+
+printf 'Package: alone\nStatus: install ok installed\nVersion: 1\nArchitecture: all\n' >"$folder/status"
+"$folder/importer" "$folder/alone.sqlite" "$folder/status" >/dev/null 2>&1
+"$folder/report" "$folder/alone.sqlite" >"$folder/printed" 2>&1
+expect "a report without answers fails" 1 $?
+"$folder/report" "$folder/missing.sqlite" >"$folder/printed" 2>&1
+expect "a report of a missing store fails" 1 $?
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,36 @@
+/* The model of the example, the same as Packages.xcdatamodeld: packages, their maintainers and sections.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef PACKAGES_MODEL_H
+#define PACKAGES_MODEL_H
+
+#include <corestone.h>
+
+struct packages_model {
+    cst_model *model; /* owned */
+    cst_entity *package, *maintainer, *section;
+    struct {
+        cst_key name, version, architecture, summary, homepage, installed_size, essential, imported_at;
+        cst_key maintainer, section, dependencies, dependents;
+    } package_key;
+    struct {
+        cst_key name, email, packages;
+    } maintainer_key;
+    struct {
+        cst_key name, packages;
+    } section_key;
+};
+
+/* Builds and freezes the model, finds its keys. On failure nothing is owned and *error is set. */
+cst_status packages_model_build(struct packages_model *packages, cst_error **error);
+
+/* Ends the program with status 1 when a call failed: prints where, and all that the error tells. */
+void packages_check(cst_status status, cst_error *error, const char *file, int line);
+
+/* As input: a NUL-terminated string. */
+#define TEXT(string) ((cst_string){(string), CST_NUL})
+/* Runs a call whose last argument is &error, and ends the program when it fails. */
+#define TRY(call) packages_check((call), error, __FILE__, __LINE__)
+
+#endif
