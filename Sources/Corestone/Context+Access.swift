@@ -38,10 +38,7 @@ extension Context {
     ) throws -> FetchRequest {
         let request = FetchRequest(entity: try coordinator.model.requireEntity(named: entityName))
         request.predicate = try format.map { try Predicate.parse($0, arguments: arguments.map(\.propertyValue)) }
-        request.sortDescriptors = sort.map { key in
-            key.hasPrefix("-")
-                ? SortDescriptor(keyPath: String(key.dropFirst()), ascending: false) : SortDescriptor(keyPath: key)
-        }
+        request.sortDescriptors = sort.map { SortDescriptor($0) }
         request.limit = limit
         request.offset = offset
         return request
