@@ -11,13 +11,21 @@ trap 'rm -rf "$work"' EXIT
 export CORESTONE_LIBRARY=$build/lib/libcorestone.so PYTHONPATH=$PWD/bindings/python
 store=$work/packages.sqlite
 
-"${CC:-cc}" -std=c99 -O2 -Wall -Wextra -pedantic -Werror -I"$build/include" examples/packages/importer.c \
-    -o "$work/importer" -L"$build/lib" -Wl,-rpath,"$build/lib" -lcorestone
+compile() {
+    "${CC:-cc}" -std=c99 -O2 -Wall -Wextra -pedantic -Werror -I"$build/include" "examples/packages/$1.c" \
+        examples/packages/packages_model.c -o "$work/$1" -L"$build/lib" -Wl,-rpath,"$build/lib" -lcorestone
+}
+compile importer
+compile report
+
 "$work/importer" "$store" "$status"
 "$build/venv/bin/python" examples/packages/importer.py "$store" "$status"
-echo
 "$build/venv/bin/python" examples/packages/report.py "$store"
+"$work/report" "$store" >"$work/report.txt" || { cat "$work/report.txt" >&2; exit 1; }
+echo
+echo "The report in C asks the same questions of the same store: $(wc -l <"$work/report.txt") lines, every question answered."
 echo
 echo "The same store in the sqlite3 shell:"
 sqlite3 -readonly -header -column "$store" \
-    "SELECT ZNAME, ZVERSION, ZINSTALLEDSIZE FROM ZPACKAGE ORDER BY ZINSTALLEDSIZE DESC LIMIT 3; PRAGMA integrity_check"
+    "SELECT ZNAME, ZVERSION, ZINSTALLEDSIZE FROM ZPACKAGE ORDER BY ZINSTALLEDSIZE DESC LIMIT 3"
+[ "$(sqlite3 -readonly "$store" 'PRAGMA integrity_check')" = ok ]
