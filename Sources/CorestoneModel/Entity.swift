@@ -9,7 +9,9 @@ public final class Entity: @unchecked Sendable {
     public private(set) var isAbstract = false
     /// The class of an Apple host.
     public private(set) var className = "NSManagedObject"
-    public private(set) var userInfo: [String: String] = [:]
+    /// The name and the user info as C hosts read them: bytes that stay in place.
+    package let nameText: Text
+    private var userInfoTexts: [String: Text] = [:]
     public private(set) var versionHashModifier: String?
     public private(set) var renamingIdentifier: String?
     /// Own attributes, in order of creation; inherited ones are in `properties`.
@@ -44,6 +46,7 @@ public final class Entity: @unchecked Sendable {
 
     init(name: String, model: Model) {
         self.name = name
+        nameText = Text(name)
         self.model = model
         slotKeys = UnsafeMutablePointer.allocate(capacity: 1)
         slotKeys.pointee = 0
@@ -61,6 +64,10 @@ public final class Entity: @unchecked Sendable {
 extension Entity {
     /// The top of the inheritance tree, whose table holds the rows of all descendants.
     public var root: Entity { parent?.root ?? self }
+
+    /// Free data of the model's author.
+    public var userInfo: [String: String] { userInfoTexts.mapValues(\.string) }
+    package func userInfoText(_ key: String) -> Text? { userInfoTexts[key] }
 
     public var attributes: [Attribute] { properties.compactMap { $0 as? Attribute } }
     public var relationships: [Relationship] { properties.compactMap { $0 as? Relationship } }
@@ -121,7 +128,7 @@ extension Entity {
     public func setClassName(_ value: String) throws { try model.change { className = value } }
     public func setVersionHashModifier(_ value: String?) throws { try model.change { versionHashModifier = value } }
     public func setRenamingIdentifier(_ value: String?) throws { try model.change { renamingIdentifier = value } }
-    public func setUserInfo(_ value: String?, forKey key: String) throws { try model.change { userInfo[key] = value } }
+    public func setUserInfo(_ value: String?, forKey key: String) throws { try model.change { userInfoTexts[key] = value.map { Text($0) } } }
 
     @discardableResult
     public func addAttribute(

@@ -8,7 +8,12 @@ public class Property: @unchecked Sendable {
     public unowned let entity: Entity
     public internal(set) var isOptional = true
     public internal(set) var isTransient = false
-    public private(set) var userInfo: [String: String] = [:]
+    /// The name and the user info as C hosts read them: bytes that stay in place.
+    package let nameText: Text
+    private var userInfoTexts: [String: Text] = [:]
+    /// Free data of the model's author.
+    public var userInfo: [String: String] { userInfoTexts.mapValues(\.string) }
+    package func userInfoText(_ key: String) -> Text? { userInfoTexts[key] }
     public private(set) var versionHashModifier: String?
     public private(set) var renamingIdentifier: String?
     /// The slot within the declaring entity and all that inherit from it. Set by `Model.freeze`.
@@ -24,12 +29,13 @@ public class Property: @unchecked Sendable {
 
     init(name: String, entity: Entity) {
         self.name = name
+        nameText = Text(name)
         self.entity = entity
         ordinal = Property.created.add(1, ordering: .relaxed).newValue
     }
 
     public func setUserInfo(_ value: String?, forKey key: String) throws {
-        try entity.model.change { userInfo[key] = value }
+        try entity.model.change { userInfoTexts[key] = value.map { Text($0) } }
     }
     public func setVersionHashModifier(_ value: String?) throws { try entity.model.change { versionHashModifier = value } }
     public func setRenamingIdentifier(_ value: String?) throws { try entity.model.change { renamingIdentifier = value } }

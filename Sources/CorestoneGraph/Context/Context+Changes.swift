@@ -25,9 +25,11 @@ extension Context {
     }
 
     /// Takes in an object that was made outside every context, with the objects that it leads to.
-    public func insert(_ object: ManagedObject) throws {
+    /// Returns all that came in.
+    @discardableResult
+    public func insert(_ object: ManagedObject) throws -> [ManagedObject] {
         try checkQueue()
-        if object.context === self { return }
+        if object.context === self { return [] }
         guard object.context == nil, !object.isGone else {
             throw CoreError(
                 .invalidArgument, "this \(object.entity.name) belongs to another context, or left one",
@@ -38,12 +40,13 @@ extension Context {
                 .invalidArgument, "\(object.entity.name) belongs to another model than this context's coordinator",
                 entity: object.entity.name)
         }
-        var waiting = [object]
+        var (waiting, taken) = ([object], [ManagedObject]())
         while let next = waiting.popLast() {
             if next.context === self { continue }
             next.context = self
             register(next)
             noteInserted(next)
+            taken.append(next)
             for relationship in next.entity.relationships {
                 if relationship.isToMany {
                     waiting += try next.toMany(relationship).all()
@@ -52,6 +55,7 @@ extension Context {
                 }
             }
         }
+        return taken
     }
 
     /// Marks an object for deletion; its delete rules are applied when pending changes are processed.

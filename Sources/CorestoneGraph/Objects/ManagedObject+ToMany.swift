@@ -58,6 +58,16 @@ extension ManagedObject {
         return try add(member, to: relationship)
     }
 
+    /// Adds several members; those that are members already stay where they are.
+    package func addMembers(_ members: [ManagedObject], key: UInt32) throws {
+        let relationship = try toManyRelationship(key: key)
+        for member in members { try checkMember(member, relationship) }
+        let keeper = try toMany(relationship)
+        for member in members where try !keeper.contains(member) {
+            try attach(member, relationship, keeper) { keeper.take(member) }
+        }
+    }
+
     func add(_ member: ManagedObject, to relationship: Relationship) throws -> Bool {
         try checkMember(member, relationship)
         let keeper = try toMany(relationship)

@@ -51,6 +51,11 @@ extension ManagedObject {
         targets.deallocate()
     }
 
+    /// The token that the object keeps for the target of a relationship; 0 for none.
+    package func heldToken(key: UInt32) -> UInt {
+        toOneTargets?[Int(entity.layout.slots[Int(key & 0xFFF)].ordinal)].token ?? 0
+    }
+
     /// Keeps a token for the target of a relationship until that changes, so that a borrowed handle stays valid.
     /// False when it keeps one already: then the caller's is one too many.
     package func holdBorrowedToken(_ token: UInt, key: UInt32) -> Bool {

@@ -62,6 +62,60 @@ extension ManagedObject {
         }
     }
 
+    /// A value that the object is sure to take: checked and converted, but not set yet. Lets a call set several properties
+    /// all or none.
+    package struct Prepared {
+        let slot: Int
+        let value: PropertyValue
+    }
+
+    package func prepare(_ value: PropertyValue, key: UInt32) throws -> Prepared {
+        let slot = try self.slot(of: key)
+        if !state.isDisjoint(with: [.fault, .gone]) { try fire() }
+        let layout = entity.layout.slots[slot]
+        switch layout.role {
+        case .attribute, .transient:
+            return Prepared(slot: slot, value: layout.holds(value) ? value : try entity.attribute(slot).accept(value))
+        case .toOne:
+            _ = try acceptTarget(value, entity.relationship(slot))
+            return Prepared(slot: slot, value: value)
+        case .toMany: throw isToMany(slot)
+        }
+    }
+
+    package func apply(_ prepared: Prepared) throws {
+        guard entity.layout.slots[prepared.slot].role == .toOne else { return write(prepared.value, prepared.slot) }
+        let relationship = entity.relationship(prepared.slot)
+        try setTarget(try acceptTarget(prepared.value, relationship), of: relationship)
+    }
+
+    /// The committed value of an attribute without a copy; nil for a to-one relationship.
+    package func committedView(key: UInt32) throws -> ValueView? {
+        let slot = try self.slot(of: key)
+        try fireIfNeeded()
+        let layout = entity.layout.slots[slot]
+        switch layout.role {
+        case .attribute: return record.map { Record($0).view(slot, layout) } ?? .null
+        case .transient: return .null
+        case .toOne: return nil
+        case .toMany: throw isToMany(slot)
+        }
+    }
+
+    /// The object and key that a path of plain property names leads to: the last name's property on the object that the
+    /// names before it lead to. nil when the path has operators, or leads through nothing or through a to-many relationship.
+    package func resolve(keyPath path: String) throws -> (object: ManagedObject, key: UInt32)? {
+        var (current, rest) = (self, path[...])
+        while let dot = rest.firstIndex(of: ".") {
+            guard let relationship = current.entity.property(named: String(rest[..<dot])) as? Relationship,
+                !relationship.isToMany, let target = try current.target(of: relationship)
+            else { return nil }
+            current = target
+            rest = rest[rest.index(after: dot)...]
+        }
+        return current.entity.property(named: String(rest)).map { (current, $0.key) }
+    }
+
     /// Writes a value of the right type into the overlay.
     func write(_ value: PropertyValue, _ slot: Int) {
         willChange()
@@ -161,3 +215,9 @@ extension SlotLayout {
 }
 
 @inlinable func currentThread() -> UInt64 { platform_thread_id() }
+
+extension ManagedObject {
+    /// How the values of a property lie in records; `.none` for transient and to-many ones.
+    package func slotKind(key: UInt32) throws -> SlotKind { entity.layout.slots[try slot(of: key)].kind }
+    package func propertyName(key: UInt32) -> String? { try? entity.properties[slot(of: key)].name }
+}

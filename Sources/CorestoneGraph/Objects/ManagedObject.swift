@@ -26,6 +26,8 @@ public final class ManagedObject {
     var faultGroup: UInt32 = 0
     /// The token by which C hosts know the object; 0 when none was asked for.
     package var token: UInt = 0
+    /// What the C boundary keeps alive for views into computed values.
+    package var kept: AnyObject?
     /// For unattached objects: the thread that made it.
     package let creator: UInt64
 

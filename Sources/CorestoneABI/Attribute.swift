@@ -1,0 +1,49 @@
+import CCorestone
+import CorestoneModel
+import CorestoneValues
+
+@_cdecl("cst_attribute_set_default") @implementation
+public func cst_attribute_set_default(
+    _ pointer: OpaquePointer?, _ value: UnsafePointer<cst_value>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let attribute = try resolve(pointer, .attribute, as: Attribute.self)
+        guard let value else { throw CoreError(.invalidArgument, "value is NULL; pass a value of type CST_NULL for none") }
+        try attribute.setDefaultValue(try propertyValue(value.pointee))
+    }
+}
+
+@_cdecl("cst_attribute_set_user_info") @implementation
+public func cst_attribute_set_user_info(
+    _ pointer: OpaquePointer?, _ key: cst_string, _ value: cst_string, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) { try setUserInfo(try resolve(pointer, .attribute, as: Attribute.self), key, value) }
+}
+
+@_cdecl("cst_attribute_user_info") @implementation
+public func cst_attribute_user_info(
+    _ pointer: OpaquePointer?, _ key: cst_string, _ out: UnsafeMutablePointer<cst_string>?, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) { try userInfo(try resolve(pointer, .attribute, as: Attribute.self), key, out) }
+}
+
+@_cdecl("cst_attribute_set_transformer_name") @implementation
+public func cst_attribute_set_transformer_name(
+    _ pointer: OpaquePointer?, _ name: cst_string, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        try resolve(pointer, .attribute, as: Attribute.self).setValueTransformerName(try name.optionalString("name"))
+    }
+}
+
+func setUserInfo(_ property: Property, _ key: cst_string, _ value: cst_string) throws {
+    try property.setUserInfo(try value.optionalString("value"), forKey: try key.string("key"))
+}
+
+func userInfo(_ property: Property, _ key: cst_string, _ out: UnsafeMutablePointer<cst_string>?) throws -> Status {
+    let out = try required(out, "out_value")
+    out.pointee = .null
+    guard let text = property.userInfoText(try key.string("key")) else { return .notFound }
+    out.pointee = cst_string(text)
+    return .ok
+}

@@ -1,0 +1,79 @@
+import CCorestone
+import CPlatform
+import CorestoneGraph
+import CorestoneValues
+
+public typealias ErrorOut = UnsafeMutablePointer<OpaquePointer?>?
+
+/// Runs the body of an export: what it throws becomes a status and, when the host asked for it, an error object.
+@inline(__always)
+func boundary(_ error: ErrorOut, _ body: () throws -> Void) -> cst_status {
+    do {
+        if platform_is_forked() { throw Context.forked() }
+        try body()
+        return Status.ok.rawValue
+    } catch let failure { return report(failure, error) }
+}
+
+/// The same for bodies with expected outcomes other than `Status.ok.rawValue`.
+@inline(__always)
+func outcome(_ error: ErrorOut, _ body: () throws -> Status) -> cst_status {
+    do {
+        if platform_is_forked() { throw Context.forked() }
+        return try body().rawValue
+    } catch let failure { return report(failure, error) }
+}
+
+@inline(never)
+func report(_ failure: any Error, _ error: ErrorOut) -> cst_status {
+    let known = failure as? CoreError ?? CoreError(.internal, "an unexpected error occurred: \(failure)")
+    if let error { error.pointee = (try? newToken(.error, ErrorBox(known))).flatMap { handle($0) } }
+    return known.status.rawValue
+}
+
+/// An output that the call cannot do without.
+@inline(__always)
+func required<Output>(
+    _ output: UnsafeMutablePointer<Output>?, _ name: StaticString
+) throws -> UnsafeMutablePointer<Output> {
+    guard let output else { throw missingOutput(name) }
+    return output
+}
+
+@inline(never)
+func missingOutput(_ name: StaticString) -> CoreError {
+    CoreError(.invalidArgument, "\(name) is NULL; the call needs a place for its result")
+}
+
+/// An array of `count` elements that the host passes; NULL is fine when there are none.
+func array<Element>(
+    _ start: UnsafePointer<Element>?, _ count: Int, _ name: StaticString
+) throws -> UnsafeBufferPointer<Element> {
+    guard count >= 0, count < Int(Int32.max) else {
+        throw CoreError(.invalidArgument, "\(name) would have \(UInt(bitPattern: count)) elements; 2147483646 is the most")
+    }
+    guard count == 0 || start != nil else { throw CoreError(.invalidArgument, "\(name) is NULL but has \(count) elements") }
+    return UnsafeBufferPointer(start: start, count: count)
+}
+
+/// A struct whose first field says how large the host's version of it is: missing fields are default, unknown ones must be
+/// zero.
+func options<Options>(_ pointer: UnsafePointer<Options>?, _ fallback: Options, _ name: StaticString) throws -> Options {
+    guard let pointer else { return fallback }
+    let size = UnsafeRawPointer(pointer).load(as: Int.self)
+    guard size >= MemoryLayout<Int>.size, size <= 1 << 16 else {
+        throw CoreError(.invalidArgument, "\(name).struct_size is \(size); initialise the struct with its _INIT macro")
+    }
+    let known = MemoryLayout<Options>.size
+    let tail = UnsafeRawBufferPointer(start: pointer, count: size).dropFirst(known)
+    guard tail.allSatisfy({ $0 == 0 }) else {
+        throw CoreError(
+            .unsupported, "\(name) sets fields that this version of the library does not know; use a newer library or leave "
+                + "them zero")
+    }
+    var result = fallback
+    withUnsafeMutableBytes(of: &result) { bytes in
+        bytes.copyMemory(from: UnsafeRawBufferPointer(start: pointer, count: min(size, known)))
+    }
+    return result
+}

@@ -1,0 +1,74 @@
+import CCorestone
+import CorestoneValues
+import Glibc
+
+extension cst_string {
+    static var null: cst_string { cst_string(data: nil, size: 0) }
+
+    /// A view of text that something else keeps alive.
+    init(_ text: Text?) {
+        guard let text else {
+            self = .null
+            return
+        }
+        self.init(data: UnsafeRawPointer(text.buffer.start).assumingMemoryBound(to: CChar.self), size: text.count)
+    }
+
+    /// The bytes; nil for a null string. Checked to be UTF-8.
+    func utf8(_ name: StaticString) throws -> UnsafeRawBufferPointer? {
+        guard let data else {
+            guard size == 0 || size == Int(bitPattern: UInt.max) else {
+                throw CoreError(.invalidArgument, "\(name) is NULL but has a size")
+            }
+            return nil
+        }
+        let count = size == Int(bitPattern: UInt.max) ? strlen(data) : size
+        guard count >= 0, count < Int(Int32.max) else {
+            throw CoreError(.invalidArgument, "\(name) is longer than 2147483646 bytes")
+        }
+        let bytes = UnsafeRawBufferPointer(start: data, count: count)
+        if let bad = firstInvalidUTF8(bytes) {
+            throw CoreError(.invalidUTF8, "\(name) is not valid UTF-8 at byte \(bad)", offset: bad)
+        }
+        return bytes
+    }
+
+    func string(_ name: StaticString) throws -> String {
+        guard let bytes = try utf8(name) else { throw CoreError(.invalidArgument, "\(name) is a null string") }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// nil for a null string.
+    func optionalString(_ name: StaticString) throws -> String? {
+        try utf8(name).map { String(decoding: $0, as: UTF8.self) }
+    }
+}
+
+extension UnsafeMutablePointer where Pointee == cst_buffer {
+    /// Puts bytes and a NUL into the buffer, which grows as needed.
+    func fill(_ bytes: UnsafeRawBufferPointer) throws {
+        try reserve(bytes.count)
+        if let base = bytes.baseAddress, let data = pointee.data { memcpy(data, base, bytes.count) }
+        end(at: bytes.count)
+    }
+
+    func fill(_ text: String) throws {
+        var text = text
+        try text.withUTF8 { try fill(UnsafeRawBufferPointer($0)) }
+    }
+
+    /// Makes room for `count` bytes and a NUL.
+    func reserve(_ count: Int) throws {
+        if pointee.data != nil && pointee.capacity > count { return }
+        guard let data = realloc(pointee.data, count + 1) else {
+            throw CoreError(.noMemory, "there is no memory for a buffer of \(count) bytes")
+        }
+        pointee.data = data.assumingMemoryBound(to: CChar.self)
+        pointee.capacity = count + 1
+    }
+
+    func end(at count: Int) {
+        pointee.size = count
+        pointee.data?[count] = 0
+    }
+}

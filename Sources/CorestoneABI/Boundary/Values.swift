@@ -1,0 +1,87 @@
+import CCorestone
+import CPlatform
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+/// Writes a view as a `cst_value`; the two have the same shape, but that a to-one target becomes a token.
+@inline(__always)
+func put(_ view: ValueView, _ out: UnsafeMutablePointer<cst_value>) {
+    let raw = UnsafeMutableRawPointer(out)
+    raw.storeBytes(of: view.type.rawValue, as: UInt32.self)
+    raw.storeBytes(of: view.aux, toByteOffset: 4, as: UInt32.self)
+    raw.storeBytes(of: view.low, toByteOffset: 8, as: UInt64.self)
+    raw.storeBytes(of: view.high, toByteOffset: 16, as: UInt64.self)
+}
+
+/// A null value, so that a failed call leaves nothing undefined.
+@inline(__always)
+func putNull(_ out: UnsafeMutablePointer<cst_value>) { put(.null, out) }
+
+/// Writes a value whose bytes `value` keeps alive. Objects become borrowed tokens through `borrow`.
+func put(
+    _ value: PropertyValue, _ out: UnsafeMutablePointer<cst_value>, borrow: (any ValueObject) throws -> (ValueType, UInt)
+) throws {
+    switch value {
+    case .object(let object):
+        let (type, token) = try borrow(object)
+        put(ValueView(type, UInt64(token)), out)
+    case .array, .set, .dictionary:
+        throw CoreError(
+            .typeMismatch, "the value is a \(value.kindName), which a cst_value cannot hold; use the functions for members",
+            value: value)
+    default: put(ValueView(value), out)
+    }
+}
+
+/// The host's value as the library holds it: copied and checked.
+///
+/// A `CST_OBJECT` must be a live handle; a `CST_OBJECT_ID` becomes a reference.
+func propertyValue(_ value: cst_value) throws -> PropertyValue {
+    guard let type = ValueType(rawValue: value.type), type.rawValue <= ValueType.uri.rawValue else {
+        throw CoreError(.invalidArgument, "\(value.type) is no cst_type; use CST_NULL to CST_URI")
+    }
+    switch type {
+    case .null: return .null
+    case .bool:
+        // Whatever byte a host left there: a Swift Bool may only be 0 or 1.
+        return .bool(withUnsafeBytes(of: value.as) { $0[0] != 0 })
+    case .int: return .int(value.as.integer)
+    case .double: return .double(value.as.real)
+    case .date: return .date(value.as.date)
+    case .string: return try value.as.string.utf8("the string").map { .text(Text(utf8: $0)) } ?? .null
+    case .uri: return try value.as.string.utf8("the URI").map { .uri(Text(utf8: $0)) } ?? .null
+    case .bytes: return try bytes(value.as.bytes)
+    case .uuid:
+        return withUnsafeBytes(of: value.as) {
+            .uuid(
+                UUIDValue(
+                    high: $0.loadUnaligned(fromByteOffset: 0, as: UInt64.self).bigEndian,
+                    low: $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self).bigEndian))
+        }
+    case .decimal: return try decimal(value)
+    case .object: return .object(try resolve(value.as.object, .object, as: ManagedObject.self))
+    case .objectID: return .object(ObjectIDReference(try resolve(value.as.object_id, .objectID, as: ObjectIDBox.self).id))
+    case .array, .set, .dictionary: return .null
+    }
+}
+
+private func bytes(_ bytes: cst_bytes) throws -> PropertyValue {
+    guard let data = bytes.data else {
+        guard bytes.size == 0 else { throw CoreError(.invalidArgument, "the bytes are NULL but have a size") }
+        return .null
+    }
+    guard bytes.size >= 0, bytes.size < Int(Int32.max) else {
+        throw CoreError(.invalidArgument, "the value is larger than 2147483646 bytes")
+    }
+    return .bytes(Bytes(copying: UnsafeRawBufferPointer(start: data, count: bytes.size)))
+}
+
+private func decimal(_ value: cst_value) throws -> PropertyValue {
+    let words = value.as.decimal.mantissa
+    let number = DecimalNumber(words: (words.0, words.1), aux: value.aux)
+    guard number.mantissa < 100_000_000_000_000_000_000_000_000_000_000_000_000, value.aux & ~0x1FF == 0 else {
+        throw CoreError(.invalidArgument, "the decimal has more than 38 digits, or an aux that CST_DECIMAL_AUX does not make")
+    }
+    return .decimal(number)
+}

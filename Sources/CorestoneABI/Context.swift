@@ -1,0 +1,281 @@
+import CCorestone
+import CPlatform
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+func contextBox(_ pointer: OpaquePointer?) throws -> ContextBox { try resolve(pointer, .context) }
+
+/// The context of a handle, on its queue, with what other threads released freed.
+func onQueue(_ pointer: OpaquePointer?) throws -> Context {
+    let context = try contextBox(pointer).context
+    try context.checkQueue()
+    drainReleases(context)
+    return context
+}
+
+@_cdecl("cst_context_new") @implementation
+public func cst_context_new(
+    _ pointer: OpaquePointer?, _ queue: cst_queue, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_context")
+        out.pointee = nil
+        let coordinator = try coordinator(pointer).coordinator
+        guard let queue = Context.QueueType(rawValue: queue) else {
+            throw CoreError(.invalidArgument, "\(queue) is no kind of queue; use a CST_QUEUE_ constant")
+        }
+        guard platform_handle_retain(token(pointer)) else { throw invalidHandle(pointer, .coordinator) }
+        let context = Context(coordinator: coordinator, queue: queue)
+        context.token = try newToken(.context, ContextBox(context, coordinatorToken: UInt(token(pointer))))
+        out.pointee = handle(context.token)
+    }
+}
+
+@_cdecl("cst_context_coordinator") @implementation
+public func cst_context_coordinator(
+    _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_coordinator")
+        out.pointee = nil
+        out.pointee = handle(try contextBox(pointer).coordinatorToken)
+    }
+}
+
+// MARK: - Objects
+
+@_cdecl("cst_context_insert") @implementation
+public func cst_context_insert(
+    _ pointer: OpaquePointer?, _ entityPointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_object")
+        out.pointee = nil
+        let context = try onQueue(pointer)
+        out.pointee = handle(try ownedToken(try context.insert(try entity(entityPointer))))
+    }
+}
+
+@_cdecl("cst_context_insert_many") @implementation
+public func cst_context_insert_many(
+    _ pointer: OpaquePointer?, _ entityPointer: OpaquePointer?, _ rows: Int, _ columns: Int,
+    _ keys: UnsafePointer<cst_key>?, _ values: UnsafePointer<cst_value>?, _ out: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let context = try onQueue(pointer)
+        let entity = try entity(entityPointer)
+        let keys = try array(keys, columns, "keys")
+        let (total, overflow) = rows.multipliedReportingOverflow(by: columns)
+        guard rows >= 0, rows < Int(Int32.max), !overflow else {
+            throw CoreError(.invalidArgument, "rows is \(UInt(bitPattern: rows)); 2147483646 is the most")
+        }
+        let values = try array(values, total, "values")
+        try insertMany(context, entity, rows: rows, keys: keys, values: values, out)
+    }
+}
+
+/// All or nothing: after a failure the objects made so far are gone, and what they were set to with them.
+private func insertMany(
+    _ context: Context, _ entity: Entity, rows: Int, keys: UnsafeBufferPointer<cst_key>,
+    values: UnsafeBufferPointer<cst_value>, _ out: UnsafeMutablePointer<OpaquePointer?>?
+) throws {
+    var objects: [ManagedObject] = []
+    objects.reserveCapacity(rows)
+    var tokens: [UInt] = []
+    do {
+        for row in 0..<rows {
+            let object = try context.insert(entity)
+            objects.append(object)
+            for (column, key) in keys.enumerated() {
+                try object.set(try propertyValue(values[row * keys.count + column]), key: key)
+            }
+        }
+        if out != nil { tokens = try objects.map { try ownedToken($0) } }
+    } catch {
+        for token in tokens { releaseToken(UInt64(token)) }
+        for object in objects { try context.delete(object) }
+        try context.processPendingChanges()
+        throw error
+    }
+    if let out { for (place, token) in tokens.enumerated() { out[place] = handle(token) } }
+}
+
+@_cdecl("cst_context_insert_object") @implementation
+public func cst_context_insert_object(
+    _ pointer: OpaquePointer?, _ objectPointer: OpaquePointer?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let context = try onQueue(pointer)
+        let object = try resolve(objectPointer, .object, as: ManagedObject.self)
+        try checkThread(object)
+        for taken in try context.insert(object) { adopt(taken) }
+    }
+}
+
+@_cdecl("cst_context_delete") @implementation
+public func cst_context_delete(
+    _ pointer: OpaquePointer?, _ object: OpaquePointer?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) { try onQueue(pointer).delete(try resolve(object, .object)) }
+}
+
+// MARK: - Changes
+
+@_cdecl("cst_context_has_changes") @implementation
+public func cst_context_has_changes(
+    _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<Bool>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) { try required(out, "out_changes").pointee = try onQueue(pointer).hasChanges }
+}
+
+@_cdecl("cst_context_process_pending_changes") @implementation
+public func cst_context_process_pending_changes(_ pointer: OpaquePointer?, _ error: ErrorOut) -> cst_status {
+    boundary(error) { try onQueue(pointer).processPendingChanges() }
+}
+
+@_cdecl("cst_context_save") @implementation
+public func cst_context_save(_ pointer: OpaquePointer?, _ error: ErrorOut) -> cst_status {
+    boundary(error) { try onQueue(pointer).save() }
+}
+
+@_cdecl("cst_context_rollback") @implementation
+public func cst_context_rollback(_ pointer: OpaquePointer?, _ error: ErrorOut) -> cst_status {
+    boundary(error) { try onQueue(pointer).rollback() }
+}
+
+@_cdecl("cst_context_reset") @implementation
+public func cst_context_reset(_ pointer: OpaquePointer?, _ error: ErrorOut) -> cst_status {
+    boundary(error) { try onQueue(pointer).reset() }
+}
+
+@_cdecl("cst_context_copy_changed") @implementation
+public func cst_context_copy_changed(
+    _ pointer: OpaquePointer?, _ which: UInt32, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_results")
+        out.pointee = nil
+        let context = try onQueue(pointer)
+        let objects: [ManagedObject]
+        switch Int(which) {
+        case Int(CST_CHANGED_INSERTED): objects = context.insertedObjects
+        case Int(CST_CHANGED_UPDATED): objects = context.updatedObjects
+        case Int(CST_CHANGED_DELETED): objects = context.deletedObjects
+        case Int(CST_CHANGED_REGISTERED): objects = context.registeredObjects
+        default: throw CoreError(.invalidArgument, "\(which) names no set of objects; use a CST_CHANGED_ constant")
+        }
+        out.pointee = handle(try newToken(.results, try ResultList(objects, context: context)))
+    }
+}
+
+// MARK: - Fetching
+
+private func request(_ pointer: OpaquePointer?) throws -> FetchRequest {
+    try resolve(pointer, .fetchRequest, as: FetchRequestBox.self).request
+}
+
+@_cdecl("cst_context_fetch") @implementation
+public func cst_context_fetch(
+    _ pointer: OpaquePointer?, _ requestPointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_results")
+        out.pointee = nil
+        let context = try onQueue(pointer)
+        let objects = try context.fetch(try request(requestPointer))
+        out.pointee = handle(try newToken(.results, try ResultList(objects, context: context)))
+    }
+}
+
+@_cdecl("cst_context_fetch_ids") @implementation
+public func cst_context_fetch_ids(
+    _ pointer: OpaquePointer?, _ requestPointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_results")
+        out.pointee = nil
+        let context = try onQueue(pointer)
+        let ids = try context.fetchIDs(try request(requestPointer))
+        out.pointee = handle(try newToken(.results, try ResultList([], ids: ids, context: context)))
+    }
+}
+
+@_cdecl("cst_context_count") @implementation
+public func cst_context_count(
+    _ pointer: OpaquePointer?, _ requestPointer: OpaquePointer?, _ out: UnsafeMutablePointer<UInt64>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_count")
+        out.pointee = 0
+        out.pointee = UInt64(try onQueue(pointer).count(try request(requestPointer)))
+    }
+}
+
+private func id(_ pointer: OpaquePointer?) throws -> ObjectID { try resolve(pointer, .objectID, as: ObjectIDBox.self).id }
+
+@_cdecl("cst_context_object_with_id") @implementation
+public func cst_context_object_with_id(
+    _ pointer: OpaquePointer?, _ idPointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_object")
+        out.pointee = nil
+        let context = try onQueue(pointer)
+        out.pointee = handle(try ownedToken(try context.object(with: try id(idPointer))))
+    }
+}
+
+@_cdecl("cst_context_existing_object") @implementation
+public func cst_context_existing_object(
+    _ pointer: OpaquePointer?, _ idPointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        let out = try required(out, "out_object")
+        out.pointee = nil
+        let context = try onQueue(pointer)
+        guard let object = try context.existingObject(with: try id(idPointer)) else { return .notFound }
+        out.pointee = handle(try ownedToken(object))
+        return .ok
+    }
+}
+
+@_cdecl("cst_context_registered_object") @implementation
+public func cst_context_registered_object(
+    _ pointer: OpaquePointer?, _ idPointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        let out = try required(out, "out_object")
+        out.pointee = nil
+        let context = try onQueue(pointer)
+        guard let object = context.registeredObject(with: try id(idPointer)) else { return .notFound }
+        out.pointee = handle(try ownedToken(object))
+        return .ok
+    }
+}
+
+@_cdecl("cst_context_obtain_permanent_ids") @implementation
+public func cst_context_obtain_permanent_ids(
+    _ pointer: OpaquePointer?, _ count: Int, _ objects: UnsafePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let context = try onQueue(pointer)
+        try context.obtainPermanentIDs(for: try managedObjects(objects, count, "objects"))
+    }
+}
+
+@_cdecl("cst_context_refresh_all") @implementation
+public func cst_context_refresh_all(_ pointer: OpaquePointer?, _ error: ErrorOut) -> cst_status {
+    boundary(error) { try onQueue(pointer).refreshAll() }
+}
+
+/// The objects of an array of handles, each of which must be alive.
+func managedObjects(
+    _ start: UnsafePointer<OpaquePointer?>?, _ count: Int, _ name: StaticString
+) throws -> [ManagedObject] {
+    try array(start, count, name).map { try resolve($0, .object) }
+}

@@ -1,0 +1,117 @@
+import CCorestone
+import CPlatform
+import CorestoneGraph
+import CorestoneModel
+import CorestoneSQLite
+import CorestoneValues
+
+func coordinator(_ pointer: OpaquePointer?) throws -> CoordinatorBox { try resolve(pointer, .coordinator) }
+
+@_cdecl("cst_coordinator_new") @implementation
+public func cst_coordinator_new(
+    _ modelPointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_coordinator")
+        out.pointee = nil
+        let model = try model(modelPointer)
+        Context.releaseToken = { releaseToken(UInt64($0)) }
+        let coordinator = try Coordinator(model: model)
+        guard platform_handle_retain(token(modelPointer)) else { throw invalidHandle(modelPointer, .model) }
+        out.pointee = handle(
+            try newToken(.coordinator, CoordinatorBox(coordinator, modelToken: UInt(token(modelPointer)))))
+    }
+}
+
+@_cdecl("cst_coordinator_add_store") @implementation
+public func cst_coordinator_add_store(
+    _ pointer: OpaquePointer?, _ type: cst_string, _ path: cst_string, _ settings: UnsafePointer<cst_store_options>?,
+    _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        out?.pointee = nil
+        let coordinator = try coordinator(pointer).coordinator
+        let type = try type.optionalString("type") ?? "SQLite"
+        guard type.lowercased() == "sqlite" else {
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreInvalidType, "\"\(type)\" is no store type; \"SQLite\" is",
+                value: .string(type))
+        }
+        let options = try storeOptions(settings)
+        let path = try path.string("path")
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            throw CoreError(.invalidArgument, code: .persistentStoreOpen, "path is empty or holds a NUL; name the store's file")
+        }
+        let store = try coordinator.addSQLiteStore(at: path, options: options)
+        out?.pointee = handle(try newToken(.store, StoreBox(store)))
+    }
+}
+
+private func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -> StoreOptions {
+    let given = try options(pointer, cst_store_options(), "options")
+    let known = UInt32(
+        CST_STORE_READ_ONLY | CST_STORE_MUST_EXIST | CST_STORE_NORMAL_SYNC | CST_STORE_ROLLBACK_JOURNAL)
+    guard given.flags & ~known == 0, given.reserved == 0 else {
+        throw CoreError(
+            .unsupported, "options.flags is 0x\(String(given.flags, radix: 16)) and options.reserved \(given.reserved); "
+                + "use CST_STORE_ constants and leave reserved zero")
+    }
+    func has(_ flag: Int) -> Bool { given.flags & UInt32(flag) != 0 }
+    var options = StoreOptions()
+    options.isReadOnly = has(Int(CST_STORE_READ_ONLY))
+    options.mustExist = has(Int(CST_STORE_MUST_EXIST))
+    options.normalSync = has(Int(CST_STORE_NORMAL_SYNC))
+    options.rollbackJournal = has(Int(CST_STORE_ROLLBACK_JOURNAL))
+    if given.busy_timeout_ms != 0 { options.busyTimeoutMilliseconds = Int(min(given.busy_timeout_ms, UInt32(Int32.max))) }
+    if given.cache_kb != 0 { options.cacheKilobytes = Int(min(given.cache_kb, UInt32(Int32.max))) }
+    return options
+}
+
+@_cdecl("cst_coordinator_remove_store") @implementation
+public func cst_coordinator_remove_store(
+    _ pointer: OpaquePointer?, _ store: OpaquePointer?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        try coordinator(pointer).coordinator.remove(try resolve(store, .store, as: StoreBox.self).store)
+    }
+}
+
+@_cdecl("cst_coordinator_model") @implementation
+public func cst_coordinator_model(
+    _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_model")
+        out.pointee = nil
+        out.pointee = handle(try coordinator(pointer).modelToken)
+    }
+}
+
+@_cdecl("cst_coordinator_object_id") @implementation
+public func cst_coordinator_object_id(
+    _ pointer: OpaquePointer?, _ uri: cst_string, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        let out = try required(out, "out_id")
+        out.pointee = nil
+        let coordinator = try coordinator(pointer).coordinator
+        guard let id = try coordinator.objectID(forURI: try uri.string("uri")) else { return .notFound }
+        out.pointee = handle(try newToken(.objectID, ObjectIDBox(id)))
+        return .ok
+    }
+}
+
+private func store(_ pointer: OpaquePointer?) throws -> StoreBox { try resolve(pointer, .store) }
+
+@_cdecl("cst_store_identifier") @implementation
+public func cst_store_identifier(_ pointer: OpaquePointer?) -> cst_string { cst_string((try? store(pointer))?.identifier) }
+
+@_cdecl("cst_store_path") @implementation
+public func cst_store_path(_ pointer: OpaquePointer?) -> cst_string { cst_string((try? store(pointer))?.path) }
+
+@_cdecl("cst_store_is_read_only") @implementation
+public func cst_store_is_read_only(
+    _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<Bool>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) { try required(out, "out_read_only").pointee = try store(pointer).store.isReadOnly }
+}

@@ -1,0 +1,260 @@
+import CCorestone
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+func entity(_ pointer: OpaquePointer?) throws -> Entity { try resolve(pointer, .entity) }
+
+@_cdecl("cst_entity_name") @implementation
+public func cst_entity_name(_ pointer: OpaquePointer?) -> cst_string { cst_string((try? entity(pointer))?.nameText) }
+
+@_cdecl("cst_entity_set_parent") @implementation
+public func cst_entity_set_parent(_ pointer: OpaquePointer?, _ parent: OpaquePointer?, _ error: ErrorOut) -> cst_status {
+    boundary(error) { try entity(pointer).setParent(try entity(parent)) }
+}
+
+@_cdecl("cst_entity_parent") @implementation
+public func cst_entity_parent(
+    _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        let out = try required(out, "out_parent")
+        out.pointee = nil
+        guard let parent = try entity(pointer).parent else { return .notFound }
+        out.pointee = handle(try token(of: parent))
+        return .ok
+    }
+}
+
+@_cdecl("cst_entity_set_abstract") @implementation
+public func cst_entity_set_abstract(_ pointer: OpaquePointer?, _ isAbstract: Bool, _ error: ErrorOut) -> cst_status {
+    boundary(error) { try entity(pointer).setAbstract(isAbstract) }
+}
+
+@_cdecl("cst_entity_is_abstract") @implementation
+public func cst_entity_is_abstract(
+    _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<Bool>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) { try required(out, "out_abstract").pointee = try entity(pointer).isAbstract }
+}
+
+@_cdecl("cst_entity_set_class_name") @implementation
+public func cst_entity_set_class_name(_ pointer: OpaquePointer?, _ name: cst_string, _ error: ErrorOut) -> cst_status {
+    boundary(error) { try entity(pointer).setClassName(try name.string("name")) }
+}
+
+@_cdecl("cst_entity_set_user_info") @implementation
+public func cst_entity_set_user_info(
+    _ pointer: OpaquePointer?, _ key: cst_string, _ value: cst_string, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        try entity(pointer).setUserInfo(try value.optionalString("value"), forKey: try key.string("key"))
+    }
+}
+
+@_cdecl("cst_entity_user_info") @implementation
+public func cst_entity_user_info(
+    _ pointer: OpaquePointer?, _ key: cst_string, _ out: UnsafeMutablePointer<cst_string>?, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        let out = try required(out, "out_value")
+        out.pointee = .null
+        let entity = try entity(pointer)
+        guard let text = entity.userInfoText(try key.string("key")) else { return .notFound }
+        out.pointee = cst_string(text)
+        return .ok
+    }
+}
+
+@_cdecl("cst_entity_set_version_hash_modifier") @implementation
+public func cst_entity_set_version_hash_modifier(
+    _ pointer: OpaquePointer?, _ modifier: cst_string, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) { try entity(pointer).setVersionHashModifier(try modifier.optionalString("modifier")) }
+}
+
+private func names(_ start: UnsafePointer<cst_string>?, _ count: Int, _ what: StaticString) throws -> [String] {
+    try array(start, count, what).map { try $0.string(what) }
+}
+
+@_cdecl("cst_entity_add_index") @implementation
+public func cst_entity_add_index(
+    _ pointer: OpaquePointer?, _ name: cst_string, _ count: Int, _ properties: UnsafePointer<cst_string>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let entity = try entity(pointer)
+        let elements = try names(properties, count, "properties").map { FetchIndex.Element(property: $0) }
+        try entity.addIndex(FetchIndex(name: try name.string("name"), elements: elements))
+    }
+}
+
+@_cdecl("cst_entity_add_unique_constraint") @implementation
+public func cst_entity_add_unique_constraint(
+    _ pointer: OpaquePointer?, _ count: Int, _ attributes: UnsafePointer<cst_string>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) { try entity(pointer).addUniqueConstraint(try names(attributes, count, "attributes")) }
+}
+
+@_cdecl("cst_entity_version_hash") @implementation
+public func cst_entity_version_hash(
+    _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<UInt8>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_hash")
+        let entity = try entity(pointer)
+        try entity.model.freeze()
+        guard let hash = entityVersionHashes(of: entity.model)[entity.name], hash.count == 32 else {
+            throw CoreError(.internal, "no version hash came out for \(entity.name)", entity: entity.name)
+        }
+        for (place, byte) in hash.enumerated() { out[place] = byte }
+    }
+}
+
+@_cdecl("cst_entity_add_attribute") @implementation
+public func cst_entity_add_attribute(
+    _ pointer: OpaquePointer?, _ name: cst_string, _ type: cst_attribute_type, _ flags: UInt32,
+    _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        out?.pointee = nil
+        let entity = try entity(pointer)
+        let name = try name.string("name")
+        guard let type = AttributeType(rawValue: type) else {
+            throw CoreError(
+                .invalidArgument, "\(entity.name).\(name): \(type) is no attribute type; use a CST_ATTRIBUTE_ constant",
+                entity: entity.name, key: name)
+        }
+        let flags = try PropertyFlags(checking: flags, allowed: .attributes, "\(entity.name).\(name)")
+        let attribute = try entity.addAttribute(
+            named: name, type: type, isOptional: flags.contains(.optional), isTransient: flags.contains(.transient))
+        if flags.contains(.externalStorage) { try attribute.setAllowsExternalStorage(true) }
+        if flags.contains(.preserved) { try attribute.setPreservesValueInHistory(true) }
+        if flags.contains(.allowsNaN) { try attribute.setAllowsNaN(true) }
+        if flags.contains(.indexed) {
+            try entity.addIndex(FetchIndex(name: name, elements: [.init(property: name)]))
+        }
+        out?.pointee = handle(try token(of: attribute))
+    }
+}
+
+@_cdecl("cst_entity_add_relationship") @implementation
+public func cst_entity_add_relationship(
+    _ pointer: OpaquePointer?, _ name: cst_string, _ destination: OpaquePointer?, _ flags: UInt32,
+    _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        out?.pointee = nil
+        let entity = try entity(pointer)
+        let destination = try CorestoneABI.entity(destination)
+        let name = try name.string("name")
+        let flags = try PropertyFlags(checking: flags, allowed: .relationships, "\(entity.name).\(name)")
+        let relationship = try entity.addRelationship(
+            named: name, destination: destination, isToMany: flags.contains(.toMany),
+            isOptional: flags.contains(.optional), isOrdered: flags.contains(.ordered))
+        if flags.contains(.transient) { try relationship.setTransient(true) }
+        out?.pointee = handle(try token(of: relationship))
+    }
+}
+
+@_cdecl("cst_entity_property_count") @implementation
+public func cst_entity_property_count(_ pointer: OpaquePointer?) -> Int {
+    (try? entity(pointer).allProperties.count) ?? 0
+}
+
+@_cdecl("cst_entity_property_at") @implementation
+public func cst_entity_property_at(
+    _ pointer: OpaquePointer?, _ index: Int, _ out: UnsafeMutablePointer<cst_property_info>?, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        let out = try required(out, "out_info")
+        let size = UnsafeRawPointer(out).load(as: Int.self)
+        guard size >= MemoryLayout<Int>.size, size <= 1 << 16 else {
+            throw CoreError(
+                .invalidArgument, "out_info.struct_size is \(size); initialise it with CST_PROPERTY_INFO_INIT")
+        }
+        let entity = try entity(pointer)
+        let properties = entity.allProperties
+        guard properties.indices.contains(index) else { return .end }
+        var info = try propertyInfo(properties[index], isFrozen: entity.model.isFrozen)
+        info.struct_size = size
+        withUnsafeBytes(of: &info) { bytes in
+            UnsafeMutableRawBufferPointer(start: out, count: size).copyBytes(from: bytes.prefix(size))
+        }
+        return .ok
+    }
+}
+
+private func propertyInfo(_ property: Property, isFrozen: Bool) throws -> cst_property_info {
+    var flags: PropertyFlags = []
+    if property.isOptional { flags.insert(.optional) }
+    if property.isTransient { flags.insert(.transient) }
+    var info = cst_property_info()
+    info.name = cst_string(property.nameText)
+    info.key = isFrozen ? property.key : UInt32.max
+    info.inverse = .null
+    if let attribute = property as? Attribute {
+        info.kind = UInt32(CST_PROPERTY_ATTRIBUTE)
+        info.attribute_type = attribute.type.rawValue
+        if attribute.allowsExternalStorage { flags.insert(.externalStorage) }
+        if attribute.preservesValueInHistory { flags.insert(.preserved) }
+        if attribute.allowsNaN { flags.insert(.allowsNaN) }
+        let isIndexed = property.entity.indexes.contains {
+            $0.name == property.name && $0.elements.map(\.property) == [property.name]
+        }
+        if isIndexed { flags.insert(.indexed) }
+    } else if let relationship = property as? Relationship {
+        info.kind = UInt32(CST_PROPERTY_RELATIONSHIP)
+        info.destination = handle(try token(of: relationship.destination))
+        info.inverse = cst_string(relationship.inverse?.nameText)
+        info.delete_rule = relationship.deleteRule.rawValue
+        info.minimum_count = relationship.minimumCount
+        info.maximum_count = relationship.maximumCount
+        if relationship.isToMany { flags.insert(.toMany) }
+        if relationship.isOrdered { flags.insert(.ordered) }
+    }
+    info.flags = flags.rawValue
+    return info
+}
+
+@_cdecl("cst_entity_key") @implementation
+public func cst_entity_key(
+    _ pointer: OpaquePointer?, _ name: cst_string, _ out: UnsafeMutablePointer<cst_key>?, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        let out = try required(out, "out_key")
+        out.pointee = UInt32.max
+        let entity = try entity(pointer)
+        let name = try name.string("property")
+        try entity.model.freeze()
+        guard let property = entity.property(named: name) else { return .notFound }
+        out.pointee = property.key
+        return .ok
+    }
+}
+
+/// The flags of `CST_PROPERTY_…`.
+private struct PropertyFlags: OptionSet {
+    let rawValue: UInt32
+
+    static let optional = PropertyFlags(rawValue: 1)
+    static let transient = PropertyFlags(rawValue: 2)
+    static let toMany = PropertyFlags(rawValue: 4)
+    static let ordered = PropertyFlags(rawValue: 8)
+    static let indexed = PropertyFlags(rawValue: 16)
+    static let externalStorage = PropertyFlags(rawValue: 32)
+    static let preserved = PropertyFlags(rawValue: 64)
+    static let allowsNaN = PropertyFlags(rawValue: 128)
+
+    static let attributes: PropertyFlags = [.optional, .transient, .indexed, .externalStorage, .preserved, .allowsNaN]
+    static let relationships: PropertyFlags = [.optional, .transient, .toMany, .ordered]
+
+    init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    init(checking flags: UInt32, allowed: PropertyFlags, _ property: String) throws {
+        let unknown = flags & ~allowed.rawValue
+        guard unknown == 0 else {
+            throw CoreError(.invalidArgument, "\(property): the flags 0x\(String(unknown, radix: 16)) do not suit this property")
+        }
+        self.init(rawValue: flags)
+    }
+}

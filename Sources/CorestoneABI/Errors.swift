@@ -1,0 +1,93 @@
+import CCorestone
+import CPlatform
+import CorestoneGraph
+import CorestoneValues
+
+private func box(_ error: OpaquePointer?) -> ErrorBox? { try? resolve(error, .error) }
+
+@_cdecl("cst_error_status") @implementation
+public func cst_error_status(_ error: OpaquePointer?) -> cst_status {
+    box(error)?.error.status.rawValue ?? Status.invalidHandle.rawValue
+}
+
+@_cdecl("cst_error_code") @implementation
+public func cst_error_code(_ error: OpaquePointer?) -> Int64 { Int64(box(error)?.error.code ?? 0) }
+
+@_cdecl("cst_error_domain") @implementation
+public func cst_error_domain(_ error: OpaquePointer?) -> cst_string { cst_string(box(error)?.domain) }
+
+@_cdecl("cst_error_message") @implementation
+public func cst_error_message(_ error: OpaquePointer?) -> cst_string { cst_string(box(error)?.message) }
+
+@_cdecl("cst_error_entity") @implementation
+public func cst_error_entity(_ error: OpaquePointer?) -> cst_string { cst_string(box(error)?.entity) }
+
+@_cdecl("cst_error_key") @implementation
+public func cst_error_key(_ error: OpaquePointer?) -> cst_string { cst_string(box(error)?.key) }
+
+@_cdecl("cst_error_object_uri") @implementation
+public func cst_error_object_uri(_ error: OpaquePointer?) -> cst_string { cst_string(box(error)?.objectURI) }
+
+@_cdecl("cst_error_file") @implementation
+public func cst_error_file(_ error: OpaquePointer?) -> cst_string { cst_string(box(error)?.file) }
+
+@_cdecl("cst_error_value") @implementation
+public func cst_error_value(_ error: OpaquePointer?, _ out: UnsafeMutablePointer<cst_value>?) -> cst_status {
+    guard let out else { return Status.invalidArgument.rawValue }
+    putNull(out)
+    guard let box = box(error) else { return Status.invalidHandle.rawValue }
+    guard let value = box.error.value else { return Status.notFound.rawValue }
+    return outcome(nil) {
+        // Lists and dictionaries have no form as a cst_value: the message shows them.
+        if case .array = value { return .notFound }
+        if case .set = value { return .notFound }
+        if case .dictionary = value { return .notFound }
+        try put(value, out) { _ in (box.valueType, box.valueToken) }
+        return .ok
+    }
+}
+
+@_cdecl("cst_error_sqlite_code") @implementation
+public func cst_error_sqlite_code(_ error: OpaquePointer?) -> Int32 { box(error)?.error.sqliteCode ?? 0 }
+
+@_cdecl("cst_error_offset") @implementation
+public func cst_error_offset(_ error: OpaquePointer?) -> Int64 { Int64(box(error)?.error.offset ?? -1) }
+
+@_cdecl("cst_error_detail_count") @implementation
+public func cst_error_detail_count(_ error: OpaquePointer?) -> Int { box(error)?.details.count ?? 0 }
+
+@_cdecl("cst_error_detail_at") @implementation
+public func cst_error_detail_at(_ error: OpaquePointer?, _ index: Int) -> OpaquePointer? {
+    guard let box = box(error), box.details.indices.contains(index) else { return nil }
+    return handle(box.details[index])
+}
+
+@_cdecl("cst_error_copy_description") @implementation
+public func cst_error_copy_description(_ error: OpaquePointer?, _ out: UnsafeMutablePointer<cst_buffer>?) -> cst_status {
+    boundary(nil) {
+        let out = try required(out, "out_text")
+        try out.fill(try resolve(error, .error, as: ErrorBox.self).error.description)
+    }
+}
+
+@_cdecl("cst_error_new_custom") @implementation
+public func cst_error_new_custom(
+    _ domain: cst_string, _ code: Int64, _ message: cst_string, _ userdata: UnsafeMutableRawPointer?,
+    _ destroy: cst_destroy_fn?, _ out: UnsafeMutablePointer<OpaquePointer?>?
+) -> cst_status {
+    // Freed when this goes: at once on failure, else with the error.
+    let payload = Userdata(userdata, destroy)
+    return boundary(nil) {
+        let out = try required(out, "out_error")
+        out.pointee = nil
+        let error = CoreError(
+            .callback, try message.optionalString("message") ?? "", domain: try domain.optionalString("domain") ?? "Host",
+            customCode: Int(code), payload: payload)
+        out.pointee = handle(try newToken(.error, ErrorBox(error)))
+    }
+}
+
+@_cdecl("cst_error_userdata") @implementation
+public func cst_error_userdata(_ error: OpaquePointer?) -> UnsafeMutableRawPointer? {
+    (box(error)?.error.payload as? Userdata)?.pointer
+}

@@ -1,0 +1,91 @@
+import CCorestone
+import CorestoneGraph
+import CorestonePredicate
+import CorestoneValues
+
+private func request(_ pointer: OpaquePointer?) throws -> FetchRequest {
+    try resolve(pointer, .fetchRequest, as: FetchRequestBox.self).request
+}
+
+@_cdecl("cst_fetch_request_new") @implementation
+public func cst_fetch_request_new(
+    _ entityPointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_request")
+        out.pointee = nil
+        out.pointee = handle(
+            try newToken(.fetchRequest, FetchRequestBox(FetchRequest(entity: try entity(entityPointer)))))
+    }
+}
+
+@_cdecl("cst_fetch_request_set_predicate") @implementation
+public func cst_fetch_request_set_predicate(
+    _ pointer: OpaquePointer?, _ predicatePointer: OpaquePointer?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let request = try request(pointer)
+        request.predicate = predicatePointer == nil ? nil : try predicate(predicatePointer)
+    }
+}
+
+@_cdecl("cst_fetch_request_set_sort") @implementation
+public func cst_fetch_request_set_sort(
+    _ pointer: OpaquePointer?, _ count: Int, _ sort: UnsafePointer<cst_sort>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let request = try request(pointer)
+        request.sortDescriptors = try array(sort, count, "sort").map { sort in
+            let path = try sort.key_path.string("key_path")
+            guard sort.flags & ~UInt32(CST_SORT_DESCENDING | CST_SORT_CASE_INSENSITIVE) == 0, sort.reserved == 0 else {
+                throw CoreError(
+                    .unsupported, "the sort by \(path) has flags 0x\(String(sort.flags, radix: 16)); use CST_SORT_ constants "
+                        + "and leave reserved zero", key: path)
+            }
+            return SortDescriptor(
+                path, ascending: sort.flags & UInt32(CST_SORT_DESCENDING) == 0,
+                caseInsensitive: sort.flags & UInt32(CST_SORT_CASE_INSENSITIVE) != 0)
+        }
+    }
+}
+
+@_cdecl("cst_fetch_request_set_limit") @implementation
+public func cst_fetch_request_set_limit(_ pointer: OpaquePointer?, _ limit: UInt64, _ error: ErrorOut) -> cst_status {
+    boundary(error) { try request(pointer).limit = Int(clamping: limit) }
+}
+
+@_cdecl("cst_fetch_request_set_offset") @implementation
+public func cst_fetch_request_set_offset(_ pointer: OpaquePointer?, _ offset: UInt64, _ error: ErrorOut) -> cst_status {
+    boundary(error) { try request(pointer).offset = Int(clamping: offset) }
+}
+
+@_cdecl("cst_fetch_request_set_includes_subentities") @implementation
+public func cst_fetch_request_set_includes_subentities(
+    _ pointer: OpaquePointer?, _ includes: Bool, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) { try request(pointer).includesSubentities = includes }
+}
+
+@_cdecl("cst_fetch_request_set_includes_pending_changes") @implementation
+public func cst_fetch_request_set_includes_pending_changes(
+    _ pointer: OpaquePointer?, _ includes: Bool, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) { try request(pointer).includesPendingChanges = includes }
+}
+
+@_cdecl("cst_fetch_request_set_returns_faults") @implementation
+public func cst_fetch_request_set_returns_faults(
+    _ pointer: OpaquePointer?, _ faults: Bool, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) { try request(pointer).returnsObjectsAsFaults = faults }
+}
+
+@_cdecl("cst_fetch_request_set_prefetch") @implementation
+public func cst_fetch_request_set_prefetch(
+    _ pointer: OpaquePointer?, _ count: Int, _ keyPaths: UnsafePointer<cst_string>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let request = try request(pointer)
+        request.relationshipKeyPathsForPrefetching = try array(keyPaths, count, "key_paths").map { try $0.string("key_paths") }
+    }
+}

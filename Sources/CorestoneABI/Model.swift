@@ -1,0 +1,90 @@
+import CCorestone
+import CPlatform
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+func model(_ pointer: OpaquePointer?) throws -> Model { try resolve(pointer, .model) }
+
+@_cdecl("cst_model_new") @implementation
+public func cst_model_new(_ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_model")
+        out.pointee = nil
+        let model = Model()
+        model.atEnd = withdrawTokens
+        out.pointee = handle(try newToken(.model, model))
+    }
+}
+
+@_cdecl("cst_model_add_entity") @implementation
+public func cst_model_add_entity(
+    _ pointer: OpaquePointer?, _ name: cst_string, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_entity")
+        out.pointee = nil
+        out.pointee = handle(try token(of: try model(pointer).addEntity(named: try name.string("name"))))
+    }
+}
+
+@_cdecl("cst_model_freeze") @implementation
+public func cst_model_freeze(_ pointer: OpaquePointer?, _ error: ErrorOut) -> cst_status {
+    boundary(error) { try model(pointer).freeze() }
+}
+
+@_cdecl("cst_model_is_frozen") @implementation
+public func cst_model_is_frozen(
+    _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<Bool>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) { try required(out, "out_frozen").pointee = try model(pointer).isFrozen }
+}
+
+@_cdecl("cst_model_add_version_identifier") @implementation
+public func cst_model_add_version_identifier(
+    _ pointer: OpaquePointer?, _ identifier: cst_string, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) { try model(pointer).addVersionIdentifier(try identifier.string("identifier")) }
+}
+
+@_cdecl("cst_model_entity_count") @implementation
+public func cst_model_entity_count(_ pointer: OpaquePointer?) -> Int { (try? model(pointer).entities.count) ?? 0 }
+
+@_cdecl("cst_model_entity_at") @implementation
+public func cst_model_entity_at(
+    _ pointer: OpaquePointer?, _ index: Int, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        let out = try required(out, "out_entity")
+        out.pointee = nil
+        let entities = try model(pointer).entities
+        guard entities.indices.contains(index) else { return .end }
+        out.pointee = handle(try token(of: entities[index]))
+        return .ok
+    }
+}
+
+@_cdecl("cst_model_entity") @implementation
+public func cst_model_entity(
+    _ pointer: OpaquePointer?, _ name: cst_string, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        let out = try required(out, "out_entity")
+        out.pointee = nil
+        guard let entity = try model(pointer).entity(named: try name.string("name")) else { return .notFound }
+        out.pointee = handle(try token(of: entity))
+        return .ok
+    }
+}
+
+@_cdecl("cst_model_copy_compiled") @implementation
+public func cst_model_copy_compiled(
+    _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<cst_buffer>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_bytes")
+        let model = try model(pointer)
+        try model.freeze()
+        try compiledModel(model).withUnsafeBytes { try out.fill($0) }
+    }
+}

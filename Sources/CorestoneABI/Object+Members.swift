@@ -1,0 +1,92 @@
+import CCorestone
+import CorestoneGraph
+import CorestoneValues
+
+@_cdecl("cst_object_member_count") @implementation
+public func cst_object_member_count(
+    _ pointer: OpaquePointer?, _ key: cst_key, _ out: UnsafeMutablePointer<Int>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_count")
+        out.pointee = 0
+        out.pointee = try object(pointer).memberCount(key: key)
+    }
+}
+
+@_cdecl("cst_object_copy_members") @implementation
+public func cst_object_copy_members(
+    _ pointer: OpaquePointer?, _ key: cst_key, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_members")
+        out.pointee = nil
+        let object = try object(pointer)
+        let members = try object.members(key: key)
+        guard let context = object.context else {
+            throw CoreError(
+                .invalidArgument, "an object without a context gives no list of members; insert it into a context first",
+                entity: object.objectID.entity.name)
+        }
+        out.pointee = handle(try newToken(.results, try ResultList(members, context: context)))
+    }
+}
+
+@_cdecl("cst_object_has_member") @implementation
+public func cst_object_has_member(
+    _ pointer: OpaquePointer?, _ key: cst_key, _ member: OpaquePointer?, _ out: UnsafeMutablePointer<Bool>?,
+    _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_contained")
+        out.pointee = false
+        out.pointee = try object(pointer).hasMember(try resolve(member, .object), key: key)
+    }
+}
+
+@_cdecl("cst_object_add_member") @implementation
+public func cst_object_add_member(
+    _ pointer: OpaquePointer?, _ key: cst_key, _ member: OpaquePointer?, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        try object(pointer).addMember(try resolve(member, .object), key: key) ? .ok : .unchanged
+    }
+}
+
+@_cdecl("cst_object_add_members") @implementation
+public func cst_object_add_members(
+    _ pointer: OpaquePointer?, _ key: cst_key, _ count: Int, _ members: UnsafePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let object = try object(pointer)
+        try object.addMembers(try managedObjects(members, count, "members"), key: key)
+    }
+}
+
+@_cdecl("cst_object_remove_member") @implementation
+public func cst_object_remove_member(
+    _ pointer: OpaquePointer?, _ key: cst_key, _ member: OpaquePointer?, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        try object(pointer).removeMember(try resolve(member, .object), key: key) ? .ok : .unchanged
+    }
+}
+
+@_cdecl("cst_object_set_members") @implementation
+public func cst_object_set_members(
+    _ pointer: OpaquePointer?, _ key: cst_key, _ count: Int, _ members: UnsafePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let object = try object(pointer)
+        try object.setMembers(try managedObjects(members, count, "members"), key: key)
+    }
+}
+
+@_cdecl("cst_object_insert_member") @implementation
+public func cst_object_insert_member(
+    _ pointer: OpaquePointer?, _ key: cst_key, _ index: Int, _ member: OpaquePointer?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let object = try object(pointer)
+        try object.insertMember(try resolve(member, .object), at: index, key: key)
+    }
+}

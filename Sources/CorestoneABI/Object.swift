@@ -1,0 +1,344 @@
+import CCorestone
+import CPlatform
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+/// Throws unless the calling thread may use the object now.
+@inline(__always)
+func checkThread(_ object: ManagedObject) throws {
+    if let context = object.context {
+        if context.ownerThread != platform_thread_id() { try context.checkQueue() }
+    } else {
+        try checkUnattached(object)
+    }
+}
+
+@inline(never)
+private func checkUnattached(_ object: ManagedObject) throws {
+    if platform_is_forked() { throw Context.forked() }
+    if object.isGone { throw object.gone() }
+    guard object.creator == platform_thread_id() else {
+        throw CoreError(
+            .wrongThread, "this object belongs to the thread that made it until a context takes it in",
+            entity: object.objectID.entity.name)
+    }
+}
+
+/// The object of a handle, on its queue.
+@inline(__always)
+func object(_ pointer: OpaquePointer?) throws -> ManagedObject {
+    let object = try resolve(pointer, .object, as: ManagedObject.self)
+    try checkThread(object)
+    return object
+}
+
+// MARK: - By key
+
+/// The hottest export: one table look-up, one compare of threads, one of keys, one read from the record.
+@_cdecl("cst_object_get") @implementation
+public func cst_object_get(
+    _ pointer: OpaquePointer?, _ key: cst_key, _ out: UnsafeMutablePointer<cst_value>?, _ error: ErrorOut
+) -> cst_status {
+    guard let out, let found = platform_handle_find(token(pointer), HandleType.object.rawValue) else {
+        return refuseGet(pointer, out, error)
+    }
+    return Unmanaged<ManagedObject>.fromOpaque(found)._withUnsafeGuaranteedRef { object in
+        do {
+            try checkThread(object)
+            let view = try object.view(key: key)
+            if view.type == .object { try putTarget(view, object, key, out) } else { put(view, out) }
+            return Status.ok.rawValue
+        } catch let failure {
+            putNull(out)
+            return report(failure, error)
+        }
+    }
+}
+
+@inline(never)
+private func refuseGet(_ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<cst_value>?, _ error: ErrorOut) -> cst_status {
+    if let out { putNull(out) }
+    return boundary(error) {
+        _ = try required(out, "out_value")
+        throw invalidHandle(pointer, .object)
+    }
+}
+
+/// A borrowed handle to a to-one target: the source keeps the target's token until the relationship changes.
+@inline(never)
+func putTarget(
+    _ view: ValueView, _ source: ManagedObject, _ key: cst_key, _ out: UnsafeMutablePointer<cst_value>
+) throws {
+    guard let address = UnsafeRawPointer(bitPattern: UInt(view.low)) else { return putNull(out) }
+    let target = Unmanaged<ManagedObject>.fromOpaque(address).takeUnretainedValue()
+    put(ValueView(.object, UInt64(try borrowedToken(target, source, key))), out)
+}
+
+private func borrowedToken(_ target: ManagedObject, _ source: ManagedObject, _ key: cst_key) throws -> UInt {
+    if target.token != 0, source.heldToken(key: key) == target.token { return target.token }
+    let token = try ownedToken(target)
+    if !source.holdBorrowedToken(token, key: key) { releaseToken(UInt64(token)) }
+    return token
+}
+
+@_cdecl("cst_object_set") @implementation
+public func cst_object_set(
+    _ pointer: OpaquePointer?, _ key: cst_key, _ value: UnsafePointer<cst_value>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let object = try object(pointer)
+        guard let value else { throw missingValue() }
+        try object.set(try propertyValue(value.pointee), key: key)
+    }
+}
+
+private func missingValue() -> CoreError {
+    CoreError(.invalidArgument, "value is NULL; pass a value of type CST_NULL to clear the property")
+}
+
+@_cdecl("cst_object_get_many") @implementation
+public func cst_object_get_many(
+    _ pointer: OpaquePointer?, _ count: Int, _ keys: UnsafePointer<cst_key>?, _ out: UnsafeMutablePointer<cst_value>?,
+    _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let object = try object(pointer)
+        let keys = try array(keys, count, "keys")
+        if keys.isEmpty { return }
+        let out = try required(out, "out_values")
+        for place in keys.indices { putNull(out + place) }
+        for (place, key) in keys.enumerated() {
+            let view = try object.view(key: key)
+            if view.type == .object { try putTarget(view, object, key, out + place) } else { put(view, out + place) }
+        }
+    }
+}
+
+@_cdecl("cst_object_set_many") @implementation
+public func cst_object_set_many(
+    _ pointer: OpaquePointer?, _ count: Int, _ keys: UnsafePointer<cst_key>?, _ values: UnsafePointer<cst_value>?,
+    _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let object = try object(pointer)
+        let keys = try array(keys, count, "keys")
+        let values = try array(values, count, "values")
+        var prepared: [ManagedObject.Prepared] = []
+        prepared.reserveCapacity(keys.count)
+        for (place, key) in keys.enumerated() {
+            prepared.append(try object.prepare(try propertyValue(values[place]), key: key))
+        }
+        for value in prepared { try object.apply(value) }
+    }
+}
+
+// MARK: - By key path
+
+/// Values that key paths computed and the tokens for objects in them, kept so that a host's views stay valid.
+final class KeptValues {
+    private var values: [PropertyValue] = []
+    private var tokens: [UInt] = []
+    /// Computed text is rare (the least or greatest of some strings); this many are more than one call can give.
+    private static let limit = 4096
+
+    deinit { for token in tokens { releaseToken(UInt64(token)) } }
+
+    func put(_ value: PropertyValue, _ path: String, _ out: UnsafeMutablePointer<cst_value>) throws {
+        values.append(value)
+        try CorestoneABI.put(value, out) { target in
+            let kind = ValueType.object
+            switch target {
+            case let target as ManagedObject:
+                tokens.append(try ownedToken(target))
+                return (kind, tokens[tokens.count - 1])
+            case let reference as ObjectIDReference:
+                tokens.append(try newToken(.objectID, ObjectIDBox(reference.id)))
+                return (.objectID, tokens[tokens.count - 1])
+            default: throw CoreError(.typeMismatch, "\(path) leads to something that a cst_value cannot hold", key: path)
+            }
+        }
+    }
+
+    /// The values kept for an object.
+    static func of(_ object: ManagedObject) -> KeptValues {
+        if let kept = object.kept as? KeptValues, kept.values.count < limit { return kept }
+        let fresh = KeptValues()
+        object.kept = fresh
+        return fresh
+    }
+}
+
+/// The value at a key path: a view into the object that the path leads to, where it leads to one; else computed and kept.
+func putPath(
+    _ path: String, _ object: ManagedObject, _ out: UnsafeMutablePointer<cst_value>, kept: (ManagedObject) -> KeptValues
+) throws {
+    if let (source, key) = try object.resolve(keyPath: path) {
+        let view = try source.view(key: key)
+        if view.type == .object { try putTarget(view, source, key, out) } else { put(view, out) }
+    } else {
+        try kept(object).put(try object.value(forKeyPath: path), path, out)
+    }
+}
+
+@_cdecl("cst_object_get_path") @implementation
+public func cst_object_get_path(
+    _ pointer: OpaquePointer?, _ path: cst_string, _ out: UnsafeMutablePointer<cst_value>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_value")
+        putNull(out)
+        try putPath(try path.string("path"), try object(pointer), out, kept: KeptValues.of)
+    }
+}
+
+@_cdecl("cst_object_get_paths") @implementation
+public func cst_object_get_paths(
+    _ pointer: OpaquePointer?, _ count: Int, _ paths: UnsafePointer<cst_string>?, _ out: UnsafeMutablePointer<cst_value>?,
+    _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let object = try object(pointer)
+        let paths = try array(paths, count, "paths").map { try $0.string("paths") }
+        if paths.isEmpty { return }
+        let out = try required(out, "out_values")
+        for place in paths.indices { putNull(out + place) }
+        for (place, path) in paths.enumerated() { try putPath(path, object, out + place, kept: KeptValues.of) }
+    }
+}
+
+@_cdecl("cst_object_set_path") @implementation
+public func cst_object_set_path(
+    _ pointer: OpaquePointer?, _ path: cst_string, _ value: UnsafePointer<cst_value>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let object = try object(pointer)
+        guard let value else { throw missingValue() }
+        try object.setValue(try propertyValue(value.pointee), forKeyPath: try path.string("path"))
+    }
+}
+
+@_cdecl("cst_object_set_paths") @implementation
+public func cst_object_set_paths(
+    _ pointer: OpaquePointer?, _ count: Int, _ paths: UnsafePointer<cst_string>?, _ values: UnsafePointer<cst_value>?,
+    _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let object = try object(pointer)
+        let paths = try array(paths, count, "paths").map { try $0.string("paths") }
+        let values = try array(values, count, "values").map { try propertyValue($0) }
+        let prepared = try paths.indices.map { place in
+            guard let (target, key) = try object.resolve(keyPath: paths[place]) else {
+                throw CoreError(
+                    .invalidArgument, "cannot set \(paths[place]): it does not lead to a property of one object",
+                    entity: object.objectID.entity.name, key: paths[place], value: values[place])
+            }
+            return (target: target, value: try target.prepare(values[place], key: key))
+        }
+        for (target, value) in prepared { try target.apply(value) }
+    }
+}
+
+// MARK: - State
+
+@_cdecl("cst_object_get_committed") @implementation
+public func cst_object_get_committed(
+    _ pointer: OpaquePointer?, _ key: cst_key, _ out: UnsafeMutablePointer<cst_value>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_value")
+        putNull(out)
+        let object = try object(pointer)
+        if let view = try object.committedView(key: key) { return put(view, out) }
+        try KeptValues.of(object).put(try object.committedValue(key: key), "the committed value", out)
+    }
+}
+
+@_cdecl("cst_object_is_changed") @implementation
+public func cst_object_is_changed(
+    _ pointer: OpaquePointer?, _ key: cst_key, _ out: UnsafeMutablePointer<Bool>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) { try required(out, "out_changed").pointee = try object(pointer).isChanged(key: key) }
+}
+
+@_cdecl("cst_object_new") @implementation
+public func cst_object_new(
+    _ entityPointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_object")
+        out.pointee = nil
+        let entity = try entity(entityPointer)
+        try entity.model.freeze()
+        out.pointee = handle(try ownedToken(try ManagedObject(entity: entity)))
+    }
+}
+
+@_cdecl("cst_object_entity") @implementation
+public func cst_object_entity(
+    _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_entity")
+        out.pointee = nil
+        out.pointee = handle(try token(of: try object(pointer).objectID.entity))
+    }
+}
+
+@_cdecl("cst_object_context") @implementation
+public func cst_object_context(
+    _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        let out = try required(out, "out_context")
+        out.pointee = nil
+        guard let context = try resolve(pointer, .object, as: ManagedObject.self).context else { return .notFound }
+        out.pointee = handle(context.token)
+        return .ok
+    }
+}
+
+@_cdecl("cst_object_copy_id") @implementation
+public func cst_object_copy_id(
+    _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_id")
+        out.pointee = nil
+        let object = try object(pointer)
+        if object.isGone { throw object.gone() }
+        out.pointee = handle(try newToken(.objectID, ObjectIDBox(object.objectID)))
+    }
+}
+
+@_cdecl("cst_object_state") @implementation
+public func cst_object_state(
+    _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<UInt32>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_flags")
+        out.pointee = 0
+        let object = try object(pointer)
+        if object.isGone { throw object.gone() }
+        var flags = 0
+        if object.isInserted { flags |= Int(CST_OBJECT_INSERTED) }
+        if object.isUpdated { flags |= Int(CST_OBJECT_UPDATED) }
+        if object.isDeleted { flags |= Int(CST_OBJECT_DELETED) }
+        if object.isFault { flags |= Int(CST_OBJECT_FAULT) }
+        if object.hasTemporaryID { flags |= Int(CST_OBJECT_TEMPORARY_ID) }
+        if object.hasChanges { flags |= Int(CST_OBJECT_HAS_CHANGES) }
+        out.pointee = UInt32(flags)
+    }
+}
+
+@_cdecl("cst_object_refresh") @implementation
+public func cst_object_refresh(_ pointer: OpaquePointer?, _ mergeChanges: Bool, _ error: ErrorOut) -> cst_status {
+    boundary(error) {
+        let object = try object(pointer)
+        if object.isGone { throw object.gone() }
+        // An unattached object has no store to read.
+        guard let context = object.context else { return }
+        drainReleases(context)
+        try context.refresh(object, mergeChanges: mergeChanges)
+    }
+}

@@ -1,0 +1,76 @@
+import CCorestone
+import CorestoneGraph
+import CorestonePredicate
+import CorestoneValues
+
+func predicate(_ pointer: OpaquePointer?) throws -> Predicate {
+    try resolve(pointer, .predicate, as: PredicateBox.self).predicate
+}
+
+/// Predicates cross threads and objects do not: an object in an argument is known by its ID. One that was never saved keeps
+/// its temporary ID, by which its context finds it.
+private func argument(_ value: cst_value) throws -> PropertyValue {
+    let value = try propertyValue(value)
+    if case .object(let object as ManagedObject) = value {
+        try checkThread(object)
+        return .object(ObjectIDReference(object.objectID))
+    }
+    return value
+}
+
+@_cdecl("cst_predicate_parse") @implementation
+public func cst_predicate_parse(
+    _ format: cst_string, _ count: Int, _ arguments: UnsafePointer<cst_value>?, _ out: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_predicate")
+        out.pointee = nil
+        let arguments = try array(arguments, count, "arguments").map(argument)
+        let parsed = try Predicate.parse(try format.string("format"), arguments: arguments)
+        out.pointee = handle(try newToken(.predicate, PredicateBox(parsed)))
+    }
+}
+
+@_cdecl("cst_predicate_new_compound") @implementation
+public func cst_predicate_new_compound(
+    _ type: UInt32, _ count: Int, _ predicates: UnsafePointer<OpaquePointer?>?,
+    _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_predicate")
+        out.pointee = nil
+        let parts = try array(predicates, count, "predicates").map { try predicate($0) }
+        let compound: Predicate
+        switch Int(type) {
+        case Int(CST_PREDICATE_AND): compound = try .and(parts)
+        case Int(CST_PREDICATE_OR): compound = try .or(parts)
+        case Int(CST_PREDICATE_NOT):
+            guard parts.count == 1 else {
+                throw CoreError(.invalidArgument, "CST_PREDICATE_NOT takes one predicate, not \(parts.count)")
+            }
+            compound = try .not(parts[0])
+        default: throw CoreError(.invalidArgument, "\(type) is no kind of compound; use a CST_PREDICATE_ constant")
+        }
+        out.pointee = handle(try newToken(.predicate, PredicateBox(compound)))
+    }
+}
+
+@_cdecl("cst_predicate_copy_format") @implementation
+public func cst_predicate_copy_format(
+    _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<cst_buffer>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) { try required(out, "out_text").fill(try predicate(pointer).format) }
+}
+
+@_cdecl("cst_predicate_evaluate") @implementation
+public func cst_predicate_evaluate(
+    _ pointer: OpaquePointer?, _ objectPointer: OpaquePointer?, _ out: UnsafeMutablePointer<Bool>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_result")
+        out.pointee = false
+        let predicate = try predicate(pointer)
+        out.pointee = try predicate.evaluate(with: .object(try object(objectPointer)))
+    }
+}

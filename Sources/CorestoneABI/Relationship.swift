@@ -1,0 +1,46 @@
+import CCorestone
+import CorestoneModel
+import CorestoneValues
+
+private func relationship(_ pointer: OpaquePointer?) throws -> Relationship { try resolve(pointer, .relationship) }
+
+@_cdecl("cst_relationship_set_inverse") @implementation
+public func cst_relationship_set_inverse(
+    _ pointer: OpaquePointer?, _ inverse: OpaquePointer?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) { try relationship(pointer).setInverse(try relationship(inverse)) }
+}
+
+@_cdecl("cst_relationship_set_delete_rule") @implementation
+public func cst_relationship_set_delete_rule(_ pointer: OpaquePointer?, _ rule: UInt32, _ error: ErrorOut) -> cst_status {
+    boundary(error) {
+        let relationship = try relationship(pointer)
+        guard let rule = DeleteRule(rawValue: rule) else {
+            throw CoreError(
+                .invalidArgument, "\(rule) is no delete rule; use a CST_DELETE_ constant", entity: relationship.entity.name,
+                key: relationship.name)
+        }
+        try relationship.setDeleteRule(rule)
+    }
+}
+
+@_cdecl("cst_relationship_set_counts") @implementation
+public func cst_relationship_set_counts(
+    _ pointer: OpaquePointer?, _ minimum: UInt32, _ maximum: UInt32, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) { try relationship(pointer).setCounts(minimum: minimum, maximum: maximum) }
+}
+
+@_cdecl("cst_relationship_set_user_info") @implementation
+public func cst_relationship_set_user_info(
+    _ pointer: OpaquePointer?, _ key: cst_string, _ value: cst_string, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) { try setUserInfo(try relationship(pointer), key, value) }
+}
+
+@_cdecl("cst_relationship_user_info") @implementation
+public func cst_relationship_user_info(
+    _ pointer: OpaquePointer?, _ key: cst_string, _ out: UnsafeMutablePointer<cst_string>?, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) { try userInfo(try relationship(pointer), key, out) }
+}

@@ -1,0 +1,174 @@
+import CCorestone
+import CorestoneGraph
+import CorestoneValues
+import Glibc
+
+/// The forms of a packed column; the numbers are those of the header.
+private enum ColumnForm: UInt64 {
+    case integers = 1, doubles, text, bytes, uuids, keys
+}
+
+@_cdecl("cst_results_copy_columns") @implementation
+public func cst_results_copy_columns(
+    _ pointer: OpaquePointer?, _ first: Int, _ count: Int, _ columns: Int, _ keys: UnsafePointer<cst_key>?,
+    _ out: UnsafeMutablePointer<cst_buffer>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_columns")
+        let results = try objectsOnQueue(pointer)
+        let keys = try array(keys, columns, "keys")
+        let window = window(results, first, count)
+        var packer = ColumnPacker(out)
+        try packer.append(UInt64(window.count))
+        try packer.append(UInt64(keys.count))
+        for key in keys { try packer.pack(key, results.objects[window]) }
+        out.end(at: packer.size)
+    }
+}
+
+/// Writes columns one after the other into a buffer; every part begins at a multiple of 8 bytes.
+private struct ColumnPacker {
+    private let buffer: UnsafeMutablePointer<cst_buffer>
+    private(set) var size = 0
+
+    init(_ buffer: UnsafeMutablePointer<cst_buffer>) { self.buffer = buffer }
+
+    mutating func append(_ word: UInt64) throws {
+        let place = try room(8)
+        place.storeBytes(of: word, as: UInt64.self)
+    }
+
+    /// The place for `count` more bytes, a multiple of 8.
+    private mutating func room(_ count: Int) throws -> UnsafeMutableRawPointer {
+        let needed = size + (count + 7) & ~7
+        if needed >= buffer.pointee.capacity || buffer.pointee.data == nil { try buffer.reserve(max(needed, size * 2)) }
+        guard let data = buffer.pointee.data else {
+            throw CoreError(.noMemory, "there is no memory for the columns")
+        }
+        defer { size = needed }
+        return UnsafeMutableRawPointer(data) + size
+    }
+
+    mutating func pack(_ key: UInt32, _ objects: ArraySlice<ManagedObject>) throws {
+        guard let example = objects.first else { return try append(ColumnForm.integers.rawValue) }
+        let form = try self.form(key, example)
+        try append(form.rawValue)
+        // Places are offsets from here on: the buffer may move when it grows.
+        let nulls = size
+        memset(try room(objects.count), 0, (objects.count + 7) & ~7)
+        switch form {
+        case .integers, .doubles, .keys: try packWords(key, objects, nulls, isKey: form == .keys)
+        case .uuids: try packUUIDs(key, objects, nulls)
+        case .text, .bytes: try packBytes(key, objects, nulls, isText: form == .text)
+        }
+    }
+
+    private func form(_ key: UInt32, _ object: ManagedObject) throws -> ColumnForm {
+        switch try object.slotKind(key: key) {
+        case .bool, .int16, .int32, .int64: .integers
+        case .double, .date: .doubles
+        case .text, .uri, .decimal: .text
+        case .bytes: .bytes
+        case .uuid: .uuids
+        case .toOne: .keys
+        case .none:
+            throw CoreError(
+                .typeMismatch, "columns hold stored attributes and to-one relationships; this property is transient or to-many",
+                entity: object.objectID.entity.name, key: object.propertyName(key: key))
+        }
+    }
+
+    private func bytes(at offset: Int) -> UnsafeMutableRawPointer {
+        UnsafeMutableRawPointer(buffer.pointee.data.unsafelyUnwrapped) + offset
+    }
+
+    private mutating func packWords(
+        _ key: UInt32, _ objects: ArraySlice<ManagedObject>, _ nulls: Int, isKey: Bool
+    ) throws {
+        let words = try room(objects.count * 8)
+        let isNull = bytes(at: nulls)
+        for (place, object) in objects.enumerated() {
+            let view = try object.view(key: key)
+            isNull.storeBytes(of: view.type == .null ? 1 : 0, toByteOffset: place, as: UInt8.self)
+            var word = view.low
+            if isKey, let target = UnsafeRawPointer(bitPattern: UInt(view.low)) {
+                let object = Unmanaged<ManagedObject>.fromOpaque(target).takeUnretainedValue()
+                word = UInt64(bitPattern: object.primaryKey)
+            }
+            words.storeBytes(of: word, toByteOffset: place * 8, as: UInt64.self)
+        }
+    }
+
+    private mutating func packUUIDs(_ key: UInt32, _ objects: ArraySlice<ManagedObject>, _ nulls: Int) throws {
+        let values = try room(objects.count * 16)
+        let isNull = bytes(at: nulls)
+        for (place, object) in objects.enumerated() {
+            let view = try object.view(key: key)
+            isNull.storeBytes(of: view.type == .null ? 1 : 0, toByteOffset: place, as: UInt8.self)
+            values.storeBytes(of: view.low, toByteOffset: place * 16, as: UInt64.self)
+            values.storeBytes(of: view.high, toByteOffset: place * 16 + 8, as: UInt64.self)
+        }
+    }
+
+    /// Size of all bytes, offsets (in code points for text), the bytes.
+    private mutating func packBytes(
+        _ key: UInt32, _ objects: ArraySlice<ManagedObject>, _ nulls: Int, isText: Bool
+    ) throws {
+        let total = size
+        try append(0)
+        let offsets = size
+        _ = try room((objects.count + 1) * 8)
+        let start = size
+        // Room for a guess of the whole, so that most columns never move.
+        var (used, offset) = (0, 0)
+        for (place, object) in objects.enumerated() {
+            bytes(at: offsets).storeBytes(of: UInt64(offset), toByteOffset: place * 8, as: UInt64.self)
+            let view = try object.view(key: key)
+            if view.type == .null {
+                bytes(at: nulls).storeBytes(of: 1, toByteOffset: place, as: UInt8.self)
+            } else if view.type == .decimal {
+                let text = Text(view.propertyValue.decimalText)
+                try add(text.utf8, at: start + used)
+                used += text.count
+                offset += text.count
+            } else {
+                try add(view.bytes, at: start + used)
+                used += view.bytes.count
+                offset += isText ? codePoints(view.bytes) : view.bytes.count
+            }
+        }
+        bytes(at: offsets).storeBytes(of: UInt64(offset), toByteOffset: objects.count * 8, as: UInt64.self)
+        bytes(at: total).storeBytes(of: UInt64(used), as: UInt64.self)
+        size = start
+        memset(try room(used) + used, 0, (used + 7) & ~7 - used)
+    }
+
+    /// Copies bytes to an offset behind the used part, growing the buffer.
+    private func add(_ source: UnsafeRawBufferPointer, at offset: Int) throws {
+        if offset + source.count + 8 >= buffer.pointee.capacity {
+            try buffer.reserve(max(offset + source.count + 64, buffer.pointee.capacity * 2))
+        }
+        if let base = source.baseAddress { memcpy(bytes(at: offset), base, source.count) }
+    }
+}
+
+/// How many code points UTF-8 text has: every byte but those that continue one.
+private func codePoints(_ bytes: UnsafeRawBufferPointer) -> Int {
+    var (count, place) = (0, 0)
+    while place + 8 <= bytes.count {
+        let word = bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)
+        // A continuing byte has its top bits 10.
+        let continuing = (word >> 7) & ~(word >> 6) & 0x0101_0101_0101_0101
+        count += 8 - continuing.nonzeroBitCount
+        place += 8
+    }
+    while place < bytes.count {
+        if bytes[place] & 0xC0 != 0x80 { count += 1 }
+        place += 1
+    }
+    return count
+}
+
+extension PropertyValue {
+    fileprivate var decimalText: String { if case .decimal(let number) = self { number.description } else { "" } }
+}

@@ -1,0 +1,121 @@
+import CCorestone
+import CPlatform
+import CorestoneGraph
+import CorestoneValues
+
+private func list(_ pointer: OpaquePointer?) throws -> ResultList { try resolve(pointer, .results) }
+
+/// The results of a handle, on the queue of their context, with objects in them.
+func objectsOnQueue(_ pointer: OpaquePointer?) throws -> ResultList {
+    let results = try list(pointer)
+    try results.context.checkQueue()
+    guard results.ids.isEmpty else {
+        throw CoreError(.invalidArgument, "these results hold IDs; read them with cst_results_copy_id")
+    }
+    return results
+}
+
+/// The part of a list that starts at `first` and has at most `capacity` elements.
+func window(_ results: ResultList, _ first: Int, _ capacity: Int) -> Range<Int> {
+    guard first >= 0, first < results.count, capacity > 0 else { return 0..<0 }
+    return first..<(first + min(capacity, results.count - first))
+}
+
+@_cdecl("cst_results_count") @implementation
+public func cst_results_count(_ pointer: OpaquePointer?) -> Int { (try? list(pointer).count) ?? 0 }
+
+@_cdecl("cst_results_get_object") @implementation
+public func cst_results_get_object(
+    _ pointer: OpaquePointer?, _ index: Int, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        let out = try required(out, "out_object")
+        out.pointee = nil
+        let results = try objectsOnQueue(pointer)
+        guard index >= 0, index < results.objects.count else { return .end }
+        out.pointee = handle(try results.token(at: index))
+        return .ok
+    }
+}
+
+@_cdecl("cst_results_get_objects") @implementation
+public func cst_results_get_objects(
+    _ pointer: OpaquePointer?, _ first: Int, _ capacity: Int, _ out: UnsafeMutablePointer<OpaquePointer?>?,
+    _ outCount: UnsafeMutablePointer<Int>?, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        let outCount = try required(outCount, "out_count")
+        outCount.pointee = 0
+        let results = try objectsOnQueue(pointer)
+        let window = window(results, first, capacity)
+        if window.isEmpty { return .end }
+        let out = try required(out, "out_objects")
+        for (place, index) in window.enumerated() { out[place] = handle(try results.token(at: index)) }
+        outCount.pointee = window.count
+        return .ok
+    }
+}
+
+@_cdecl("cst_results_copy_id") @implementation
+public func cst_results_copy_id(
+    _ pointer: OpaquePointer?, _ index: Int, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        let out = try required(out, "out_id")
+        out.pointee = nil
+        let results = try list(pointer)
+        guard index >= 0, index < results.count else { return .end }
+        if results.ids.isEmpty { try results.context.checkQueue() }
+        let id = results.ids.isEmpty ? results.objects[index].objectID : results.ids[index]
+        out.pointee = handle(try newToken(.objectID, ObjectIDBox(id)))
+        return .ok
+    }
+}
+
+@_cdecl("cst_results_get_column") @implementation
+public func cst_results_get_column(
+    _ pointer: OpaquePointer?, _ key: cst_key, _ first: Int, _ capacity: Int, _ out: UnsafeMutablePointer<cst_value>?,
+    _ outCount: UnsafeMutablePointer<Int>?, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        let outCount = try required(outCount, "out_count")
+        outCount.pointee = 0
+        let results = try objectsOnQueue(pointer)
+        let window = window(results, first, capacity)
+        if window.isEmpty { return .end }
+        let out = try required(out, "out_values")
+        for (place, index) in window.enumerated() {
+            let object = results.objects[index]
+            let view = try object.view(key: key)
+            if view.type == .object {
+                try putTarget(view, object, key, out + place)
+            } else {
+                put(view, out + place)
+            }
+        }
+        outCount.pointee = window.count
+        return .ok
+    }
+}
+
+@_cdecl("cst_results_get_column_path") @implementation
+public func cst_results_get_column_path(
+    _ pointer: OpaquePointer?, _ path: cst_string, _ first: Int, _ capacity: Int, _ out: UnsafeMutablePointer<cst_value>?,
+    _ outCount: UnsafeMutablePointer<Int>?, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        let outCount = try required(outCount, "out_count")
+        outCount.pointee = 0
+        let results = try objectsOnQueue(pointer)
+        let path = try path.string("path")
+        let window = window(results, first, capacity)
+        if window.isEmpty { return .end }
+        let out = try required(out, "out_values")
+        for place in 0..<window.count { putNull(out + place) }
+        for (place, index) in window.enumerated() {
+            try putPath(path, results.objects[index], out + place) { _ in results.kept }
+        }
+        outCount.pointee = window.count
+        return .ok
+    }
+}
