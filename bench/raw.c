@@ -68,10 +68,12 @@ static bool next_row(sqlite3_stmt *statement) {
 static void open_store(const char *path, bool full) {
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
     if (sqlite3_open_v2(path, &database, flags, NULL) != SQLITE_OK) fail(path);
+    run("PRAGMA auto_vacuum=INCREMENTAL"); /* as Core Data's stores; matters when the file is made */
     run("PRAGMA journal_mode=WAL");
     run(full ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
     run("PRAGMA cache_size=-32768");
     run("PRAGMA temp_store=MEMORY");
+    run("PRAGMA wal_autocheckpoint=4000");
 }
 
 /* ---- texts ---- */

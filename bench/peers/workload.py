@@ -11,7 +11,14 @@ import time
 from pathlib import Path
 from typing import Any, Callable
 
-PRAGMAS = {"journal_mode": "WAL", "synchronous": "NORMAL", "cache_size": "-32768", "temp_store": "MEMORY"}
+PRAGMAS = {
+    "auto_vacuum": "INCREMENTAL",
+    "journal_mode": "WAL",
+    "synchronous": "NORMAL",
+    "cache_size": "-32768",
+    "temp_store": "MEMORY",
+    "wal_autocheckpoint": "4000",
+}
 QUERY_NAMES = [f"Department {number % 100 + 1:03d}" for number in range(1000)]
 
 
