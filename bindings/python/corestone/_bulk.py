@@ -17,6 +17,7 @@ from typing import Any
 from . import _abi, values
 from .codes import AttributeType
 from .errors import CorestoneError, InvalidArgumentError
+from .object import ManagedObject
 from .property import PropertyDescription
 
 _NONE = type(None)
@@ -50,7 +51,7 @@ class Block:
         kinds = set(map(type, column))
         has_none = _NONE in kinds
         kinds.discard(_NONE)
-        kind = kinds.pop() if len(kinds) == 1 else None
+        kind = next(iter(kinds)) if len(kinds) == 1 else None
         wants_decimal = description.attribute_type == AttributeType.DECIMAL
         try:
             if kind is str:
@@ -64,6 +65,11 @@ class Block:
             elif kind is datetime:
                 seconds = [0.0 if value is None else values.date_to_seconds(value) for value in column]
                 word, low, high = _abi.DATE, _as_words(array("d", seconds)), None
+            elif kind is not None and issubclass(kind, ManagedObject):
+                tokens = array("Q", [0 if value is None else value._cst_token for value in column])
+                word, low, high = _abi.OBJECT, tokens, None
+            elif kind is None and has_none and not kinds:
+                return  # nothing but None, which the block is already
             else:
                 self._one_by_one(index, column, description, entity)
                 return

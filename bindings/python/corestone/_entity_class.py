@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 _get = _abi.raw("cst_object_get")
 _set = _abi.raw("cst_object_set")
 
-# A cell keeps the last text or bytes that were set alive; bytes may be large, so their cell is not kept.
-_BULKY = frozenset((bytes, bytearray, memoryview))
-
 Getter = Callable[[ManagedObject], Any]
 Setter = Callable[[ManagedObject, Any], None]
 
@@ -168,7 +165,7 @@ def _setter(description: PropertyDescription, entity: str) -> Setter:
         if set_(self._cst_handle, key, cell.ref, None) < 0:
             # Failed, so nothing was set: ask again for the reason.
             call(lib.cst_object_set, self._cst_handle, key, cell.ref)
-        if type(value) not in _BULKY:
+        if type(value) not in values.BULKY:
             put(cell)
 
     return setter
@@ -221,6 +218,7 @@ def make_class(entity: Entity) -> type[ManagedObject]:
         "__doc__": f"Objects of the entity {entity.name}.",
         "_cst_entity": entity,
         "_cst_properties": dict(entity.properties),
+        "_cst_plans": {},
     }
     for name, description in entity.properties.items():
         if name in inherited and inherited[name].key == description.key:

@@ -125,6 +125,8 @@ class Context:
 
     def _work(self, function: Any, *arguments: Any) -> int:
         """Calls what may take long, and raises what a signal handler raised meanwhile."""
+        if self._is_main:
+            self._watch()
         error = ctypes.c_void_p()
         status: int = function(self._open, *arguments, byref(error))
         raised = self._watcher.take() if self._watcher is not None else None
@@ -143,8 +145,8 @@ class Context:
         item = self._adopt(made(lib.cst_context_insert, self._open, description._handle), description)
         if new:
             try:
-                for name, members in set_single_values(item, new).items():
-                    setattr(item, name, members)
+                for name in set_single_values(item, new):
+                    setattr(item, name, new[name])
             except BaseException:
                 self.delete(item)
                 raise
@@ -199,8 +201,8 @@ class Context:
         """An object outside the context until insert_object takes it in."""
         description = self._entity(entity)
         item = self._adopt(made(lib.cst_object_new, description._handle), description)
-        for name, members in set_single_values(item, new).items():
-            setattr(item, name, members)
+        for name in set_single_values(item, new):
+            setattr(item, name, new[name])
         return item
 
     def insert_object(self, item: ManagedObject) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from . import _abi, values
 from ._abi import lib
 from ._call import call, made
+from .codes import AttributeType
 from .errors import CorestoneError, InvalidHandleError, TypeMismatchError
 from .object_id import ObjectID
 from .property import PropertyDescription, nearest
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _retain = _abi.raw("cst_retain", None)
 _release = _abi.raw("cst_release", None)
 
+PLANS = 256  # how many sets of names an entity keeps plans for
 REPR_VALUES = 4
 REPR_TEXT = 40
 
@@ -38,6 +40,7 @@ class ManagedObject:
 
     _cst_entity: ClassVar[Entity]
     _cst_properties: ClassVar[dict[str, PropertyDescription]] = {}
+    _cst_plans: ClassVar[dict[tuple[str, ...], Plan]] = {}
 
     _cst_context: Context
     _cst_handle: Any  # the token as ctypes passes it on: nothing is left to convert at a call
@@ -142,9 +145,8 @@ class ManagedObject:
 
     def set(self, **new: Any) -> None:
         """Several properties at once. Attributes and to-one relationships are set all or none."""
-        many = set_single_values(self, new)
-        for name, members in many.items():
-            setattr(self, name, members)
+        for name in set_single_values(self, new):
+            setattr(self, name, new[name])
 
     def to_dict(self, *names: str) -> dict[str, Any]:
         """The named properties, or all attributes, as a dictionary."""
@@ -266,23 +268,49 @@ def handles(items: Iterable[Any], entity: str, key: str) -> Any:
     return (ctypes.c_void_p * len(tokens))(*tokens)
 
 
-def set_single_values(item: ManagedObject, new: dict[str, Any]) -> dict[str, Any]:
-    """Sets the attributes and to-one relationships among `new` in one call, and returns the to-many ones."""
-    entity = item._cst_entity
-    many, names, keys, single = {}, [], [], []
-    for name, value in new.items():
-        description = entity._key(name) if name not in item._cst_properties else item._cst_properties[name]
-        if description.is_to_many:
-            many[name] = value
-        else:
-            names.append(name)
-            keys.append(description.key)
-            single.append(values.suited(description.attribute_type, value))
-    if names:
-        array = values.encode_all(single, entity.name, names)
-        key_array = (ctypes.c_uint32 * len(keys))(*keys)
-        call(lib.cst_object_set_many, item._cst_handle, len(keys), key_array, ctypes.addressof(array))
-    return many
+class Plan:
+    """How a set of names is assigned: which are single values, with their keys, and which are to-many."""
+
+    __slots__ = ("decimals", "keys", "many", "rows", "single")
+
+    def __init__(self, entity: Entity, names: Iterable[str]) -> None:
+        found = [entity._key(name) for name in names]
+        self.many = [each.name for each in found if each.is_to_many]
+        single = [each for each in found if not each.is_to_many]
+        self.single = tuple(each.name for each in single)
+        self.decimals = [each.name for each in single if each.attribute_type == AttributeType.DECIMAL]
+        self.keys = (ctypes.c_uint32 * len(single))(*[each.key for each in single])
+        # In reserve, as the cells of values are. What they hold last stays alive: not used for large values.
+        self.rows: list[values.Row] = []
+
+
+def plan_for(kind: type[ManagedObject], names: tuple[str, ...]) -> Plan:
+    """The plan for the names, made once."""
+    plans = kind._cst_plans
+    plan = plans.get(names)
+    if plan is None:
+        if len(plans) >= PLANS:
+            plans.clear()
+        plan = plans[names] = Plan(kind._cst_entity, names)
+    return plan
+
+
+def set_single_values(item: ManagedObject, new: dict[str, Any]) -> list[str]:
+    """Sets the attributes and to-one relationships among `new` in one call, and returns the names of the others."""
+    plan = plan_for(type(item), tuple(new))
+    single = plan.single
+    if single:
+        for name in plan.decimals:
+            new = {**new, name: values.suited(AttributeType.DECIMAL, new[name])}
+        try:
+            row = plan.rows.pop()
+        except IndexError:
+            row = values.Row(len(single))
+        row.fill([new[name] for name in single] if plan.many else new.values(), item._cst_entity.name, single)
+        call(lib.cst_object_set_many, item._cst_handle, len(single), plan.keys, row.address)
+        if not any(type(value) in values.BULKY for value in new.values()):
+            plan.rows.append(row)
+    return plan.many
 
 
 def short_id(uri: str) -> str:

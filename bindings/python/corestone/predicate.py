@@ -81,8 +81,8 @@ class Predicate:
 
     def __init__(self, format: str, *arguments: Any) -> None:
         written, given = spread(format, arguments)
-        array = values.encode_all(given)
-        self._handle = made(lib.cst_predicate_parse, text(written), len(given), ctypes.addressof(array))
+        row = values.encode_all(given)
+        self._handle = made(lib.cst_predicate_parse, text(written), len(given), row.address)
 
     @classmethod
     def _compound(cls, kind: int, parts: list[Predicate]) -> Predicate:

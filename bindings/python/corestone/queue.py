@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
 import itertools
 import os
@@ -30,29 +31,31 @@ EXIT_STEP = 0.01
 class Task:
     """A function that is to run on a queue, and what became of it."""
 
-    __slots__ = ("context", "exception", "function", "future", "result", "started")
+    __slots__ = ("context", "exception", "function", "future", "has_ended", "result")
 
     def __init__(self, context: Context, function: Callable[[], Any], future: Future[Any] | None) -> None:
         self.context = context
         self.function = function
         self.future = future
-        self.started = False
+        self.has_ended = False
         self.result: Any = None
         self.exception: BaseException | None = None
 
     def run(self) -> int:
-        self.started = True
         future = self.future
         if future is not None and not future.set_running_or_notify_cancel():
+            self.has_ended = True
             return _abi.OK
         try:
             self.context._watch()
             self.result = self.function()
         except BaseException as raised:  # every exception belongs to the caller, also KeyboardInterrupt
             self.exception = raised
+            self.has_ended = True
             if future is not None:
                 future.set_exception(raised)
             return _abi.E_CALLBACK
+        self.has_ended = True
         if future is not None:
             future.set_result(self.result)
         return _abi.OK
@@ -69,7 +72,7 @@ def _run(number: int, context: int, error: Any, tasks: dict[int, Task] = _tasks)
 
 def _forget(number: int, tasks: dict[int, Task] = _tasks) -> None:
     task = tasks.pop(number, None)
-    if task is not None and task.future is not None and not task.started:
+    if task is not None and task.future is not None and not task.has_ended:
         task.future.cancel()
 
 
@@ -102,8 +105,8 @@ def perform_and_wait(context: Context, handle: int, function: Callable[[], Any])
             raise task.exception
         if status < 0:
             raise failure(status, error.value)
-        if not task.started:
-            # Python runs signal handlers before the first step of a function; nothing else can keep it from starting.
+        if not task.has_ended:
+            # Python runs signal handlers also at the entry of a function; nothing else can end one before its `try`.
             raise KeyboardInterrupt
         return task.result
     finally:
@@ -183,16 +186,20 @@ class _Exit:
             self._finish_queued()
             self.has_run = True
             self._finish_queued()
-            for context in list(self.contexts):
-                context._unwatch()
         except (CorestoneError, KeyboardInterrupt):
             self.has_run = True
+        for context in list(self.contexts):
+            with contextlib.suppress(CorestoneError, KeyboardInterrupt):
+                context._unwatch()
 
     def _finish_queued(self) -> None:
         """Waits until nothing is queued; drains the main queue meanwhile, for blocks that wait for it."""
-        while _tasks:
+        while True:
+            queued = [task for task in list(_tasks.values()) if task.future is not None]
+            if not queued:
+                return
             if not self._drain_main(EXIT_STEP):
-                if not any(not task.context._is_main for task in list(_tasks.values())):
+                if all(task.context._is_main for task in queued):
                     return  # what is left waits for a main thread that is another one
                 time.sleep(EXIT_STEP)
 

@@ -126,6 +126,7 @@ class Results(Sequence[Any]):
         array = (_abi.Value * BLOCK)()
         found = ctypes.c_size_t()
         path = _abi.text(name)
+        target = self._context.model._entity_of(description.destination) if description is not None else None
         while count > 0:
             rest = (first, min(BLOCK, count), ctypes.addressof(array), byref(found))
             if description is not None:
@@ -134,7 +135,7 @@ class Results(Sequence[Any]):
                 call(lib.cst_results_get_column_path, self._handle, path, *rest)
             if not found.value:
                 break
-            whole += values.decode_array(array, found.value, self._context)
+            whole += values.decode_array(array, found.value, self._context, target)
             first += found.value
             count -= found.value
         return whole

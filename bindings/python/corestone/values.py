@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Callable
@@ -19,6 +20,7 @@ from .errors import CorestoneError, InternalError, InvalidArgumentError, Invalid
 
 if TYPE_CHECKING:
     from .context import Context
+    from .model import Entity
 
 EPOCH = datetime(2001, 1, 1, tzinfo=timezone.utc)
 INT_MIN, INT_MAX = -(1 << 63), (1 << 63) - 1
@@ -61,6 +63,9 @@ _cells: list[Cell] = []
 put_cell = _cells.append
 take_cell = _cells.pop  # IndexError: the reserve is empty, make a Cell
 
+
+# A cell keeps the last text or bytes that were set alive; bytes may be large, so their cell is not kept.
+BULKY = frozenset((bytes, bytearray, memoryview))
 
 # -------- Python to cst_value ------------------------------------------------------------------------------
 
@@ -236,12 +241,57 @@ def located(error: CorestoneError, entity: str | None, key: str | None, value: A
     return named.with_traceback(error.__traceback__)
 
 
-def encode_all(values: list[Any], entity: str | None = None, keys: list[str] | None = None) -> Any:
-    """An array of cst_value."""
-    array = (_abi.Value * max(len(values), 1))()
-    for index, value in enumerate(values):
-        encode(array[index], value, entity, keys[index] if keys else None)
-    return array
+class Row:
+    """An array of cst_value with views onto the parts of its elements, for filling without a struct for each value.
+
+    Each value is three words of 64 bits: type and aux, then two of payload.
+    """
+
+    __slots__ = ("address", "array", "integers", "kinds", "reals", "sizes", "texts")
+
+    def __init__(self, count: int) -> None:
+        array: Any = (_abi.Value * max(count, 1))()
+        words = 3 * count
+        self.array = array
+        self.address = ctypes.addressof(array)
+        self.kinds: Any = (ctypes.c_uint32 * (2 * words)).from_buffer(array)
+        self.integers: Any = (ctypes.c_int64 * words).from_buffer(array)
+        self.reals: Any = (ctypes.c_double * words).from_buffer(array)
+        self.texts: Any = (ctypes.c_char_p * words).from_buffer(array)
+        self.sizes: Any = (ctypes.c_size_t * words).from_buffer(array)
+
+    def fill(self, values: Iterable[Any], entity: str | None, keys: Sequence[str] | None) -> None:
+        """Puts values into the elements. Errors name the entity and the key when they are given."""
+        kinds = self.kinds
+        for index, value in enumerate(values):
+            kind, word = type(value), 3 * index
+            if kind is str and value.isascii():
+                data = value.encode()
+                kinds[2 * word] = _abi.STRING
+                self.texts[word + 1] = data
+                self.sizes[word + 2] = len(data)
+            elif value is None:
+                kinds[2 * word] = _abi.NULL
+            elif kind is bool:
+                kinds[2 * word] = _abi.BOOL
+                self.integers[word + 1] = value
+            elif kind is int and INT_MIN <= value <= INT_MAX:
+                kinds[2 * word] = _abi.INT
+                self.integers[word + 1] = value
+            elif kind is float:
+                kinds[2 * word] = _abi.DOUBLE
+                self.reals[word + 1] = value
+            else:
+                encode(self.array[index], value, entity, keys[index] if keys else None)
+                continue
+            kinds[2 * word + 1] = 0
+
+
+def encode_all(values: Sequence[Any], entity: str | None = None, keys: Sequence[str] | None = None) -> Row:
+    """An array of cst_value, at `address` of what is returned."""
+    row = Row(len(values))
+    row.fill(values, entity, keys)
+    return row
 
 
 # -------- cst_value to Python ------------------------------------------------------------------------------
@@ -269,7 +319,9 @@ def _decode_text(low: int, high: int) -> str:
     return ctypes.string_at(low & _MASK, high).decode() if low else ""
 
 
-def decode_words(kind: int, aux: int, low: int, high: int, context: Context | None) -> Any:
+def decode_words(
+    kind: int, aux: int, low: int, high: int, context: Context | None, target: Entity | None = None
+) -> Any:
     """The Python value of a cst_value given as its four words. Text and bytes are copied, handles retained."""
     if kind == _abi.NULL:
         return None
@@ -294,7 +346,7 @@ def decode_words(kind: int, aux: int, low: int, high: int, context: Context | No
 
         return ObjectID._borrowed(low & _MASK)
     if kind == _abi.OBJECT:
-        return context._object(low & _MASK, None) if context is not None else None
+        return context._object(low & _MASK, target) if context is not None else None
     raise InternalError(f"The library gave a value of an unknown type, {kind}.")
 
 
@@ -304,7 +356,7 @@ def decode_cell(cell: Cell, context: Context | None) -> Any:
     return decode_words(kind, aux, low, high, context)
 
 
-def decode_array(array: Any, count: int, context: Context | None) -> list[Any]:
-    """The Python values of the first `count` elements of an array of cst_value."""
+def decode_array(array: Any, count: int, context: Context | None, target: Entity | None = None) -> list[Any]:
+    """The Python values of the first `count` elements of an array of cst_value; `target` is the entity of objects."""
     view = memoryview(array).cast("B")[: count * _WORDS.size]
-    return [decode_words(kind, aux, low, high, context) for kind, aux, low, high in _WORDS.iter_unpack(view)]
+    return [decode_words(kind, aux, low, high, context, target) for kind, aux, low, high in _WORDS.iter_unpack(view)]
