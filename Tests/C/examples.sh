@@ -75,7 +75,7 @@ before=$(cksum <"$folder/store.sqlite")
 "$folder/report" "$folder/store.sqlite" >"$folder/printed" 2>&1
 expect "the report" 0 $?
 expect "the report names the most depended-on package" 1 \
-    "$(grep -c 'most depended-on package is bash 1.0-7000: 2 packages need it' "$folder/printed")"
+    "$(grep -c 'most depended-on package is libc6 1.0-9000: 2 packages need it' "$folder/printed")"
 expect "the report leaves the store alone" "$before" "$(cksum <"$folder/store.sqlite")"
 [ "$failed" -eq 0 ] || cat "$folder/printed"
 

@@ -1,16 +1,14 @@
-/* Misuse: every function of the header with every kind of wrong argument. Nothing may crash; each case has its status.
+/* Misuse of handles and pointers: every function of the header with NULL, freed, stale, mistyped and garbage handles, and on
+ * the wrong thread. Nothing may crash; each case has its status.
  *
  * SPDX-License-Identifier: MIT
  */
-#include "calls.h"
+#include "expect.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-static size_t cases;
 
 /* Pointers that the header allows to be NULL. */
 static bool may_be_null(const struct call *call, const struct parameter *parameter) {
@@ -39,71 +37,6 @@ static bool may_be_null(const struct call *call, const struct parameter *paramet
 }
 
 static bool is_pointer(enum kind kind) { return kind != KIND_SCALAR && kind != KIND_COUNT && kind != KIND_STRING; }
-
-static bool takes_destroy(const struct call *call) {
-    for (int i = 0; i < call->parameter_count; i++) {
-        if (call->parameters[i].kind == KIND_DESTROY) return true;
-    }
-    return false;
-}
-
-static int error_position(const struct call *call) {
-    for (int i = 0; i < call->parameter_count; i++) {
-        if (call->parameters[i].kind == KIND_ERROR) return i;
-    }
-    return -1;
-}
-
-static void complain(const struct call *call, const struct parameter *parameter, const char *what, const char *got) {
-    check_fail(__FILE__, __LINE__, "%s, %s %s: %s", call->name, parameter ? parameter->name : "-", what, got);
-}
-
-/* Makes the call and checks that it fails as expected, with an error, destroying what it was given exactly once. */
-static void expect_failure(struct world *world, const struct call *call, const struct parameter *parameter,
-                           const char *what, cst_status expected, union argument *arguments, struct storage *storage) {
-    (void)world;
-    cases++;
-    int before = destroy_count;
-    struct result result = call->invoke(arguments);
-    switch (call->returns) {
-    case RETURNS_STATUS: {
-        if (result.status != expected) {
-            cst_string why = cst_error_message(storage->error);
-            char got[512];
-            snprintf(got, sizeof got, "%s, expected %s%s%.300s", check_status_name(result.status),
-                     check_status_name(expected), why.data ? "; " : "", why.data ? why.data : "");
-            complain(call, parameter, what, got);
-        }
-        int position = error_position(call);
-        if (result.status < 0 && position >= 0 && arguments[position].pointer) {
-            if (cst_error_status(storage->error) != result.status || cst_error_message(storage->error).size == 0) {
-                complain(call, parameter, what, "failed without an error that says so");
-            }
-        }
-        break;
-    }
-    case RETURNS_STRING:
-        if (result.string.data) complain(call, parameter, what, "gave a string");
-        break;
-    case RETURNS_NUMBER:
-        if (result.number != 0 && !(result.number == -1 && strstr(call->name, "offset"))) {
-            complain(call, parameter, what, "gave a number");
-        }
-        break;
-    case RETURNS_POINTER:
-        if (result.pointer) complain(call, parameter, what, "gave a pointer");
-        break;
-    case RETURNS_NOTHING:
-        break;
-    }
-    if (takes_destroy(call) && destroy_count != before + 1) {
-        char got[64];
-        snprintf(got, sizeof got, "destroy ran %d times", destroy_count - before);
-        bool removed = parameter && (parameter->kind == KIND_DESTROY);
-        if (!removed) complain(call, parameter, what, got);
-    }
-    world_clean(call, arguments, storage, result);
-}
 
 /* Runs a case for each function, with a world of its own each. */
 static void for_each_call(void (*body)(struct world *world, const struct call *call)) {
@@ -147,14 +80,14 @@ static void null_everywhere(struct world *world, const struct call *call) {
         world_renew_draft(world);
         world_fill(world, call, arguments, &storage);
         memset(&arguments[i], 0, sizeof arguments[i]);
-        expect_failure(world, call, p, "NULL", expected, arguments, &storage);
+        expect_failure(call, p, "NULL", expected, arguments, &storage);
         int position = error_position(call);
         if (position < 0) continue;
         world_renew_draft(world);
         world_fill(world, call, arguments, &storage);
         memset(&arguments[i], 0, sizeof arguments[i]);
         arguments[position].pointer = NULL;
-        expect_failure(world, call, p, "NULL, no error wanted", expected, arguments, &storage);
+        expect_failure(call, p, "NULL, no error wanted", expected, arguments, &storage);
     }
     /* Everything at once. */
     memset(arguments, 0, sizeof arguments);
@@ -199,7 +132,7 @@ static void put_bad(struct world *world, const struct call *call, void *const ba
             cst_release(arguments[i].pointer); /* what world_fill retained */
             for (int type = TYPE_ERROR; type < TYPE_COUNT; type++) {
                 arguments[i].pointer = bad[type];
-                expect_failure(world, call, p, what, CST_E_INVALID_HANDLE, arguments, &storage);
+                expect_failure(call, p, what, CST_E_INVALID_HANDLE, arguments, &storage);
             }
             continue;
         }
@@ -207,7 +140,7 @@ static void put_bad(struct world *world, const struct call *call, void *const ba
             storage.handles[0] = bad[p->type];
         else
             arguments[i].pointer = bad[p->type];
-        expect_failure(world, call, p, what, CST_E_INVALID_HANDLE, arguments, &storage);
+        expect_failure(call, p, what, CST_E_INVALID_HANDLE, arguments, &storage);
     }
 }
 
@@ -263,7 +196,7 @@ static void handles_of_the_wrong_type(struct world *world, const struct call *ca
                 arguments[i].pointer = wrong;
             char what[32];
             snprintf(what, sizeof what, "of type %d", type);
-            expect_failure(world, call, p, what, CST_E_INVALID_HANDLE, arguments, &storage);
+            expect_failure(call, p, what, CST_E_INVALID_HANDLE, arguments, &storage);
         }
     }
 }
@@ -311,96 +244,6 @@ static void garbage_for_every_handle(void) {
     world_close(&world);
 }
 
-static const struct {
-    const char *data;
-    size_t size;
-} bad_texts[] = {
-    {"\xff", 1},
-    {"abc\xc3", 4},          /* truncated */
-    {"\xe2\x82", 2},         /* truncated */
-    {"\xc0\xaf", 2},         /* overlong */
-    {"\xed\xa0\x80", 3},     /* a surrogate */
-    {"\xf4\x90\x80\x80", 4}, /* beyond U+10FFFF */
-    {"\x80", CST_NUL},       /* a continuation byte alone */
-    {"name\xf0\x9f\x98", CST_NUL},
-    {"12345678901234567890123456789012345678901234567890123456789\xfe", CST_NUL},
-};
-
-static void bad_utf8(struct world *world, const struct call *call) {
-    union argument arguments[MAX_PARAMETERS];
-    struct storage storage;
-    for (int i = 0; i < call->parameter_count; i++) {
-        const struct parameter *p = &call->parameters[i];
-        for (size_t n = 0; n < sizeof bad_texts / sizeof *bad_texts; n++) {
-            cst_string bad = text_of_size(bad_texts[n].data, bad_texts[n].size);
-            world_renew_draft(world);
-            world_fill(world, call, arguments, &storage);
-            if (p->kind == KIND_STRING)
-                arguments[i].string = bad;
-            else if (p->kind == KIND_STRINGS)
-                storage.strings[0] = bad;
-            else if (p->kind == KIND_SORTS)
-                storage.sorts[0].key_path = bad;
-            else if (p->kind == KIND_VALUE || p->kind == KIND_VALUES)
-                storage.values[0].as.string = bad;
-            else {
-                world_clean(call, arguments, &storage, (struct result){0, 0, NULL, {NULL, 0}});
-                if (p->kind == KIND_ANY_HANDLE) cst_release(arguments[i].pointer);
-                break;
-            }
-            char what[32];
-            snprintf(what, sizeof what, "bad UTF-8 number %zu", n);
-            expect_failure(world, call, p, what, CST_E_INVALID_UTF8, arguments, &storage);
-        }
-    }
-}
-
-static void bad_utf8_in_every_text(void) {
-    struct world world;
-    world_open(&world, check_path("."));
-    for (size_t i = 0; i < call_count; i++) {
-        if (strcmp(calls[i].name, "cst_retain") != 0 && strcmp(calls[i].name, "cst_release") != 0) {
-            bad_utf8(&world, &calls[i]);
-        }
-    }
-    world_close(&world);
-}
-
-/* A null string is refused, or means that nothing is given; it never crashes. */
-static void null_strings(void) {
-    struct world world;
-    union argument arguments[MAX_PARAMETERS];
-    struct storage storage;
-    static const cst_string nulls[] = {{NULL, 0}, {NULL, 5}, {NULL, CST_NUL}};
-    world_open(&world, check_path("."));
-    for (size_t i = 0; i < call_count; i++) {
-        const struct call *call = &calls[i];
-        for (int k = 0; k < call->parameter_count; k++) {
-            const struct parameter *p = &call->parameters[k];
-            if (p->kind != KIND_STRING && p->kind != KIND_STRINGS && p->kind != KIND_SORTS) continue;
-            for (size_t n = 0; n < sizeof nulls / sizeof *nulls; n++) {
-                world_renew_draft(&world);
-                world_fill(&world, call, arguments, &storage);
-                if (p->kind == KIND_STRING)
-                    arguments[k].string = nulls[n];
-                else if (p->kind == KIND_STRINGS)
-                    storage.strings[0] = nulls[n];
-                else
-                    storage.sorts[0].key_path = nulls[n];
-                struct result result = call->invoke(arguments);
-                cases++;
-                cst_status status = result.status;
-                if (status < 0 && status != CST_E_INVALID_ARGUMENT && status != CST_E_MODEL &&
-                    status != CST_E_PREDICATE_SYNTAX) {
-                    complain(call, p, "a null string", check_status_name(status));
-                }
-                world_clean(call, arguments, &storage, result);
-            }
-        }
-    }
-    world_close(&world);
-}
-
 struct elsewhere {
     struct world *world;
     const struct call *call;
@@ -411,7 +254,7 @@ static void *call_elsewhere(void *argument) {
     union argument arguments[MAX_PARAMETERS];
     struct storage storage;
     world_fill(job->world, job->call, arguments, &storage);
-    expect_failure(job->world, job->call, NULL, "on another thread", CST_E_WRONG_THREAD, arguments, &storage);
+    expect_failure(job->call, NULL, "on another thread", CST_E_WRONG_THREAD, arguments, &storage);
     return NULL;
 }
 
@@ -432,69 +275,6 @@ static void wrong_thread(void) {
     world_close(&world);
 }
 
-static void destroy_runs_once_after_success(void) {
-    struct world world;
-    union argument arguments[MAX_PARAMETERS];
-    struct storage storage;
-    int expected = 0;
-    world_open(&world, check_path("."));
-    destroy_count = 0;
-    for (size_t i = 0; i < call_count; i++) {
-        if (!takes_destroy(&calls[i])) continue;
-        world_fill(&world, &calls[i], arguments, &storage);
-        struct result result = calls[i].invoke(arguments);
-        CHECK_INT(CST_OK, result.status);
-        world_clean(&calls[i], arguments, &storage, result);
-        expected++;
-        cases++;
-    }
-    world_close(&world);
-    const struct timespec pause = {0, 1000 * 1000};
-    for (int i = 0; i < 2000 && destroy_count < expected; i++)
-        nanosleep(&pause, NULL);
-    CHECK(expected >= 3);
-    CHECK_INT(expected, destroy_count);
-}
-
-static void huge_counts_without_arrays(void) {
-    struct world world;
-    union argument arguments[MAX_PARAMETERS];
-    struct storage storage;
-    world_open(&world, check_path("."));
-    for (size_t i = 0; i < call_count; i++) {
-        const struct call *call = &calls[i];
-        bool has_array = false;
-        world_renew_draft(&world);
-        world_fill(&world, call, arguments, &storage);
-        for (int k = 0; k < call->parameter_count; k++) {
-            switch (call->parameters[k].kind) {
-            case KIND_STRINGS:
-            case KIND_SORTS:
-            case KIND_KEYS:
-            case KIND_VALUES:
-            case KIND_HANDLES:
-                arguments[k].pointer = NULL;
-                has_array = true;
-                break;
-            case KIND_COUNT:
-                arguments[k].number = UINT64_MAX;
-                break;
-            default:
-                break;
-            }
-        }
-        if (has_array) {
-            expect_failure(&world, call, NULL, "a huge count of nothing", CST_E_INVALID_ARGUMENT, arguments, &storage);
-        } else {
-            world_clean(call, arguments, &storage, (struct result){0, 0, NULL, {NULL, 0}});
-            for (int k = 0; k < call->parameter_count; k++) {
-                if (call->parameters[k].kind == KIND_ANY_HANDLE) cst_release(arguments[k].pointer);
-            }
-        }
-    }
-    world_close(&world);
-}
-
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(valid_arguments_succeed_and_leave_the_error_alone);
@@ -504,11 +284,7 @@ int main(int argc, char **argv) {
     RUN(stale_handles_after_their_slots_were_reused);
     RUN(wrong_types_of_handle);
     RUN(garbage_for_every_handle);
-    RUN(bad_utf8_in_every_text);
-    RUN(null_strings);
     RUN(wrong_thread);
-    RUN(destroy_runs_once_after_success);
-    RUN(huge_counts_without_arrays);
     printf("misuse: %zu functions, %zu deliberate cases\n", call_count, cases);
     return check_end();
 }
