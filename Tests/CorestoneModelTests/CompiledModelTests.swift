@@ -156,9 +156,9 @@ final class CompiledModelTests: XCTestCase {
     func testModelsCachedInRealStoresExpandAndDecode() throws {
         var count = 0
         for store in try Fixtures.stores() {
-            guard let packed = try Fixtures.blob("select Z_CONTENT from Z_MODELCACHE", in: store) else { continue }
+            guard let packed = store.packedModel else { continue }
             let top = try decodePropertyList(try inflateRaw(packed)).dictionary
-            XCTAssertEqual(top?["$archiver"], .string("NSKeyedArchiver"), store.path)
+            XCTAssertEqual(top?["$archiver"], .string("NSKeyedArchiver"), store.name)
             count += 1
         }
         XCTAssertGreaterThan(count, 25)

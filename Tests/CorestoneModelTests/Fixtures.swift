@@ -20,13 +20,32 @@ enum Fixtures {
         throw XCTSkip("no fixtures in \(folder.path)")
     }
 
-    static func stores() throws -> [URL] {
-        let groups = try FileManager.default.contentsOfDirectory(
-            at: try folder().appendingPathComponent("stores"), includingPropertiesForKeys: nil)
-        return try groups.flatMap {
-            try FileManager.default.contentsOfDirectory(at: $0, includingPropertiesForKeys: nil)
+    /// One store that Apple's framework wrote.
+    struct Store {
+        let name: String
+        /// `Z_PLIST`
+        let metadata: [UInt8]
+        /// `Z_CONTENT`; nil when the store holds no model.
+        let packedModel: [UInt8]?
+    }
+
+    static func stores() throws -> [Store] {
+        let program = """
+            import glob, sys, sqlite3
+            from decode_model import open_store
+            for path in sorted(glob.glob(sys.argv[1] + '/stores/*/*')):
+                c = open_store(path)
+                plist = c.execute('select cast(Z_PLIST as blob) from Z_METADATA').fetchone()[0]
+                try: row = c.execute('select Z_CONTENT from Z_MODELCACHE').fetchone()
+                except sqlite3.Error: row = None
+                print(path.rsplit('/', 1)[1], plist.hex(), row[0].hex() if row and row[0] else '', sep='\t')
+            """
+        return try python(program, [try folder().path]).split(separator: "\n").map { line in
+            let fields = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
+            return Store(
+                name: fields[0], metadata: bytes(hex: fields[1]),
+                packedModel: fields[2].isEmpty ? nil : bytes(hex: fields[2]))
         }
-        .sorted { $0.path < $1.path }
     }
 
     /// Runs a Python program with the tools on its path and answers what it prints.
@@ -44,20 +63,6 @@ enum Fixtures {
         process.waitUntilExit()
         XCTAssertEqual(process.terminationStatus, 0, "python3 failed")
         return String(decoding: data, as: UTF8.self)
-    }
-
-    /// One column of the only row of a store's table, or nil when there is none.
-    static func blob(_ sql: String, in store: URL) throws -> [UInt8]? {
-        let program = """
-            import sys
-            from decode_model import open_store
-            import sqlite3
-            try: row = open_store(sys.argv[1]).execute(sys.argv[2]).fetchone()
-            except sqlite3.Error: row = None
-            print(row[0].hex() if row and row[0] else '')
-            """
-        let hex = try python(program, [store.path, sql]).trimmingCharacters(in: .whitespacesAndNewlines)
-        return hex.isEmpty ? nil : bytes(hex: hex)
     }
 
     static func bytes(hex: String) -> [UInt8] {

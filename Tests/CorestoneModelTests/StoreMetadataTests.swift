@@ -41,13 +41,12 @@ final class StoreMetadataTests: XCTestCase {
         let stores = try Fixtures.stores()
         XCTAssertGreaterThan(stores.count, 35)
         for store in stores {
-            let bytes = try XCTUnwrap(try Fixtures.blob("select cast(Z_PLIST as blob) from Z_METADATA", in: store))
-            let metadata = try StoreMetadata(decoding: bytes)
-            XCTAssertFalse(metadata.entityVersionHashes.isEmpty, store.path)
-            XCTAssertTrue(metadata.entityVersionHashes.values.allSatisfy { $0.count == 32 }, store.path)
+            let metadata = try StoreMetadata(decoding: store.metadata)
+            XCTAssertFalse(metadata.entityVersionHashes.isEmpty, store.name)
+            XCTAssertTrue(metadata.entityVersionHashes.values.allSatisfy { $0.count == 32 }, store.name)
             XCTAssertEqual(metadata.storeType, "SQLite")
             XCTAssertGreaterThan(metadata.frameworkVersion, 200)
-            XCTAssertEqual(try StoreMetadata(decoding: metadata.encoded()).values, metadata.values, store.path)
+            XCTAssertEqual(try StoreMetadata(decoding: metadata.encoded()).values, metadata.values, store.name)
             if let digest = metadata.digest { XCTAssertEqual(digest, modelVersionDigest(metadata.entityVersionHashes)) }
             if let checksum = metadata.checksum {
                 XCTAssertEqual(checksum, modelVersionChecksum(metadata.entityVersionHashes))

@@ -1,0 +1,55 @@
+import CorestoneValues
+
+/// Reads an archive of NSKeyedArchiver from untrusted bytes. It follows one reference at a time, so circles are no matter.
+struct KeyedArchiveReader {
+    typealias Fields = [String: PropertyListValue]
+
+    private let objects: [PropertyListValue]
+    private let root: PropertyListValue
+
+    /// - Throws: `.storeCorrupt` when the bytes are no property list or no keyed archive.
+    init(_ bytes: [UInt8]) throws {
+        guard let top = try decodePropertyList(bytes).dictionary, top["$archiver"]?.string == "NSKeyedArchiver",
+            let objects = top["$objects"]?.array, let roots = top["$top"]?.dictionary,
+            let root = roots["root"] ?? roots.values.first
+        else {
+            throw CoreError(.storeCorrupt, code: .persistentStoreOpen, "the property list is no keyed archive")
+        }
+        self.objects = objects
+        self.root = root
+    }
+
+    var rootFields: Fields? { fields(root) }
+
+    /// What a reference leads to; nil for the archive's null and for a reference that leads nowhere.
+    func object(_ value: PropertyListValue?) -> PropertyListValue? {
+        guard let number = value?.reference else { return value }
+        return number > 0 && number < objects.count ? objects[Int(number)] : nil
+    }
+
+    func fields(_ value: PropertyListValue?) -> Fields? { object(value)?.dictionary }
+
+    func className(_ value: PropertyListValue?) -> String? {
+        fields(fields(value)?["$class"])?["$classname"]?.string
+    }
+
+    func string(_ value: PropertyListValue?) -> String? {
+        let object = object(value)
+        return object?.string ?? object?.dictionary?["NS.string"]?.string
+    }
+
+    /// The elements of an array or a set.
+    func elements(_ value: PropertyListValue?) -> [PropertyListValue] { fields(value)?["NS.objects"]?.array ?? [] }
+
+    /// The entries of a dictionary, in either of the forms that occur.
+    func entries(_ value: PropertyListValue?) -> [(key: String, value: PropertyListValue)] {
+        guard let fields = fields(value) else { return [] }
+        let (keys, values): ([PropertyListValue], [PropertyListValue])
+        if let mapping = self.fields(fields["searchMapping"]) {
+            (keys, values) = (elements(mapping["keys"]), elements(fields["values"]))
+        } else {
+            (keys, values) = (fields["NS.keys"]?.array ?? [], fields["NS.objects"]?.array ?? [])
+        }
+        return zip(keys, values).compactMap { key, value in string(key).map { ($0, value) } }
+    }
+}
