@@ -35,3 +35,28 @@ func base64(_ bytes: [UInt8]) -> String {
     }
     return String(decoding: text, as: UTF8.self)
 }
+
+/// The bytes of a base64 text; white space is ignored. Nil for any other character, and for a cut-off text.
+func decodeBase64(_ text: [UInt8]) -> [UInt8]? {
+    var (bytes, bits, count, padding): ([UInt8], UInt32, Int, Int) = ([], 0, 0, 0)
+    for character in text {
+        let digit: UInt32
+        switch character {
+        case 0x41...0x5A: digit = UInt32(character) - 0x41
+        case 0x61...0x7A: digit = UInt32(character) - 0x61 + 26
+        case 0x30...0x39: digit = UInt32(character) - 0x30 + 52
+        case UInt8(ascii: "+"): digit = 62
+        case UInt8(ascii: "/"): digit = 63
+        case UInt8(ascii: "="):
+            padding += 1
+            continue
+        case 0x09, 0x0A, 0x0D, 0x20: continue
+        default: return nil
+        }
+        guard padding == 0 else { return nil }
+        bits = bits << 6 | digit
+        count += 1
+        if count % 4 != 1 { bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(6 - 2 * ((count - 1) % 4)))) }
+    }
+    return (count + padding) % 4 == 0 && padding <= 2 ? bytes : nil
+}

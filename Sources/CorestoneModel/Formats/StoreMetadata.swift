@@ -38,9 +38,9 @@ public struct StoreMetadata: Sendable {
     /// Reads the property list of `Z_PLIST`.
     ///
     /// - Parameter uuid: what `Z_UUID` holds.
-    /// - Throws: `.storeCorrupt` when the bytes are no binary property list with a dictionary on top.
+    /// - Throws: `.storeCorrupt` when the bytes are no property list (binary, or XML as very old stores have) with a dictionary on top.
     public init(decoding bytes: [UInt8], uuid: UUIDValue = .random()) throws {
-        guard case .dictionary(let values) = try decodePropertyList(bytes) else {
+        guard case .dictionary(let values) = try decodeAnyPropertyList(bytes) else {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOpen,
                 "the store's metadata (Z_METADATA) is no dictionary of values")
