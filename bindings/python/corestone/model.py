@@ -299,12 +299,11 @@ class Model(Mapping[str, Entity]):
 
     def _settle(self) -> None:
         """Adds the relationships whose destination is known by now, and joins those whose inverse is."""
-        for waiting in list(self._waiting):
+        for waiting in self._waiting:
             destination = self._entities.get(waiting.target)
-            if destination is None:
-                continue
-            if not waiting.handle:
+            if destination is not None and not waiting.handle:
                 self._create(waiting, destination)
+        for waiting in [each for each in self._waiting if each.handle]:
             if waiting.inverse is not None:
                 other = self._inverse(waiting)
                 if other is None or not other.handle:
