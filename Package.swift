@@ -64,7 +64,7 @@ let package = Package(
         tests("CorestonePredicateTests", ["CorestonePredicate"]),
         tests("CorestoneModelTests", ["CorestoneModel"]),
         tests("CorestoneGraphTests", ["Corestone"]),
-        tests("CorestoneSQLiteTests", ["Corestone", "CorestoneSQLite", "CSQLite"]),
+        tests("CorestoneSQLiteTests", ["CorestoneGraph", "CorestoneSQLite", "CSQLite"]),
         tests("CorestoneABITests", ["CCorestone", "CorestoneABI"]),
     ]
 )

@@ -1,0 +1,77 @@
+import XCTest
+
+@testable import CorestoneSQLite
+
+final class OrderKeysTests: XCTestCase {
+    private func applied(_ keys: [Int64?]) -> (keys: [Int64?], written: Int) {
+        var result = keys
+        let changes = OrderKeys.changes(keys)
+        for (place, key) in changes { result[place] = key }
+        return (result, changes.count)
+    }
+
+    private func isAscending(_ keys: [Int64?]) -> Bool {
+        let known = keys.compactMap { $0 }
+        return known.count == keys.count && zip(known, known.dropFirst()).allSatisfy { $0 < $1 }
+    }
+
+    func testFreshAndAppended() {
+        XCTAssertEqual(applied([nil, nil, nil]).keys, [2048, 3072, 4096])
+        XCTAssertEqual(applied([2048, 3072, nil]).keys, [2048, 3072, 4096])
+        XCTAssertEqual(applied([nil, 2048]).keys, [1024, 2048])
+        XCTAssertEqual(applied([2048, nil, 3072]).keys, [2048, 2560, 3072])
+        XCTAssertEqual(applied([]).written, 0)
+        XCTAssertEqual(applied([2048, 3072]).written, 0)
+    }
+
+    func testMovingOneMemberRewritesOneKey() {
+        XCTAssertEqual(applied([5120, 2048, 3072, 4096]).written, 1)
+        XCTAssertEqual(applied([2048, 4096, 3072, 5120]).written, 1)
+    }
+
+    func testNoGapRenumbers() {
+        XCTAssertEqual(applied([7, nil, 8]).keys, [2048, 3072, 4096])
+        XCTAssertEqual(applied([Int64(Int32.max), nil]).keys, [2048, 3072])
+        XCTAssertEqual(applied([1, nil]).written, 1)
+    }
+
+    /// Any sequence of moves, insertions and removals, with keys of any origin, ends in ascending keys within 32 bits; a
+    /// member that was neither moved nor added is rewritten only when everything is.
+    func testAnyEdits() {
+        var generator = SplitMix(state: 42)
+        for _ in 0..<3000 {
+            var keys: [Int64?] = (0..<Int.random(in: 0...12, using: &generator)).map { _ in
+                Bool.random(using: &generator) ? nil : Int64.random(in: -5...5000, using: &generator)
+            }
+            for _ in 0..<12 {
+                let (result, written) = applied(keys)
+                XCTAssert(isAscending(result), "\(keys) gave \(result)")
+                XCTAssert(result.allSatisfy { $0.map { $0 > 0 && $0 <= Int64(Int32.max) } ?? false }, "\(result)")
+                keys = result
+                XCTAssertEqual(applied(keys).written, 0)
+                _ = written
+                switch Int.random(in: 0..<3, using: &generator) {
+                case 0: keys.insert(nil, at: Int.random(in: 0...keys.count, using: &generator))
+                case 1 where !keys.isEmpty: keys.remove(at: Int.random(in: 0..<keys.count, using: &generator))
+                default:
+                    guard keys.count > 1 else { continue }
+                    let moved = keys.remove(at: Int.random(in: 0..<keys.count, using: &generator))
+                    keys.insert(moved, at: Int.random(in: 0...keys.count, using: &generator))
+                }
+            }
+        }
+    }
+}
+
+/// The same numbers in every run.
+struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var value = state
+        value = (value ^ value >> 30) &* 0xbf58_476d_1ce4_e5b9
+        value = (value ^ value >> 27) &* 0x94d0_49bb_1331_11eb
+        return value ^ value >> 31
+    }
+}
