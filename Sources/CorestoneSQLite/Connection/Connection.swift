@@ -8,6 +8,7 @@ final class Connection {
     let path: String
     private var cache: [String: Statement] = [:]
     private var clock: UInt64 = 0
+    private var isClosed = false
     /// SQLite may be asked for at most that many statements to be kept between uses.
     static let statementLimit = 200
 
@@ -25,7 +26,12 @@ final class Connection {
         self.path = path
     }
 
-    deinit {
+    deinit { close() }
+
+    /// Closes the file. Statements that somebody still keeps must not be used any more; SQLite waits for them.
+    func close() {
+        guard !isClosed else { return }
+        isClosed = true
         cache.removeAll()
         sqlite3_close_v2(db)
     }
@@ -76,7 +82,4 @@ final class Connection {
     var isAutocommit: Bool { sqlite3_get_autocommit(db) != 0 }
     /// Rows that the last INSERT, UPDATE or DELETE touched.
     var changes: Int { Int(sqlite3_changes(db)) }
-
-    /// Lets go of all cached statements, so that the file closes with the connection.
-    func dropStatements() { cache.removeAll() }
 }

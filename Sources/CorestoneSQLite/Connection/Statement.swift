@@ -126,33 +126,10 @@ extension Statement {
     /// Decimals lie in a column of numeric affinity as Apple writes them: whole ones that fit as integers, others as reals.
     func bindDecimal(_ view: ValueView, at index: Int32) {
         let decimal = DecimalNumber(words: (view.low, view.high), aux: view.aux)
-        if let whole = decimal.exactInteger {
+        if let whole = decimal.integer {
             sqlite3_bind_int64(handle, index, whole)
         } else {
             sqlite3_bind_double(handle, index, decimal.double)
         }
-    }
-}
-
-extension DecimalNumber {
-    /// The value when it is whole and fits in 64 bits.
-    var exactInteger: Int64? {
-        var magnitude = mantissa
-        var power = exponent
-        while power < 0 {
-            let (quotient, remainder) = magnitude.quotientAndRemainder(dividingBy: 10)
-            if remainder != 0 { return nil }
-            magnitude = quotient
-            power += 1
-            if magnitude == 0 { return 0 }
-        }
-        while power > 0 {
-            if magnitude > UInt128(UInt64.max) { return nil }
-            if magnitude == 0 { return 0 }
-            magnitude *= 10
-            power -= 1
-        }
-        if isNegative { return magnitude <= UInt128(1) << 63 ? Int64(truncatingIfNeeded: 0 &- magnitude) : nil }
-        return Int64(exactly: magnitude)
     }
 }

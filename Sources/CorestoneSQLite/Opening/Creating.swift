@@ -67,7 +67,7 @@ struct StoreCreation {
             key.bind(entity.parent.map { schema.number(of: $0) } ?? 0, at: 3)
             try key.run(purpose)
         }
-        let document = try StoreDocument(fresh: model)
+        let document = StoreDocument(fresh: model)
         let metadata = try connection.prepare("INSERT INTO Z_METADATA (Z_VERSION, Z_UUID, Z_PLIST) VALUES (1, ?, ?)", purpose)
         metadata.bind(copying: document.identifier, at: 1)
         metadata.bind(copying: document.propertyList, at: 2)

@@ -37,7 +37,7 @@ struct StoreOpening {
     private func openWritable(_ place: StorePlace) throws -> OpenedStore {
         let connection = try Connection(place.path, path: place.given, flags: SQLITE_OPEN_READWRITE)
         // Until the file is known to be a store of ours, nothing in it may change, not even by closing it.
-        _ = cst_sqlite3_checkpoint_on_close(connection.db, 0)
+        if place.hasCompanion("-wal") { _ = cst_sqlite3_checkpoint_on_close(connection.db, 0) }
         sqlite3_busy_timeout(connection.db, Int32(clamping: options.busyTimeoutMilliseconds))
         guard sqlite3_db_readonly(connection.db, "main") == 0 else {
             throw failure(

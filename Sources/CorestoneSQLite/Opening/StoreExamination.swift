@@ -9,20 +9,16 @@ struct StoreExamination {
     /// What Apple's framework promises its users of this store and we do not keep; nil when there is nothing of the kind.
     let foreignPromise: String?
 
-    private let connection: Connection
-    private let place: StorePlace
-
     init(_ connection: Connection, model: Model, place: StorePlace) throws {
-        self.connection = connection
-        self.place = place
         let objects = try StoreExamination.objects(connection, place)
         let missing = StoreSchema.systemTables.dropLast().filter { objects.tables[$0] == nil }
         guard missing.isEmpty else {
             throw CoreError(
                 .notAStore, code: .persistentStoreOpen,
-                "\(place.given) is an SQLite database but no Core Data store: it has no table \(missing.joined(separator: " and no "))",
+                "\(place.given) is an SQLite database but no Core Data store: it has no table \(missing.joined(separator: " and no table "))",
                 file: place.given)
         }
+        try StoreExamination.checkSize(connection, place)
         let document = try StoreExamination.document(connection, place)
         let numbers = try StoreExamination.numbers(connection, place)
         let comparison = ModelComparison(
@@ -61,6 +57,22 @@ struct StoreExamination {
             }
         } catch let error as CoreError { throw explained(error, place) }
         return objects
+    }
+
+    /// SQLite notices missing pages, but not that the last one is cut.
+    private static func checkSize(_ connection: Connection, _ place: StorePlace) throws {
+        if place.hasCompanion("-wal") { return }
+        let purpose = "open \(place.given)"
+        let statement = try connection.prepare(
+            "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", purpose)
+        guard try statement.step(purpose) else { return }
+        let needed = Int(statement.integer(0))
+        let size = place.sizeNow
+        guard size > 0, size < needed else { return }
+        throw CoreError(
+            .storeCorrupt, code: .persistentStoreOpen,
+            "\(place.given) is cut off: \(size) of \(needed) bytes are there; restore it from a backup",
+            sqliteCode: SQLITE_CORRUPT, file: place.given)
     }
 
     private static func document(_ connection: Connection, _ place: StorePlace) throws -> StoreDocument {

@@ -77,6 +77,12 @@ struct StorePlace {
         return stat(path + suffix, &facts) == 0 && facts.st_size > 0
     }
 
+    /// Bytes of the file at this moment; 0 when it is gone.
+    var sizeNow: Int {
+        var facts = stat()
+        return stat(path, &facts) == 0 ? Int(facts.st_size) : 0
+    }
+
     var mayWriteFolder: Bool { faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0 }
 
     /// The path as an SQLite URI.

@@ -47,32 +47,6 @@ func isUTF8(_ text: UnsafePointer<UInt8>, _ count: Int) -> Bool {
     return true
 }
 
-/// A UUID in its usual text form, with or without upper case.
-func parseUUID(_ text: String) -> UUIDValue? {
-    var high: UInt64 = 0
-    var low: UInt64 = 0
-    var digits = 0
-    for (place, byte) in text.utf8.enumerated() {
-        if place == 8 || place == 13 || place == 18 || place == 23 {
-            guard byte == UInt8(ascii: "-") else { return nil }
-            continue
-        }
-        let digit: UInt8
-        switch byte {
-        case 0x30...0x39: digit = byte - 0x30
-        case 0x41...0x46: digit = byte - 0x37
-        case 0x61...0x66: digit = byte - 0x57
-        default: return nil
-        }
-        if digits < 16 { high = high << 4 | UInt64(digit) } else { low = low << 4 | UInt64(digit) }
-        digits += 1
-    }
-    return digits == 32 && text.utf8.count == 36 ? UUIDValue(high: high, low: low) : nil
-}
-
-/// Text that stands for a number, as a foreign writer may have left it in a decimal column.
-func parseDecimal(_ text: String) -> DecimalNumber? { Double(text).flatMap { DecimalNumber($0) } }
-
 /// Binary values that Core Data put into files beside the store.
 enum ExternalFile {
     /// `.<name without extension>_SUPPORT/_EXTERNAL_DATA` beside the store.

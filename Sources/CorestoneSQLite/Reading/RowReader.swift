@@ -121,7 +121,7 @@ struct RowReader {
 
     private mutating func readUUID(_ row: OpaquePointer, _ step: ColumnStep, isText: Bool) {
         if isText {
-            guard let text = sqlite3_column_text(row, step.column), let uuid = parseUUID(String(cString: text)) else { return }
+            guard let text = sqlite3_column_text(row, step.column), let uuid = UUIDValue(String(cString: text)) else { return }
             let place = cursor.place(step)
             place.storeBytes(of: uuid.high.bigEndian, as: UInt64.self)
             (place + 8).storeBytes(of: uuid.low.bigEndian, as: UInt64.self)
@@ -137,7 +137,7 @@ struct RowReader {
             switch type {
             case SQLITE_INTEGER: DecimalNumber(sqlite3_column_int64(row, step.column))
             case SQLITE_FLOAT: DecimalNumber(sqlite3_column_double(row, step.column))
-            case SQLITE_TEXT: sqlite3_column_text(row, step.column).flatMap { parseDecimal(String(cString: $0)) }
+            case SQLITE_TEXT: sqlite3_column_text(row, step.column).flatMap { try? DecimalNumber(String(cString: $0)) }
             default: nil
             }
         guard let decimal else { return }
@@ -156,7 +156,7 @@ struct RowReader {
         if mark == 1 { return try copy(rest, step) }
         let name = String(decoding: rest.prefix { $0 != 0 }, as: UTF8.self)
         // A name that is no UUID could lead out of the folder.
-        guard parseUUID(name) != nil, let data = ExternalFile.read("\(externalFolder)/\(name)") else { return }
+        guard UUIDValue(name) != nil, let data = ExternalFile.read("\(externalFolder)/\(name)") else { return }
         try data.withUnsafeBytes { try copy($0, step) }
     }
 

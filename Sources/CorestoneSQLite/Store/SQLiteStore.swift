@@ -78,7 +78,7 @@ final class OpenFile {
     let connection: Connection
     let schema: StoreSchema
     /// nil where readers would keep a writer out.
-    let held: HeldRead?
+    private(set) var held: HeldRead?
     var interruptCheck: InterruptCheck?
     /// Rows loaded one by one share chunks, so that a fault does not cost one of its own.
     var singleRows: RowReader?
@@ -133,6 +133,7 @@ final class OpenFile {
         fetchPlans.removeAll()
         insertPlans.removeAll()
         singleRows = nil
-        connection.dropStatements()
+        held = nil
+        connection.close()
     }
 }

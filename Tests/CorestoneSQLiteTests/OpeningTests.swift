@@ -1,0 +1,322 @@
+import CSQLite
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+import Foundation
+import XCTest
+
+@testable import CorestoneSQLite
+
+final class OpeningTests: StoreTestCase {
+    private func options(_ change: (inout StoreOptions) -> Void) -> StoreOptions {
+        var options = StoreOptions()
+        options.busyTimeoutMilliseconds = 50
+        change(&options)
+        return options
+    }
+
+    private func packages(_ extra: (Entity) throws -> Void = { _ in }) throws -> Model {
+        let model = Model()
+        let package = try model.addEntity(named: "Package")
+        try package.addAttribute(named: "name", type: .string, isOptional: false)
+        try extra(package)
+        try model.freeze()
+        return model
+    }
+
+    private func write(_ name: String, _ bytes: Data) throws { try bytes.write(to: URL(fileURLWithPath: path(name))) }
+    private func read(_ name: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: path(name))) }
+
+    func testReopenKeepsIdentifierAndRows() throws {
+        let zoo = try Zoo()
+        let first = try open("zoo.sqlite", zoo.model)
+        let identifier = first.identifier
+        XCTAssertNotNil(UUIDValue(identifier))
+        XCTAssertEqual(identifier, identifier.uppercased())
+        var rows = Rows()
+        try first.save { save in
+            let key = try save.reservePrimaryKeys(of: zoo.cage, count: 1)
+            try save.insert([rows.add(zoo.cage, key, ["number": .int(7)])], entity: zoo.cage)
+        }
+        first.close()
+        first.close()
+        XCTAssertEqual(failure { _ = try first.rows(of: zoo.cage, primaryKeys: [1]) }.status, .objectGone)
+        let again = try open("zoo.sqlite", Zoo().model)
+        XCTAssertEqual(again.identifier, identifier)
+        XCTAssertEqual(again.path, path("zoo.sqlite"))
+        XCTAssertFalse(again.isReadOnly)
+        let cage = try XCTUnwrap(again.schema.model.entity(named: "Cage"))
+        XCTAssertEqual(cage.value("number", of: try XCTUnwrap(again.rows(of: cage, primaryKeys: [1]).records.first)), .int(7))
+        XCTAssertEqual(try again.reservePrimaryKeys(of: cage, count: 5), 2)
+        XCTAssertEqual(try again.reservePrimaryKeys(of: cage, count: 1), 7)
+    }
+
+    func testModelAndHashesForOtherTools() throws {
+        let tools = Fixtures.folder + "/../tools"
+        try Fixtures.require()
+        let store = try open("zoo.sqlite", Zoo().model)
+        store.close()
+        XCTAssert(try Fixtures.run("python3", [tools + "/decode_model.py", path("zoo.sqlite")]).contains("Everything"))
+        let hashes = try Fixtures.run("python3", [tools + "/version_hash.py", path("zoo.sqlite")])
+        XCTAssert(hashes.contains("equal"), hashes)
+        XCTAssertFalse(hashes.contains("DIFFERENT"), hashes)
+    }
+
+    func testMissingThings() throws {
+        let model = try packages()
+        let mustExist = options { $0.mustExist = true }
+        let readOnly = options { $0.isReadOnly = true }
+        for options in [mustExist, readOnly] {
+            let error = failure { _ = try open("none.sqlite", model, options: options) }
+            XCTAssertEqual(error.status, .storeIO)
+            XCTAssertEqual(error.code, 134080)
+            XCTAssertEqual(error.file, path("none.sqlite"))
+        }
+        let noFolder = failure { _ = try open("sub/none.sqlite", model) }
+        XCTAssertEqual(noFolder.status, .storeIO)
+        XCTAssert(noFolder.message.contains("no folder"), noFolder.message)
+        XCTAssertEqual(failure { _ = try StoreOpening(model: model, options: StoreOptions()).run("") }.status, .invalidArgument)
+        XCTAssertEqual(failure { _ = try StoreOpening(model: model, options: StoreOptions()).run("a\0b") }.status, .invalidArgument)
+        XCTAssertEqual(failure { _ = try StoreOpening(model: model, options: StoreOptions()).run(folder) }.status, .notAStore)
+        XCTAssertEqual(failure { _ = try StoreOpening(model: model, options: StoreOptions()).run(folder + "/") }.status, .invalidArgument)
+        XCTAssertEqual(failure { _ = try StoreOpening(model: model, options: StoreOptions()).run("/dev/null") }.status, .notAStore)
+        XCTAssertEqual(try files(), [])
+    }
+
+    func testEmptyFileBecomesAStore() throws {
+        try write("empty.sqlite", Data())
+        let model = try packages()
+        XCTAssertEqual(failure { _ = try open("empty.sqlite", model, options: options { $0.mustExist = true }) }.status, .notAStore)
+        XCTAssertEqual(failure { _ = try open("empty.sqlite", model, options: options { $0.isReadOnly = true }) }.status, .notAStore)
+        XCTAssertEqual(try read("empty.sqlite").count, 0)
+        try open("empty.sqlite", model).close()
+        XCTAssertEqual(try shell("empty.sqlite", "SELECT Z_NAME FROM Z_PRIMARYKEY"), "Package")
+    }
+
+    func testFilesThatAreNoStores() throws {
+        let model = try packages()
+        try write("text.sqlite", Data(String(repeating: "no database at all. ", count: 400).utf8))
+        try write("short.sqlite", Data("SQLite format 3\0".utf8))
+        try write("tiny.sqlite", Data("x".utf8))
+        _ = try shell("other.sqlite", "CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+        _ = try shell("half.sqlite", "CREATE TABLE Z_METADATA (Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB)")
+        _ = try shell("odd.sqlite", "CREATE TABLE Z_METADATA (a); CREATE TABLE Z_PRIMARYKEY (b)")
+        _ = try shell("bare.sqlite", "CREATE TABLE Z_METADATA (Z_VERSION, Z_UUID, Z_PLIST); CREATE TABLE Z_PRIMARYKEY (Z_ENT, Z_NAME)")
+        let before = try files()
+        for name in ["text", "short", "tiny", "other", "half", "odd", "bare"] {
+            let bytes = try read(name + ".sqlite")
+            for isReadOnly in [false, true] {
+                let error = failure { _ = try open(name + ".sqlite", model, options: options { $0.isReadOnly = isReadOnly }) }
+                XCTAssertEqual(error.status, .notAStore, "\(name): \(error)")
+                XCTAssertEqual(error.code, 134080)
+                XCTAssertEqual(error.file, path(name + ".sqlite"))
+            }
+            XCTAssertEqual(try read(name + ".sqlite"), bytes, name)
+        }
+        XCTAssert(failure { _ = try open("other.sqlite", model) }.message.contains("no table Z_PRIMARYKEY and no table Z_METADATA"))
+        XCTAssertEqual(try files(), before)
+    }
+
+    func testTruncatedFiles() throws {
+        let zoo = try Zoo()
+        try open("whole.sqlite", zoo.model).close()
+        let whole = try read("whole.sqlite")
+        for length in stride(from: 512, to: whole.count, by: 3000) {
+            try write("cut.sqlite", whole.prefix(length))
+            for isReadOnly in [false, true] {
+                let error = failure { _ = try open("cut.sqlite", zoo.model, options: options { $0.isReadOnly = isReadOnly }) }
+                XCTAssert([.storeCorrupt, .notAStore].contains(error.status), "\(length): \(error)")
+            }
+            XCTAssertEqual(try read("cut.sqlite"), whole.prefix(length))
+        }
+        // Damage of any kind is an error, or goes unnoticed; it never traps.
+        var generator = SplitMix(state: 7)
+        for _ in 0..<300 {
+            var bytes = whole
+            for _ in 0..<20 { bytes[Int.random(in: 0..<bytes.count, using: &generator)] = UInt8.random(in: 0...255, using: &generator) }
+            try write("bad.sqlite", bytes)
+            do {
+                let store = try open("bad.sqlite", zoo.model, options: options { $0.isReadOnly = true })
+                _ = try? store.fetch(StoreFetch(entity: zoo.animal))
+                _ = try? store.rows(of: zoo.everything, primaryKeys: [1])
+                store.close()
+            } catch { XCTAssert(error is CoreError) }
+        }
+    }
+
+    func testOtherModels() throws {
+        try open("p.sqlite", packages()).close()
+        let bytes = try read("p.sqlite")
+        let added = failure { _ = try open("p.sqlite", packages { try $0.addAttribute(named: "size", type: .integer64) }) }
+        XCTAssertEqual(added.status, .modelMismatch)
+        XCTAssertEqual(added.code, 134100)
+        XCTAssertEqual(added.entity, "Package")
+        XCTAssertEqual(added.key, "size")
+        XCTAssert(added.message.contains("ZSIZE"), added.message)
+        let typed = Model()
+        try typed.addEntity(named: "Package").addAttribute(named: "name", type: .integer16, isOptional: false)
+        let changed = failure { _ = try open("p.sqlite", try frozen(typed)) }
+        XCTAssertEqual(changed.key, "name")
+        let fewer = Model()
+        try fewer.addEntity(named: "Package")
+        XCTAssert(failure { _ = try open("p.sqlite", try frozen(fewer)) }.message.contains("ZNAME"))
+        let others = Model()
+        try others.addEntity(named: "Parcel")
+        let other = failure { _ = try open("p.sqlite", try frozen(others)) }
+        XCTAssert(other.message.contains("Parcel") && other.message.contains("Package"), other.message)
+        XCTAssertEqual(try read("p.sqlite"), bytes)
+        XCTAssertEqual(try files(), ["p.sqlite"])
+    }
+
+    private func frozen(_ model: Model) throws -> Model {
+        try model.freeze()
+        return model
+    }
+
+    func testReadOnlyNeverTouchesTheFolder() throws {
+        let zoo = try Zoo()
+        let writer = try open("zoo.sqlite", zoo.model)
+        var rows = Rows()
+        func insert(_ key: Int64) throws {
+            try writer.save { try $0.insert([rows.add(zoo.cage, key, ["number": .int(key)])], entity: zoo.cage) }
+        }
+        try insert(1)
+        // With a live log: a private copy, which holds what was committed.
+        func snapshot() throws -> [String: Data] {
+            Dictionary(uniqueKeysWithValues: try files().map { ($0, try read($0)) })
+        }
+        let live = try snapshot()
+        XCTAssertNotNil(live["zoo.sqlite-wal"])
+        let readOnly = options { $0.isReadOnly = true }
+        let copy = try open("zoo.sqlite", zoo.model, options: readOnly)
+        XCTAssert(copy.isReadOnly)
+        XCTAssertEqual(try copy.fetch(StoreFetch(entity: zoo.cage, result: .count)).count, 1)
+        let refused = failure { try copy.save { _ in } }
+        XCTAssertEqual(refused.status, .storeReadOnly)
+        XCTAssertEqual(refused.code, 134030)
+        XCTAssertEqual(try snapshot(), live)
+        copy.close()
+        XCTAssertEqual(try snapshot(), live)
+        // The writer's locks are still its own.
+        try insert(2)
+        XCTAssertEqual(try shell("zoo.sqlite", "SELECT count(*) FROM ZCAGE"), "2")
+        writer.close()
+        let still = try snapshot()
+        XCTAssertEqual(Array(still.keys), ["zoo.sqlite"])
+        let frozen = try open("zoo.sqlite", zoo.model, options: readOnly)
+        XCTAssertEqual(try frozen.rows(of: zoo.cage, primaryKeys: [1, 2, 3]).records.count, 2)
+        XCTAssertEqual(try snapshot(), still)
+        frozen.close()
+        XCTAssertEqual(try snapshot(), still)
+    }
+
+    func testRollbackJournalAndOddNames() throws {
+        let model = try packages()
+        let name = "a 100% #new?.sqlite"
+        let rollback = options { $0.rollbackJournal = true }
+        let store = try open(name, model, options: rollback)
+        XCTAssertFalse(store.isWAL)
+        XCTAssertEqual(try store.reservePrimaryKeys(of: model.entities[0], count: 2), 1)
+        store.close()
+        XCTAssertEqual(try files(), [name])
+        let readOnly = try open(name, model, options: options { $0.isReadOnly = true })
+        XCTAssertEqual(try readOnly.fetch(StoreFetch(entity: model.entities[0])).batch.records.count, 0)
+        readOnly.close()
+        let again = try open(name, model)
+        XCTAssert(again.isWAL)
+        again.close()
+        XCTAssertEqual(try files(), [name])
+    }
+
+    func testPathIsTakenWhenOpened() throws {
+        let model = try packages()
+        let here = FileManager.default.currentDirectoryPath
+        defer { _ = FileManager.default.changeCurrentDirectoryPath(here) }
+        XCTAssert(FileManager.default.changeCurrentDirectoryPath(folder))
+        let opened = try StoreOpening(model: model, options: StoreOptions()).run(":memory:")
+        let store = try SQLiteStore(opened)
+        _ = FileManager.default.changeCurrentDirectoryPath(here)
+        XCTAssertEqual(try store.reservePrimaryKeys(of: model.entities[0], count: 1), 1)
+        store.close()
+        XCTAssertEqual(try files(), [":memory:"])
+    }
+
+    func testLockedDatabase() throws {
+        let model = try packages()
+        let brief = options { _ in }
+        let one = try open("p.sqlite", model, options: brief)
+        let two = try open("p.sqlite", model, options: brief)
+        try one.save { _ in
+            let error = failure { try two.save { _ in } }
+            XCTAssertEqual(error.status, .storeBusy)
+            XCTAssertEqual(error.code, 134030)
+            XCTAssertEqual(error.sqliteCode & 0xff, SQLITE_BUSY)
+        }
+        try two.save { _ in }
+        one.close()
+        two.close()
+        var raw: OpaquePointer?
+        XCTAssertEqual(sqlite3_open(path("p.sqlite"), &raw), SQLITE_OK)
+        sqlite3_exec(raw, "PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE; SELECT * FROM Z_METADATA", nil, nil, nil)
+        let error = failure { _ = try open("p.sqlite", model, options: brief) }
+        XCTAssertEqual(error.status, .storeBusy)
+        XCTAssertEqual(error.code, 134080)
+        sqlite3_close(raw)
+        try open("p.sqlite", model, options: brief).close()
+    }
+
+    /// As another user, since root may write anything.
+    func testProtectedFileAndFolder() throws {
+        let model = try packages()
+        try open("p.sqlite", model).close()
+        let isRoot = geteuid() == 0
+        chmod(path("p.sqlite"), 0o444)
+        chmod(folder, 0o555)
+        if isRoot { XCTAssertEqual(seteuid(65534), 0) }
+        defer {
+            if isRoot { seteuid(0) }
+            chmod(folder, 0o755)
+        }
+        let file = failure { _ = try open("p.sqlite", model) }
+        XCTAssertEqual(file.status, .storeReadOnly)
+        XCTAssert(file.message.contains("read-only"), file.message)
+        let new = failure { _ = try open("new.sqlite", model) }
+        XCTAssertEqual(new.status, .storeReadOnly)
+        XCTAssert(new.message.contains("may not be written"), new.message)
+        let readable = try open("p.sqlite", model, options: options { $0.isReadOnly = true })
+        XCTAssertEqual(try readable.fetch(StoreFetch(entity: model.entities[0], result: .count)).count, 0)
+        readable.close()
+        if isRoot { seteuid(0) }
+        chmod(path("p.sqlite"), 0o666)
+        if isRoot { seteuid(65534) }
+        let inFolder = failure { _ = try open("p.sqlite", model) }
+        XCTAssertEqual(inFolder.status, .storeReadOnly)
+        XCTAssert(inFolder.message.contains("folder"), inFolder.message)
+        if isRoot { seteuid(0) }
+        XCTAssertEqual(try files(), ["p.sqlite"])
+    }
+
+    func testForeignPromisesMakeItReadOnly() throws {
+        let model = try packages()
+        try open("h.sqlite", model).close()
+        _ = try shell("h.sqlite", "CREATE TABLE ATRANSACTION (Z_PK INTEGER PRIMARY KEY)")
+        let store = try open("h.sqlite", model)
+        XCTAssert(store.isReadOnly)
+        let error = failure { try store.save { _ in } }
+        XCTAssertEqual(error.status, .storeReadOnly)
+        XCTAssert(error.message.contains("history"), error.message)
+    }
+
+    func testManyProcessesMakeOneStore() throws {
+        let model = try packages()
+        let place = path("race.sqlite")
+        DispatchQueue.concurrentPerform(iterations: 8) { _ in
+            do {
+                let opened = try StoreOpening(model: model, options: StoreOptions()).run(place)
+                try SQLiteStore(opened).close()
+            } catch { XCTFail("\(error)") }
+        }
+        XCTAssertEqual(try files(), ["race.sqlite"])
+        XCTAssertEqual(try shell("race.sqlite", "SELECT count(*) FROM Z_METADATA"), "1")
+    }
+}
