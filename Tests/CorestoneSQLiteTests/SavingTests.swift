@@ -1,0 +1,349 @@
+import CSQLite
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+import Foundation
+import XCTest
+
+@testable import CorestoneSQLite
+
+final class SavingTests: StoreTestCase {
+    private func slot(_ entity: Entity, _ name: String) throws -> Int { Int(try XCTUnwrap(entity.property(named: name)).slot) }
+
+    /// Animals 1 to `count`, cages 1 to 3, keepers 1 and 2.
+    private func filled(_ zoo: Zoo, _ name: String = "zoo.sqlite", count: Int64 = 5) throws -> SQLiteStore {
+        let store = try open(name, zoo.model)
+        var rows = Rows()
+        try store.save { save in
+            _ = try save.reservePrimaryKeys(of: zoo.animal, count: Int(count))
+            _ = try save.reservePrimaryKeys(of: zoo.cage, count: 3)
+            _ = try save.reservePrimaryKeys(of: zoo.keeper, count: 2)
+            try save.insert((1...count).map { rows.add(zoo.animal, $0, ["name": .string("A\($0)"), "legs": .int(4)]) }, entity: zoo.animal)
+            try save.insert((1...3).map { rows.add(zoo.cage, $0, ["number": .int($0)]) }, entity: zoo.cage)
+            try save.insert((1...2).map { rows.add(zoo.keeper, $0, ["badge": .int($0)]) }, entity: zoo.keeper)
+        }
+        return store
+    }
+
+    func testUpdateWritesChangedColumnsOnly() throws {
+        let zoo = try Zoo()
+        let store = try filled(zoo)
+        var rows = Rows()
+        _ = try shell("zoo.sqlite", "UPDATE ZANIMAL SET ZLEGS = 3 WHERE Z_PK = 2")
+        let name = try slot(zoo.animal, "name")
+        let keeper = try slot(zoo.animal, "keeper")
+        try store.save { save in
+            let stale = try save.update(
+                [
+                    UpdatedRow(record: rows.add(zoo.animal, 2, version: 2, ["name": .string("Bea"), "legs": .int(4)]), oldVersion: 1, changedSlots: [name]),
+                    UpdatedRow(record: rows.add(zoo.animal, 3, version: 2, [:], targets: ["keeper": (2, zoo.keeper)]), oldVersion: 1, changedSlots: [name, keeper]),
+                    UpdatedRow(record: rows.add(zoo.animal, 4, version: 2, [:]), oldVersion: 1, changedSlots: []),
+                ], entity: zoo.animal)
+            XCTAssertEqual(stale, [])
+        }
+        XCTAssertEqual(
+            try shell("zoo.sqlite", "SELECT Z_PK, Z_OPT, ZNAME, ZLEGS, ZKEEPER FROM ZANIMAL"),
+            "1|1|A1|4|\n2|2|Bea|3|\n3|2||4|2\n4|2|A4|4|\n5|1|A5|4|")
+    }
+
+    func testStaleVersions() throws {
+        let zoo = try Zoo()
+        let store = try filled(zoo)
+        var rows = Rows()
+        _ = try shell("zoo.sqlite", "UPDATE ZANIMAL SET Z_OPT = 7 WHERE Z_PK = 2; DELETE FROM ZANIMAL WHERE Z_PK = 4")
+        let name = try slot(zoo.animal, "name")
+        struct Stop: Error {}
+        XCTAssertThrowsError(
+            try store.save { save in
+                let changed = (1...5).map {
+                    UpdatedRow(record: rows.add(zoo.animal, $0, version: 2, ["name": .string("x")]), oldVersion: 1, changedSlots: [name])
+                }
+                XCTAssertEqual(try save.update(changed, entity: zoo.animal), [1, 3])
+                XCTAssertEqual(try save.delete([(1, 2), (2, 1), (4, 1)], entity: zoo.animal), [1, 2])
+                // The rows as they are now, from inside the transaction.
+                XCTAssertEqual(try store.rows(of: zoo.animal, primaryKeys: [2]).records.first?.version, 7)
+                throw Stop()
+            })
+        XCTAssertEqual(try shell("zoo.sqlite", "SELECT group_concat(Z_PK || ZNAME || Z_OPT) FROM ZANIMAL"), "1A11,2A27,3A31,5A51")
+    }
+
+    func testUniqueConstraint() throws {
+        let zoo = try Zoo()
+        let store = try filled(zoo)
+        var rows = Rows()
+        let error = failure {
+            try store.save { save in
+                let key = try save.reservePrimaryKeys(of: zoo.keeper, count: 1)
+                try save.insert([rows.add(zoo.keeper, key, ["badge": .int(2), "name": .string("Twin")])], entity: zoo.keeper)
+            }
+        }
+        XCTAssertEqual(error.status, .conflict)
+        XCTAssertEqual(error.code, 133021)
+        XCTAssertEqual(error.entity, "Keeper")
+        XCTAssertEqual(error.key, "badge")
+        XCTAssertEqual(error.value, .int(2))
+        XCTAssertEqual(error.sqliteCode, 2067)
+        XCTAssert(error.message.contains("badge 2"), error.message)
+        let badge = try slot(zoo.keeper, "badge")
+        let update = failure {
+            try store.save { save in
+                _ = try save.update(
+                    [UpdatedRow(record: rows.add(zoo.keeper, 1, version: 2, ["badge": .int(2)]), oldVersion: 1, changedSlots: [badge])],
+                    entity: zoo.keeper)
+            }
+        }
+        XCTAssertEqual(update.code, 133021)
+        XCTAssertEqual(try shell("zoo.sqlite", "SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = 'Keeper'"), "2")
+        XCTAssertEqual(try store.reservePrimaryKeys(of: zoo.keeper, count: 1), 3)
+        let twice = failure { try store.save { try $0.insert([rows.add(zoo.cage, 1, [:])], entity: zoo.cage) } }
+        XCTAssertEqual(twice.status, .conflict)
+        XCTAssertEqual(twice.entity, "Cage")
+    }
+
+    func testKeysAreNeverBelowThoseInUse() throws {
+        let zoo = try Zoo()
+        let store = try filled(zoo)
+        _ = try shell("zoo.sqlite", "INSERT INTO ZANIMAL (Z_PK, Z_ENT, Z_OPT) VALUES (90, 1, 1)")
+        XCTAssertEqual(try store.reservePrimaryKeys(of: zoo.animal, count: 2), 91)
+        XCTAssertEqual(try shell("zoo.sqlite", "SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = 1"), "92")
+        _ = try shell("zoo.sqlite", "UPDATE Z_PRIMARYKEY SET Z_MAX = 9223372036854775807 WHERE Z_ENT = 1")
+        XCTAssertEqual(failure { _ = try store.reservePrimaryKeys(of: zoo.animal, count: 1) }.status, .storeCorrupt)
+    }
+
+    func testManyToMany() throws {
+        let zoo = try Zoo()
+        let store = try filled(zoo)
+        let cages = try zoo.relationship(zoo.animal, "cages")
+        let inhabitants = try zoo.relationship(zoo.cage, "inhabitants")
+        try store.save { save in
+            try save.link(cages, added: [Link(owner: 1, member: 1), Link(owner: 2, member: 1), Link(owner: 1, member: 1)], removed: [])
+            try save.link(inhabitants, added: [Link(owner: 1, member: 3), Link(owner: 2, member: 3)], removed: [Link(owner: 3, member: 9)])
+            try save.setOrder(inhabitants, owners: [(1, [3, 1, 2])])
+        }
+        XCTAssertEqual(
+            try shell("zoo.sqlite", "SELECT Z_1INHABITANTS, Z_3CAGES, Z_FOK_1INHABITANTS FROM Z_1CAGES ORDER BY 1, 2"),
+            "1|1|3072\n2|1|4096\n3|1|2048\n3|2|")
+        XCTAssertEqual(try store.members(of: inhabitants, owners: [1], includingRows: false).members.map(\.primaryKey), [3, 1, 2])
+        let caged = try store.members(of: cages, owners: [3], includingRows: true)
+        XCTAssertEqual(caged.batch.records.map(\.primaryKey), [1, 2])
+        withExtendedLifetime(caged) {}
+        let many = try store.members(of: inhabitants, owners: [1, 2, 3, 4, 5, 6], includingRows: true)
+        XCTAssertEqual(many.members.filter { $0.owner == 1 }.map(\.primaryKey), [3, 1, 2])
+        XCTAssertEqual(many.members.count, 4)
+        try store.save { save in
+            try save.link(cages, added: [], removed: [Link(owner: 1, member: 1)])
+            try save.setOrder(inhabitants, owners: [(1, [2, 3])])
+            XCTAssertEqual(try save.delete([(3, 1)], entity: zoo.animal), [])
+        }
+        XCTAssertEqual(try shell("zoo.sqlite", "SELECT Z_1INHABITANTS, Z_3CAGES FROM Z_1CAGES"), "2|1")
+    }
+
+    func testOwnInverse() throws {
+        let zoo = try Zoo()
+        let store = try filled(zoo)
+        let friends = try zoo.relationship(zoo.animal, "friends")
+        try store.save { save in
+            try save.link(friends, added: [Link(owner: 1, member: 2), Link(owner: 1, member: 1), Link(owner: 3, member: 1)], removed: [])
+        }
+        // A foreign writer's pair, written once.
+        _ = try shell("zoo.sqlite", "INSERT INTO Z_1FRIENDS VALUES (4, 5)")
+        func members(_ owner: Int64) throws -> [Int64] {
+            try store.members(of: friends, owners: [owner], includingRows: false).members.map(\.primaryKey).sorted()
+        }
+        XCTAssertEqual(try members(1), [1, 2, 3])
+        XCTAssertEqual(try members(2), [1])
+        XCTAssertEqual(try members(4), [5])
+        XCTAssertEqual(try members(5), [4])
+        let all = try store.members(of: friends, owners: [1, 2, 3, 4, 5], includingRows: true)
+        XCTAssertEqual(all.members.count, 7)
+        try store.save { save in
+            try save.link(friends, added: [], removed: [Link(owner: 2, member: 1)])
+            XCTAssertEqual(try save.delete([(4, 1)], entity: zoo.animal), [])
+        }
+        XCTAssertEqual(try members(1), [1, 3])
+        XCTAssertEqual(try members(2), [])
+        XCTAssertEqual(try shell("zoo.sqlite", "SELECT count(*) FROM Z_1FRIENDS"), "3")
+    }
+
+    func testWithoutInverse() throws {
+        let zoo = try Zoo()
+        let store = try filled(zoo)
+        let watched = try zoo.relationship(zoo.keeper, "watched")
+        try store.save { try $0.link(watched, added: [Link(owner: 1, member: 2), Link(owner: 1, member: 3)], removed: []) }
+        // Moving a member: the new owner wins whatever the order of the pairs.
+        try store.save { try $0.link(watched, added: [Link(owner: 2, member: 3)], removed: [Link(owner: 1, member: 3)]) }
+        XCTAssertEqual(try shell("zoo.sqlite", "SELECT Z_PK, Z5WATCHED FROM ZANIMAL WHERE Z5WATCHED NOT NULL"), "2|1\n3|2")
+        let found = try store.members(of: watched, owners: [1, 2], includingRows: false)
+        XCTAssertEqual(found.members.map { [$0.owner, $0.primaryKey] }.sorted { $0[0] < $1[0] }, [[1, 2], [2, 3]])
+        try store.save { XCTAssertEqual(try $0.delete([(1, 1)], entity: zoo.keeper), []) }
+        XCTAssertEqual(try shell("zoo.sqlite", "SELECT Z_PK FROM ZANIMAL WHERE Z5WATCHED NOT NULL"), "3")
+    }
+
+    func testOrderIsKeptInOneTransaction() throws {
+        let zoo = try Zoo()
+        let store = try filled(zoo, count: 200)
+        let animals = try zoo.relationship(zoo.keeper, "animals")
+        var rows = Rows()
+        let keeper = try slot(zoo.animal, "keeper")
+        var order = (1...200).map(Int64.init)
+        try store.save { save in
+            let changed = order.map {
+                UpdatedRow(record: rows.add(zoo.animal, $0, version: 2, [:], targets: ["keeper": (1, zoo.keeper)]), oldVersion: 1, changedSlots: [keeper])
+            }
+            XCTAssertEqual(try save.update(changed, entity: zoo.animal), [])
+            try save.setOrder(animals, owners: [(1, order)])
+        }
+        var generator = SplitMix(state: 3)
+        for _ in 0..<60 {
+            if Bool.random(using: &generator) {
+                let moved = order.remove(at: Int.random(in: 0..<order.count, using: &generator))
+                order.insert(moved, at: Int.random(in: 0...order.count, using: &generator))
+            } else {
+                order.shuffle(using: &generator)
+            }
+            try store.save { try $0.setOrder(animals, owners: [(1, order)]) }
+            XCTAssertEqual(try store.members(of: animals, owners: [1], includingRows: false).members.map(\.primaryKey), order)
+        }
+        // Without an owner there is no place.
+        try store.save { save in
+            let row = UpdatedRow(record: rows.add(zoo.animal, 1, version: 3, [:]), oldVersion: 2, changedSlots: [keeper])
+            XCTAssertEqual(try save.update([row], entity: zoo.animal), [])
+        }
+        XCTAssertEqual(try shell("zoo.sqlite", "SELECT ZKEEPER, Z_FOK_KEEPER FROM ZANIMAL WHERE Z_PK = 1"), "|")
+    }
+
+    /// Whatever fails, and wherever, the file is what it was.
+    func testFailedSavesLeaveNothing() throws {
+        let zoo = try Zoo()
+        let store = try filled(zoo)
+        let before = try shell("zoo.sqlite", ".dump")
+        var rows = Rows()
+        struct Stop: Error {}
+        XCTAssertThrowsError(
+            try store.save { save in
+                let key = try save.reservePrimaryKeys(of: zoo.cage, count: 1)
+                try save.insert([rows.add(zoo.cage, key, [:])], entity: zoo.cage)
+                try save.link(zoo.relationship(zoo.animal, "cages"), added: [Link(owner: 1, member: key)], removed: [])
+                throw Stop()
+            })
+        // A full disk.
+        try store.withFile { file in
+            sqlite3_exec(file.connection.db, "PRAGMA max_page_count=1", nil, nil, nil)
+            sqlite3_exec(file.connection.db, "PRAGMA cache_size=1", nil, nil, nil)
+        }
+        let big = PropertyValue.string(String(repeating: "x", count: 5_000_000))
+        let full = failure {
+            try store.save { save in
+                let key = try save.reservePrimaryKeys(of: zoo.animal, count: 1)
+                try save.insert([rows.add(zoo.animal, key, ["name": big])], entity: zoo.animal)
+            }
+        }
+        XCTAssertEqual(full.status, .storeIO)
+        XCTAssertEqual(full.sqliteCode & 0xff, SQLITE_FULL)
+        XCTAssert(full.message.contains("space"), full.message)
+        XCTAssertEqual(try shell("zoo.sqlite", ".dump"), before)
+        XCTAssertEqual(try store.fetch(StoreFetch(entity: zoo.animal, result: .count)).count, 5)
+    }
+
+    func testInterrupt() throws {
+        let zoo = try Zoo()
+        let store = try filled(zoo, count: 2000)
+        _ = try shell(
+            "zoo.sqlite",
+            "WITH RECURSIVE n(i) AS (SELECT 3000 UNION ALL SELECT i + 1 FROM n WHERE i < 400000) "
+                + "INSERT INTO ZANIMAL (Z_PK, Z_ENT, Z_OPT, ZNAME) SELECT i, 1, 1, 'n' FROM n")
+        var asked = 0
+        store.setInterruptCheck {
+            asked += 1
+            return asked == 2
+        }
+        let error = failure { _ = try store.fetch(StoreFetch(entity: zoo.animal)) }
+        XCTAssertEqual(error.status, .cancelled)
+        XCTAssertEqual(asked, 2)
+        store.setInterruptCheck(nil)
+        XCTAssertEqual(try store.fetch(StoreFetch(entity: zoo.animal, limit: 3)).batch.records.count, 3)
+        XCTAssertEqual(try store.fetch(StoreFetch(entity: zoo.animal, offset: 1990, result: .count)).count, 397_011)
+    }
+
+    // MARK: Held reads
+
+    private func isHeld(_ store: SQLiteStore) throws -> Bool { try store.withFile { $0.held?.isHeld == true } }
+
+    func testFaultsHoldOneReadTransaction() throws {
+        let zoo = try Zoo()
+        let store = try filled(zoo)
+        func version() throws -> Int32? { try store.rows(of: zoo.animal, primaryKeys: [1]).records.first?.version }
+        func faults() throws { for _ in 0..<20 { _ = try version() } }
+        usleep(5000)
+        XCTAssertEqual(try version(), 1)
+        XCTAssertFalse(try isHeld(store))
+        try faults()
+        XCTAssert(try isHeld(store))
+        _ = try shell("zoo.sqlite", "UPDATE ZANIMAL SET Z_OPT = 2 WHERE Z_PK = 1")
+        XCTAssertEqual(try version(), 1)
+        store.endRead()
+        XCTAssertFalse(try isHeld(store))
+        XCTAssertEqual(try version(), 2)
+        // A fetch sees the newest state at once.
+        try faults()
+        _ = try shell("zoo.sqlite", "UPDATE ZANIMAL SET Z_OPT = 3 WHERE Z_PK = 1")
+        let newest = try store.fetch(StoreFetch(entity: zoo.animal))
+        XCTAssertEqual(newest.batch.records.first?.version, 3)
+        withExtendedLifetime(newest) {}
+        XCTAssertFalse(try isHeld(store))
+        // Idle ones end by themselves.
+        try faults()
+        XCTAssert(try isHeld(store))
+        usleep(300_000)
+        XCTAssertFalse(try isHeld(store))
+        XCTAssertEqual(try version(), 3)
+        // Long after, when the thread has gone to sleep, too.
+        usleep(1_300_000)
+        try faults()
+        XCTAssert(try isHeld(store))
+        usleep(300_000)
+        XCTAssertFalse(try isHeld(store))
+        try faults()
+        var rows = Rows()
+        try store.save { try $0.insert([rows.add(zoo.cage, 9, [:])], entity: zoo.cage) }
+        XCTAssertFalse(try isHeld(store))
+        try faults()
+        store.close()
+        XCTAssertEqual(try files(), ["zoo.sqlite"])
+    }
+
+    func testRollbackStoresHoldNothing() throws {
+        let zoo = try Zoo()
+        var options = StoreOptions()
+        options.rollbackJournal = true
+        let store = try open("zoo.sqlite", zoo.model, options: options)
+        for _ in 0..<10 { _ = try store.rows(of: zoo.animal, primaryKeys: [1]) }
+        XCTAssertFalse(try isHeld(store))
+    }
+
+    func testThreadsShareAStore() throws {
+        let zoo = try Zoo()
+        let store = try filled(zoo)
+        let shared = Unchecked(zoo)
+        DispatchQueue.concurrentPerform(iterations: 6) { thread in
+            do {
+                for round in 0..<60 {
+                    let zoo = shared.value
+                    switch (thread + round) % 4 {
+                    case 0: XCTAssertEqual(try store.rows(of: zoo.animal, primaryKeys: [1, 2, 3]).records.count, 3)
+                    case 1: XCTAssertEqual(try store.fetch(StoreFetch(entity: zoo.animal)).batch.records.count, 5)
+                    case 2: _ = try store.reservePrimaryKeys(of: zoo.cage, count: 1)
+                    default: store.endRead()
+                    }
+                }
+            } catch { XCTFail("\(error)") }
+        }
+        XCTAssertEqual(try store.reservePrimaryKeys(of: zoo.cage, count: 1), 4 + 90)
+    }
+}
+
+/// Carries something into a concurrent closure that only reads it.
+struct Unchecked<Value>: @unchecked Sendable {
+    let value: Value
+    init(_ value: Value) { self.value = value }
+}
