@@ -1,0 +1,64 @@
+import CorestonePredicate
+import CorestoneValues
+
+/// Finds the to-one paths without which a predicate cannot hold.
+///
+/// A table on such a path joins inside, which leaves the database free to start from it. The answer may leave out paths,
+/// but never holds one without which a row could still satisfy the predicate.
+struct NullRejection {
+    /// The variable whose paths are meant; nil for those of the evaluated object.
+    let variable: String?
+
+    /// Every proper prefix of the paths, joined by dots.
+    func required(_ predicate: Predicate) -> Set<String> {
+        switch predicate {
+        case .constant: return []
+        case .comparison(let comparison): return required(comparison)
+        case .compound(let compound):
+            switch compound.type {
+            case .not: return []
+            case .and: return compound.parts.reduce(into: []) { $0.formUnion(required($1)) }
+            case .or:
+                guard let first = compound.parts.first else { return [] }
+                return compound.parts.dropFirst().reduce(required(first)) { $0.intersection(required($1)) }
+            }
+        }
+    }
+
+    private func required(_ comparison: Comparison) -> Set<String> {
+        if comparison.modifier == .all { return [] }
+        var paths: Set<String> = []
+        if rejectsNil(comparison, beside: comparison.right) { paths.formUnion(prefixes(comparison.left)) }
+        if comparison.modifier == .direct, rejectsNil(comparison, beside: comparison.left) {
+            paths.formUnion(prefixes(comparison.right))
+        }
+        return paths
+    }
+
+    /// Whether the comparison fails when one side is nil and `other` stands on the other side.
+    private func rejectsNil(_ comparison: Comparison, beside other: Expression) -> Bool {
+        switch comparison.operator {
+        case .less, .greater, .between, .in, .contains, .beginsWith, .endsWith, .like, .matches: true
+        case .equal, .lessOrEqual, .greaterOrEqual: other.constantValue.map { !$0.isNull } ?? false
+        case .notEqual: other.constantValue?.isNull ?? false
+        case .tokenMatches, .utiConformsTo, .utiEquals, .custom: false
+        }
+    }
+
+    /// The paths that make an expression nil when they lead to nothing.
+    private func prefixes(_ expression: Expression) -> Set<String> {
+        switch expression {
+        case .keyPath(let path): return variable == nil ? prefixes(path) : []
+        case .path(.selfObject, let path): return variable == nil ? prefixes(path) : []
+        case .path(.variable(let name), let path): return name == variable ? prefixes(path) : []
+        case .function(let function, let arguments):
+            let passesNil = function.infix != nil || [.negate, .abs, .noIndex].contains(function)
+            return passesNil ? arguments.reduce(into: []) { $0.formUnion(prefixes($1)) } : []
+        default: return []
+        }
+    }
+
+    private func prefixes(_ path: KeyPath) -> Set<String> {
+        Set((1..<max(path.keys.count, 1)).map { path.keys[..<$0].map(\.text).joined(separator: ".") })
+    }
+}

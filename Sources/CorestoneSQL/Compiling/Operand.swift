@@ -1,0 +1,112 @@
+import CorestoneModel
+import CorestoneValues
+
+/// One side of a comparison in SQL.
+struct Operand {
+    /// What can be compared with what.
+    enum Kind: Equatable {
+        /// A constant nil: fits everything.
+        case null
+        case integer, real, decimal
+        case text, uri, date, bytes, uuid
+        /// The primary key of an object; the entity is the root of its inheritance tree.
+        case object(ObjectIdentifier)
+        /// A constant list.
+        case list
+    }
+
+    var sql: SQLFragment
+    var kind: Kind
+    var isNullable = true
+    /// The value, when it is known.
+    var constant: PropertyValue?
+    /// For counts: whether there is any, which is cheaper to ask.
+    var existence: SQLFragment?
+}
+
+extension Operand.Kind {
+    init(_ type: AttributeType) {
+        switch type {
+        case .integer16, .integer32, .integer64, .boolean: self = .integer
+        case .decimal: self = .decimal
+        case .double, .float: self = .real
+        case .string: self = .text
+        case .uri: self = .uri
+        case .date: self = .date
+        case .uuid: self = .uuid
+        case .binary, .transformable, .undefined: self = .bytes
+        }
+    }
+
+    /// The kind of a constant that is no object; nil for dictionaries and objects.
+    init?(_ value: PropertyValue) {
+        switch value {
+        case .null: self = .null
+        case .bool, .int: self = .integer
+        case .double: self = .real
+        case .decimal: self = .decimal
+        case .text: self = .text
+        case .uri: self = .uri
+        case .date: self = .date
+        case .bytes: self = .bytes
+        case .uuid: self = .uuid
+        case .array, .set: self = .list
+        case .object, .dictionary: return nil
+        }
+    }
+
+    var isNumber: Bool { self == .integer || self == .real || self == .decimal }
+    var isTextual: Bool { self == .text || self == .uri }
+
+    /// Whether values of the two kinds can be equal at all.
+    func suits(_ other: Operand.Kind) -> Bool {
+        self == other || isNumber && other.isNumber || isTextual && other.isTextual
+    }
+
+    /// With an article, for messages.
+    var name: String {
+        switch self {
+        case .null: "nil"
+        case .integer, .real, .decimal: "a number"
+        case .text: "a string"
+        case .uri: "a URI"
+        case .date: "a date"
+        case .bytes: "binary data"
+        case .uuid: "a UUID"
+        case .object: "an object"
+        case .list: "a list"
+        }
+    }
+}
+
+/// A condition in SQL. As in WHERE, NULL counts as false.
+struct Condition {
+    var sql: SQLFragment
+    /// Whether it is never NULL, so that NOT alone negates it.
+    var isTwoValued = false
+    /// Whether it needs no parentheses beside AND, OR and NOT.
+    var isAtom = true
+    /// The value, when it is the same for every row.
+    var constant: Bool?
+    /// Whether it is a chain of AND, which needs no parentheses within another.
+    var isConjunct = false
+
+    static func constant(_ value: Bool) -> Condition {
+        Condition(sql: value ? "1" : "0", isTwoValued: true, constant: value)
+    }
+
+    /// In parentheses, where it needs them.
+    var operand: SQLFragment { isAtom ? sql : "(\(sql))" }
+    /// After NOT, which binds more loosely than a comparison, but reads better with parentheses.
+    var negatable: SQLFragment { isExistence ? sql : "(\(sql))" }
+    private var isExistence: Bool {
+        if case .sql(let text)? = sql.segments.first { text.hasPrefix("EXISTS (") && isAtom } else { false }
+    }
+}
+
+/// Thrown within the compiler for what has a meaning in memory but none in SQL; never leaves `FetchCompiler`.
+struct NotExpressible: Error {
+    let reason: String
+
+    init(_ reason: String) { self.reason = reason }
+}

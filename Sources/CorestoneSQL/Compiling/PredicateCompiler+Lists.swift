@@ -1,0 +1,132 @@
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+extension PredicateCompiler {
+    /// IN, and CONTAINS with its sides exchanged: a list, a to-many path or a string.
+    mutating func membership(
+        of element: Expression, in collection: Expression, _ comparison: Comparison, _ environment: Environment
+    ) throws -> Condition {
+        if let (scope, keys) = path(collection, environment), try leadsToMany(keys, scope) {
+            return try isMember(try operand(element, environment), of: keys, scope, comparison, environment)
+        }
+        return try membership(of: try operand(element, environment), in: collection, comparison, environment)
+    }
+
+    mutating func membership(
+        of element: Operand, in collection: Expression, _ comparison: Comparison, _ environment: Environment
+    ) throws -> Condition {
+        if case .aggregate(let parts) = collection {
+            let operands = try parts.map { try operand($0, environment) }
+            return list(element, operands.filter { $0.kind != .null && $0.kind.suits(element.kind) })
+        }
+        let other = try operand(collection, environment)
+        guard other.kind == .list else { return try substring(element, in: other, comparison) }
+        let members = try (other.constant?.elements ?? []).map { try operand($0) }
+        return list(element, members.filter { $0.kind != .null && $0.kind.suits(element.kind) })
+    }
+
+    private func leadsToMany(_ keys: ArraySlice<KeyName>, _ scope: Scope) throws -> Bool {
+        var entity = scope.mapping.entity
+        for key in keys {
+            guard let relationship = entity.property(named: key.text) as? Relationship else { return false }
+            if relationship.isToMany { return true }
+            entity = relationship.destination
+        }
+        return false
+    }
+
+    /// Up to this many values are bound one by one.
+    private static let shortList = 500
+
+    private func list(_ element: Operand, _ members: [Operand]) -> Condition {
+        if members.isEmpty || element.kind == .null { return .constant(false) }
+        if let value = element.constant, members.allSatisfy({ $0.constant != nil }) {
+            return .constant(members.contains { $0.constant == value })
+        }
+        if members.count == 1 { return Condition(sql: "\(element.sql) = \(members[0].sql)") }
+        if members.count > PredicateCompiler.shortList, let json = JSONList.text(members.map(\.sql)) {
+            return Condition(sql: dialect.isMember(element.sql, ofJSON: "\(bind: .text(json))"))
+        }
+        return Condition(sql: "\(element.sql) IN (\(members.map(\.sql).joined(separator: ", ")))")
+    }
+
+    // MARK: BETWEEN
+
+    mutating func between(_ comparison: Comparison, _ environment: Environment) throws -> Condition {
+        try between(try operand(comparison.left, environment), comparison, environment)
+    }
+
+    mutating func between(
+        _ value: Operand, _ comparison: Comparison, _ environment: Environment
+    ) throws -> Condition {
+        let bounds: [Operand]
+        if case .aggregate(let parts) = comparison.right {
+            bounds = try parts.map { try operand($0, environment) }
+        } else {
+            let list = try operand(comparison.right, environment)
+            guard case .array(let members)? = list.constant else {
+                throw CoreError(.predicate, "BETWEEN takes a list of two bounds, not \(list.kind.name)", value: list.constant)
+            }
+            bounds = try members.map { try operand($0) }
+        }
+        guard bounds.count == 2 else {
+            throw CoreError(.predicate, "BETWEEN takes a list of two bounds, not of \(bounds.count)")
+        }
+        if value.kind == .null || bounds.contains(where: { $0.kind == .null }) { return .constant(false) }
+        let lower = try compare(value, .greaterOrEqual, bounds[0].withoutNull, comparison)
+        let upper = try compare(value, .lessOrEqual, bounds[1].withoutNull, comparison)
+        if lower.constant == false || upper.constant == false { return .constant(false) }
+        let isSimple = lower.constant == nil && upper.constant == nil && !(value.kind.isTextual && comparison.options.folds)
+        if isSimple { return Condition(sql: "\(value.sql) BETWEEN \(bounds[0].sql) AND \(bounds[1].sql)") }
+        let parts = [lower, upper].filter { $0.constant == nil }.map(\.operand)
+        if parts.isEmpty { return .constant(true) }
+        return Condition(sql: parts.joined(separator: " AND "), isAtom: parts.count == 1)
+    }
+}
+
+extension Operand {
+    /// For comparisons that nil never satisfies, not even beside nil.
+    fileprivate var withoutNull: Operand {
+        var copy = self
+        copy.isNullable = false
+        return copy
+    }
+}
+
+/// A long list as one bound text.
+private enum JSONList {
+    /// nil for values that JSON would change.
+    static func text(_ members: [SQLFragment]) -> Text? {
+        var json = "["
+        for (index, member) in members.enumerated() {
+            guard member.segments.count == 1, case .binding(let value) = member.segments[0] else { return nil }
+            if index > 0 { json += "," }
+            switch value {
+            case .integer(let number): json += String(number)
+            case .text(let text):
+                guard let quoted = quoted(text) else { return nil }
+                json += quoted
+            case .real, .blob, .null: return nil
+            }
+        }
+        return Text(json + "]")
+    }
+
+    private static func quoted(_ text: Text) -> String? {
+        var quoted = "\""
+        for scalar in text.string.unicodeScalars {
+            switch scalar.value {
+            case 0: return nil
+            case 1..<32:
+                let digits = String(scalar.value, radix: 16)
+                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            case 0x22, 0x5C:
+                quoted += "\\"
+                quoted.unicodeScalars.append(scalar)
+            default: quoted.unicodeScalars.append(scalar)
+            }
+        }
+        return quoted + "\""
+    }
+}

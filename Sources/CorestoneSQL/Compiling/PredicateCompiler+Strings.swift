@@ -1,0 +1,122 @@
+import CorestonePredicate
+import CorestoneValues
+
+extension PredicateCompiler {
+    /// BEGINSWITH, ENDSWITH, LIKE and MATCHES.
+    func strings(_ left: Operand, _ right: Operand, _ comparison: Comparison) throws -> Condition {
+        if left.kind == .null || right.kind == .null { return .constant(false) }
+        try requireTexts(left, right, comparison)
+        let options = comparison.options
+        if let a = left.constant, let b = right.constant {
+            let both = Comparison(.constant(a), comparison.operator, .constant(b), options: options)
+            return .constant(try Predicate.comparison(both).evaluate(with: .null))
+        }
+        let constant = right.constant?.textual
+        switch comparison.operator {
+        case .beginsWith:
+            if let constant, !options.folds { return prefix(left.sql, constant) }
+            return call(.beginsWith, left, right, options)
+        case .endsWith:
+            if constant?.isEmpty == true { return .constant(false) }
+            return call(.endsWith, left, right, options)
+        case .like:
+            if let constant, !options.folds, let simple = simpleLike(left, constant) { return simple }
+            return call(.like, left, right, options)
+        case .matches:
+            if let constant {
+                if constant.isEmpty { return .constant(false) }
+                _ = try compilePattern(constant, options, isCached: true)
+            }
+            return call(.matches, left, right, options)
+        default:
+            return Condition(sql: "cst_compare(\(left.sql), \(right.sql), 1) = 0")
+        }
+    }
+
+    /// Whether a string holds another: CONTAINS, and IN with a string on the right.
+    func substring(_ part: Operand, in text: Operand, _ comparison: Comparison) throws -> Condition {
+        if part.kind == .null || text.kind == .null { return .constant(false) }
+        guard text.kind.isTextual else {
+            throw CoreError(
+                .predicate, "\(comparison.operator.symbol) needs a collection or a string, not \(text.kind.name)",
+                value: text.constant)
+        }
+        guard part.kind.isTextual else {
+            throw CoreError(
+                .predicate, "only a string can be part of a string, not \(part.kind.name)", value: part.constant)
+        }
+        if let constant = part.constant?.textual {
+            if constant.isEmpty { return .constant(false) }
+            if let whole = text.constant?.textual {
+                return .constant(
+                    TextSearch.contains(whole.utf8, constant.utf8, options: comparison.options, anchor: .anywhere))
+            }
+            if !comparison.options.folds { return Condition(sql: dialect.contains(text.sql, part.sql)) }
+        }
+        return call(.contains, text, part, comparison.options)
+    }
+
+    private func call(
+        _ function: StoreFunction, _ text: Operand, _ pattern: Operand, _ options: Comparison.Options
+    ) -> Condition {
+        Condition(sql: "\(function.name)(\(text.sql), \(pattern.sql), \(number: options.foldFlags))")
+    }
+
+    /// A range, which an index serves: from the prefix up to the next text that does not begin with it.
+    private func prefix(_ column: SQLFragment, _ prefix: Text) -> Condition {
+        if prefix.isEmpty { return .constant(false) }
+        let start: SQLFragment = "\(column) >= \(bind: .text(prefix))"
+        guard let end = prefix.successor else { return Condition(sql: start) }
+        return Condition(sql: "\(start) AND \(column) < \(bind: .text(end))", isAtom: false, isConjunct: true)
+    }
+
+    /// LIKE with at most one `*`, at the end, and no other wildcard: no function is called for every row.
+    private func simpleLike(_ left: Operand, _ pattern: Text) -> Condition? {
+        let wildcards = [UInt8(ascii: "*"), UInt8(ascii: "?"), UInt8(ascii: "\\")]
+        let bytes = Array(pattern.utf8)
+        guard let first = bytes.firstIndex(where: { wildcards.contains($0) }) else {
+            return Condition(sql: "\(left.sql) = \(bind: .text(pattern))")
+        }
+        guard first == bytes.count - 1, bytes[first] == UInt8(ascii: "*") else { return nil }
+        if first == 0 { return Condition(sql: "\(left.sql) IS NOT NULL", isTwoValued: true) }
+        return prefix(left.sql, bytes[..<first].withUnsafeBytes { Text(utf8: $0) })
+    }
+
+    private func requireTexts(_ left: Operand, _ right: Operand, _ comparison: Comparison) throws {
+        for operand in [left, right] where !operand.kind.isTextual {
+            throw CoreError(
+                .predicate,
+                "\(comparison.operator.symbol) compares strings, not \(left.kind.name) with \(right.kind.name)",
+                value: operand.constant)
+        }
+    }
+}
+
+extension StoreFunction {
+    fileprivate var name: SQLFragment {
+        switch self {
+        case .compare: "cst_compare"
+        case .contains: "cst_contains"
+        case .beginsWith: "cst_begins"
+        case .endsWith: "cst_ends"
+        case .like: "cst_like"
+        case .matches: "cst_matches"
+        }
+    }
+}
+
+extension Text {
+    /// The least text that is greater than every text that begins with this one; nil when there is none.
+    ///
+    /// UTF-8 orders as the characters do, so the last character that has one gives way to its successor.
+    fileprivate var successor: Text? {
+        var scalars = Array(string.unicodeScalars)
+        while let last = scalars.popLast() {
+            if last.value == 0x10FFFF { continue }
+            guard let next = UnicodeScalar(last.value == 0xD7FF ? 0xE000 : last.value + 1) else { continue }
+            scalars.append(next)
+            return Text(String(String.UnicodeScalarView(scalars)))
+        }
+        return nil
+    }
+}

@@ -1,0 +1,225 @@
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+/// Compiles predicates to conditions.
+///
+/// The meaning is that of an evaluation in memory, which knows only true and false. SQL's NULL serves as false as long as
+/// nothing negates it; where something does, the SQL says so (`IS NOT`, `IS NOT TRUE`).
+struct PredicateCompiler {
+    let schema: any SchemaMapping
+    let storeIdentifier: String
+    let dialect: any SQLDialect
+    private var aliases = 0
+
+    init(schema: any SchemaMapping, storeIdentifier: String, dialect: any SQLDialect) {
+        self.schema = schema
+        self.storeIdentifier = storeIdentifier
+        self.dialect = dialect
+    }
+
+    mutating func newAlias() -> Alias {
+        aliases += 1
+        return Alias(number: aliases - 1)
+    }
+
+    mutating func condition(_ predicate: Predicate, _ environment: Environment) throws -> Condition {
+        switch predicate {
+        case .constant(let value): return .constant(value)
+        case .comparison(let comparison): return try condition(comparison, environment)
+        case .compound(let compound):
+            switch compound.type {
+            case .not: return negation(try condition(compound.parts[0], environment))
+            case .and, .or: return try chain(compound, environment)
+            }
+        }
+    }
+
+    private mutating func chain(_ compound: Compound, _ environment: Environment) throws -> Condition {
+        let isAnd = compound.type == .and
+        var parts: [Condition] = []
+        var isDecided = false
+        for part in compound.parts {
+            // All parts are compiled, so that a wrong name is found whatever the others say.
+            let condition = try condition(part, environment)
+            if let constant = condition.constant {
+                isDecided = isDecided || constant != isAnd
+            } else {
+                parts.append(condition)
+            }
+        }
+        if isDecided { return .constant(!isAnd) }
+        guard let first = parts.first else { return .constant(isAnd) }
+        if parts.count == 1 { return first }
+        var whole = Condition(
+            sql: parts.map(\.operand).joined(separator: isAnd ? " AND " : " OR "),
+            isTwoValued: parts.allSatisfy(\.isTwoValued), isAtom: false)
+        whole.isConjunct = isAnd
+        return whole
+    }
+
+    func negation(_ condition: Condition) -> Condition {
+        if let constant = condition.constant { return .constant(!constant) }
+        if condition.isTwoValued { return Condition(sql: "NOT \(condition.negatable)", isTwoValued: true) }
+        return Condition(sql: dialect.notTrue(condition.sql), isTwoValued: true)
+    }
+}
+
+// MARK: - Comparisons
+
+extension PredicateCompiler {
+    private mutating func condition(_ comparison: Comparison, _ environment: Environment) throws -> Condition {
+        if comparison.modifier != .direct { return try quantified(comparison, environment) }
+        switch comparison.operator {
+        case .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual:
+            let left = try operand(comparison.left, environment)
+            let right = try operand(comparison.right, environment)
+            return try compare(left, comparison.operator, right, comparison)
+        case .between: return try between(comparison, environment)
+        case .in: return try membership(of: comparison.left, in: comparison.right, comparison, environment)
+        case .contains: return try membership(of: comparison.right, in: comparison.left, comparison, environment)
+        case .beginsWith, .endsWith, .like, .matches, .utiEquals:
+            let left = try operand(comparison.left, environment)
+            let right = try operand(comparison.right, environment)
+            return try strings(left, right, comparison)
+        case .tokenMatches, .utiConformsTo, .custom:
+            throw NotExpressible("\(comparison.operator.symbol) has no meaning in SQL")
+        }
+    }
+
+    /// One of the six comparisons of two operands.
+    func compare(
+        _ left: Operand, _ operation: Comparison.Operator, _ right: Operand, _ comparison: Comparison
+    ) throws -> Condition {
+        if let a = left.constant, let b = right.constant { return try known(a, operation, b, comparison) }
+        // A constant stands on the right.
+        if left.constant != nil { return try compare(right, operation.mirrored, left, comparison) }
+        if left.kind == .list || right.kind == .list {
+            if operation == .equal || operation == .notEqual { return unlike(left, right, operation) }
+            throw noOrder(left, right)
+        }
+        if right.kind == .null {
+            switch operation {
+            case .equal, .lessOrEqual, .greaterOrEqual: return Condition(sql: "\(left.sql) IS NULL", isTwoValued: true)
+            case .notEqual: return Condition(sql: "\(left.sql) IS NOT NULL", isTwoValued: true)
+            default: return .constant(false)
+            }
+        }
+        if !left.kind.suits(right.kind) {
+            if operation == .equal || operation == .notEqual { return unlike(left, right, operation) }
+            throw noOrder(left, right)
+        }
+        if operation != .equal, operation != .notEqual, !left.kind.isOrdered || !right.kind.isOrdered {
+            throw noOrder(left, right)
+        }
+        if case .double(let number)? = right.constant, number.isNaN { return .constant(operation == .notEqual) }
+        if let existence = existence(left, operation, right) { return existence }
+        if left.kind.isTextual, comparison.options.folds {
+            let order: SQLFragment =
+                "cst_compare(\(left.sql), \(right.sql), \(number: comparison.options.foldFlags))"
+            return folded(order, left, operation, right)
+        }
+        return plain(left, operation, right)
+    }
+
+    private func plain(_ left: Operand, _ operation: Comparison.Operator, _ right: Operand) -> Condition {
+        let (a, b) = (left.sql, right.sql)
+        let isTwoValued = !left.isNullable && !right.isNullable
+        let bothNullable = left.isNullable && right.isNullable
+        switch operation {
+        case .equal:
+            return bothNullable
+                ? Condition(sql: dialect.same(a, b), isTwoValued: true)
+                : Condition(sql: "\(a) = \(b)", isTwoValued: isTwoValued)
+        case .notEqual:
+            return isTwoValued
+                ? Condition(sql: "\(a) <> \(b)", isTwoValued: true)
+                : Condition(sql: dialect.notSame(a, b), isTwoValued: true)
+        case .less: return Condition(sql: "\(a) < \(b)", isTwoValued: isTwoValued)
+        case .greater: return Condition(sql: "\(a) > \(b)", isTwoValued: isTwoValued)
+        case .lessOrEqual: return orBothNull("\(a) <= \(b)", left, right)
+        default: return orBothNull("\(a) >= \(b)", left, right)
+        }
+    }
+
+    private func folded(
+        _ order: SQLFragment, _ left: Operand, _ operation: Comparison.Operator, _ right: Operand
+    ) -> Condition {
+        switch operation {
+        case .equal: return orBothNull("\(order) = 0", left, right)
+        case .notEqual: return negation(orBothNull("\(order) = 0", left, right))
+        case .less: return Condition(sql: "\(order) < 0")
+        case .greater: return Condition(sql: "\(order) > 0")
+        case .lessOrEqual: return orBothNull("\(order) <= 0", left, right)
+        default: return orBothNull("\(order) >= 0", left, right)
+        }
+    }
+
+    /// Two nils are equal, which SQL has to be told.
+    private func orBothNull(_ sql: SQLFragment, _ left: Operand, _ right: Operand) -> Condition {
+        if !left.isNullable || !right.isNullable {
+            return Condition(sql: sql, isTwoValued: !left.isNullable && !right.isNullable)
+        }
+        return Condition(sql: "\(sql) OR (\(left.sql) IS NULL AND \(right.sql) IS NULL)", isAtom: false)
+    }
+
+    /// `==` and `!=` of kinds that are never equal, unless both are nil.
+    private func unlike(_ left: Operand, _ right: Operand, _ operation: Comparison.Operator) -> Condition {
+        guard left.isNullable, right.isNullable, left.kind != .list, right.kind != .list else {
+            return .constant(operation == .notEqual)
+        }
+        let equal = Condition(
+            sql: "\(left.sql) IS NULL AND \(right.sql) IS NULL", isTwoValued: true, isAtom: false)
+        return operation == .equal ? equal : negation(equal)
+    }
+
+    /// A count that is compared with zero asks whether there is any.
+    private func existence(_ left: Operand, _ operation: Comparison.Operator, _ right: Operand) -> Condition? {
+        guard let existence = left.existence, case .int(let bound)? = right.constant else { return nil }
+        switch (operation, bound) {
+        case (.greater, 0), (.greaterOrEqual, 1), (.notEqual, 0): return Condition(sql: existence, isTwoValued: true)
+        case (.equal, 0), (.less, 1), (.lessOrEqual, 0): return Condition(sql: "NOT \(existence)", isTwoValued: true)
+        default: return nil
+        }
+    }
+
+    /// A comparison of two constants, decided here.
+    private func known(
+        _ a: PropertyValue, _ operation: Comparison.Operator, _ b: PropertyValue, _ comparison: Comparison
+    ) throws -> Condition {
+        let both = Comparison(.constant(a), operation, .constant(b), options: comparison.options)
+        return .constant(try Predicate.comparison(both).evaluate(with: .null, arithmetic: .nilPropagating))
+    }
+
+    func noOrder(_ left: Operand, _ right: Operand) -> CoreError {
+        CoreError(.predicate, "\(left.kind.name) and \(right.kind.name) have no order", value: right.constant)
+    }
+}
+
+extension Comparison.Operator {
+    /// The same comparison with its sides exchanged.
+    fileprivate var mirrored: Comparison.Operator {
+        switch self {
+        case .less: .greater
+        case .lessOrEqual: .greaterOrEqual
+        case .greater: .less
+        case .greaterOrEqual: .lessOrEqual
+        default: self
+        }
+    }
+}
+
+extension Comparison.Options {
+    /// The options as the functions of the store take them.
+    var foldFlags: Int64 { (foldsCase ? 1 : 0) | (foldsDiacritics ? 2 : 0) }
+}
+
+extension Operand.Kind {
+    /// Whether `<` has a meaning.
+    fileprivate var isOrdered: Bool {
+        switch self {
+        case .integer, .real, .decimal, .text, .date, .bytes: true
+        case .null, .uri, .uuid, .object, .list: false
+        }
+    }
+}

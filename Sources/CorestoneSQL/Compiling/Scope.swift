@@ -1,0 +1,39 @@
+import CorestoneModel
+
+/// One table of a statement and the tables that are joined to it along to-one relationships.
+final class Scope {
+    let mapping: EntityMapping
+    let alias: Alias
+    /// To-one paths without which no row can satisfy the condition: these join inside, all others from the left.
+    let required: Set<String>
+    private(set) var joins = SQLFragment()
+    /// The joined tables by path.
+    private var joined: [String: (alias: Alias, mapping: EntityMapping)] = [:]
+
+    init(_ mapping: EntityMapping, alias: Alias, required: Set<String>) {
+        self.mapping = mapping
+        self.alias = alias
+        self.required = required
+    }
+
+    /// The table that a to-one path leads to; joined once, however often it is used.
+    func join(
+        _ path: String, from source: Alias, column: String, to mapping: @autoclosure () throws -> EntityMapping,
+        alias: @autoclosure () -> Alias
+    ) rethrows -> (alias: Alias, mapping: EntityMapping) {
+        if let known = joined[path] { return known }
+        let made = (alias: alias(), mapping: try mapping())
+        joined[path] = made
+        joins += required.contains(path) ? " JOIN " : " LEFT JOIN "
+        joins += "\(identifier: made.mapping.table) \(made.alias) ON \(made.alias, "Z_PK") = \(source, column)"
+        return made
+    }
+}
+
+/// What names stand for where a predicate is compiled.
+struct Environment {
+    /// The object that is evaluated.
+    let root: Scope
+    /// The variables of the subqueries around.
+    var variables: [String: Scope] = [:]
+}

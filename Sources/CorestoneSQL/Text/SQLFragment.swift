@@ -1,0 +1,104 @@
+import CorestoneValues
+
+/// A piece of a statement: text of ours, identifiers of the schema, and values that will be bound.
+///
+/// Written as a string literal with interpolations; there is no way to put a value into the text, so nothing that a user
+/// types can become SQL: `"\(t0, "ZNAME") = \(bind: value)"`.
+package struct SQLFragment: Hashable, Sendable {
+    package enum Segment: Hashable, Sendable {
+        case sql(String)
+        case identifier(String)
+        case binding(SQLValue)
+    }
+
+    package private(set) var segments: [Segment]
+
+    package init() { segments = [] }
+
+    package var isEmpty: Bool { segments.isEmpty }
+
+    package static func += (fragment: inout SQLFragment, other: SQLFragment) {
+        for segment in other.segments { fragment.append(segment) }
+    }
+
+    private mutating func append(_ segment: Segment) {
+        if case .sql(let text) = segment {
+            if text.isEmpty { return }
+            if case .sql(let before)? = segments.last {
+                segments[segments.count - 1] = .sql(before + text)
+                return
+            }
+        }
+        segments.append(segment)
+    }
+}
+
+/// The name of a table in a statement: `t0`, `t1`, …
+package struct Alias: Hashable, Sendable {
+    let number: Int
+
+    var text: String { "t\(number)" }
+}
+
+extension SQLFragment: ExpressibleByStringInterpolation {
+    package struct StringInterpolation: StringInterpolationProtocol {
+        fileprivate var fragment = SQLFragment()
+
+        package init(literalCapacity: Int, interpolationCount: Int) {}
+
+        package mutating func appendLiteral(_ literal: String) { fragment.append(.sql(literal)) }
+        package mutating func appendInterpolation(_ other: SQLFragment) { fragment += other }
+        package mutating func appendInterpolation(_ alias: Alias) { fragment.append(.sql(alias.text)) }
+        /// A column of a table.
+        package mutating func appendInterpolation(_ alias: Alias, _ column: String) {
+            fragment.append(.sql(alias.text + "."))
+            fragment.append(.identifier(column))
+        }
+        package mutating func appendInterpolation(identifier: String) { fragment.append(.identifier(identifier)) }
+        package mutating func appendInterpolation(bind value: SQLValue) { fragment.append(.binding(value)) }
+        /// An integer of ours, printed.
+        package mutating func appendInterpolation(number: Int64) { fragment.append(.sql(String(number))) }
+        /// A word of the dialect.
+        package mutating func appendInterpolation(word: StaticString) { fragment.append(.sql("\(word)")) }
+    }
+
+    package init(stringLiteral value: String) {
+        segments = value.isEmpty ? [] : [.sql(value)]
+    }
+
+    package init(stringInterpolation: StringInterpolation) { self = stringInterpolation.fragment }
+}
+
+extension [SQLFragment] {
+    func joined(separator: SQLFragment) -> SQLFragment {
+        var whole = SQLFragment()
+        for (index, part) in enumerated() {
+            if index > 0 { whole += separator }
+            whole += part
+        }
+        return whole
+    }
+}
+
+/// A fragment as text, and what is bound to its placeholders, in order.
+package struct SQLQuery: Hashable, Sendable {
+    package let text: String
+    package let bindings: [SQLValue]
+}
+
+extension SQLFragment {
+    package func rendered(_ dialect: some SQLDialect) -> SQLQuery {
+        var text = ""
+        var bindings: [SQLValue] = []
+        for segment in segments {
+            switch segment {
+            case .sql(let part): text += part
+            case .identifier(let name): text += dialect.quoted(name)
+            case .binding(let value):
+                bindings.append(value)
+                text += dialect.placeholder(bindings.count)
+            }
+        }
+        return SQLQuery(text: text, bindings: bindings)
+    }
+}

@@ -1,0 +1,34 @@
+import CorestoneValues
+
+/// A value that is bound to a statement, in SQLite's storage classes.
+package enum SQLValue: Hashable, Sendable {
+    case null
+    case integer(Int64)
+    case real(Double)
+    case text(Text)
+    case blob(Bytes)
+}
+
+extension SQLValue {
+    /// A value as the columns hold it: booleans and integers as integers, dates as seconds, decimals as numbers, UUIDs as
+    /// 16 bytes. nil for objects and collections, which are no single column.
+    package init?(_ value: PropertyValue) {
+        switch value {
+        case .null: self = .null
+        case .bool(let flag): self = .integer(flag ? 1 : 0)
+        case .int(let number): self = .integer(number)
+        case .double(let number): self = .real(number)
+        case .decimal(let number):
+            let whole = Int64(exactly: number.double)
+            let isExact = whole.map { DecimalNumber.compare(DecimalNumber($0), number) == 0 } ?? false
+            self = isExact ? .integer(whole ?? 0) : .real(number.double)
+        case .text(let text), .uri(let text): self = .text(text)
+        case .bytes(let bytes): self = .blob(bytes)
+        case .date(let seconds): self = .real(seconds)
+        case .uuid(let uuid):
+            let bytes = [uuid.high, uuid.low].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * $0)) } }
+            self = .blob(Bytes(bytes))
+        case .object, .array, .set, .dictionary: return nil
+        }
+    }
+}

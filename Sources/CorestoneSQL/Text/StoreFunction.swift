@@ -1,0 +1,79 @@
+import CorestonePredicate
+import CorestoneValues
+
+/// The functions that a store registers with its database, so that strings compare there as they do in memory.
+///
+/// Each takes two texts and a number with the options (1 ignores case, 2 diacritics), and gives NULL when a text is NULL.
+/// They are deterministic, and the second text is a constant as a rule: `StoreFunction.Matcher` is what to keep for it.
+package enum StoreFunction: String, CaseIterable, Sendable {
+    /// -1, 0 or 1
+    case compare = "cst_compare"
+    /// 1 or 0, as are all below
+    case contains = "cst_contains"
+    case beginsWith = "cst_begins"
+    case endsWith = "cst_ends"
+    case like = "cst_like"
+    case matches = "cst_matches"
+
+    package static let argumentCount: Int32 = 3
+    /// The collation of case-insensitive orders: compares two texts with `compareFolded`.
+    package static let caseInsensitiveCollation = "CST_NOCASE"
+}
+
+extension StoreFunction {
+    /// A function with its second text and options, prepared for many first texts. Any thread may use it.
+    package struct Matcher: Sendable {
+        private enum Prepared {
+            case text(Text)
+            case like(LikePattern)
+            case regularExpression(RegularExpression)
+        }
+
+        private let function: StoreFunction
+        private let options: Comparison.Options
+        private let prepared: Prepared
+
+        /// - Parameter options: the third argument of the function.
+        /// - Throws: `Status.predicate` for a regular expression that is none.
+        package init(_ function: StoreFunction, _ text: Text, options: Int64) throws {
+            self.function = function
+            self.options = Comparison.Options(rawValue: UInt8(truncatingIfNeeded: options & 3))
+            switch function {
+            case .like: prepared = .like(LikePattern(folding(text, self.options)))
+            case .matches where !text.isEmpty:
+                prepared = .regularExpression(try compilePattern(text, self.options, isCached: true))
+            default: prepared = .text(text)
+            }
+        }
+
+        /// The function's result for a first text.
+        ///
+        /// - Throws: `Status.predicate` when a regular expression needs too much work.
+        package func result(_ text: UnsafeRawBufferPointer) throws -> Int64 {
+            switch prepared {
+            case .like(let pattern): return TextSearch.like(text, pattern, options: options) ? 1 : 0
+            case .regularExpression(let expression):
+                return try TextSearch.matches(text, expression, options: options) ? 1 : 0
+            case .text(let other): return withExtendedLifetime(other) { result(text, other.utf8) }
+            }
+        }
+
+        private func result(_ text: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Int64 {
+            let anchor: TextAnchor
+            switch function {
+            case .compare:
+                let order =
+                    options.folds
+                    ? compareFolded(
+                        text, other, caseInsensitive: options.foldsCase, diacriticInsensitive: options.foldsDiacritics)
+                    : compareBytes(text, other)
+                return Int64(order.signum())
+            case .contains: anchor = .anywhere
+            case .beginsWith: anchor = .start
+            case .endsWith: anchor = .end
+            case .like, .matches: return 0
+            }
+            return TextSearch.contains(text, other, options: options, anchor: anchor) ? 1 : 0
+        }
+    }
+}
