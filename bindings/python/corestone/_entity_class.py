@@ -15,7 +15,7 @@ from ._abi import lib
 from ._call import call
 from .codes import AttributeType
 from .collections import ToManyList, ToManySet
-from .object import ManagedObject
+from .object import ManagedObject, wrappers
 from .property import PropertyDescription
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _date_getter(description: PropertyDescription) -> Getter:
 
 def _to_one_getter(description: PropertyDescription, target: Entity) -> Getter:
     key, get, take, put, new = description.key, _get, values.take_cell, values.put_cell, values.Cell
-    kind = _abi.OBJECT
+    kind, known = _abi.OBJECT, wrappers
 
     def getter(self: ManagedObject) -> Any:
         try:
@@ -121,13 +121,12 @@ def _to_one_getter(description: PropertyDescription, target: Entity) -> Getter:
             if cell.kind.value == kind:
                 token = cell.address.value
                 put(cell)
-                context = self._cst_context
-                known = context._wrappers.get(token)
-                if known is not None:
-                    found = known()
+                reference = known.get(token)
+                if reference is not None:
+                    found = reference()
                     if found is not None:
                         return found
-                return context._object(token, target)
+                return self._cst_context._object(token, target)
             if not cell.kind.value:
                 put(cell)
                 return None

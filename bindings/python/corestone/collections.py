@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Iterator, MutableSequence, MutableSet
+from collections.abc import Iterable, Iterator, MutableSequence, MutableSet, Sequence
 from collections.abc import Set as AbstractSet
 from ctypes import byref
 from typing import TYPE_CHECKING, Any, overload
@@ -52,7 +52,7 @@ class _ToMany:
         handle = made(lib.cst_object_copy_members, self._owner._cst_handle, self._description.key)
         return Results(self._owner._cst_context, handle, self._target)
 
-    def _handles(self, members: Iterable[Any]) -> Any:
+    def _handles(self, members: Sequence[Any]) -> Any:
         return handles(members, self._owner._cst_entity.name, self._description.name)
 
     def _add(self, member: Any) -> bool:
@@ -61,7 +61,8 @@ class _ToMany:
         return call(lib.cst_object_add_member, owner, key, one[0]) == _abi.OK
 
     def _add_all(self, members: Iterable[Any]) -> None:
-        array = self._handles(members)
+        kept = list(members)
+        array = self._handles(kept)
         call(lib.cst_object_add_members, self._owner._cst_handle, self._description.key, len(array), array)
 
     def _remove(self, member: Any) -> bool:
@@ -73,7 +74,8 @@ class _ToMany:
     def _replace(self, members: Iterable[Any] | None) -> None:
         if isinstance(members, _ToMany) and members._is_same(self):
             return  # person.friends |= {x} assigns what it has just changed
-        array = self._handles(() if members is None else list(members))
+        kept = [] if members is None else list(members)
+        array = self._handles(kept)
         call(lib.cst_object_set_members, self._owner._cst_handle, self._description.key, len(array), array)
 
     def _is_same(self, other: _ToMany) -> bool:
@@ -110,7 +112,7 @@ class ToManySet(_ToMany, MutableSet[Any]):
     def update(self, *others: Iterable[Any]) -> None:
         """Adds all objects of other collections."""
         for other in others:
-            self._add_all(list(other))
+            self._add_all(other)
 
     def clear(self) -> None:
         """Takes all members out."""
@@ -163,14 +165,14 @@ class ToManyList(_ToMany, MutableSequence[Any]):
         self._replace(members)
 
     def insert(self, index: int, value: Any) -> None:
-        """Places an object before an index; a member moves there from wherever it was."""
-        count = len(self)
-        place = max(index + count, 0) if index < 0 else min(index, count)
+        """Places an object before an index; a member is first taken out of where it was."""
         if value in self:
             members = [member for member in self if member != value]
-            members.insert(place, value)
+            members.insert(index, value)
             self._replace(members)
             return
+        count = len(self)
+        place = max(index + count, 0) if index < 0 else min(index, count)
         one = self._handles((value,))
         call(lib.cst_object_insert_member, self._owner._cst_handle, self._description.key, place, one[0])
 
@@ -180,7 +182,7 @@ class ToManyList(_ToMany, MutableSequence[Any]):
 
     def extend(self, values: Iterable[Any]) -> None:
         """Adds objects at the end."""
-        self._add_all(list(values))
+        self._add_all(values)
 
     def remove(self, value: Any) -> None:
         """Takes an object out; ValueError when it is no member."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from ctypes import byref
@@ -17,7 +16,7 @@ from ._call import call, failure, made
 from ._request import SortKey, make_request
 from .errors import CorestoneError, InvalidArgumentError, InvalidHandleError
 from .model import Entity
-from .object import ManagedObject, set_single_values, wrap, wrap_all
+from .object import ManagedObject, set_single_values, wrap, wrap_all, wrappers
 from .object_id import ObjectID
 from .predicate import Predicate
 from .results import Results
@@ -41,7 +40,6 @@ class Context:
     def __init__(self, container: Container, queue_type: int) -> None:
         self.container = container
         self.model = container.model
-        self._wrappers: dict[int, weakref.ref[ManagedObject]] = {}
         self._watcher: _interrupt.Watch | None = None
         self._is_main = queue_type == _abi.QUEUE_MAIN
         self._queue_type = queue_type
@@ -72,7 +70,7 @@ class Context:
 
     def _object(self, token: int, entity: Entity | None) -> ManagedObject:
         """The wrapper of a borrowed handle."""
-        known = self._wrappers.get(token)
+        known = wrappers.get(token)
         found = known() if known is not None else None
         if found is not None:
             return found
@@ -82,7 +80,7 @@ class Context:
 
     def _adopt(self, token: int, entity: Entity | None) -> ManagedObject:
         """The wrapper of an owned handle."""
-        known = self._wrappers.get(token)
+        known = wrappers.get(token)
         found = known() if known is not None else None
         if found is not None:
             lib.cst_release(token)
@@ -209,9 +207,7 @@ class Context:
         """Inserts an object that `new` made."""
         call(lib.cst_context_insert_object, self._open, item._cst_handle)
         if item._cst_context is not self:
-            item._cst_context._wrappers.pop(item._cst_token, None)
             object.__setattr__(item, "_cst_context", self)
-            self._wrappers[item._cst_token] = weakref.ref(item)
 
     def delete(self, item: ManagedObject) -> None:
         """Marks an object for deletion at the next save. Delete rules follow."""
@@ -347,9 +343,9 @@ class Context:
 
     def obtain_permanent_ids(self, items: Iterable[ManagedObject]) -> None:
         """Gives inserted objects their final IDs before they are saved."""
-        tokens = [item._cst_token for item in items]
-        array = (ctypes.c_void_p * len(tokens))(*tokens)
-        call(lib.cst_context_obtain_permanent_ids, self._open, len(tokens), array)
+        kept = list(items)
+        array = (ctypes.c_void_p * len(kept))(*[item._cst_token for item in kept])
+        call(lib.cst_context_obtain_permanent_ids, self._open, len(kept), array)
 
     @property
     def has_changes(self) -> bool:

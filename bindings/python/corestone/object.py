@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from ctypes import byref
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,6 +19,16 @@ from .property import PropertyDescription, nearest
 if TYPE_CHECKING:
     from .context import Context
     from .model import Entity
+
+try:
+    from _weakref import _remove_dead_weakref  # type: ignore[attr-defined]
+except ImportError:  # not CPython
+
+    def _remove_dead_weakref(known: dict[Any, Any], token: Any) -> None:
+        reference = known.get(token)
+        if reference is not None and reference() is None:
+            known.pop(token, None)
+
 
 _retain = _abi.raw("cst_retain", None)
 _release = _abi.raw("cst_release", None)
@@ -181,19 +191,31 @@ class ManagedObject:
     def __reduce__(self) -> Any:
         raise TypeError(f"A {self._cst_entity.name} belongs to its context. Send its id.uri, or to_dict().")
 
-    def __del__(self, release: Any = _release) -> None:
-        try:
-            known, token = self._cst_context._wrappers, self._cst_token
-        except AttributeError:
-            return  # never finished
-        mine = known.get(token)
-        if mine is not None and mine() is None:
-            known.pop(token, None)
-        release(self._cst_handle)
 
+class Reference(weakref.ref[ManagedObject]):
+    """How the map knows a wrapper. It holds the wrapper's handle, and lets go of it when the wrapper has ended.
+
+    This is a callback of the reference and not the wrapper's `__del__`, in which another thread could still find the
+    wrapper in the map and bring it back with a handle that is being released.
+    """
+
+    __slots__ = ("handle", "token")
+
+    handle: Any
+    token: int
+
+
+def _ended(reference: Reference, remove: Any = _remove_dead_weakref, release: Any = _release) -> None:
+    # The map may hold a new wrapper of the same object by now: only a dead one is taken out, in one step.
+    remove(wrappers, reference.token)
+    release(reference.handle)
+
+
+# Every wrapper of the process by its token; a context's objects have tokens of their own. It belongs to the module, so
+# that a cycle of garbage never includes the references, whose callbacks would then not run.
+wrappers: dict[int, Reference] = {}
 
 _new = object.__new__
-_ref = weakref.ref
 _as_argument = ctypes.c_void_p.from_param
 _set_context = ManagedObject.__dict__["_cst_context"].__set__
 _set_handle = ManagedObject.__dict__["_cst_handle"].__set__
@@ -201,19 +223,21 @@ _set_token = ManagedObject.__dict__["_cst_token"].__set__
 
 
 def wrap(kind: type[ManagedObject], context: Context, token: int) -> ManagedObject:
-    """A wrapper that owns one hold on the handle. The caller looked into the context's map before."""
+    """A wrapper that owns one hold on the handle. The caller looked into the map before."""
     self = _new(kind)
     _set_context(self, context)
     _set_token(self, token)
-    _set_handle(self, _as_argument(token))
-    context._wrappers[token] = _ref(self)
+    reference = wrappers[token] = Reference(self, _ended)
+    reference.token = token
+    reference.handle = handle = _as_argument(token)
+    _set_handle(self, handle)
     return self
 
 
 def wrap_all(kind: type[ManagedObject], context: Context, tokens: Iterable[int]) -> list[ManagedObject]:
     """The wrappers of borrowed handles of one entity: those that there are, else new ones with a hold of their own."""
-    known = context._wrappers
-    wrappers = []
+    known = wrappers
+    objects = []
     for token in tokens:
         reference = known.get(token)
         found = reference() if reference is not None else None
@@ -224,9 +248,11 @@ def wrap_all(kind: type[ManagedObject], context: Context, tokens: Iterable[int])
             _set_context(found, context)
             _set_token(found, token)
             _set_handle(found, handle)
-            known[token] = _ref(found)
-        wrappers.append(found)
-    return wrappers
+            reference = known[token] = Reference(found, _ended)
+            reference.token = token
+            reference.handle = handle
+        objects.append(found)
+    return objects
 
 
 def _no_property(item: ManagedObject, name: str) -> str:
@@ -252,8 +278,8 @@ def state(item: ManagedObject) -> int:
     return out.value
 
 
-def handles(items: Iterable[Any], entity: str, key: str) -> Any:
-    """Objects as an array of handles."""
+def handles(items: Sequence[Any], entity: str, key: str) -> Any:
+    """Objects as an array of handles, which are good as long as the caller keeps the objects."""
     tokens = []
     for item in items:
         if not isinstance(item, ManagedObject):

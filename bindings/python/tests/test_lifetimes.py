@@ -11,6 +11,7 @@ import pytest
 
 import corestone
 from corestone import Container, Context, CorestoneError, Model, Predicate
+from corestone.object import wrappers
 
 
 def settle() -> int:
@@ -92,10 +93,10 @@ def test_identity_while_alive(staff: Context) -> None:
     assert staff.fetch("Employee", sort="name")[0] is first
     assert first.department.employees.snapshot()[0].department is first.department
     token = first._cst_token
-    assert staff._wrappers[token]() is first
+    assert wrappers[token]() is first
     del first
     gc.collect()
-    assert token not in staff._wrappers or staff._wrappers[token]() is None
+    assert token not in wrappers
 
 
 def test_wrappers_leave_the_map(ctx: Context) -> None:
@@ -105,7 +106,8 @@ def test_wrappers_leave_the_map(ctx: Context) -> None:
         assert project.title
     del project
     gc.collect()
-    assert len(ctx._wrappers) == 0
+    left = [reference() for reference in wrappers.values()]
+    assert not any(wrapper is None or wrapper.context is ctx for wrapper in left)
 
 
 def test_release_on_other_threads(ctx: Context) -> None:

@@ -136,7 +136,7 @@ def test_html(staff: Context) -> None:
 
 
 def test_repr(staff: Context) -> None:
-    shown = repr(staff.fetch("Employee"))
+    shown = repr(staff.fetch("Employee", sort="name"))
     assert shown.startswith("<Results: 6 Employee objects: <Employee p")
     assert shown.endswith(", …>")
 
