@@ -5,6 +5,7 @@ import CorestoneValues
 
 extension Context {
     /// Inserts an object with values.
+    @discardableResult
     public func insert(
         _ entityName: String, _ values: KeyValuePairs<String, any PropertyConvertible>
     ) throws -> ManagedObject {

@@ -231,7 +231,11 @@ extension Entity {
         for attribute in ownAttributes { try attribute.check() }
         for relationship in ownRelationships { try relationship.check() }
         for index in indexes {
-            for element in index.elements { try checkReference(element.property, in: "the index \(index.name)") }
+            for element in index.elements {
+                // Apple's own models index to-many relationships; no store makes such an index.
+                if let relationship = propertiesByName[element.property] as? Relationship, relationship.isToMany { continue }
+                try checkReference(element.property, in: "the index \(index.name)")
+            }
         }
         for constraint in uniqueConstraints {
             for name in constraint { try checkReference(name, in: "a unique constraint") }

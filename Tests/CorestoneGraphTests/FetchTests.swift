@@ -37,7 +37,7 @@ final class FetchTests: GraphTestCase {
         let objects = try pend()
         let request = FetchRequest(entity: try model.requireEntity(named: "Employee"))
         request.includesPendingChanges = false
-        request.sortDescriptors = [SortDescriptor(keyPath: "name")]
+        request.sortDescriptors = [SortDescriptor("name")]
         XCTAssertEqual(try fetchNames(request), ["alpha", "bravo", "charlie"])
         XCTAssertEqual(try objects["alpha"]?.get("age"), 5)
     }
@@ -46,7 +46,7 @@ final class FetchTests: GraphTestCase {
     func testWindowOverTheMergedSet() throws {
         _ = try pend()
         let request = FetchRequest(entity: try model.requireEntity(named: "Employee"))
-        request.sortDescriptors = [SortDescriptor(keyPath: "age")]
+        request.sortDescriptors = [SortDescriptor("age")]
         request.offset = 1
         request.limit = 2
         XCTAssertEqual(try fetchNames(request), ["charlie", "delta"])

@@ -7,6 +7,7 @@ class GraphTestCase: XCTestCase {
     var coordinator: Coordinator!
     var store: MemoryStore!
     var context: Context!
+    private var contexts: [Context] = []
 
     override func setUpWithError() throws {
         model = try GraphTestCase.company()
@@ -61,6 +62,9 @@ class GraphTestCase: XCTestCase {
 
     func names(_ objects: [ManagedObject]) throws -> [String] { try objects.map { try $0.get("name") ?? "" }.sorted() }
 
-    /// A second context over the same store.
-    func other() -> Context { Context(coordinator: coordinator) }
+    /// Another context over the same store; it lives as long as the test, since objects do not keep their context.
+    func other() -> Context {
+        contexts.append(Context(coordinator: coordinator))
+        return contexts[contexts.count - 1]
+    }
 }

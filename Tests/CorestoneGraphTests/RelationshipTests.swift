@@ -18,7 +18,7 @@ final class RelationshipTests: GraphTestCase {
         let ada = try employee("Ada", in: a)
         try context.save()
         try b.add(ada, to: "employees")
-        XCTAssertTrue(try ada.get("department") === b)
+        XCTAssertTrue(try ada.get("department", as: ManagedObject.self) === b)
         XCTAssertEqual(try a.memberCount("employees"), 0)
         try context.save()
         let fresh = other()
@@ -30,9 +30,9 @@ final class RelationshipTests: GraphTestCase {
     func testOneToOneSteals() throws {
         let (ada, bob, cyd) = (try employee("Ada"), try employee("Bob"), try employee("Cyd"))
         try ada.set("spouse", bob)
-        XCTAssertTrue(try bob.get("spouse") === ada)
+        XCTAssertTrue(try bob.get("spouse", as: ManagedObject.self) === ada)
         try cyd.set("spouse", bob)
-        XCTAssertTrue(try bob.get("spouse") === cyd)
+        XCTAssertTrue(try bob.get("spouse", as: ManagedObject.self) === cyd)
         XCTAssertNil(try ada.get("spouse", as: ManagedObject.self))
         try context.save()
         let fresh = other()
@@ -42,7 +42,7 @@ final class RelationshipTests: GraphTestCase {
     func testSelfSpouse() throws {
         let ada = try employee("Ada")
         try ada.set("spouse", ada)
-        XCTAssertTrue(try ada.get("spouse") === ada)
+        XCTAssertTrue(try ada.get("spouse", as: ManagedObject.self) === ada)
         try ada.set("spouse", nil)
         XCTAssertNil(try ada.get("spouse", as: ManagedObject.self))
     }

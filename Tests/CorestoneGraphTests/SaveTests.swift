@@ -111,7 +111,7 @@ final class SaveTests: GraphTestCase {
         XCTAssertEqual(context.updatedObjects.count, 0)
         XCTAssertEqual(context.insertedObjects.count, 1)
         try context.save()
-        XCTAssertEqual(context.registeredObjects.count, 1)
+        XCTAssertEqual(try context.count("Department"), 1)
     }
 
     func testDenyStopsTheSave() throws {

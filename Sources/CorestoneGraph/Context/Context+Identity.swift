@@ -5,15 +5,10 @@ import CorestoneValues
 struct IdentityTable {
     let store: UInt32
     let root: UInt32
-    var table = KeyTable()
+    let table = KeyTable()
     /// Permanent keys by the temporary references that they replaced, so that an old ID still finds its object. A key is
     /// kept as the bits of a pointer.
-    var former = KeyTable()
-
-    func deallocate() {
-        table.deallocate()
-        former.deallocate()
-    }
+    let former = KeyTable()
 }
 
 /// Faults that came together without rows, by primary key.
@@ -122,7 +117,6 @@ extension Context {
         withExtendedLifetime((all, insertedList, updatedList, deletedList)) {
             for object in all { object.leaveContext() }
         }
-        for table in tables { table.deallocate() }
         tables = []
         clearLists()
         faultGroups = [:]

@@ -68,7 +68,6 @@ public final class Context: @unchecked Sendable {
 
     deinit {
         forgetAll()
-        for table in tables { table.deallocate() }
         pendingReleases.deallocate()
         owner.deallocate()
     }

@@ -100,7 +100,7 @@ extension Context {
     /// The one object of each row, new ones as faults over their rows.
     func objects(for batch: RowBatch, entity requested: Entity, store: Store) -> [ManagedObject] {
         let place = tableIndex(store: store, root: requested.root)
-        var table = tables[place].table
+        let table = tables[place].table
         table.reserve(batch.records.count)
         let objects = [ManagedObject](unsafeUninitializedCapacity: batch.records.count) { buffer, count in
             var entity = requested
@@ -122,7 +122,6 @@ extension Context {
                 count += 1
             }
         }
-        tables[place].table = table
         return objects
     }
 

@@ -66,15 +66,12 @@ struct ObjectList {
 
 /// Places of objects by their address.
 private final class PlaceIndex {
-    private var table: KeyTable
+    private let table = KeyTable()
 
     init(_ objects: [ManagedObject]) {
-        table = KeyTable()
         table.reserve(objects.count)
         for (place, object) in objects.enumerated() { set(object, place: place) }
     }
-
-    deinit { table.deallocate() }
 
     /// Objects lie at multiples of 16, and no object at 0.
     private func key(_ object: ManagedObject) -> Int64 { Int64(UInt(bitPattern: ObjectIdentifier(object)) >> 4) }

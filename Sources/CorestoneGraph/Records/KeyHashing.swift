@@ -11,7 +11,7 @@ package func home(of key: Int64, mask: Int) -> Int {
 /// A table from primary keys to pointers: open addressing, no tombstones.
 ///
 /// Key 0 is never a primary key and marks a free place.
-package struct KeyTable {
+package final class KeyTable {
     @usableFromInline struct Entry {
         @usableFromInline var key: Int64
         @usableFromInline var value: UnsafeMutableRawPointer
@@ -26,7 +26,7 @@ package struct KeyTable {
         entries = KeyTable.allocate(capacity)
     }
 
-    package func deallocate() { entries.deallocate() }
+    deinit { entries.deallocate() }
 
     private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Entry> {
         let memory = UnsafeMutableRawPointer.allocate(byteCount: capacity * MemoryLayout<Entry>.stride, alignment: 16)
@@ -47,7 +47,7 @@ package struct KeyTable {
 
     /// Sets the value of a key; returns the one it replaces.
     @discardableResult
-    package mutating func set(_ key: Int64, _ value: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+    package func set(_ key: Int64, _ value: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
         if count &* 3 >= (mask &+ 1) &* 2 { grow((mask &+ 1) &* 2) }
         var place = home(of: key, mask: mask)
         while entries[place].key != 0 {
@@ -65,13 +65,13 @@ package struct KeyTable {
     }
 
     /// Makes room for `more` further keys at once.
-    package mutating func reserve(_ more: Int) {
+    package func reserve(_ more: Int) {
         var capacity = mask + 1
         while (count + more) * 3 >= capacity * 2 { capacity *= 2 }
         if capacity > mask + 1 { grow(capacity) }
     }
 
-    private mutating func grow(_ capacity: Int) {
+    private func grow(_ capacity: Int) {
         let (old, oldCapacity) = (entries, mask + 1)
         entries = KeyTable.allocate(capacity)
         mask = capacity - 1
@@ -85,7 +85,7 @@ package struct KeyTable {
 
     /// Takes a key out, closing the gap it leaves.
     @discardableResult
-    package mutating func remove(_ key: Int64) -> UnsafeMutableRawPointer? {
+    package func remove(_ key: Int64) -> UnsafeMutableRawPointer? {
         var place = home(of: key, mask: mask)
         while entries[place].key != key {
             if entries[place].key == 0 { return nil }

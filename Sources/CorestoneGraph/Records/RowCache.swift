@@ -11,8 +11,6 @@ final class RowCache {
     private var bytes = 0
     private var sweepAt = 64 << 20
 
-    deinit { for table in tables.values { table.deallocate() } }
-
     /// The newest known row of a key within the tree of `root`.
     func row(_ root: Entity, _ primaryKey: Int64) -> Record? {
         tables[root.index]?.find(primaryKey).map { Record($0) }
@@ -22,7 +20,7 @@ final class RowCache {
     func add(_ records: ContiguousArray<Record>, root: Entity, chunks newChunks: [RecordChunk]) {
         keep(newChunks)
         let index = root.index
-        var table = tables[index] ?? KeyTable(capacity: 64)
+        let table = tables[index] ?? KeyTable(capacity: 64)
         table.reserve(records.count)
         for record in records { table.set(record.primaryKey, record.start) }
         tables[index] = table
@@ -31,7 +29,6 @@ final class RowCache {
     func remove(_ root: Entity, _ primaryKey: Int64) { _ = tables[root.index]?.remove(primaryKey) }
 
     func removeAll() {
-        for table in tables.values { table.deallocate() }
         tables = [:]
         chunks = []
         known = []
