@@ -36,6 +36,8 @@ final class RowPlan {
     let table: TableSchema
     /// In the order of the table, which is the order in which SQLite unpacks a row.
     let columns: [String]
+    /// The row's columns in a SELECT of the table as `t0`.
+    let selection: String
     /// Behind primary key and version there is the entity's number.
     let hasEntityColumn: Bool
     /// The first of `columns` in the result.
@@ -66,6 +68,8 @@ final class RowPlan {
             names.append(column.name)
         }
         columns = names
+        let head = table.hasSubentities ? ["Z_PK", "Z_OPT", "Z_ENT"] : ["Z_PK", "Z_OPT"]
+        selection = (head + names).map { "t0." + $0 }.joined(separator: ", ")
         entityCount = family.count
         entities = UnsafeMutablePointer.allocate(capacity: family.count)
         // A file may claim any number; a table of a million is larger than any model.
@@ -100,12 +104,6 @@ final class RowPlan {
         entities.deallocate()
         placeOfNumber.deallocate()
         indexOfNumber.deallocate()
-    }
-
-    /// The result's columns behind the leading ones, each of the table named `alias`.
-    func selectList(alias: String) -> String {
-        let head = hasEntityColumn ? ["Z_PK", "Z_OPT", "Z_ENT"] : ["Z_PK", "Z_OPT"]
-        return (head + columns).map { "\(alias).\($0)" }.joined(separator: ", ")
     }
 
     private static func steps(of entity: Entity, table: TableSchema, places: [String: Int32]) -> [ColumnStep] {

@@ -10,71 +10,87 @@ extension SQLiteStore {
             // A fetch sees the newest state.
             file.held?.end()
             var outcome = StoreFetchOutcome()
-            outcome.isExact = fetch.predicate == nil && fetch.sortDescriptors.isEmpty
-            let result = outcome.isExact ? fetch.result : .rows
-            let plan = file.plan(for: fetch.entity, includesSubentities: fetch.includesSubentities)
-            var tail = " FROM \(plan.table.name) t0"
-            tail += entityFilter(fetch)
-            if outcome.isExact { tail += window(fetch) }
+            let query: SQLQuery
+            switch try compiler.compile(fetch) {
+            case .query(let exact): query = exact
+            case .notExpressible:
+                outcome.isExact = false
+                let candidates = StoreFetch(entity: fetch.entity, includesSubentities: fetch.includesSubentities)
+                guard case .query(let all) = try compiler.compile(candidates) else { return outcome }
+                query = all
+            }
             let purpose = "fetch \(fetch.entity.name)"
-            switch result {
-            case .rows:
-                let statement = try file.connection.statement("SELECT \(plan.selectList(alias: "t0"))" + tail, purpose)
-                outcome.batch = try rows(statement, plan, limit: fetch.limit)
-            case .identifiers:
-                let columns = plan.hasEntityColumn ? "t0.Z_PK, t0.Z_ENT" : "t0.Z_PK"
-                let statement = try file.connection.statement("SELECT \(columns)" + tail, purpose)
-                outcome.identifiers = try identifiers(statement, plan, fetch.entity, purpose)
-            case .count:
-                let isWindowed = fetch.limit > 0 || fetch.offset > 0
-                let text = isWindowed ? "SELECT count(*) FROM (SELECT 1\(tail))" : "SELECT count(*)" + tail
-                let statement = try file.connection.statement(text, purpose)
-                defer { statement.reset() }
-                if try statement.step(purpose) { outcome.count = Int(statement.integer(0)) }
+            do {
+                switch outcome.isExact ? fetch.result : .rows {
+                case .rows: outcome.batch = try rows(query, fetch, file, purpose)
+                case .identifiers: outcome.identifiers = try identifiers(query, fetch, file, purpose)
+                case .count: outcome.count = try count(query, fetch, file, purpose)
+                }
+            } catch let error as CoreError {
+                // SQLite knows only the text of what a function of ours threw.
+                throw file.functions.takeFailure() ?? error
             }
             return outcome
         }
     }
 
-    /// The condition that keeps rows of other entities of the table away.
-    private func entityFilter(_ fetch: StoreFetch) -> String {
-        let table = schema.table(of: fetch.entity)
-        let family = fetch.includesSubentities ? fetch.entity.withDescendants : [fetch.entity]
-        if family.count == table.entities.count { return "" }
-        let numbers = family.map { String(schema.number(of: $0)) }
-        return numbers.count == 1
-            ? " WHERE t0.Z_ENT = \(numbers[0])" : " WHERE t0.Z_ENT IN (\(numbers.joined(separator: ", ")))"
+    private func statement(_ head: String, _ query: SQLQuery, _ file: OpenFile, _ purpose: String, tail: String = "") throws -> Statement {
+        let statement = try file.connection.statement(head + query.text + tail, purpose)
+        for (place, value) in query.bindings.enumerated() { statement.bind(value, at: Int32(place + 1)) }
+        return statement
     }
 
-    /// Printed, never bound: SQLite plans a bound LIMIT as if it were none.
-    private func window(_ fetch: StoreFetch) -> String {
-        if fetch.limit == 0 && fetch.offset == 0 { return "" }
-        let limit = " LIMIT \(fetch.limit == 0 ? -1 : fetch.limit)"
-        return fetch.offset == 0 ? limit : limit + " OFFSET \(fetch.offset)"
-    }
-
-    private func rows(_ statement: Statement, _ plan: RowPlan, limit: Int) throws -> RowBatch {
+    private func rows(_ query: SQLQuery, _ fetch: StoreFetch, _ file: OpenFile, _ purpose: String) throws -> RowBatch {
+        let plan = file.plan(for: fetch.entity, includesSubentities: fetch.includesSubentities)
+        let statement = try statement("SELECT \(plan.selection)", query, file, purpose)
         var batch = RowBatch()
-        let expected = limit > 0 ? min(limit, 10_000) * plan.estimatedRowSize : 64 << 10
+        let expected = fetch.limit > 0 ? min(fetch.limit, 10_000) * plan.estimatedRowSize : 64 << 10
         var reader = RowReader(cursor: RecordCursor(first: expected), externalFolder: externalFolder)
-        try read(statement, plan, &reader, into: &batch.records)
+        try withExtendedLifetime(query) { try read(statement, plan, &reader, into: &batch.records) }
         batch.chunks = reader.cursor.flush()
         return batch
     }
 
     private func identifiers(
-        _ statement: Statement, _ plan: RowPlan, _ entity: Entity, _ purpose: String
+        _ query: SQLQuery, _ fetch: StoreFetch, _ file: OpenFile, _ purpose: String
     ) throws -> [(primaryKey: Int64, entity: UInt32)] {
+        let isShared = schema.table(of: fetch.entity).hasSubentities
+        let statement = try statement(isShared ? "SELECT t0.Z_PK, t0.Z_ENT" : "SELECT t0.Z_PK", query, file, purpose)
         var found: [(primaryKey: Int64, entity: UInt32)] = []
         defer { statement.reset() }
         while try statement.step(purpose) {
-            var index = entity.index
-            if plan.hasEntityColumn {
+            var index = fetch.entity.index
+            if isShared {
                 guard let known = schema.entityIndex(number: statement.integer(1)) else { continue }
                 index = known
             }
             found.append((statement.integer(0), index))
         }
+        withExtendedLifetime(query) {}
         return found
+    }
+
+    private func count(_ query: SQLQuery, _ fetch: StoreFetch, _ file: OpenFile, _ purpose: String) throws -> Int {
+        let isWindowed = fetch.limit > 0 || fetch.offset > 0
+        let statement = isWindowed
+            ? try statement("SELECT count(*) FROM (SELECT 1", query, file, purpose, tail: ")")
+            : try statement("SELECT count(*)", query, file, purpose)
+        defer { statement.reset() }
+        let count = try statement.step(purpose) ? Int(statement.integer(0)) : 0
+        withExtendedLifetime(query) {}
+        return count
+    }
+}
+
+extension Statement {
+    /// Binds a value without copying its bytes: it must live until the statement has run.
+    func bind(_ value: SQLValue, at index: Int32) {
+        switch value {
+        case .null: bindNull(at: index)
+        case .integer(let number): bind(number, at: index)
+        case .real(let number): bind(number, at: index)
+        case .text(let text): bindText(text.utf8, at: index)
+        case .blob(let bytes): bindBlob(bytes.rawBytes, at: index)
+        }
     }
 }

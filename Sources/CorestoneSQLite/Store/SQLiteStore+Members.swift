@@ -104,6 +104,6 @@ struct MembersQuery {
     }
 
     private var memberColumns: String {
-        plan?.selectList(alias: "t0") ?? (hasEntityColumn ? "t0.Z_PK, t0.Z_ENT" : "t0.Z_PK")
+        plan?.selection ?? (hasEntityColumn ? "t0.Z_PK, t0.Z_ENT" : "t0.Z_PK")
     }
 }

@@ -13,7 +13,7 @@ final class FaultPlan {
 
     init(_ plan: RowPlan, connection: Connection) throws {
         rows = plan
-        let head = "SELECT \(plan.selectList(alias: "t0")) FROM \(plan.table.name) t0 WHERE t0.Z_PK "
+        let head = "SELECT \(plan.selection) FROM \(plan.table.name) t0 WHERE t0.Z_PK "
         let purpose = "read \(plan.table.root.name)"
         one = try connection.prepare(head + "= ?", purpose)
         let marks = Array(repeating: "?", count: FaultPlan.chunk).joined(separator: ", ")

@@ -16,6 +16,7 @@ final class SQLiteStore: PersistentStore, @unchecked Sendable {
     let readOnlyReason: String?
     let isWAL: Bool
     let externalFolder: String
+    let compiler: FetchCompiler
     var isReadOnly: Bool { readOnlyReason != nil }
 
     let lock = StoreLock()
@@ -29,6 +30,7 @@ final class SQLiteStore: PersistentStore, @unchecked Sendable {
         readOnlyReason = opened.readOnlyReason
         isWAL = opened.isWAL
         externalFolder = ExternalFile.folder(ofStore: opened.path)
+        compiler = FetchCompiler(schema: opened.schema, storeIdentifier: opened.identifier)
         file = try OpenFile(
             opened.connection, schema: schema, held: isWAL || opened.readOnlyReason != nil, lock: lock)
     }
@@ -77,6 +79,7 @@ final class SQLiteStore: PersistentStore, @unchecked Sendable {
 final class OpenFile {
     let connection: Connection
     let schema: StoreSchema
+    let functions: StoreFunctions
     /// nil where readers would keep a writer out.
     private(set) var held: HeldRead?
     var interruptCheck: InterruptCheck?
@@ -96,6 +99,7 @@ final class OpenFile {
     init(_ connection: Connection, schema: StoreSchema, held: Bool, lock: StoreLock) throws {
         self.connection = connection
         self.schema = schema
+        functions = try StoreFunctions(connection)
         self.held = held ? try HeldRead(connection, lock: lock) : nil
         faults = Array(repeating: nil, count: schema.tables.count)
     }

@@ -1,0 +1,88 @@
+import CSQLite
+import CorestoneSQL
+import CorestoneValues
+
+/// The functions and the collation by which SQLite compares strings as memory does.
+///
+/// One object for each connection, which must live as long as the connection is used.
+final class StoreFunctions {
+    /// What a function threw; SQLite itself only carries a text.
+    private var failure: CoreError?
+    private var entries: [Entry] = []
+
+    /// What SQLite hands back to a function's body.
+    private final class Entry {
+        let function: StoreFunction
+        unowned let owner: StoreFunctions
+
+        init(_ function: StoreFunction, owner: StoreFunctions) {
+            self.function = function
+            self.owner = owner
+        }
+    }
+
+    /// The second text and the options of a call, prepared; SQLite keeps it while they stay the same.
+    private final class PreparedText {
+        let matcher: StoreFunction.Matcher
+        init(_ matcher: StoreFunction.Matcher) { self.matcher = matcher }
+    }
+
+    init(_ connection: Connection) throws {
+        let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS
+        for function in StoreFunction.allCases {
+            let entry = Entry(function, owner: self)
+            entries.append(entry)
+            let code = sqlite3_create_function_v2(
+                connection.db, function.rawValue, StoreFunction.argumentCount, flags,
+                Unmanaged.passUnretained(entry).toOpaque(), { StoreFunctions.call($0, $1, $2) }, nil, nil, nil)
+            guard code == SQLITE_OK else { throw connection.error(code, "register \(function.rawValue)") }
+        }
+        let code = sqlite3_create_collation_v2(
+            connection.db, StoreFunction.caseInsensitiveCollation, SQLITE_UTF8, nil,
+            { _, firstCount, first, secondCount, second in
+                let order = compareFolded(
+                    UnsafeRawBufferPointer(start: first, count: Int(firstCount)),
+                    UnsafeRawBufferPointer(start: second, count: Int(secondCount)),
+                    caseInsensitive: true, diacriticInsensitive: false)
+                return Int32(order.signum())
+            }, nil)
+        guard code == SQLITE_OK else { throw connection.error(code, "register a collation") }
+    }
+
+    /// The error behind a failed step, forgotten with this call; nil when no function failed.
+    func takeFailure() -> CoreError? {
+        defer { failure = nil }
+        return failure
+    }
+
+    private static func call(
+        _ context: OpaquePointer?, _ count: Int32, _ arguments: UnsafeMutablePointer<OpaquePointer?>?
+    ) {
+        guard let context, let arguments, count == StoreFunction.argumentCount, let place = sqlite3_user_data(context) else {
+            return
+        }
+        guard let first = sqlite3_value_text(arguments[0]), sqlite3_value_type(arguments[1]) != SQLITE_NULL else {
+            return sqlite3_result_null(context)
+        }
+        let text = UnsafeRawBufferPointer(start: first, count: Int(sqlite3_value_bytes(arguments[0])))
+        let entry = Unmanaged<Entry>.fromOpaque(place).takeUnretainedValue()
+        do {
+            if let kept = sqlite3_get_auxdata(context, 1) {
+                let prepared = Unmanaged<PreparedText>.fromOpaque(kept).takeUnretainedValue()
+                return sqlite3_result_int64(context, try prepared.matcher.result(text))
+            }
+            guard let second = sqlite3_value_text(arguments[1]) else { return sqlite3_result_error_nomem(context) }
+            let other = Text(utf8: UnsafeRawBufferPointer(start: second, count: Int(sqlite3_value_bytes(arguments[1]))))
+            let prepared = PreparedText(
+                try StoreFunction.Matcher(entry.function, other, options: sqlite3_value_int64(arguments[2])))
+            let result = try prepared.matcher.result(text)
+            sqlite3_set_auxdata(context, 1, Unmanaged.passRetained(prepared).toOpaque()) { kept in
+                if let kept { Unmanaged<PreparedText>.fromOpaque(kept).release() }
+            }
+            sqlite3_result_int64(context, result)
+        } catch {
+            entry.owner.failure = error as? CoreError
+            sqlite3_result_error(context, "\(error)", -1)
+        }
+    }
+}
