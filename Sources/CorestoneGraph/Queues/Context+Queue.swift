@@ -92,8 +92,11 @@ extension Context {
             done.deallocate()
         }
         withoutActuallyEscaping(body) { body in
+            // The queue may keep the block a moment longer than this waits; by then the block has let go of the body.
+            var waiting: ((Context) throws -> Void)? = body
             MainQueue.enqueue {
-                self.own { do { try body(self) } catch { failure = error } }
+                self.own { do { try waiting?(self) } catch { failure = error } }
+                waiting = nil
                 sem_post(done)
             }
             while sem_wait(done) != 0 {}
