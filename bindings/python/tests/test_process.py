@@ -67,6 +67,7 @@ print("end")
 
 def test_queued_work_for_the_main_queue(run_python: Run) -> None:
     program = """
+main_queue.bind()
 main, background = container.main_context(), container.background_context()
 background.perform(lambda: main.perform(print, "main, from background"))
 main.perform(print, "main")
