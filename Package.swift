@@ -63,6 +63,7 @@ let package = Package(
         tests("CorestoneValuesTests", ["CorestoneValues"]),
         tests("CorestonePredicateTests", ["CorestonePredicate"]),
         tests("CorestoneModelTests", ["CorestoneModel"]),
+        tests("CorestoneSQLTests", ["CorestoneSQL", "CSQLite"]),
         tests("CorestoneGraphTests", ["Corestone"]),
         tests("CorestoneSQLiteTests", ["CorestoneGraph", "CorestoneSQLite", "CSQLite"]),
         tests("CorestoneABITests", ["CCorestone", "CorestoneABI"]),

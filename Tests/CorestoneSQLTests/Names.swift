@@ -1,0 +1,7 @@
+import CorestonePredicate
+
+// XCTest brings Foundation along, which has types of these names.
+typealias Predicate = CorestonePredicate.Predicate
+typealias Expression = CorestonePredicate.Expression
+typealias SortDescriptor = CorestonePredicate.SortDescriptor
+typealias KeyPath = CorestonePredicate.KeyPath
