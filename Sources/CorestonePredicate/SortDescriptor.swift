@@ -50,8 +50,10 @@ public struct SortDescriptor: Hashable, Sendable {
         _ values: [PropertyValue], by descriptors: [SortDescriptor]
     ) throws -> [PropertyValue] {
         let keyed = try values.enumerated().map { place, value in
-            (place: place, value: value,
-                keys: try descriptors.map { try KeyPathEvaluation.value(of: value, path: $0.path) })
+            (
+                place: place, value: value,
+                keys: try descriptors.map { try KeyPathEvaluation.value(of: value, path: $0.path) }
+            )
         }
         return keyed.sorted { a, b in
             for (index, descriptor) in descriptors.enumerated() {

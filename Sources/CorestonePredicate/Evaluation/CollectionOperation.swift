@@ -30,7 +30,8 @@ enum CollectionOperation {
 
     private static func withoutNil(_ leaves: [PropertyValue], _ key: KeyName) throws -> [PropertyValue] {
         guard !leaves.contains(where: \.isNull) else {
-            throw predicateError("\(key.text) takes no nil values, and one of the \(leaves.count) is nil", key: key.text)
+            throw predicateError(
+                "\(key.text) takes no nil values, and one of the \(leaves.count) is nil", key: key.text)
         }
         return leaves
     }
@@ -38,7 +39,8 @@ enum CollectionOperation {
     private static func joined(_ leaves: [PropertyValue], _ key: KeyName) throws -> [PropertyValue] {
         try leaves.flatMap { leaf in
             guard let elements = leaf.elements else {
-                throw predicateError("\(key.text) joins collections, and one of its values is \(leaf.kind)", key: key.text)
+                throw predicateError(
+                    "\(key.text) joins collections, and one of its values is \(leaf.kind)", key: key.text)
             }
             return elements
         }

@@ -3,7 +3,8 @@ import CorestoneValues
 extension Evaluator {
     func holds(_ comparison: Comparison) throws -> Bool {
         if comparison.modifier != .direct { return try holdsQuantified(comparison) }
-        if case .keyPath(let path) = comparison.left, path.keys.count == 1, case .constant(let right) = comparison.right,
+        if case .keyPath(let path) = comparison.left, path.keys.count == 1,
+            case .constant(let right) = comparison.right,
             case .object(let object) = root, let object = object as? any KeyValueCoding
         {
             return try object.withValue(for: path.keys[0]) { try compare($0, right, comparison) }
@@ -98,11 +99,16 @@ extension Evaluator {
         return true
     }
 
-    /// IN, and CONTAINS with its sides exchanged. Options do not reach into collections.
+    /// IN, and CONTAINS with its sides exchanged. Options do not reach into collections; a path over two to-many
+    /// relationships leads to its leaves, as under ANY.
     private func isMember(
         _ element: PropertyValue, of collection: PropertyValue, _ comparison: Comparison
     ) throws -> Bool {
-        if case .members(let members) = comparison.prepared, comparison.operator == .in { return members.contains(element) }
+        if case .members(let members) = comparison.prepared, comparison.operator == .in {
+            return members.contains(element)
+        }
+        let source = comparison.operator == .in ? comparison.right : comparison.left
+        if source.isPath, let leaves = collection.elements?.flattened { return leaves.contains(element) }
         switch collection {
         case .array(let members): return members.contains(element)
         case .set(let members): return members.contains(element)
@@ -110,7 +116,8 @@ extension Evaluator {
         case .text, .uri:
             throw predicateError("only a string can be part of a string, not \(element.kind)", value: element)
         default:
-            throw predicateError("\(comparison.operator.symbol) needs a collection or a string, not \(collection.kind)",
+            throw predicateError(
+                "\(comparison.operator.symbol) needs a collection or a string, not \(collection.kind)",
                 value: collection)
         }
     }

@@ -34,7 +34,8 @@ extension Evaluator {
                 throw predicateError("ANYKEY stands for the values of a dictionary; \(root.kind) has none")
             }
             return .array(Array(values.values))
-        case .fetch: throw predicateError("FETCH needs a context and has no value in memory; run the fetch request instead")
+        case .fetch:
+            throw predicateError("FETCH needs a context and has no value in memory; run the fetch request instead")
         }
     }
 
@@ -100,7 +101,9 @@ extension Evaluator {
         return .array(chosen)
     }
 
-    private func combine(_ operation: SetOperator, _ left: PropertyValue, _ right: PropertyValue) throws -> PropertyValue {
+    private func combine(_ operation: SetOperator, _ left: PropertyValue, _ right: PropertyValue) throws
+        -> PropertyValue
+    {
         guard let a = left.elements, let b = right.elements else {
             throw predicateError(
                 "\(operation.rawValue) takes two collections, not \(left.elements == nil ? left.kind : right.kind)")
@@ -113,7 +116,8 @@ extension Evaluator {
     }
 
     /// `FUNCTION(receiver, "selector")`: the selectors of strings, numbers and dates that are keys too.
-    private func send(_ selector: PropertyValue, to receiver: PropertyValue, argumentCount: Int) throws -> PropertyValue {
+    private func send(_ selector: PropertyValue, to receiver: PropertyValue, argumentCount: Int) throws -> PropertyValue
+    {
         guard case .text(let name) = selector else { throw predicateError("FUNCTION takes its selector as a string") }
         if receiver.isNull { return .null }
         let wanted = name.utf8.count { $0 == UInt8(ascii: ":") }
@@ -121,6 +125,7 @@ extension Evaluator {
             throw predicateError("\(name) takes \(wanted) arguments, not \(argumentCount)")
         }
         if wanted == 0, let value = try receiver.property(name.string) { return value }
-        throw predicateError("\(name) cannot be called; FUNCTION takes selectors of plain values such as uppercaseString")
+        throw predicateError(
+            "\(name) cannot be called; FUNCTION takes selectors of plain values such as uppercaseString")
     }
 }

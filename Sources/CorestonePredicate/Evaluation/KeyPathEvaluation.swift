@@ -23,7 +23,9 @@ public enum KeyPathEvaluation {
             switch current {
             case .null: return .null
             case .array(let elements):
-                if key.isOperator { return try CollectionOperation.value(key, of: elements, isSet: false, path: keys[index...]) }
+                if key.isOperator {
+                    return try CollectionOperation.value(key, of: elements, isSet: false, path: keys[index...])
+                }
                 if key.text == "self" { continue }
                 current = .array(try elements.map { try value(of: $0, key: key) })
             case .set(let elements):

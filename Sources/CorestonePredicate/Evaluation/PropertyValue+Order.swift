@@ -11,7 +11,8 @@ extension PropertyValue {
         case (.uri(let a), .uri(let b)): compareBytes(a.utf8, b.utf8)
         case (.date(let a), .date(let b)): a < b ? -1 : a > b ? 1 : 0
         case (.bytes(let a), .bytes(let b)): compareBytes(a.rawBytes, b.rawBytes)
-        case (.uuid(let a), .uuid(let b)): (a.high, a.low) == (b.high, b.low) ? 0 : (a.high, a.low) < (b.high, b.low) ? -1 : 1
+        case (.uuid(let a), .uuid(let b)):
+            (a.high, a.low) == (b.high, b.low) ? 0 : (a.high, a.low) < (b.high, b.low) ? -1 : 1
         default: compareNumbers(self, other)
         }
     }

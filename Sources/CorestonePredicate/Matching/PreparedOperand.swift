@@ -50,7 +50,8 @@ enum PreparedOperand: Sendable {
 
 /// The compiled pattern of MATCHES with these options.
 package func compilePattern(_ text: Text, _ options: Comparison.Options, isCached: Bool) throws -> RegularExpression {
-    let pattern = options.foldsDiacritics ? foldText(text.utf8, caseInsensitive: false, diacriticInsensitive: true) : text
+    let pattern =
+        options.foldsDiacritics ? foldText(text.utf8, caseInsensitive: false, diacriticInsensitive: true) : text
     if isCached { return try RegularExpressionCache.expression(pattern, caseInsensitive: options.foldsCase) }
     return try RegularExpression(pattern, caseInsensitive: options.foldsCase)
 }

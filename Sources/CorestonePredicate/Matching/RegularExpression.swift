@@ -58,7 +58,8 @@ package final class RegularExpression: @unchecked Sendable {
         case PCRE2_ERROR_NOMATCH: return false
         case PCRE2_ERROR_MATCHLIMIT, PCRE2_ERROR_DEPTHLIMIT, PCRE2_ERROR_HEAPLIMIT, PCRE2_ERROR_JIT_STACKLIMIT:
             throw CoreError(
-                .predicate, "the regular expression needs too much work on a text of \(text.count) bytes; "
+                .predicate,
+                "the regular expression needs too much work on a text of \(text.count) bytes; "
                     + "avoid nested repetitions such as (a+)+")
         default: return false
         }

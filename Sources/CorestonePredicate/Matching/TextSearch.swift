@@ -13,7 +13,8 @@ package enum TextSearch {
                 text, part, caseInsensitive: options.foldsCase, diacriticInsensitive: options.foldsDiacritics,
                 anchor: anchor)
         }
-        guard part.count > 0, part.count <= text.count, let whole = text.baseAddress, let sought = part.baseAddress else {
+        guard part.count > 0, part.count <= text.count, let whole = text.baseAddress, let sought = part.baseAddress
+        else {
             return false
         }
         switch anchor {
@@ -24,7 +25,9 @@ package enum TextSearch {
     }
 
     /// LIKE, with a pattern that was folded with the same options.
-    package static func like(_ text: UnsafeRawBufferPointer, _ pattern: LikePattern, options: Comparison.Options) -> Bool {
+    package static func like(_ text: UnsafeRawBufferPointer, _ pattern: LikePattern, options: Comparison.Options)
+        -> Bool
+    {
         if !options.folds { return pattern.matches(text) }
         return withFoldedText(
             text, caseInsensitive: options.foldsCase, diacriticInsensitive: options.foldsDiacritics
@@ -36,7 +39,9 @@ package enum TextSearch {
         _ text: UnsafeRawBufferPointer, _ expression: RegularExpression, options: Comparison.Options
     ) throws -> Bool {
         if !options.foldsDiacritics { return try expression.matches(text) }
-        return try withFoldedText(text, caseInsensitive: false, diacriticInsensitive: true) { try expression.matches($0) }
+        return try withFoldedText(text, caseInsensitive: false, diacriticInsensitive: true) {
+            try expression.matches($0)
+        }
     }
 
     private static func find(

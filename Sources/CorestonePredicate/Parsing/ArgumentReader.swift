@@ -24,7 +24,9 @@ struct ArgumentReader {
         switch conversion {
         case UInt8(ascii: "@"): return .constant(value)
         case UInt8(ascii: "K"):
-            guard case .text(let path) = value, !path.isEmpty else { throw refused(sign, "a key path, as a string", offset) }
+            guard case .text(let path) = value, !path.isEmpty else {
+                throw refused(sign, "a key path, as a string", offset)
+            }
             return .keyPath(KeyPath(path.string))
         case UInt8(ascii: "s"):
             guard case .text = value else { throw refused(sign, "a string", offset) }

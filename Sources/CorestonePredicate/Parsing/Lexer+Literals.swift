@@ -108,7 +108,9 @@ extension Lexer {
         let text = String(decoding: source[start..<position], as: UTF8.self)
         if !isReal {
             if let integer = Int64(text) { return .int(integer) }
-            if position - start <= 38, let mantissa = UInt128(text) { return .decimal(DecimalNumber(mantissa: mantissa)) }
+            if position - start <= 38, let mantissa = UInt128(text) {
+                return .decimal(DecimalNumber(mantissa: mantissa))
+            }
         }
         return .double(Double(text) ?? .infinity)
     }

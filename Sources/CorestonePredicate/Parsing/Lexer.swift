@@ -76,18 +76,13 @@ struct Lexer {
 
     /// The longest symbol at the position.
     private mutating func symbol() -> Symbol? {
-        let (first, second) = (byte(), byte(1))
-        guard first < 0x80, first != 0 else { return nil }
-        if second != 0, second < 0x80 {
-            let pair = String(UnicodeScalar(first)) + String(UnicodeScalar(second))
-            if let symbol = Symbol(rawValue: pair) {
-                position += 2
-                return symbol
-            }
+        if let pair = Symbol(byte(), byte(1)) {
+            position += 2
+            return pair
         }
-        guard let symbol = Symbol(rawValue: String(UnicodeScalar(first))) else { return nil }
+        guard let single = Symbol(byte()) else { return nil }
         position += 1
-        return symbol
+        return single
     }
 
     /// `%@`, `%K`, or a printf conversion with its length letters.
@@ -97,7 +92,8 @@ struct Lexer {
         while Array("hlqLzjt".utf8).contains(byte()) { position += 1 }
         let conversion = byte()
         let bare = position == start + 1
-        guard Array("diouxXcsfFeEgGaA".utf8).contains(conversion) || (bare && Array("@K".utf8).contains(conversion)) else {
+        guard Array("diouxXcsfFeEgGaA".utf8).contains(conversion) || (bare && Array("@K".utf8).contains(conversion))
+        else {
             let shown = String(decoding: source[start..<min(position + 1, source.count)], as: UTF8.self)
             throw errors.make(
                 "\(shown) is no conversion; %@ takes a value, %K a key path, %d an integer, %f a double, %s a string",

@@ -114,10 +114,13 @@ extension Parser {
             throw errors.make("there is no function \(name)\(hint)", at: start.range.lowerBound)
         }
         var (arguments, depth) = try expressionList()
-        if function == .random, arguments.count == 1 { return .expression(.function(.randomBelow, arguments), depth: depth) }
+        if function == .random, arguments.count == 1 {
+            return .expression(.function(.randomBelow, arguments), depth: depth)
+        }
         guard function.argumentCounts.contains(arguments.count) else {
             let wanted = function.argumentCounts.lowerBound
-            throw errors.make("\(name) takes \(wanted) argument\(wanted == 1 ? "" : "s"), not \(arguments.count)",
+            throw errors.make(
+                "\(name) takes \(wanted) argument\(wanted == 1 ? "" : "s"), not \(arguments.count)",
                 at: start.range.lowerBound)
         }
         depth = try checked(depth + 1)
@@ -190,7 +193,8 @@ extension Parser {
             throw errors.make("FUNCTION takes a receiver and a selector", at: start.range.lowerBound)
         }
         return .expression(
-            .message(receiver: parts[0], selector: parts[1], arguments: Array(parts[2...])), depth: try checked(depth + 1))
+            .message(receiver: parts[0], selector: parts[1], arguments: Array(parts[2...])),
+            depth: try checked(depth + 1))
     }
 
     private mutating func fetch() throws -> Node {

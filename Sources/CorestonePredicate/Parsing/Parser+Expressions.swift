@@ -120,7 +120,8 @@ extension PropertyValue {
         case .decimal(let value):
             value.exponent == 0 && !value.isNegative && value.mantissa == UInt128(Int64.max) + 1
                 ? .int(.min)
-                : .decimal(DecimalNumber(mantissa: value.mantissa, exponent: value.exponent, isNegative: !value.isNegative))
+                : .decimal(
+                    DecimalNumber(mantissa: value.mantissa, exponent: value.exponent, isNegative: !value.isNegative))
         default: nil
         }
     }

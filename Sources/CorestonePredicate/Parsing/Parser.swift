@@ -18,7 +18,9 @@ struct Parser {
         var content: Content
         var depth: Int
 
-        static func predicate(_ predicate: Predicate, depth: Int) -> Node { Node(content: .predicate(predicate), depth: depth) }
+        static func predicate(_ predicate: Predicate, depth: Int) -> Node {
+            Node(content: .predicate(predicate), depth: depth)
+        }
         static func expression(_ expression: Expression, depth: Int = 1) -> Node {
             Node(content: .expression(expression), depth: depth)
         }

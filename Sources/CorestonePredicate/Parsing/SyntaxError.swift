@@ -40,6 +40,8 @@ struct SyntaxError {
 
     /// Tabs as blanks, so that the caret stands right.
     private static func printable(_ bytes: ArraySlice<UInt8>) -> String {
-        String(String.UnicodeScalarView(String(decoding: bytes, as: UTF8.self).unicodeScalars.map { $0 == "\t" ? " " : $0 }))
+        String(
+            String.UnicodeScalarView(
+                String(decoding: bytes, as: UTF8.self).unicodeScalars.map { $0 == "\t" ? " " : $0 }))
     }
 }

@@ -92,3 +92,53 @@ extension Symbol {
         }
     }
 }
+
+extension Symbol {
+    /// The symbol of one character.
+    init?(_ byte: UInt8) {
+        switch UnicodeScalar(byte) {
+        case "(": self = .leftParenthesis
+        case ")": self = .rightParenthesis
+        case "{": self = .leftBrace
+        case "}": self = .rightBrace
+        case "[": self = .leftBracket
+        case "]": self = .rightBracket
+        case ",": self = .comma
+        case ".": self = .dot
+        case ":": self = .colon
+        case "=": self = .equal
+        case "<": self = .less
+        case ">": self = .greater
+        case "+": self = .plus
+        case "-": self = .minus
+        case "*": self = .star
+        case "/": self = .slash
+        case "&": self = .ampersand
+        case "|": self = .bar
+        case "^": self = .caret
+        case "~": self = .tilde
+        case "!": self = .not
+        default: return nil
+        }
+    }
+
+    /// The symbol of two characters.
+    init?(_ first: UInt8, _ second: UInt8) {
+        switch (UnicodeScalar(first), UnicodeScalar(second)) {
+        case (":", "="): self = .assign
+        case ("=", "="): self = .doubleEqual
+        case ("!", "="): self = .notEqual
+        case ("<", ">"): self = .lessGreater
+        case ("<", "="): self = .lessOrEqual
+        case ("=", "<"): self = .equalLess
+        case (">", "="): self = .greaterOrEqual
+        case ("=", ">"): self = .equalGreater
+        case ("*", "*"): self = .doubleStar
+        case ("&", "&"): self = .doubleAmpersand
+        case ("|", "|"): self = .doubleBar
+        case ("<", "<"): self = .shiftLeft
+        case (">", ">"): self = .shiftRight
+        default: return nil
+        }
+    }
+}

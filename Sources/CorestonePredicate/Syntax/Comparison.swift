@@ -38,7 +38,8 @@ public final class Comparison: Hashable, Sendable {
     let prepared: PreparedOperand
 
     public init(
-        _ left: Expression, _ operator: Operator, _ right: Expression, modifier: Modifier = .direct, options: Options = []
+        _ left: Expression, _ operator: Operator, _ right: Expression, modifier: Modifier = .direct,
+        options: Options = []
     ) {
         self.left = left
         self.modifier = modifier

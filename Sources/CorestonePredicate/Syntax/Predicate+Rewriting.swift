@@ -60,14 +60,16 @@ extension Expression {
             let inner = condition.mapExpressions { $0 == .variable(name) ? nil : replacement($0) }
             return .subquery(collection.mapped(replacement), variable: name, inner)
         case .ternary(let condition, let first, let second):
-            return .ternary(condition.mapExpressions(replacement), first.mapped(replacement), second.mapped(replacement))
+            return .ternary(
+                condition.mapExpressions(replacement), first.mapped(replacement), second.mapped(replacement))
         case .setOperation(let operation, let left, let right):
             return .setOperation(operation, left.mapped(replacement), right.mapped(replacement))
         case .cast(let value, let type): return .cast(value.mapped(replacement), type: type.mapped(replacement))
         case .assignment(let name, let value): return .assignment(variable: name, value.mapped(replacement))
         case .fetch(let request, let context, let countOnly):
             return .fetch(
-                request.mapped(replacement), context: context.mapped(replacement), countOnly: countOnly.mapped(replacement))
+                request.mapped(replacement), context: context.mapped(replacement),
+                countOnly: countOnly.mapped(replacement))
         }
     }
 

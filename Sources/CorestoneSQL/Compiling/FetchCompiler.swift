@@ -38,10 +38,18 @@ package struct FetchCompiler: Sendable {
         }
         if let predicate = fetch.predicate {
             let condition = try compiler.condition(predicate, environment)
-            if condition.constant != true { conditions.append(condition.isConjunct ? condition.sql : condition.operand) }
+            if condition.constant != true {
+                conditions.append(condition.isConjunct ? condition.sql : condition.operand)
+            }
         }
-        // Counting all rows needs no order; counting within a window does not either, but then order is free.
-        let order = fetch.result == .count ? [] : try compiler.order(fetch.sortDescriptors, root)
+        var order: [SQLFragment] = []
+        if fetch.result == .count {
+            // A count needs no order and none of its joins, but a wrong key is a mistake all the same.
+            let aside = Scope(mapping, alias: root.alias, required: [])
+            _ = try compiler.order(fetch.sortDescriptors, aside)
+        } else {
+            order = try compiler.order(fetch.sortDescriptors, root)
+        }
         var query: SQLFragment = " FROM \(identifier: mapping.table) \(root.alias)\(root.joins)"
         if !conditions.isEmpty { query += " WHERE \(conditions.joined(separator: " AND "))" }
         if !order.isEmpty { query += " ORDER BY \(order.joined(separator: ", "))" }

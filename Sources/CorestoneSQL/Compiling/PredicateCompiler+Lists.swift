@@ -66,7 +66,8 @@ extension PredicateCompiler {
         } else {
             let list = try operand(comparison.right, environment)
             guard case .array(let members)? = list.constant else {
-                throw CoreError(.predicate, "BETWEEN takes a list of two bounds, not \(list.kind.name)", value: list.constant)
+                throw CoreError(
+                    .predicate, "BETWEEN takes a list of two bounds, not \(list.kind.name)", value: list.constant)
             }
             bounds = try members.map { try operand($0) }
         }
@@ -77,7 +78,8 @@ extension PredicateCompiler {
         let lower = try compare(value, .greaterOrEqual, bounds[0].withoutNull, comparison)
         let upper = try compare(value, .lessOrEqual, bounds[1].withoutNull, comparison)
         if lower.constant == false || upper.constant == false { return .constant(false) }
-        let isSimple = lower.constant == nil && upper.constant == nil && !(value.kind.isTextual && comparison.options.folds)
+        let isSimple =
+            lower.constant == nil && upper.constant == nil && !(value.kind.isTextual && comparison.options.folds)
         if isSimple { return Condition(sql: "\(value.sql) BETWEEN \(bounds[0].sql) AND \(bounds[1].sql)") }
         let parts = [lower, upper].filter { $0.constant == nil }.map(\.operand)
         if parts.isEmpty { return .constant(true) }

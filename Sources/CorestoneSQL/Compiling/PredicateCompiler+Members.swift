@@ -14,7 +14,9 @@ struct MemberRows {
 
     func select(_ result: SQLFragment, where condition: Condition?) -> SQLFragment {
         var sql: SQLFragment = "SELECT \(result) FROM \(tables)\(scope.joins) WHERE \(link)"
-        if let condition, condition.constant != true { sql += " AND \(condition.isConjunct ? condition.sql : condition.operand)" }
+        if let condition, condition.constant != true {
+            sql += " AND \(condition.isConjunct ? condition.sql : condition.operand)"
+        }
         return sql
     }
 }
@@ -68,7 +70,8 @@ extension PredicateCompiler {
 
     /// Whether a member that the keys lead to satisfies the test; through further to-many relationships too.
     private mutating func anyMember(
-        _ keys: ArraySlice<KeyName>, _ scope: Scope, _ environment: Environment, _ comparison: Comparison, isOutermost: Bool,
+        _ keys: ArraySlice<KeyName>, _ scope: Scope, _ environment: Environment, _ comparison: Comparison,
+        isOutermost: Bool,
         test: (inout PredicateCompiler, Operand) throws -> Condition
     ) throws -> Condition {
         if keys.contains(where: { $0.collectionOperator != nil }) {
@@ -84,7 +87,8 @@ extension PredicateCompiler {
                 entity: scope.mapping.entity.name, key: comparison.left.format)
         }
         let rest = Comparison(
-            .keyPath(KeyPath(keys: Array(path.rest))), comparison.operator, comparison.right, options: comparison.options)
+            .keyPath(KeyPath(keys: Array(path.rest))), comparison.operator, comparison.right,
+            options: comparison.options)
         let required =
             comparison.modifier == .any && !path.rest.isEmpty
             ? NullRejection(variable: nil).required(.comparison(rest)) : []
@@ -132,7 +136,8 @@ extension PredicateCompiler {
 extension PredicateCompiler {
     /// `collection.@count` and its like, where the collection is an expression.
     mutating func aggregate(
-        _ operation: CollectionOperator, of collection: Expression, _ rest: ArraySlice<KeyName>, _ environment: Environment,
+        _ operation: CollectionOperator, of collection: Expression, _ rest: ArraySlice<KeyName>,
+        _ environment: Environment,
         filter: (name: String, condition: Predicate)?
     ) throws -> Operand {
         guard let (scope, keys) = path(collection, environment) else {

@@ -20,7 +20,9 @@ extension PredicateCompiler {
             return try aggregate(.count, of: collection, [], environment, filter: nil)
         default:
             guard let (scope, keys) = path(expression, environment) else { break }
-            if let place = keys.firstIndex(where: { $0.collectionOperator != nil }), let operation = keys[place].collectionOperator {
+            if let place = keys.firstIndex(where: { $0.collectionOperator != nil }),
+                let operation = keys[place].collectionOperator
+            {
                 return try aggregate(
                     operation, scope, keys[..<place], keys[(place + 1)...], environment, filter: nil)
             }
@@ -50,10 +52,13 @@ extension PredicateCompiler {
             // Unsaved objects and those of other stores are in no row; no primary key is below 1.
             let key = SQLValue.integer(isHere ? id.reference : -1)
             return Operand(
-                sql: "\(bind: key)", kind: .object(ObjectIdentifier(id.entity.root)), isNullable: false, constant: value)
+                sql: "\(bind: key)", kind: .object(ObjectIdentifier(id.entity.root)), isNullable: false, constant: value
+            )
         }
         guard let kind = Operand.Kind(value) else { throw NotExpressible("a dictionary has no place in SQL") }
-        guard let bound = SQLValue(value) else { return Operand(sql: "", kind: kind, isNullable: false, constant: value) }
+        guard let bound = SQLValue(value) else {
+            return Operand(sql: "", kind: kind, isNullable: false, constant: value)
+        }
         return Operand(sql: "\(bind: bound)", kind: kind, isNullable: value.isNull, constant: value)
     }
 
@@ -108,14 +113,16 @@ extension PredicateCompiler {
     ) throws -> Operand {
         if function == .noIndex { return try operand(arguments[0], environment) }
         if [.sum, .count, .min, .max, .average].contains(function) {
-            throw NotExpressible("\(function.rawValue) is computed in memory; a key path with @\(function) would not be")
+            throw NotExpressible(
+                "\(function.rawValue) is computed in memory; a key path with @\(function) would not be")
         }
         guard let symbol = PredicateCompiler.symbols[function] else {
             throw NotExpressible("\(function.rawValue) is computed in memory")
         }
         let operands = try arguments.map { try operand($0, environment) }
         for operand in operands where !operand.kind.isNumber && operand.kind != .null {
-            throw CoreError(.predicate, "\(function.rawValue) takes numbers, not \(operand.kind.name)", value: operand.constant)
+            throw CoreError(
+                .predicate, "\(function.rawValue) takes numbers, not \(operand.kind.name)", value: operand.constant)
         }
         if operands.contains(where: { $0.kind == .decimal }) {
             throw NotExpressible("decimals are exact in memory only")

@@ -45,7 +45,8 @@ extension PredicateCompiler {
                 guard let relationship = property as? Relationship else { throw notStored(property) }
                 return .toMany(
                     MemberPath(
-                        owner: owner, ownerIsNullable: isNullable, relationship: relationship, mapping: members, rest: rest))
+                        owner: owner, ownerIsNullable: isNullable, relationship: relationship, mapping: members,
+                        rest: rest))
             case .toOne(let target):
                 guard let relationship = property as? Relationship else { throw notStored(property) }
                 owner = "\(alias, target.column)"
@@ -95,12 +96,16 @@ extension PredicateCompiler {
     private func beyond(_ attribute: Attribute, _ key: KeyName) throws -> any Error {
         let known = [
             "length", "description", "uppercaseString", "lowercaseString", "intValue", "integerValue", "longLongValue",
-            "doubleValue", "floatValue", "boolValue", "stringValue", "timeIntervalSinceReferenceDate", "timeIntervalSince1970",
+            "doubleValue", "floatValue", "boolValue", "stringValue", "timeIntervalSinceReferenceDate",
+            "timeIntervalSince1970",
             "UUIDString", "absoluteString",
         ]
-        if known.contains(key.text) { return NotExpressible("\(attribute.name).\(key.text) is computed from the value") }
+        if known.contains(key.text) {
+            return NotExpressible("\(attribute.name).\(key.text) is computed from the value")
+        }
         return CoreError(
-            .predicate, "\(attribute.entity.name).\(attribute.name) is \(attribute.type.displayName) and has no key "
+            .predicate,
+            "\(attribute.entity.name).\(attribute.name) is \(attribute.type.displayName) and has no key "
                 + "\"\(key.text)\"", entity: attribute.entity.name, key: key.text)
     }
 

@@ -26,7 +26,9 @@ extension SQLValue {
         case .bytes(let bytes): self = .blob(bytes)
         case .date(let seconds): self = .real(seconds)
         case .uuid(let uuid):
-            let bytes = [uuid.high, uuid.low].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * $0)) } }
+            let bytes = [uuid.high, uuid.low].flatMap { word in
+                (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * $0)) }
+            }
             self = .blob(Bytes(bytes))
         case .object, .array, .set, .dictionary: return nil
         }
