@@ -28,7 +28,7 @@ def heading(text: str) -> None:
 
 
 def megabytes(kibibytes: int) -> str:
-    return f"{kibibytes / 1024:,.1f} MB"
+    return f"{kibibytes / 1024:,.1f} MB" if kibibytes >= MEGABYTE else f"{kibibytes} kB"
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], limit: int = 12) -> None:

@@ -356,6 +356,10 @@ def _checked_version(library: ctypes.CDLL) -> ctypes.CDLL:
 lib = _checked_version(_declare(load_library()))
 
 
+# A handle or an address as ctypes passes it on, with nothing left to convert at a call.
+argument: Any = ctypes.c_void_p.from_param
+
+
 def raw(name: str, result: Any = ctypes.c_int32) -> Any:
     """A function without argument types, for the few calls that count nanoseconds.
 

@@ -61,6 +61,21 @@ def call(function: Any, *arguments: Any) -> int:
     return status
 
 
+def made_quickly(raw: Any, function: Any, *arguments: Any) -> int:
+    """`made` for the calls that count nanoseconds: the raw form of the function, then the declared one for its errors.
+
+    Arguments are as _abi.argument makes them. A call that failed did nothing, so it can be asked again for the reason.
+    """
+    try:
+        cell = values.take_cell()
+    except IndexError:
+        cell = values.Cell()
+    status = raw(*arguments, cell.ref, None)
+    token = cell.handle.value if status == _abi.OK else 0
+    values.put_cell(cell)
+    return token or 0 if status >= 0 else made(function, *arguments)
+
+
 def made(function: Any, *arguments: Any) -> int:
     """Calls a function whose last parameters are an output handle and the error. The handle, 0 when there is none."""
     out = ctypes.c_void_p()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union
 from . import _abi, _interrupt, queue
 from ._abi import lib
 from ._bulk import Block, columns_of
-from ._call import call, failure, made
+from ._call import call, failure, made, made_quickly
 from ._request import SortKey, make_request
 from .errors import CorestoneError, InvalidArgumentError, InvalidHandleError
 from .model import Entity
@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 
 EntityLike = Union[str, Entity, type]
 T = TypeVar("T")
+
+_entity = _abi.raw("cst_object_entity")
+_insert = _abi.raw("cst_context_insert")
+_release = _abi.raw("cst_release", None)
+_retain = _abi.raw("cst_retain", None)
+_with_id = _abi.raw("cst_context_object_with_id")
 
 _QUEUES = {_abi.QUEUE_CALLER: "caller-confined", _abi.QUEUE_PRIVATE: "private queue", _abi.QUEUE_MAIN: "main queue"}
 
@@ -44,6 +50,7 @@ class Context:
         self._is_main = queue_type == _abi.QUEUE_MAIN
         self._queue_type = queue_type
         self._handle: int | None = made(lib.cst_context_new, container.coordinator._handle, queue_type)
+        self._argument = _abi.argument(self._handle)
         if queue_type == _abi.QUEUE_CALLER:
             self._watch()
 
@@ -66,7 +73,8 @@ class Context:
         """The class of an object of which only a parent entity may be known."""
         if entity is not None and entity.name not in self.model._parents:
             return entity.object_class
-        return self.model._entity_of(made(lib.cst_object_entity, token)).object_class
+        handle = made_quickly(_entity, lib.cst_object_entity, _abi.argument(token))
+        return self.model._entity_of(handle).object_class
 
     def _object(self, token: int, entity: Entity | None) -> ManagedObject:
         """The wrapper of a borrowed handle."""
@@ -75,7 +83,7 @@ class Context:
         if found is not None:
             return found
         kind = self._class(token, entity)
-        lib.cst_retain(token)
+        _retain(_abi.argument(token))
         return wrap(kind, self, token)
 
     def _adopt(self, token: int, entity: Entity | None) -> ManagedObject:
@@ -83,7 +91,7 @@ class Context:
         known = wrappers.get(token)
         found = known() if known is not None else None
         if found is not None:
-            lib.cst_release(token)
+            _release(known.handle)  # type: ignore[union-attr]
             return found
         return wrap(self._class(token, entity), self, token)
 
@@ -140,7 +148,8 @@ class Context:
     def insert(self, entity: EntityLike, /, **new: Any) -> Any:
         """A new object: ctx.insert("Employee", name="Ada", department=research). All or nothing."""
         description = self._entity(entity)
-        item = self._adopt(made(lib.cst_context_insert, self._open, description._handle), description)
+        token = made_quickly(_insert, lib.cst_context_insert, self._argument or self._open, description._argument)
+        item = self._adopt(token, description)
         if new:
             try:
                 for name in set_single_values(item, new):
@@ -301,7 +310,8 @@ class Context:
         found = self._id(which)
         if found is None:
             raise InvalidArgumentError(f"{which!r} is no URI of an object in this store.", object_uri=str(which))
-        return self._adopt(made(lib.cst_context_object_with_id, self._open, found._handle), None)
+        context = self._argument or self._open
+        return self._adopt(made_quickly(_with_id, lib.cst_context_object_with_id, context, found._argument), None)
 
     def existing(self, which: ObjectID | str) -> Any:
         """The object of an ID or URI with its values; None when the store has no such object."""
@@ -412,7 +422,7 @@ class Context:
                 self.reset()
         except CorestoneError:
             pass  # on another thread, say: then the objects go when the last one is released
-        self._handle = None
+        self._handle = self._argument = None
         lib.cst_release(handle)
 
     def __enter__(self) -> Context:

@@ -43,6 +43,7 @@ class Entity:
     def __init__(self, model: Model, handle: int, name: str) -> None:
         self._model = model
         self._handle = handle
+        self._argument = _abi.argument(handle)
         self.name = name
         self._properties: dict[str, PropertyDescription] | None = None
         self._class: type[ManagedObject] | None = None

@@ -32,6 +32,7 @@ except ImportError:  # not CPython
 
 _retain = _abi.raw("cst_retain", None)
 _release = _abi.raw("cst_release", None)
+_set_many = _abi.raw("cst_object_set_many")
 
 PLANS = 256  # how many sets of names an entity keeps plans for
 REPR_VALUES = 4
@@ -216,7 +217,7 @@ def _ended(reference: Reference, remove: Any = _remove_dead_weakref, release: An
 wrappers: dict[int, Reference] = {}
 
 _new = object.__new__
-_as_argument = ctypes.c_void_p.from_param
+_as_argument = _abi.argument
 _set_context = ManagedObject.__dict__["_cst_context"].__set__
 _set_handle = ManagedObject.__dict__["_cst_handle"].__set__
 _set_token = ManagedObject.__dict__["_cst_token"].__set__
@@ -297,7 +298,7 @@ def handles(items: Sequence[Any], entity: str, key: str) -> Any:
 class Plan:
     """How a set of names is assigned: which are single values, with their keys, and which are to-many."""
 
-    __slots__ = ("decimals", "keys", "many", "rows", "single")
+    __slots__ = ("count", "decimals", "keys", "keys_ref", "many", "rows", "single")
 
     def __init__(self, entity: Entity, names: Iterable[str]) -> None:
         found = [entity._key(name) for name in names]
@@ -306,6 +307,8 @@ class Plan:
         self.single = tuple(each.name for each in single)
         self.decimals = [each.name for each in single if each.attribute_type == AttributeType.DECIMAL]
         self.keys = (ctypes.c_uint32 * len(single))(*[each.key for each in single])
+        self.keys_ref = byref(self.keys)
+        self.count: Any = ctypes.c_size_t(len(single))
         # In reserve, as the cells of values are. What they hold last stays alive: not used for large values.
         self.rows: list[values.Row] = []
 
@@ -333,7 +336,9 @@ def set_single_values(item: ManagedObject, new: dict[str, Any]) -> list[str]:
         except IndexError:
             row = values.Row(len(single))
         row.fill([new[name] for name in single] if plan.many else new.values(), item._cst_entity.name, single)
-        call(lib.cst_object_set_many, item._cst_handle, len(single), plan.keys, row.address)
+        if _set_many(item._cst_handle, plan.count, plan.keys_ref, row.ref, None) < 0:
+            # Failed, so nothing was set: ask again for the reason.
+            call(lib.cst_object_set_many, item._cst_handle, plan.count, plan.keys, row.ref)
         if not any(type(value) in values.BULKY for value in new.values()):
             plan.rows.append(row)
     return plan.many

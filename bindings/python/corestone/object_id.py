@@ -14,8 +14,9 @@ from ._call import call, made
 class ObjectID:
     """The identity of an object. Equal IDs stand for the same object; `uri` is its form for keeping elsewhere."""
 
-    __slots__ = ("__weakref__", "_handle")
+    __slots__ = ("__weakref__", "_argument", "_handle")
     _handle: int
+    _argument: Any
 
     def __init__(self) -> None:
         raise TypeError("Object IDs come from objects (person.id) and from Container.object_id(uri).")
@@ -24,6 +25,7 @@ class ObjectID:
     def _owned(cls, handle: int) -> ObjectID:
         self = object.__new__(cls)
         self._handle = handle
+        self._argument = _abi.argument(handle)
         return self
 
     @classmethod

@@ -35,7 +35,7 @@ _two_words = struct.Struct("=qq").pack
 class Cell:
     """One cst_value, with views onto its parts that cost one attribute access each."""
 
-    __slots__ = ("address", "aux", "kind", "numbers", "real", "ref", "size", "text", "value")
+    __slots__ = ("address", "aux", "handle", "kind", "numbers", "real", "ref", "size", "text", "value")
 
     def __init__(self) -> None:
         self.value = value = _abi.Value()
@@ -43,6 +43,7 @@ class Cell:
         at = _abi.PAYLOAD_OFFSET
         self.text: Any  # bytes up to the first NUL
         self.address: Any
+        self.handle: Any = ctypes.c_void_p.from_buffer(value, 0)  # the cell as a place for an output handle
         self.kind = ctypes.c_uint32.from_buffer(value, 0)
         self.aux = ctypes.c_uint32.from_buffer(value, 4)
         self.real = ctypes.c_double.from_buffer(value, at)
@@ -247,13 +248,14 @@ class Row:
     Each value is three words of 64 bits: type and aux, then two of payload.
     """
 
-    __slots__ = ("address", "array", "integers", "kinds", "reals", "sizes", "texts")
+    __slots__ = ("address", "array", "integers", "kinds", "reals", "ref", "sizes", "texts")
 
     def __init__(self, count: int) -> None:
         array: Any = (_abi.Value * max(count, 1))()
         words = 3 * count
         self.array = array
         self.address = ctypes.addressof(array)
+        self.ref = ctypes.byref(array)
         self.kinds: Any = (ctypes.c_uint32 * (2 * words)).from_buffer(array)
         self.integers: Any = (ctypes.c_int64 * words).from_buffer(array)
         self.reals: Any = (ctypes.c_double * words).from_buffer(array)
