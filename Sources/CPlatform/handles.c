@@ -1,112 +1,138 @@
 #include "handles.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
-platform_handle *platform_handle_pages[PLATFORM_HANDLE_PAGES];
-uint32_t platform_handle_limit = 0;
+platform_handle *platform_handle_chunks[1 << (PLATFORM_HANDLE_INDEX_BITS - PLATFORM_HANDLE_CHUNK_BITS)];
 
-static const uint32_t page_size = 1u << PLATFORM_HANDLE_PAGE_BITS;
-static pthread_mutex_t growing = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t live = 0;
-
-/* Free places: index + 1 of the first in the lower half, in the upper a number that grows with each change, so that a
- * place that went and came back meanwhile is noticed. */
+/* The head of the list of free entries: a counter against reuse in the high half, an index in the low one. */
 static uint64_t free_list = 0;
+/* Indices from here on were never used. Index 0 never is. */
+static uint32_t first_unused = 1;
 
-static uint32_t index_of(const platform_handle *place) {
-    /* A free or dead place keeps its index + 1 in the lower half of its word. */
-    return (uint32_t)__atomic_load_n(&place->word, __ATOMIC_ACQUIRE) - 1u;
-}
-
-static void push(uint64_t *list, platform_handle *place, uint32_t index) {
-    uint64_t head = __atomic_load_n(list, __ATOMIC_ACQUIRE);
-    do {
-        __atomic_store_n(&place->next, (uint32_t)head, __ATOMIC_RELAXED);
-    } while (!__atomic_compare_exchange_n(list, &head, (((head >> 32) + 1) << 32) | (index + 1), true, __ATOMIC_ACQ_REL,
-                                          __ATOMIC_ACQUIRE));
-}
-
-static platform_handle *pop(void) {
-    uint64_t head = __atomic_load_n(&free_list, __ATOMIC_ACQUIRE);
-    while ((uint32_t)head != 0) {
-        platform_handle *place = platform_handle_at((uint32_t)head - 1u);
-        uint32_t next = __atomic_load_n(&place->next, __ATOMIC_RELAXED);
-        if (__atomic_compare_exchange_n(&free_list, &head, (((head >> 32) + 1) << 32) | next, true, __ATOMIC_ACQ_REL,
-                                        __ATOMIC_ACQUIRE))
-            return place;
-    }
-    return NULL;
-}
-
-/* Adds a page of places. False when there is no memory or the table is full. */
-static bool grow(void) {
-    pthread_mutex_lock(&growing);
-    bool done = (uint32_t)__atomic_load_n(&free_list, __ATOMIC_ACQUIRE) != 0; /* somebody else was quicker */
-    uint32_t first = platform_handle_limit, page = first >> PLATFORM_HANDLE_PAGE_BITS;
-    if (!done && page < PLATFORM_HANDLE_PAGES) {
-        platform_handle *places = calloc(page_size, sizeof *places);
-        if (places) {
-            platform_handle_pages[page] = places;
-            __atomic_store_n(&platform_handle_limit, first + page_size, __ATOMIC_RELEASE);
-            for (uint32_t i = page_size; i-- > 0;) {
-                places[i].word = (uint64_t)(first + i + 1); /* generation 0 */
-                push(&free_list, &places[i], first + i);
-            }
-            done = true;
-        }
-    }
-    pthread_mutex_unlock(&growing);
-    return done;
-}
-
-uint64_t platform_handle_new(uint32_t type, void *object, uint64_t parent) {
-    platform_handle *place;
-    while (!(place = pop()))
-        if (!grow()) return 0;
-    uint64_t word = __atomic_load_n(&place->word, __ATOMIC_RELAXED);
-    uint32_t index = (uint32_t)word - 1u;
-    uint32_t generation = (uint32_t)(word >> 32) >> PLATFORM_HANDLE_TYPE_BITS;
-    uint64_t tag = ((uint64_t)generation << PLATFORM_HANDLE_TYPE_BITS) | type;
-    place->object = object;
-    place->parent = parent;
-    place->type = type;
-    __atomic_store_n(&place->word, tag << 32 | 1u, __ATOMIC_RELEASE);
-    __atomic_fetch_add(&live, 1, __ATOMIC_RELAXED);
-    return tag << 32 | (index + 1);
-}
-
-bool platform_handle_retain(uint64_t token) {
-    platform_handle *place = platform_handle_at((uint32_t)token - 1u);
-    if (!place || platform_handle_type(token) == 0) return false;
-    uint64_t word = __atomic_load_n(&place->word, __ATOMIC_ACQUIRE);
-    do {
-        if ((word ^ token) >> 32 || (uint32_t)word == UINT32_MAX) return false;
-    } while (!__atomic_compare_exchange_n(&place->word, &word, word + 1, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+static bool ensure_chunk(uint32_t index) {
+    platform_handle **place = &platform_handle_chunks[index >> PLATFORM_HANDLE_CHUNK_BITS];
+    if (__atomic_load_n(place, __ATOMIC_ACQUIRE) != NULL) return true;
+    platform_handle *fresh = calloc((size_t)1 << PLATFORM_HANDLE_CHUNK_BITS, sizeof(platform_handle));
+    platform_handle *none = NULL;
+    if (fresh == NULL) return false;
+    if (!__atomic_compare_exchange_n(place, &none, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) free(fresh);
     return true;
 }
 
-platform_release platform_handle_release(uint64_t token, platform_handle **out_place) {
-    uint32_t index = (uint32_t)token - 1u;
-    platform_handle *place = platform_handle_at(index);
-    if (!place || platform_handle_type(token) == 0) return PLATFORM_RELEASE_INVALID;
-    uint64_t word = __atomic_load_n(&place->word, __ATOMIC_ACQUIRE), next;
-    do {
-        if ((word ^ token) >> 32) return PLATFORM_RELEASE_INVALID;
-        /* The last owner: the next generation, type 0, so that no token fits until the place is used again. */
-        uint64_t tag = ((word >> 32 >> PLATFORM_HANDLE_TYPE_BITS) + 1) << PLATFORM_HANDLE_TYPE_BITS;
-        next = (uint32_t)word == 1 ? (tag & UINT32_MAX) << 32 | (index + 1) : word - 1;
-    } while (!__atomic_compare_exchange_n(&place->word, &word, next, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
-    if ((uint32_t)word != 1) return PLATFORM_RELEASE_ALIVE;
-    __atomic_fetch_sub(&live, 1, __ATOMIC_RELAXED);
-    *out_place = place;
-    return PLATFORM_RELEASE_LAST;
+static uint32_t take_free(void) {
+    uint64_t head = __atomic_load_n(&free_list, __ATOMIC_ACQUIRE);
+    while ((uint32_t)head != 0) {
+        uint32_t index = (uint32_t)head;
+        uint32_t next = __atomic_load_n(&platform_handle_at(index)->link, __ATOMIC_RELAXED);
+        uint64_t wanted = ((head & PLATFORM_HANDLE_GENERATION) + ((uint64_t)1 << 32)) | next;
+        if (__atomic_compare_exchange_n(&free_list, &head, wanted, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return index;
+    }
+    return 0;
 }
 
-void platform_handle_free(platform_handle *place) { push(&free_list, place, index_of(place)); }
+static uint32_t take_unused(void) {
+    uint32_t index = __atomic_load_n(&first_unused, __ATOMIC_RELAXED);
+    do {
+        if (index >> PLATFORM_HANDLE_INDEX_BITS != 0 || !ensure_chunk(index)) return 0;
+    } while (!__atomic_compare_exchange_n(&first_unused, &index, index + 1, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+    return index;
+}
 
-void platform_handle_defer(uint64_t *list, platform_handle *place) { push(list, place, index_of(place)); }
+uint64_t platform_handle_make(void *object, void *owner, uint32_t type, bool flag, uint32_t hosts) {
+    uint32_t index = take_free();
+    if (index == 0) index = take_unused();
+    if (index == 0) return 0;
+    platform_handle *handle = platform_handle_at(index);
+    uint64_t generation = __atomic_load_n(&handle->word, __ATOMIC_RELAXED) & PLATFORM_HANDLE_GENERATION;
+    if (generation == 0) generation = (uint64_t)1 << 32;
+    handle->object = object;
+    handle->owner = owner;
+    __atomic_store_n(&handle->hosts, hosts, __ATOMIC_RELAXED);
+    __atomic_store_n(&handle->word,
+                     generation | PLATFORM_HANDLE_ONE | (flag ? PLATFORM_HANDLE_FLAG : 0) |
+                         (uint64_t)type << PLATFORM_HANDLE_TYPE_SHIFT | 1,
+                     __ATOMIC_RELEASE);
+    return generation | (uint64_t)index << 1 | 1;
+}
 
-uint32_t platform_handle_take(uint64_t *list) { return (uint32_t)__atomic_exchange_n(list, 0, __ATOMIC_ACQ_REL); }
+static bool is_live(uint64_t word, uint64_t token) {
+    return ((word ^ token) & (PLATFORM_HANDLE_GENERATION | 1)) == 0 && (word & 1) != 0;
+}
 
-size_t platform_handle_count(void) { return __atomic_load_n(&live, __ATOMIC_RELAXED); }
+bool platform_handle_retain(uint64_t token) {
+    platform_handle *handle = platform_handle_find_any(token);
+    if (handle == NULL) return false;
+    uint64_t word = __atomic_load_n(&handle->word, __ATOMIC_ACQUIRE);
+    do {
+        if (!is_live(word, token) || (uint32_t)word > UINT32_MAX - PLATFORM_HANDLE_ONE) return false;
+    } while (!__atomic_compare_exchange_n(&handle->word, &word, word + PLATFORM_HANDLE_ONE, true, __ATOMIC_ACQ_REL,
+                                          __ATOMIC_ACQUIRE));
+    return true;
+}
+
+bool platform_handle_release(uint64_t token, uint64_t *out_word) {
+    platform_handle *handle = platform_handle_find_any(token);
+    if (handle == NULL) return false;
+    uint64_t word = __atomic_load_n(&handle->word, __ATOMIC_ACQUIRE);
+    uint64_t wanted;
+    bool is_last;
+    do {
+        if (!is_live(word, token)) return false;
+        is_last = (uint32_t)word < 2 * PLATFORM_HANDLE_ONE;
+        wanted = is_last ? (word & PLATFORM_HANDLE_GENERATION) + ((uint64_t)1 << 32) : word - PLATFORM_HANDLE_ONE;
+    } while (!__atomic_compare_exchange_n(&handle->word, &word, wanted, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+    *out_word = word;
+    return is_last;
+}
+
+void platform_handle_free(uint32_t index) {
+    platform_handle *handle = platform_handle_at(index);
+    /* The generation wrapped: 2^32 - 1 tokens of this entry were given out, and the first must not become valid again. */
+    if (__atomic_load_n(&handle->word, __ATOMIC_RELAXED) == 0) return;
+    uint64_t head = __atomic_load_n(&free_list, __ATOMIC_ACQUIRE);
+    uint64_t wanted;
+    do {
+        __atomic_store_n(&handle->link, (uint32_t)head, __ATOMIC_RELAXED);
+        wanted = ((head & PLATFORM_HANDLE_GENERATION) + ((uint64_t)1 << 32)) | index;
+    } while (!__atomic_compare_exchange_n(&free_list, &head, wanted, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+}
+
+void platform_handle_clear_flag(platform_handle *handle) {
+    __atomic_fetch_and(&handle->word, ~(uint64_t)PLATFORM_HANDLE_FLAG, __ATOMIC_ACQ_REL);
+}
+
+uint32_t platform_handle_add_host(platform_handle *handle) {
+    uint32_t hosts = __atomic_load_n(&handle->hosts, __ATOMIC_RELAXED);
+    do {
+        if (hosts == UINT32_MAX - 1) return UINT32_MAX;
+    } while (!__atomic_compare_exchange_n(&handle->hosts, &hosts, hosts + 1, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+    return hosts;
+}
+
+uint32_t platform_handle_drop_host(platform_handle *handle) {
+    uint32_t hosts = __atomic_load_n(&handle->hosts, __ATOMIC_RELAXED);
+    do {
+        if (hosts == 0) return 0;
+    } while (!__atomic_compare_exchange_n(&handle->hosts, &hosts, hosts - 1, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+    return hosts;
+}
+
+void platform_handle_push(uint64_t *head, uint32_t index) {
+    uint64_t first = __atomic_load_n(head, __ATOMIC_RELAXED);
+    do {
+        __atomic_store_n(&platform_handle_at(index)->link, (uint32_t)first, __ATOMIC_RELAXED);
+    } while (!__atomic_compare_exchange_n(head, &first, index, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+}
+
+uint64_t platform_handle_take_all(uint64_t *head) {
+    if (__atomic_load_n(head, __ATOMIC_RELAXED) == 0) return 0;
+    return __atomic_exchange_n(head, 0, __ATOMIC_ACQ_REL);
+}
+
+size_t platform_handle_count(void) {
+    uint32_t end = __atomic_load_n(&first_unused, __ATOMIC_ACQUIRE);
+    size_t count = 0;
+    for (uint32_t index = 1; index < end; index++)
+        count += __atomic_load_n(&platform_handle_at(index)->word, __ATOMIC_RELAXED) & 1;
+    return count;
+}

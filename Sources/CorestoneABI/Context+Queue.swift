@@ -9,20 +9,32 @@ public func cst_context_perform(
     _ destroy: cst_destroy_fn?, _ error: ErrorOut
 ) -> cst_status {
     // Freed when the last reference goes: at once on failure, else after the body ran.
-    let payload = Userdata(userdata, destroy)
+    let work = Work(Userdata(userdata, destroy))
     return boundary(error) {
         guard let body else { throw CoreError(.invalidArgument, "body is NULL; there is nothing to perform") }
-        let context = try contextBox(pointer).context
+        let box = try contextBox(pointer)
         // The queue keeps the context's handle until the body ran, whatever the host releases meanwhile.
-        guard platform_handle_retain(token(pointer)) else { throw invalidHandle(pointer, .context) }
-        let kept = KeptToken(UInt(token(pointer)))
-        try context.enqueue { context in
-            withExtendedLifetime((payload, kept)) {
-                drainReleases(context)
-                // Nobody waits for a failure of an asynchronous body; the header says that it is dropped.
-                _ = try? call(body, payload.pointer, kept.token)
-            }
-        }
+        work.box = box
+        try box.context.enqueue { _ in work.run(body) }
+    }
+}
+
+/// A body that waits for its turn.
+private final class Work {
+    private var userdata: Userdata?
+    var box: ContextBox?
+
+    init(_ userdata: Userdata) { self.userdata = userdata }
+
+    /// Lets go of everything before it returns, while no lock of the queue is held: the host's destructor may call us.
+    func run(_ body: cst_context_perform_fn) {
+        guard let box, let userdata else { return }
+        HandleTable.drain(box.pendingReleases)
+        // Nobody waits for a failure of an asynchronous body; the header says that it is dropped.
+        _ = try? call(body, userdata.pointer, box.handle)
+        HandleTable.drain(box.pendingReleases)
+        self.userdata = nil
+        self.box = nil
     }
 }
 
@@ -32,29 +44,22 @@ public func cst_context_perform_and_wait(
 ) -> cst_status {
     boundary(error) {
         guard let body else { throw CoreError(.invalidArgument, "body is NULL; there is nothing to perform") }
-        let context = try contextBox(pointer).context
-        guard platform_handle_retain(token(pointer)) else { throw invalidHandle(pointer, .context) }
-        let kept = KeptToken(UInt(token(pointer)))
-        try context.runAndWait { context in
-            drainReleases(context)
-            defer { drainReleases(context) }
-            try call(body, userdata, kept.token)
+        let box = try contextBox(pointer)
+        try withExtendedLifetime(box) {
+            try box.context.runAndWait { _ in
+                HandleTable.drain(box.pendingReleases)
+                defer { HandleTable.drain(box.pendingReleases) }
+                try call(body, userdata, box.handle)
+            }
         }
     }
 }
 
-/// A token that lives as long as this does.
-private final class KeptToken {
-    let token: UInt
-    init(_ token: UInt) { self.token = token }
-    deinit { releaseToken(UInt64(token)) }
-}
-
 /// Calls the host; its failure becomes the detail of `callback`.
-private func call(_ body: cst_context_perform_fn, _ userdata: UnsafeMutableRawPointer?, _ context: UInt) throws {
+private func call(_ body: cst_context_perform_fn, _ userdata: UnsafeMutableRawPointer?, _ context: Handle?) throws {
     var failure: OpaquePointer?
-    let status = body(userdata, handle(context), &failure)
-    defer { if failure != nil { releaseToken(token(failure)) } }
+    let status = body(userdata, context, &failure)
+    defer { _ = HandleTable.releaseForHost(token(failure)) }
     guard status < 0 else { return }
     let detail = try? resolve(failure, .error, as: ErrorBox.self).error
     throw CoreError(

@@ -4,16 +4,6 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-func contextBox(_ pointer: OpaquePointer?) throws -> ContextBox { try resolve(pointer, .context) }
-
-/// The context of a handle, on its queue, with what other threads released freed.
-func onQueue(_ pointer: OpaquePointer?) throws -> Context {
-    let context = try contextBox(pointer).context
-    try context.checkQueue()
-    drainReleases(context)
-    return context
-}
-
 @_cdecl("cst_context_new") @implementation
 public func cst_context_new(
     _ pointer: OpaquePointer?, _ queue: cst_queue, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
@@ -25,10 +15,9 @@ public func cst_context_new(
         guard let queue = Context.QueueType(rawValue: queue) else {
             throw CoreError(.invalidArgument, "\(queue) is no kind of queue; use a CST_QUEUE_ constant")
         }
-        guard platform_handle_retain(token(pointer)) else { throw invalidHandle(pointer, .coordinator) }
-        let context = Context(coordinator: coordinator, queue: queue)
-        context.token = try newToken(.context, ContextBox(context, coordinatorToken: UInt(token(pointer))))
-        out.pointee = handle(context.token)
+        guard HandleTable.retain(token(pointer)) else { throw invalidHandle(pointer, .coordinator) }
+        let box = ContextBox(Context(coordinator: coordinator, queue: queue), coordinatorToken: token(pointer))
+        out.pointee = try box.makeHandle()
     }
 }
 
@@ -53,8 +42,8 @@ public func cst_context_insert(
     boundary(error) {
         let out = try required(out, "out_object")
         out.pointee = nil
-        let context = try onQueue(pointer)
-        out.pointee = handle(try ownedToken(try context.insert(try entity(entityPointer))))
+        let context = try onQueue(pointer).context
+        out.pointee = try ownedHandle(try context.insert(try entity(entityPointer)))
     }
 }
 
@@ -65,7 +54,7 @@ public func cst_context_insert_many(
     _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        let context = try onQueue(pointer)
+        let context = try onQueue(pointer).context
         let entity = try entity(entityPointer)
         let keys = try array(keys, columns, "keys")
         let (total, overflow) = rows.multipliedReportingOverflow(by: columns)
@@ -84,7 +73,7 @@ private func insertMany(
 ) throws {
     var objects: [ManagedObject] = []
     objects.reserveCapacity(rows)
-    var tokens: [UInt] = []
+    var handled = 0
     do {
         for row in 0..<rows {
             let object = try context.insert(entity)
@@ -93,25 +82,43 @@ private func insertMany(
                 try object.set(try propertyValue(values[row * keys.count + column]), key: key)
             }
         }
-        if out != nil { tokens = try objects.map { try ownedToken($0) } }
+        guard let out else { return }
+        for object in objects {
+            out[handled] = try ownedHandle(object)
+            handled += 1
+        }
     } catch {
-        for token in tokens { releaseToken(UInt64(token)) }
-        for object in objects { try context.delete(object) }
-        try context.processPendingChanges()
+        for place in 0..<handled {
+            _ = HandleTable.releaseForHost(token(out?[place]))
+            out?[place] = nil
+        }
+        try takeBack(objects, context, keys)
         throw error
     }
-    if let out { for (place, token) in tokens.enumerated() { out[place] = handle(token) } }
+}
+
+/// Takes back objects that were just inserted. What they lead to is let go first, so that no delete rule reaches it.
+private func takeBack(
+    _ objects: [ManagedObject], _ context: Context, _ keys: UnsafeBufferPointer<cst_key>
+) throws {
+    for object in objects {
+        for key in keys where object.isToOne(key: key) { try object.set(.null, key: key) }
+        try context.delete(object)
+    }
+    try context.processPendingChanges()
 }
 
 @_cdecl("cst_context_insert_object") @implementation
 public func cst_context_insert_object(
     _ pointer: OpaquePointer?, _ objectPointer: OpaquePointer?, _ error: ErrorOut
 ) -> cst_status {
-    boundary(error) {
-        let context = try onQueue(pointer)
+    outcome(error) {
+        let box = try onQueue(pointer)
         let object = try resolve(objectPointer, .object, as: ManagedObject.self)
         try checkThread(object)
-        for taken in try context.insert(object) { adopt(taken) }
+        if object.context === box.context { return .unchanged }
+        for taken in try box.context.insert(object) { adopt(taken, box) }
+        return .ok
     }
 }
 
@@ -119,7 +126,7 @@ public func cst_context_insert_object(
 public func cst_context_delete(
     _ pointer: OpaquePointer?, _ object: OpaquePointer?, _ error: ErrorOut
 ) -> cst_status {
-    boundary(error) { try onQueue(pointer).delete(try resolve(object, .object)) }
+    boundary(error) { try onQueue(pointer).context.delete(try resolve(object, .object)) }
 }
 
 // MARK: - Changes
@@ -128,27 +135,27 @@ public func cst_context_delete(
 public func cst_context_has_changes(
     _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<Bool>?, _ error: ErrorOut
 ) -> cst_status {
-    boundary(error) { try required(out, "out_changes").pointee = try onQueue(pointer).hasChanges }
+    boundary(error) { try required(out, "out_changes").pointee = try onQueue(pointer).context.hasChanges }
 }
 
 @_cdecl("cst_context_process_pending_changes") @implementation
 public func cst_context_process_pending_changes(_ pointer: OpaquePointer?, _ error: ErrorOut) -> cst_status {
-    boundary(error) { try onQueue(pointer).processPendingChanges() }
+    boundary(error) { try onQueue(pointer).context.processPendingChanges() }
 }
 
 @_cdecl("cst_context_save") @implementation
 public func cst_context_save(_ pointer: OpaquePointer?, _ error: ErrorOut) -> cst_status {
-    boundary(error) { try onQueue(pointer).save() }
+    boundary(error) { try onQueue(pointer).context.save() }
 }
 
 @_cdecl("cst_context_rollback") @implementation
 public func cst_context_rollback(_ pointer: OpaquePointer?, _ error: ErrorOut) -> cst_status {
-    boundary(error) { try onQueue(pointer).rollback() }
+    boundary(error) { try onQueue(pointer).context.rollback() }
 }
 
 @_cdecl("cst_context_reset") @implementation
 public func cst_context_reset(_ pointer: OpaquePointer?, _ error: ErrorOut) -> cst_status {
-    boundary(error) { try onQueue(pointer).reset() }
+    boundary(error) { try onQueue(pointer).context.reset() }
 }
 
 @_cdecl("cst_context_copy_changed") @implementation
@@ -158,7 +165,8 @@ public func cst_context_copy_changed(
     boundary(error) {
         let out = try required(out, "out_results")
         out.pointee = nil
-        let context = try onQueue(pointer)
+        let box = try onQueue(pointer)
+        let context = box.context
         let objects: [ManagedObject]
         switch Int(which) {
         case Int(CST_CHANGED_INSERTED): objects = context.insertedObjects
@@ -167,15 +175,11 @@ public func cst_context_copy_changed(
         case Int(CST_CHANGED_REGISTERED): objects = context.registeredObjects
         default: throw CoreError(.invalidArgument, "\(which) names no set of objects; use a CST_CHANGED_ constant")
         }
-        out.pointee = handle(try newToken(.results, try ResultList(objects, context: context)))
+        out.pointee = try ResultList(objects, entity: nil, box: box).makeHandle()
     }
 }
 
 // MARK: - Fetching
-
-private func request(_ pointer: OpaquePointer?) throws -> FetchRequest {
-    try resolve(pointer, .fetchRequest, as: FetchRequestBox.self).request
-}
 
 @_cdecl("cst_context_fetch") @implementation
 public func cst_context_fetch(
@@ -185,9 +189,9 @@ public func cst_context_fetch(
     boundary(error) {
         let out = try required(out, "out_results")
         out.pointee = nil
-        let context = try onQueue(pointer)
-        let objects = try context.fetch(try request(requestPointer))
-        out.pointee = handle(try newToken(.results, try ResultList(objects, context: context)))
+        let box = try onQueue(pointer)
+        let request = try request(requestPointer)
+        out.pointee = try ResultList(try box.context.fetch(request), entity: request.entity, box: box).makeHandle()
     }
 }
 
@@ -199,9 +203,10 @@ public func cst_context_fetch_ids(
     boundary(error) {
         let out = try required(out, "out_results")
         out.pointee = nil
-        let context = try onQueue(pointer)
-        let ids = try context.fetchIDs(try request(requestPointer))
-        out.pointee = handle(try newToken(.results, try ResultList([], ids: ids, context: context)))
+        let box = try onQueue(pointer)
+        let request = try request(requestPointer)
+        let ids = try box.context.fetchIDs(request)
+        out.pointee = try ResultList([], ids: ids, entity: request.entity, box: box).makeHandle()
     }
 }
 
@@ -212,7 +217,7 @@ public func cst_context_count(
     boundary(error) {
         let out = try required(out, "out_count")
         out.pointee = 0
-        out.pointee = UInt64(try onQueue(pointer).count(try request(requestPointer)))
+        out.pointee = UInt64(try onQueue(pointer).context.count(try request(requestPointer)))
     }
 }
 
@@ -225,8 +230,8 @@ public func cst_context_object_with_id(
     boundary(error) {
         let out = try required(out, "out_object")
         out.pointee = nil
-        let context = try onQueue(pointer)
-        out.pointee = handle(try ownedToken(try context.object(with: try id(idPointer))))
+        let context = try onQueue(pointer).context
+        out.pointee = try ownedHandle(try context.object(with: try id(idPointer)))
     }
 }
 
@@ -237,9 +242,9 @@ public func cst_context_existing_object(
     outcome(error) {
         let out = try required(out, "out_object")
         out.pointee = nil
-        let context = try onQueue(pointer)
+        let context = try onQueue(pointer).context
         guard let object = try context.existingObject(with: try id(idPointer)) else { return .notFound }
-        out.pointee = handle(try ownedToken(object))
+        out.pointee = try ownedHandle(object)
         return .ok
     }
 }
@@ -251,9 +256,9 @@ public func cst_context_registered_object(
     outcome(error) {
         let out = try required(out, "out_object")
         out.pointee = nil
-        let context = try onQueue(pointer)
+        let context = try onQueue(pointer).context
         guard let object = context.registeredObject(with: try id(idPointer)) else { return .notFound }
-        out.pointee = handle(try ownedToken(object))
+        out.pointee = try ownedHandle(object)
         return .ok
     }
 }
@@ -263,14 +268,14 @@ public func cst_context_obtain_permanent_ids(
     _ pointer: OpaquePointer?, _ count: Int, _ objects: UnsafePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        let context = try onQueue(pointer)
+        let context = try onQueue(pointer).context
         try context.obtainPermanentIDs(for: try managedObjects(objects, count, "objects"))
     }
 }
 
 @_cdecl("cst_context_refresh_all") @implementation
 public func cst_context_refresh_all(_ pointer: OpaquePointer?, _ error: ErrorOut) -> cst_status {
-    boundary(error) { try onQueue(pointer).refreshAll() }
+    boundary(error) { try onQueue(pointer).context.refreshAll() }
 }
 
 /// The objects of an array of handles, each of which must be alive.

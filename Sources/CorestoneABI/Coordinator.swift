@@ -7,6 +7,9 @@ import CorestoneValues
 
 func coordinator(_ pointer: OpaquePointer?) throws -> CoordinatorBox { try resolve(pointer, .coordinator) }
 
+/// Tells the graph, once, how to give up the tokens that it holds.
+private let graphReleasesTokens: Void = { Context.releaseToken = { HandleTable.release(Token($0)) } }()
+
 @_cdecl("cst_coordinator_new") @implementation
 public func cst_coordinator_new(
     _ modelPointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
@@ -15,11 +18,10 @@ public func cst_coordinator_new(
         let out = try required(out, "out_coordinator")
         out.pointee = nil
         let model = try model(modelPointer)
-        Context.releaseToken = { releaseToken(UInt64($0)) }
         let coordinator = try Coordinator(model: model)
-        guard platform_handle_retain(token(modelPointer)) else { throw invalidHandle(modelPointer, .model) }
-        out.pointee = handle(
-            try newToken(.coordinator, CoordinatorBox(coordinator, modelToken: UInt(token(modelPointer)))))
+        _ = graphReleasesTokens
+        guard HandleTable.retain(token(modelPointer)) else { throw invalidHandle(modelPointer, .model) }
+        out.pointee = try HandleTable.make(CoordinatorBox(coordinator, modelToken: token(modelPointer)), .coordinator)
     }
 }
 
@@ -43,7 +45,7 @@ public func cst_coordinator_add_store(
             throw CoreError(.invalidArgument, code: .persistentStoreOpen, "path is empty or holds a NUL; name the store's file")
         }
         let store = try coordinator.addSQLiteStore(at: path, options: options)
-        out?.pointee = handle(try newToken(.store, StoreBox(store)))
+        out?.pointee = try HandleTable.make(StoreBox(store), .store)
     }
 }
 
@@ -96,7 +98,7 @@ public func cst_coordinator_object_id(
         out.pointee = nil
         let coordinator = try coordinator(pointer).coordinator
         guard let id = try coordinator.objectID(forURI: try uri.string("uri")) else { return .notFound }
-        out.pointee = handle(try newToken(.objectID, ObjectIDBox(id)))
+        out.pointee = try HandleTable.make(ObjectIDBox(id), .objectID)
         return .ok
     }
 }

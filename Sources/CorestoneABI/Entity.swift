@@ -21,7 +21,7 @@ public func cst_entity_parent(
         let out = try required(out, "out_parent")
         out.pointee = nil
         guard let parent = try entity(pointer).parent else { return .notFound }
-        out.pointee = handle(try token(of: parent))
+        out.pointee = try lend(parent)
         return .ok
     }
 }
@@ -133,7 +133,7 @@ public func cst_entity_add_attribute(
         if flags.contains(.indexed) {
             try entity.addIndex(FetchIndex(name: name, elements: [.init(property: name)]))
         }
-        out?.pointee = handle(try token(of: attribute))
+        out?.pointee = try lend(attribute)
     }
 }
 
@@ -152,7 +152,7 @@ public func cst_entity_add_relationship(
             named: name, destination: destination, isToMany: flags.contains(.toMany),
             isOptional: flags.contains(.optional), isOrdered: flags.contains(.ordered))
         if flags.contains(.transient) { try relationship.setTransient(true) }
-        out?.pointee = handle(try token(of: relationship))
+        out?.pointee = try lend(relationship)
     }
 }
 
@@ -204,7 +204,7 @@ private func propertyInfo(_ property: Property, isFrozen: Bool) throws -> cst_pr
         if isIndexed { flags.insert(.indexed) }
     } else if let relationship = property as? Relationship {
         info.kind = UInt32(CST_PROPERTY_RELATIONSHIP)
-        info.destination = handle(try token(of: relationship.destination))
+        info.destination = try lend(relationship.destination)
         info.inverse = cst_string(relationship.inverse?.nameText)
         info.delete_rule = relationship.deleteRule.rawValue
         info.minimum_count = relationship.minimumCount

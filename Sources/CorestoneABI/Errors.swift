@@ -7,7 +7,8 @@ private func box(_ error: OpaquePointer?) -> ErrorBox? { try? resolve(error, .er
 
 @_cdecl("cst_error_status") @implementation
 public func cst_error_status(_ error: OpaquePointer?) -> cst_status {
-    box(error)?.error.status.rawValue ?? Status.invalidHandle.rawValue
+    if platform_is_forked() { return Status.forked.rawValue }
+    return box(error)?.error.status.rawValue ?? Status.invalidHandle.rawValue
 }
 
 @_cdecl("cst_error_code") @implementation
@@ -33,16 +34,12 @@ public func cst_error_file(_ error: OpaquePointer?) -> cst_string { cst_string(b
 
 @_cdecl("cst_error_value") @implementation
 public func cst_error_value(_ error: OpaquePointer?, _ out: UnsafeMutablePointer<cst_value>?) -> cst_status {
-    guard let out else { return Status.invalidArgument.rawValue }
-    putNull(out)
-    guard let box = box(error) else { return Status.invalidHandle.rawValue }
-    guard let value = box.error.value else { return Status.notFound.rawValue }
-    return outcome(nil) {
-        // Lists and dictionaries have no form as a cst_value: the message shows them.
-        if case .array = value { return .notFound }
-        if case .set = value { return .notFound }
-        if case .dictionary = value { return .notFound }
-        try put(value, out) { _ in (box.valueType, box.valueToken) }
+    outcome(nil) {
+        let out = try required(out, "out_value")
+        putNull(out)
+        let box = try resolve(error, .error, as: ErrorBox.self)
+        guard let value = box.error.value else { return .notFound }
+        put(box.valueToken == 0 ? ValueView(value) : ValueView(.objectID, box.valueToken), out)
         return .ok
     }
 }
@@ -58,7 +55,7 @@ public func cst_error_detail_count(_ error: OpaquePointer?) -> Int { box(error)?
 
 @_cdecl("cst_error_detail_at") @implementation
 public func cst_error_detail_at(_ error: OpaquePointer?, _ index: Int) -> OpaquePointer? {
-    guard let box = box(error), box.details.indices.contains(index) else { return nil }
+    guard !platform_is_forked(), let box = box(error), box.details.indices.contains(index) else { return nil }
     return handle(box.details[index])
 }
 
@@ -83,11 +80,12 @@ public func cst_error_new_custom(
         let error = CoreError(
             .callback, try message.optionalString("message") ?? "", domain: try domain.optionalString("domain") ?? "Host",
             customCode: Int(code), payload: payload)
-        out.pointee = handle(try newToken(.error, ErrorBox(error)))
+        out.pointee = try HandleTable.make(try ErrorBox(error), .error)
     }
 }
 
 @_cdecl("cst_error_userdata") @implementation
 public func cst_error_userdata(_ error: OpaquePointer?) -> UnsafeMutableRawPointer? {
-    (box(error)?.error.payload as? Userdata)?.pointer
+    if platform_is_forked() { return nil }
+    return (box(error)?.error.payload as? Userdata)?.pointer
 }

@@ -3,9 +3,9 @@ import CorestoneGraph
 import CorestonePredicate
 import CorestoneValues
 
-private func request(_ pointer: OpaquePointer?) throws -> FetchRequest {
-    try resolve(pointer, .fetchRequest, as: FetchRequestBox.self).request
-}
+private func requestBox(_ pointer: OpaquePointer?) throws -> FetchRequestBox { try resolve(pointer, .fetchRequest) }
+
+func request(_ pointer: OpaquePointer?) throws -> FetchRequest { try requestBox(pointer).request }
 
 @_cdecl("cst_fetch_request_new") @implementation
 public func cst_fetch_request_new(
@@ -14,8 +14,7 @@ public func cst_fetch_request_new(
     boundary(error) {
         let out = try required(out, "out_request")
         out.pointee = nil
-        out.pointee = handle(
-            try newToken(.fetchRequest, FetchRequestBox(FetchRequest(entity: try entity(entityPointer)))))
+        out.pointee = try HandleTable.make(FetchRequestBox(FetchRequest(entity: try entity(entityPointer))), .fetchRequest)
     }
 }
 
@@ -24,8 +23,8 @@ public func cst_fetch_request_set_predicate(
     _ pointer: OpaquePointer?, _ predicatePointer: OpaquePointer?, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        let request = try request(pointer)
-        request.predicate = predicatePointer == nil ? nil : try predicate(predicatePointer)
+        let box = try requestBox(pointer)
+        box.predicate = predicatePointer == nil ? nil : try predicateBox(predicatePointer)
     }
 }
 

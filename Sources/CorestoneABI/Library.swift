@@ -19,14 +19,16 @@ public func cst_version_string() -> cst_string { cst_string(versionText) }
 
 @_cdecl("cst_retain") @implementation
 public func cst_retain(_ pointer: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    platform_handle_retain(UInt64(UInt(bitPattern: pointer))) ? pointer : nil
+    if platform_is_forked() { return nil }
+    return HandleTable.retainForHost(Token(UInt(bitPattern: pointer))) ? pointer : nil
 }
 
 @_cdecl("cst_release") @implementation
 public func cst_release(_ pointer: UnsafeMutableRawPointer?) -> cst_status {
     guard let pointer else { return Status.ok.rawValue }
     if platform_is_forked() { return Status.forked.rawValue }
-    return releaseToken(UInt64(UInt(bitPattern: pointer))) ? Status.ok.rawValue : Status.invalidHandle.rawValue
+    // A borrowed handle is not the host's to release: refused like one that is not alive.
+    return HandleTable.releaseForHost(Token(UInt(bitPattern: pointer))) ? Status.ok.rawValue : Status.invalidHandle.rawValue
 }
 
 @_cdecl("cst_handle_count") @implementation

@@ -13,7 +13,7 @@ public func cst_model_new(_ out: UnsafeMutablePointer<OpaquePointer?>?, _ error:
         out.pointee = nil
         let model = Model()
         model.atEnd = withdrawTokens
-        out.pointee = handle(try newToken(.model, model))
+        out.pointee = try HandleTable.make(model, .model)
     }
 }
 
@@ -24,7 +24,7 @@ public func cst_model_add_entity(
     boundary(error) {
         let out = try required(out, "out_entity")
         out.pointee = nil
-        out.pointee = handle(try token(of: try model(pointer).addEntity(named: try name.string("name"))))
+        out.pointee = try lend(try model(pointer).addEntity(named: try name.string("name")))
     }
 }
 
@@ -59,7 +59,7 @@ public func cst_model_entity_at(
         out.pointee = nil
         let entities = try model(pointer).entities
         guard entities.indices.contains(index) else { return .end }
-        out.pointee = handle(try token(of: entities[index]))
+        out.pointee = try lend(entities[index])
         return .ok
     }
 }
@@ -72,7 +72,7 @@ public func cst_model_entity(
         let out = try required(out, "out_entity")
         out.pointee = nil
         guard let entity = try model(pointer).entity(named: try name.string("name")) else { return .notFound }
-        out.pointee = handle(try token(of: entity))
+        out.pointee = try lend(entity)
         return .ok
     }
 }

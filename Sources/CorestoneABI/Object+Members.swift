@@ -27,7 +27,9 @@ public func cst_object_copy_members(
                 .invalidArgument, "an object without a context gives no list of members; insert it into a context first",
                 entity: object.objectID.entity.name)
         }
-        out.pointee = handle(try newToken(.results, try ResultList(members, context: context)))
+        out.pointee = try ResultList(
+            members, entity: object.destination(key: key), box: try contextBox(context)
+        ).makeHandle()
     }
 }
 

@@ -43,7 +43,7 @@ public func cst_object_get(
     guard let out, let found = platform_handle_find(token(pointer), HandleType.object.rawValue) else {
         return refuseGet(pointer, out, error)
     }
-    return Unmanaged<ManagedObject>.fromOpaque(found)._withUnsafeGuaranteedRef { object in
+    return Unmanaged<ManagedObject>.fromOpaque(found.pointee.object)._withUnsafeGuaranteedRef { object in
         do {
             try checkThread(object)
             let view = try object.view(key: key)
@@ -72,14 +72,7 @@ func putTarget(
 ) throws {
     guard let address = UnsafeRawPointer(bitPattern: UInt(view.low)) else { return putNull(out) }
     let target = Unmanaged<ManagedObject>.fromOpaque(address).takeUnretainedValue()
-    put(ValueView(.object, UInt64(try borrowedToken(target, source, key))), out)
-}
-
-private func borrowedToken(_ target: ManagedObject, _ source: ManagedObject, _ key: cst_key) throws -> UInt {
-    if target.token != 0, source.heldToken(key: key) == target.token { return target.token }
-    let token = try ownedToken(target)
-    if !source.holdBorrowedToken(token, key: key) { releaseToken(UInt64(token)) }
-    return token
+    put(ValueView(.object, token(try lend(target, by: source, key: key))), out)
 }
 
 @_cdecl("cst_object_set") @implementation
@@ -135,49 +128,16 @@ public func cst_object_set_many(
 
 // MARK: - By key path
 
-/// Values that key paths computed and the tokens for objects in them, kept so that a host's views stay valid.
-final class KeptValues {
-    private var values: [PropertyValue] = []
-    private var tokens: [UInt] = []
-    /// Computed text is rare (the least or greatest of some strings); this many are more than one call can give.
-    private static let limit = 4096
-
-    deinit { for token in tokens { releaseToken(UInt64(token)) } }
-
-    func put(_ value: PropertyValue, _ path: String, _ out: UnsafeMutablePointer<cst_value>) throws {
-        values.append(value)
-        try CorestoneABI.put(value, out) { target in
-            let kind = ValueType.object
-            switch target {
-            case let target as ManagedObject:
-                tokens.append(try ownedToken(target))
-                return (kind, tokens[tokens.count - 1])
-            case let reference as ObjectIDReference:
-                tokens.append(try newToken(.objectID, ObjectIDBox(reference.id)))
-                return (.objectID, tokens[tokens.count - 1])
-            default: throw CoreError(.typeMismatch, "\(path) leads to something that a cst_value cannot hold", key: path)
-            }
-        }
-    }
-
-    /// The values kept for an object.
-    static func of(_ object: ManagedObject) -> KeptValues {
-        if let kept = object.kept as? KeptValues, kept.values.count < limit { return kept }
-        let fresh = KeptValues()
-        object.kept = fresh
-        return fresh
-    }
-}
-
 /// The value at a key path: a view into the object that the path leads to, where it leads to one; else computed and kept.
 func putPath(
-    _ path: String, _ object: ManagedObject, _ out: UnsafeMutablePointer<cst_value>, kept: (ManagedObject) -> KeptValues
+    _ path: String, _ object: ManagedObject, _ out: UnsafeMutablePointer<cst_value>, row: Int = 0,
+    kept: (ManagedObject) -> KeptValues
 ) throws {
     if let (source, key) = try object.resolve(keyPath: path) {
         let view = try source.view(key: key)
         if view.type == .object { try putTarget(view, source, key, out) } else { put(view, out) }
     } else {
-        try kept(object).put(try object.value(forKeyPath: path), path, out)
+        try kept(object).put(try object.value(forKeyPath: path), path, row: row, out)
     }
 }
 
@@ -250,7 +210,7 @@ public func cst_object_get_committed(
         putNull(out)
         let object = try object(pointer)
         if let view = try object.committedView(key: key) { return put(view, out) }
-        try KeptValues.of(object).put(try object.committedValue(key: key), "the committed value", out)
+        try KeptValues.of(object).put(try object.committedValue(key: key), "the committed value of key \(key)", out)
     }
 }
 
@@ -270,7 +230,7 @@ public func cst_object_new(
         out.pointee = nil
         let entity = try entity(entityPointer)
         try entity.model.freeze()
-        out.pointee = handle(try ownedToken(try ManagedObject(entity: entity)))
+        out.pointee = try ownedHandle(try ManagedObject(entity: entity))
     }
 }
 
@@ -281,7 +241,7 @@ public func cst_object_entity(
     boundary(error) {
         let out = try required(out, "out_entity")
         out.pointee = nil
-        out.pointee = handle(try token(of: try object(pointer).objectID.entity))
+        out.pointee = try lend(try object(pointer).objectID.entity)
     }
 }
 
@@ -292,8 +252,14 @@ public func cst_object_context(
     outcome(error) {
         let out = try required(out, "out_context")
         out.pointee = nil
-        guard let context = try resolve(pointer, .object, as: ManagedObject.self).context else { return .notFound }
-        out.pointee = handle(context.token)
+        guard let entry = platform_handle_find(token(pointer), HandleType.object.rawValue) else {
+            throw invalidHandle(pointer, .object)
+        }
+        // On any thread, so the table is asked, which knows the context of every handle but those of unattached objects.
+        guard !platform_handle_has_flag(entry), let owner = entry.pointee.owner else { return .notFound }
+        let box = Unmanaged<ContextBox>.fromOpaque(owner).takeUnretainedValue()
+        if box.isOnQueue, try resolve(pointer, .object, as: ManagedObject.self).isGone { return .notFound }
+        out.pointee = box.handle
         return .ok
     }
 }
@@ -307,7 +273,7 @@ public func cst_object_copy_id(
         out.pointee = nil
         let object = try object(pointer)
         if object.isGone { throw object.gone() }
-        out.pointee = handle(try newToken(.objectID, ObjectIDBox(object.objectID)))
+        out.pointee = try HandleTable.make(ObjectIDBox(object.objectID), .objectID)
     }
 }
 
@@ -338,7 +304,7 @@ public func cst_object_refresh(_ pointer: OpaquePointer?, _ mergeChanges: Bool, 
         if object.isGone { throw object.gone() }
         // An unattached object has no store to read.
         guard let context = object.context else { return }
-        drainReleases(context)
+        HandleTable.drain(context.pendingReleases)
         try context.refresh(object, mergeChanges: mergeChanges)
     }
 }

@@ -25,7 +25,7 @@ public func cst_object_id_entity(
     boundary(error) {
         let out = try required(out, "out_entity")
         out.pointee = nil
-        out.pointee = handle(try token(of: try id(pointer).entity))
+        out.pointee = try lend(try id(pointer).entity)
     }
 }
 

@@ -1,21 +1,24 @@
 import CCorestone
 import CorestoneGraph
+import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-func predicate(_ pointer: OpaquePointer?) throws -> Predicate {
-    try resolve(pointer, .predicate, as: PredicateBox.self).predicate
-}
+func predicateBox(_ pointer: OpaquePointer?) throws -> PredicateBox { try resolve(pointer, .predicate) }
+
+private func predicate(_ pointer: OpaquePointer?) throws -> Predicate { try predicateBox(pointer).predicate }
 
 /// Predicates cross threads and objects do not: an object in an argument is known by its ID. One that was never saved keeps
 /// its temporary ID, by which its context finds it.
-private func argument(_ value: cst_value) throws -> PropertyValue {
+private func argument(_ value: cst_value, _ models: inout [Model]) throws -> PropertyValue {
     let value = try propertyValue(value)
-    if case .object(let object as ManagedObject) = value {
-        try checkThread(object)
-        return .object(ObjectIDReference(object.objectID))
-    }
-    return value
+    guard case .object(let object) = value else { return value }
+    if let object = object as? ManagedObject { try checkThread(object) }
+    guard let id = (object as? ManagedObject)?.objectID ?? (object as? ObjectIDReference)?.id else { return value }
+    // The constant's entity needs its model.
+    let model = id.entity.model
+    if !models.contains(where: { $0 === model }) { models.append(model) }
+    return .object(ObjectIDReference(id))
 }
 
 @_cdecl("cst_predicate_parse") @implementation
@@ -26,9 +29,10 @@ public func cst_predicate_parse(
     boundary(error) {
         let out = try required(out, "out_predicate")
         out.pointee = nil
-        let arguments = try array(arguments, count, "arguments").map(argument)
+        var models: [Model] = []
+        let arguments = try array(arguments, count, "arguments").map { try argument($0, &models) }
         let parsed = try Predicate.parse(try format.string("format"), arguments: arguments)
-        out.pointee = handle(try newToken(.predicate, PredicateBox(parsed)))
+        out.pointee = try HandleTable.make(PredicateBox(parsed, models: models), .predicate)
     }
 }
 
@@ -40,7 +44,8 @@ public func cst_predicate_new_compound(
     boundary(error) {
         let out = try required(out, "out_predicate")
         out.pointee = nil
-        let parts = try array(predicates, count, "predicates").map { try predicate($0) }
+        let boxes = try array(predicates, count, "predicates").map { try predicateBox($0) }
+        let parts = boxes.map(\.predicate)
         let compound: Predicate
         switch Int(type) {
         case Int(CST_PREDICATE_AND): compound = try .and(parts)
@@ -52,7 +57,7 @@ public func cst_predicate_new_compound(
             compound = try .not(parts[0])
         default: throw CoreError(.invalidArgument, "\(type) is no kind of compound; use a CST_PREDICATE_ constant")
         }
-        out.pointee = handle(try newToken(.predicate, PredicateBox(compound)))
+        out.pointee = try HandleTable.make(PredicateBox(compound, models: boxes.flatMap(\.models)), .predicate)
     }
 }
 

@@ -1,11 +1,35 @@
 import CCorestone
 import CorestoneGraph
+import CorestoneModel
 import CorestoneValues
 import Glibc
 
 /// The forms of a packed column; the numbers are those of the header.
 private enum ColumnForm: UInt64 {
     case integers = 1, doubles, text, bytes, uuids, keys
+
+    /// The form of a property's column.
+    init(_ key: UInt32, _ entity: Entity) throws {
+        let slot = Int(key & (1 << Entity.slotBits - 1))
+        guard slot < Int(entity.slotCount), entity.slotKeys[slot] == key else {
+            throw CoreError(
+                .invalidArgument, "key \(key) is no property of \(entity.name); resolve keys with the entity of the objects",
+                entity: entity.name)
+        }
+        switch entity.layout.slots[slot].kind {
+        case .bool, .int16, .int32, .int64: self = .integers
+        case .double, .date: self = .doubles
+        case .text, .uri, .decimal: self = .text
+        case .bytes: self = .bytes
+        case .uuid: self = .uuids
+        case .toOne: self = .keys
+        case .none:
+            throw CoreError(
+                .typeMismatch,
+                "\(entity.name).\(entity.properties[slot].name) has no column: it is transient or to-many; columns hold stored "
+                    + "attributes and to-one relationships", entity: entity.name, key: entity.properties[slot].name)
+        }
+    }
 }
 
 @_cdecl("cst_results_copy_columns") @implementation
@@ -17,11 +41,11 @@ public func cst_results_copy_columns(
         let out = try required(out, "out_columns")
         let results = try objectsOnQueue(pointer)
         let keys = try array(keys, columns, "keys")
-        let window = window(results, first, count)
+        let window = window(results, first, count) ?? 0..<0
         var packer = ColumnPacker(out)
         try packer.append(UInt64(window.count))
         try packer.append(UInt64(keys.count))
-        for key in keys { try packer.pack(key, results.objects[window]) }
+        for key in keys { try packer.pack(key, results.objects[window], results.entity) }
         out.end(at: packer.size)
     }
 }
@@ -49,32 +73,18 @@ private struct ColumnPacker {
         return UnsafeMutableRawPointer(data) + size
     }
 
-    mutating func pack(_ key: UInt32, _ objects: ArraySlice<ManagedObject>) throws {
-        guard let example = objects.first else { return try append(ColumnForm.integers.rawValue) }
-        let form = try self.form(key, example)
+    mutating func pack(_ key: UInt32, _ objects: ArraySlice<ManagedObject>, _ entity: Entity?) throws {
+        // An empty list of no entity in particular has columns of no form in particular.
+        let form = try (objects.first?.entity ?? entity).map { try ColumnForm(key, $0) } ?? .integers
         try append(form.rawValue)
         // Places are offsets from here on: the buffer may move when it grows.
         let nulls = size
         memset(try room(objects.count), 0, (objects.count + 7) & ~7)
         switch form {
-        case .integers, .doubles, .keys: try packWords(key, objects, nulls, isKey: form == .keys)
+        case .integers, .doubles: try packWords(key, objects, nulls)
+        case .keys: try packKeys(key, objects, nulls)
         case .uuids: try packUUIDs(key, objects, nulls)
         case .text, .bytes: try packBytes(key, objects, nulls, isText: form == .text)
-        }
-    }
-
-    private func form(_ key: UInt32, _ object: ManagedObject) throws -> ColumnForm {
-        switch try object.slotKind(key: key) {
-        case .bool, .int16, .int32, .int64: .integers
-        case .double, .date: .doubles
-        case .text, .uri, .decimal: .text
-        case .bytes: .bytes
-        case .uuid: .uuids
-        case .toOne: .keys
-        case .none:
-            throw CoreError(
-                .typeMismatch, "columns hold stored attributes and to-one relationships; this property is transient or to-many",
-                entity: object.objectID.entity.name, key: object.propertyName(key: key))
         }
     }
 
@@ -82,21 +92,35 @@ private struct ColumnPacker {
         UnsafeMutableRawPointer(buffer.pointee.data.unsafelyUnwrapped) + offset
     }
 
-    private mutating func packWords(
-        _ key: UInt32, _ objects: ArraySlice<ManagedObject>, _ nulls: Int, isKey: Bool
-    ) throws {
+    private mutating func packWords(_ key: UInt32, _ objects: ArraySlice<ManagedObject>, _ nulls: Int) throws {
         let words = try room(objects.count * 8)
         let isNull = bytes(at: nulls)
         for (place, object) in objects.enumerated() {
             let view = try object.view(key: key)
             isNull.storeBytes(of: view.type == .null ? 1 : 0, toByteOffset: place, as: UInt8.self)
-            var word = view.low
-            if isKey, let target = UnsafeRawPointer(bitPattern: UInt(view.low)) {
-                let object = Unmanaged<ManagedObject>.fromOpaque(target).takeUnretainedValue()
-                word = UInt64(bitPattern: object.primaryKey)
-            }
-            words.storeBytes(of: word, toByteOffset: place * 8, as: UInt64.self)
+            words.storeBytes(of: view.low, toByteOffset: place * 8, as: UInt64.self)
         }
+    }
+
+    /// The keys of to-one targets: from the row where it is unchanged, so that no target is made for it.
+    private mutating func packKeys(_ key: UInt32, _ objects: ArraySlice<ManagedObject>, _ nulls: Int) throws {
+        let words = try room(objects.count * 8)
+        let isNull = bytes(at: nulls)
+        for (place, object) in objects.enumerated() {
+            let primaryKey = try targetKey(key, object)
+            isNull.storeBytes(of: primaryKey == nil ? 1 : 0, toByteOffset: place, as: UInt8.self)
+            words.storeBytes(of: primaryKey ?? 0, toByteOffset: place * 8, as: Int64.self)
+        }
+    }
+
+    private func targetKey(_ key: UInt32, _ object: ManagedObject) throws -> Int64? {
+        let slot = try object.slot(of: key)
+        if let record = object.record, try !object.isChanged(key: key) {
+            return Record(record).target(slot, object.entity.layout.slots[slot])?.primaryKey
+        }
+        let view = try object.view(key: key)
+        guard let target = UnsafeRawPointer(bitPattern: UInt(view.low)) else { return nil }
+        return Unmanaged<ManagedObject>.fromOpaque(target)._withUnsafeGuaranteedRef { $0.primaryKey }
     }
 
     private mutating func packUUIDs(_ key: UInt32, _ objects: ArraySlice<ManagedObject>, _ nulls: Int) throws {

@@ -15,10 +15,12 @@ func objectsOnQueue(_ pointer: OpaquePointer?) throws -> ResultList {
     return results
 }
 
-/// The part of a list that starts at `first` and has at most `capacity` elements.
-func window(_ results: ResultList, _ first: Int, _ capacity: Int) -> Range<Int> {
-    guard first >= 0, first < results.count, capacity > 0 else { return 0..<0 }
-    return first..<(first + min(capacity, results.count - first))
+/// The part of a list that starts at `first` and has at most `capacity` elements; nil past the last one. Sizes of the host's
+/// beyond `Int.max` come as negative numbers.
+func window(_ results: ResultList, _ first: Int, _ capacity: Int) -> Range<Int>? {
+    guard first >= 0, first < results.count else { return nil }
+    let left = results.count - first
+    return first..<(first + (capacity < 0 ? left : min(capacity, left)))
 }
 
 @_cdecl("cst_results_count") @implementation
@@ -33,7 +35,7 @@ public func cst_results_get_object(
         out.pointee = nil
         let results = try objectsOnQueue(pointer)
         guard index >= 0, index < results.objects.count else { return .end }
-        out.pointee = handle(try results.token(at: index))
+        out.pointee = try results.lend(at: index)
         return .ok
     }
 }
@@ -47,10 +49,10 @@ public func cst_results_get_objects(
         let outCount = try required(outCount, "out_count")
         outCount.pointee = 0
         let results = try objectsOnQueue(pointer)
-        let window = window(results, first, capacity)
-        if window.isEmpty { return .end }
+        guard let window = window(results, first, capacity) else { return .end }
+        if window.isEmpty { return .ok }
         let out = try required(out, "out_objects")
-        for (place, index) in window.enumerated() { out[place] = handle(try results.token(at: index)) }
+        for (place, index) in window.enumerated() { out[place] = try results.lend(at: index) }
         outCount.pointee = window.count
         return .ok
     }
@@ -65,11 +67,16 @@ public func cst_results_copy_id(
         out.pointee = nil
         let results = try list(pointer)
         guard index >= 0, index < results.count else { return .end }
-        if results.ids.isEmpty { try results.context.checkQueue() }
-        let id = results.ids.isEmpty ? results.objects[index].objectID : results.ids[index]
-        out.pointee = handle(try newToken(.objectID, ObjectIDBox(id)))
+        let id = results.ids.isEmpty ? try objectID(results.objects[index], results.context) : results.ids[index]
+        out.pointee = try HandleTable.make(ObjectIDBox(id), .objectID)
         return .ok
     }
+}
+
+/// An object's ID on any thread: elsewhere only that of a saved object, which never changes.
+private func objectID(_ object: ManagedObject, _ context: Context) throws -> ObjectID {
+    if context.ownerThread != platform_thread_id(), object.hasTemporaryID { try context.checkQueue() }
+    return object.objectID
 }
 
 @_cdecl("cst_results_get_column") @implementation
@@ -81,17 +88,13 @@ public func cst_results_get_column(
         let outCount = try required(outCount, "out_count")
         outCount.pointee = 0
         let results = try objectsOnQueue(pointer)
-        let window = window(results, first, capacity)
-        if window.isEmpty { return .end }
+        guard let window = window(results, first, capacity) else { return .end }
+        if window.isEmpty { return .ok }
         let out = try required(out, "out_values")
         for (place, index) in window.enumerated() {
             let object = results.objects[index]
             let view = try object.view(key: key)
-            if view.type == .object {
-                try putTarget(view, object, key, out + place)
-            } else {
-                put(view, out + place)
-            }
+            if view.type == .object { try putTarget(view, object, key, out + place) } else { put(view, out + place) }
         }
         outCount.pointee = window.count
         return .ok
@@ -108,12 +111,12 @@ public func cst_results_get_column_path(
         outCount.pointee = 0
         let results = try objectsOnQueue(pointer)
         let path = try path.string("path")
-        let window = window(results, first, capacity)
-        if window.isEmpty { return .end }
+        guard let window = window(results, first, capacity) else { return .end }
+        if window.isEmpty { return .ok }
         let out = try required(out, "out_values")
         for place in 0..<window.count { putNull(out + place) }
         for (place, index) in window.enumerated() {
-            try putPath(path, results.objects[index], out + place) { _ in results.kept }
+            try putPath(path, results.objects[index], out + place, row: index) { _ in results.kept }
         }
         outCount.pointee = window.count
         return .ok

@@ -1,74 +1,116 @@
-/* The table behind every handle that a C host holds.
+/* The table behind the handles that C hosts hold.
  *
- * A token is (generation and type, index), never an address: a token that was released, whose place was used again, or
- * that was never one at all is told from a live one by one compare. Places are never unmapped, so looking at one is always
- * safe; what another thread may change is one 64-bit word, changed by compare-and-swap. */
+ * A handle is a token, not an address: bit 0 is set, bits 1-31 are the index of an entry, the high half is the entry's
+ * generation, which grows each time the entry is used again. Looking one up costs two loads and one compare: entries lie in
+ * chunks that never move, behind a directory that never grows. An entry whose generations are used up is never used again,
+ * so a stale token stays stale for ever. There is no lock, so nothing can be held when a process forks. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 typedef struct platform_handle {
-    /* Tag (26 bits generation, 6 bits type) in the upper half, number of owners in the lower. */
+    /* Generation (32 bits), count (26), flag (1), type (4), and whether it is live (1). The count is that of the references
+     * that the library itself holds, and one more while the host holds any. */
     uint64_t word;
     void *object;
-    /* The token of the handle that this one keeps alive; 0 for none. */
-    uint64_t parent;
-    /* Free places, and places on a list of deferred releases: index + 1 of the next. */
-    uint32_t next;
-    uint32_t type;
+    /* What is retained while the host holds a reference: what the object cannot do without. May be NULL. */
+    void *owner;
+    /* How many references the host holds. */
+    uint32_t hosts;
+    /* The next entry on the list of free ones, or on a list of the caller's once the handle has ended. */
+    uint32_t link;
 } platform_handle;
 
-enum { PLATFORM_HANDLE_PAGE_BITS = 13, PLATFORM_HANDLE_PAGES = 1 << 16, PLATFORM_HANDLE_TYPE_BITS = 6 };
+enum {
+    PLATFORM_HANDLE_CHUNK_BITS = 14,
+    PLATFORM_HANDLE_INDEX_BITS = 31,
+    PLATFORM_HANDLE_TYPE_SHIFT = 1,
+    PLATFORM_HANDLE_TYPE_MASK = 0xF << 1,
+    /* A flag of the caller's. */
+    PLATFORM_HANDLE_FLAG = 1 << 5,
+    PLATFORM_HANDLE_ONE = 1 << 6
+};
 
-extern platform_handle *platform_handle_pages[PLATFORM_HANDLE_PAGES];
-extern uint32_t platform_handle_limit;
+_Static_assert(sizeof(void *) == 8, "a token needs 64 bits");
 
-/* The place of an index; NULL beyond the table. */
+extern platform_handle *platform_handle_chunks[1 << (PLATFORM_HANDLE_INDEX_BITS - PLATFORM_HANDLE_CHUNK_BITS)];
+
+#define PLATFORM_HANDLE_GENERATION 0xFFFFFFFF00000000u
+
+/* The entry of an index that was allocated. */
 static inline platform_handle *platform_handle_at(uint32_t index) {
-    if (index >= __atomic_load_n(&platform_handle_limit, __ATOMIC_ACQUIRE)) return NULL;
-    return platform_handle_pages[index >> PLATFORM_HANDLE_PAGE_BITS] + (index & ((1u << PLATFORM_HANDLE_PAGE_BITS) - 1));
+    platform_handle *chunk =
+        __atomic_load_n(&platform_handle_chunks[index >> PLATFORM_HANDLE_CHUNK_BITS], __ATOMIC_ACQUIRE);
+    return chunk + (index & ((1u << PLATFORM_HANDLE_CHUNK_BITS) - 1));
 }
 
-/* The place of a live token of any type; NULL for everything else. */
-static inline platform_handle *platform_handle_place(uint64_t token) {
-    platform_handle *place = platform_handle_at((uint32_t)token - 1u);
-    if (!place || (__atomic_load_n(&place->word, __ATOMIC_ACQUIRE) ^ token) >> 32) return NULL;
-    return place;
+static inline platform_handle *platform_handle_matching(uint64_t token, uint64_t mask, uint64_t expected) {
+    uint32_t index = (uint32_t)token >> 1;
+    platform_handle *chunk =
+        __atomic_load_n(&platform_handle_chunks[index >> PLATFORM_HANDLE_CHUNK_BITS], __ATOMIC_ACQUIRE);
+    if (chunk == NULL) return NULL;
+    platform_handle *handle = chunk + (index & ((1u << PLATFORM_HANDLE_CHUNK_BITS) - 1));
+    return (__atomic_load_n(&handle->word, __ATOMIC_ACQUIRE) & mask) == expected ? handle : NULL;
 }
 
-static inline uint32_t platform_handle_type(uint64_t token) {
-    return (uint32_t)(token >> 32) & ((1u << PLATFORM_HANDLE_TYPE_BITS) - 1);
+/* The live entry of a token of this type; NULL for anything else. Types are 1 to 15. */
+static inline platform_handle *platform_handle_find(uint64_t token, uint32_t type) {
+    return platform_handle_matching(token, PLATFORM_HANDLE_GENERATION | PLATFORM_HANDLE_TYPE_MASK | 1,
+                                    (token & (PLATFORM_HANDLE_GENERATION | 1)) | type << PLATFORM_HANDLE_TYPE_SHIFT);
 }
 
-/* What a live token of that type stands for; NULL for everything else. */
-static inline void *platform_handle_find(uint64_t token, uint32_t type) {
-    if (platform_handle_type(token) != type) return NULL;
-    platform_handle *place = platform_handle_place(token);
-    return place ? place->object : NULL;
+/* The live entry of a token of any type. */
+static inline platform_handle *platform_handle_find_any(uint64_t token) {
+    if ((token & 1) == 0) return NULL;
+    return platform_handle_matching(token, PLATFORM_HANDLE_GENERATION | 1, token & (PLATFORM_HANDLE_GENERATION | 1));
 }
 
-/* A token with one owner; 0 when there is no memory. `type` is 1 to 63. */
-uint64_t platform_handle_new(uint32_t type, void *object, uint64_t parent);
+static inline uint32_t platform_handle_index(uint64_t token) { return (uint32_t)token >> 1; }
 
-/* One more owner; false when the token is not live. */
+static inline uint32_t platform_handle_type_of(uint64_t word) {
+    return (uint32_t)(word & PLATFORM_HANDLE_TYPE_MASK) >> PLATFORM_HANDLE_TYPE_SHIFT;
+}
+
+static inline uint32_t platform_handle_type(const platform_handle *handle) {
+    return platform_handle_type_of(__atomic_load_n(&handle->word, __ATOMIC_ACQUIRE));
+}
+
+static inline bool platform_handle_has_flag(const platform_handle *handle) {
+    return (__atomic_load_n(&handle->word, __ATOMIC_ACQUIRE) & PLATFORM_HANDLE_FLAG) != 0;
+}
+
+/* Takes a free entry and makes it live with one reference; `hosts` is 1 when that is the host's, else 0. Returns the token,
+ * 0 when there is no memory. */
+uint64_t platform_handle_make(void *object, void *owner, uint32_t type, bool flag, uint32_t hosts);
+
+/* One more reference of the library's; false when the token ended, which nothing revives. */
 bool platform_handle_retain(uint64_t token);
 
-typedef enum platform_release {
-    PLATFORM_RELEASE_INVALID, /* no live token */
-    PLATFORM_RELEASE_ALIVE,   /* it has other owners */
-    PLATFORM_RELEASE_LAST     /* it is dead; the caller now owns its place and must give it to platform_handle_free */
-} platform_release;
+/* Gives up one reference of the library's; nothing happens when the token is stale. True when it was the last: the token is
+ * invalid at once, and the caller disposes of the object, then frees the entry; *out_word is its last word, for its type and
+ * flag. */
+bool platform_handle_release(uint64_t token, uint64_t *out_word);
 
-/* One owner less. On PLATFORM_RELEASE_LAST *out_place is the place. */
-platform_release platform_handle_release(uint64_t token, platform_handle **out_place);
+/* Puts an entry that ended back on the list of free ones. */
+void platform_handle_free(uint32_t index);
 
-/* Gives a dead place back. */
-void platform_handle_free(platform_handle *place);
+void platform_handle_clear_flag(platform_handle *handle);
 
-/* Puts a dead place on a list of deferred releases (any thread) / takes the whole list (index + 1 of its first). */
-void platform_handle_defer(uint64_t *list, platform_handle *place);
-uint32_t platform_handle_take(uint64_t *list);
+/* How many references the host holds. */
+static inline uint32_t platform_handle_hosts(const platform_handle *handle) {
+    return __atomic_load_n(&handle->hosts, __ATOMIC_ACQUIRE);
+}
 
-/* How many tokens are live. */
+/* One more. Returns how many it held before, UINT32_MAX when they cannot be counted any more. */
+uint32_t platform_handle_add_host(platform_handle *handle);
+
+/* One fewer. Returns how many it held before: 0 means that it held none, and nothing was done. */
+uint32_t platform_handle_drop_host(platform_handle *handle);
+
+/* Lists of ended entries, linked through `link`; a head of 0 is an empty list. */
+void platform_handle_push(uint64_t *head, uint32_t index);
+uint64_t platform_handle_take_all(uint64_t *head);
+
+/* How many are live; walks the table. */
 size_t platform_handle_count(void);

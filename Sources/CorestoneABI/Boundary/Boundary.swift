@@ -27,7 +27,7 @@ func outcome(_ error: ErrorOut, _ body: () throws -> Status) -> cst_status {
 @inline(never)
 func report(_ failure: any Error, _ error: ErrorOut) -> cst_status {
     let known = failure as? CoreError ?? CoreError(.internal, "an unexpected error occurred: \(failure)")
-    if let error { error.pointee = (try? newToken(.error, ErrorBox(known))).flatMap { handle($0) } }
+    if let error { error.pointee = try? HandleTable.make(try ErrorBox(known), .error) }
     return known.status.rawValue
 }
 

@@ -5,56 +5,18 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// An error with its texts as C hosts read them, and its details as handles of its own.
-final class ErrorBox {
-    let error: CoreError
-    let domain, message: Text
-    let entity, key, objectURI, file: Text?
-    let details: [UInt]
-    /// The token of an object that is the error's value, if it is one.
-    let valueToken: UInt
-    let valueType: ValueType
-
-    init(_ error: CoreError) {
-        self.error = error
-        domain = Text(error.domain)
-        message = Text(error.message)
-        entity = error.entity.map { Text($0) }
-        key = error.key.map { Text($0) }
-        objectURI = error.objectURI.map { Text($0) }
-        file = error.file.map { Text($0) }
-        details = error.children.compactMap { try? newToken(.error, ErrorBox($0)) }
-        // An object would belong to a queue, and errors cross threads: its ID stands for it.
-        switch error.value {
-        case .object(let object as ManagedObject):
-            valueToken = (try? newToken(.objectID, ObjectIDBox(object.objectID))) ?? 0
-            valueType = .objectID
-        case .object(let reference as ObjectIDReference):
-            valueToken = (try? newToken(.objectID, ObjectIDBox(reference.id))) ?? 0
-            valueType = .objectID
-        default:
-            valueToken = 0
-            valueType = .null
-        }
-    }
-
-    deinit {
-        for token in details { releaseToken(UInt64(token)) }
-        if valueToken != 0 { releaseToken(UInt64(valueToken)) }
-    }
-}
-
 /// A coordinator, and the token of its model that it keeps for hosts.
 final class CoordinatorBox {
     let coordinator: Coordinator
-    let modelToken: UInt
+    let modelToken: Token
 
-    init(_ coordinator: Coordinator, modelToken: UInt) {
+    /// Takes over a reference of the library's to the model's token.
+    init(_ coordinator: Coordinator, modelToken: Token) {
         self.coordinator = coordinator
         self.modelToken = modelToken
     }
 
-    deinit { releaseToken(UInt64(modelToken)) }
+    deinit { HandleTable.release(modelToken) }
 }
 
 final class StoreBox {
@@ -68,46 +30,38 @@ final class StoreBox {
     }
 }
 
-/// A context, and the token of its coordinator that it keeps for hosts.
-final class ContextBox {
-    let context: Context
-    let coordinatorToken: UInt
-    /// Keeps the interrupt check's userdata.
-    var interrupt: Userdata?
-
-    init(_ context: Context, coordinatorToken: UInt) {
-        self.context = context
-        self.coordinatorToken = coordinatorToken
-    }
-
-    /// No handle leads here any more: what other threads released is freed now.
-    func end() {
-        context.token = 0
-        drainReleases(context)
-    }
-
-    deinit { releaseToken(UInt64(coordinatorToken)) }
-}
-
-final class ObjectIDBox {
+/// An object ID that keeps its model, on which its entity depends.
+final class ObjectIDBox: ValueObject, Sendable {
     let id: ObjectID
-    /// Entities live as long as their model.
     private let model: Model
 
     init(_ id: ObjectID) {
         self.id = id
         model = id.entity.model
     }
+
+    func isEqual(to other: any ValueObject) -> Bool { (other as? ObjectIDBox)?.id == id }
+    func hashIdentity(into hasher: inout Hasher) { hasher.combine(id) }
+    var valueDescription: String { id.uri }
 }
 
 final class PredicateBox {
     let predicate: Predicate
-    init(_ predicate: Predicate) { self.predicate = predicate }
+    /// Of the object IDs among its constants.
+    let models: [Model]
+
+    init(_ predicate: Predicate, models: [Model]) {
+        self.predicate = predicate
+        self.models = models
+    }
 }
 
 final class FetchRequestBox {
     let request: FetchRequest
     private let model: Model
+    var predicate: PredicateBox? {
+        didSet { request.predicate = predicate?.predicate }
+    }
 
     init(_ request: FetchRequest) {
         self.request = request
@@ -117,37 +71,48 @@ final class FetchRequestBox {
 
 /// A list of objects or of IDs, with a token for each object that was handed out.
 final class ResultList {
-    let contextToken: UInt
-    let context: Context
+    /// Alive as long as the host holds the list: the box is the owner of the list's handle.
+    private unowned(unsafe) let box: ContextBox
     let objects: [ManagedObject]
     let ids: [ObjectID]
+    /// What a key stands for when the list is empty; nil for lists of several entities.
+    let entity: Entity?
     /// By index, 0 where none was handed out yet.
-    private var tokens: [UInt] = []
+    private var tokens: UnsafeMutablePointer<Token>?
     /// Values that key paths computed, kept so that views of them stay valid.
     let kept = KeptValues()
 
-    /// Keeps the context's token.
-    init(_ objects: [ManagedObject], ids: [ObjectID] = [], context: Context) throws {
-        guard platform_handle_retain(UInt64(context.token)) else {
-            throw CoreError(.invalidHandle, "the context is not alive")
-        }
-        contextToken = context.token
-        self.context = context
+    init(_ objects: [ManagedObject], ids: [ObjectID] = [], entity: Entity?, box: ContextBox) {
         self.objects = objects
         self.ids = ids
+        self.entity = entity
+        self.box = box
     }
 
     deinit {
-        for token in tokens where token != 0 { releaseToken(UInt64(token)) }
-        releaseToken(UInt64(contextToken))
+        guard let tokens else { return }
+        for place in objects.indices where tokens[place] != 0 { HandleTable.release(tokens[place]) }
+        tokens.deallocate()
     }
 
+    var context: Context { box.context }
     var count: Int { ids.isEmpty ? objects.count : ids.count }
 
-    func token(at index: Int) throws -> UInt {
-        if tokens.isEmpty { tokens = [UInt](repeating: 0, count: objects.count) }
-        if tokens[index] == 0 { tokens[index] = try ownedToken(objects[index]) }
-        return tokens[index]
+    func makeHandle() throws -> Handle? { try HandleTable.make(self, .results, owner: box) }
+
+    /// A handle that the list keeps until its end.
+    @inline(__always)
+    func lend(at index: Int) throws -> Handle? {
+        let tokens = self.tokens ?? makeTokens()
+        if tokens[index] == 0 { tokens[index] = try innerToken(objects[index], in: box) }
+        return handle(tokens[index])
+    }
+
+    private func makeTokens() -> UnsafeMutablePointer<Token> {
+        let fresh = UnsafeMutablePointer<Token>.allocate(capacity: objects.count)
+        fresh.initialize(repeating: 0, count: objects.count)
+        tokens = fresh
+        return fresh
     }
 }
 

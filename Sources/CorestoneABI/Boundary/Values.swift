@@ -18,22 +18,6 @@ func put(_ view: ValueView, _ out: UnsafeMutablePointer<cst_value>) {
 @inline(__always)
 func putNull(_ out: UnsafeMutablePointer<cst_value>) { put(.null, out) }
 
-/// Writes a value whose bytes `value` keeps alive. Objects become borrowed tokens through `borrow`.
-func put(
-    _ value: PropertyValue, _ out: UnsafeMutablePointer<cst_value>, borrow: (any ValueObject) throws -> (ValueType, UInt)
-) throws {
-    switch value {
-    case .object(let object):
-        let (type, token) = try borrow(object)
-        put(ValueView(type, UInt64(token)), out)
-    case .array, .set, .dictionary:
-        throw CoreError(
-            .typeMismatch, "the value is a \(value.kindName), which a cst_value cannot hold; use the functions for members",
-            value: value)
-    default: put(ValueView(value), out)
-    }
-}
-
 /// The host's value as the library holds it: copied and checked.
 ///
 /// A `CST_OBJECT` must be a live handle; a `CST_OBJECT_ID` becomes a reference.

@@ -38,6 +38,7 @@ extension ManagedObject {
         dropRecord()
         dropToOneTargets()
         toManyRelationships = []
+        kept = nil
         context = nil
         state = [.gone]
     }

@@ -1,0 +1,62 @@
+import CCorestone
+import CPlatform
+import CorestoneGraph
+import CorestoneValues
+
+/// A context as hosts know it. It lives as long as the host holds its handle, or one of an object or results of it, or work
+/// waits on its queue.
+final class ContextBox {
+    let context: Context
+    /// The coordinator's handle, kept for `cst_context_coordinator`.
+    let coordinatorToken: Token
+    /// What other threads released, to be freed at the next call.
+    let pendingReleases: UnsafeMutablePointer<UInt64>
+    /// Keeps the interrupt check's userdata.
+    var interrupt: Userdata?
+
+    /// Takes over a reference of the library's to the coordinator's token.
+    init(_ context: Context, coordinatorToken: Token) {
+        self.context = context
+        self.coordinatorToken = coordinatorToken
+        pendingReleases = context.pendingReleases
+    }
+
+    deinit {
+        // Nobody else can use the context now, so this thread may free what other threads released.
+        HandleTable.drain(pendingReleases)
+        context.interruptCheck = nil
+        if context.token != 0 { HandleTable.release(Token(context.token)) }
+        HandleTable.release(coordinatorToken)
+    }
+
+    var handle: Handle? { CorestoneABI.handle(Token(context.token)) }
+
+    /// Makes the handle, whose first reference is the host's; the box holds one itself, so that it can be lent.
+    func makeHandle() throws -> Handle? {
+        let made = try HandleTable.make(self, .context, owner: self)
+        _ = HandleTable.retain(token(made))
+        context.token = UInt(token(made))
+        return made
+    }
+
+    @inline(__always)
+    var isOnQueue: Bool { context.ownerThread == platform_thread_id() }
+
+    /// Throws unless the calling thread may use the context, then frees what other threads released.
+    @inline(__always)
+    func enter() throws {
+        try context.checkQueue()
+        if platform_load64(pendingReleases) != 0 { HandleTable.drain(pendingReleases) }
+    }
+}
+
+/// The box of a handle.
+func contextBox(_ pointer: Handle?) throws -> ContextBox { try resolve(pointer, .context) }
+
+/// The context of a handle, on its queue, with what other threads released freed.
+@inline(__always)
+func onQueue(_ pointer: Handle?) throws -> ContextBox {
+    let box = try contextBox(pointer)
+    try box.enter()
+    return box
+}

@@ -1,0 +1,139 @@
+import CPlatform
+import CorestoneGraph
+import CorestoneValues
+
+/// A handle as the host sees it, and the number in it.
+typealias Handle = OpaquePointer
+typealias Token = UInt64
+typealias HandleEntry = UnsafeMutablePointer<platform_handle>
+
+@inline(__always) func token(_ handle: Handle?) -> Token { Token(UInt(bitPattern: handle)) }
+@inline(__always) func handle(_ token: Token) -> Handle? { Handle(bitPattern: UInt(token)) }
+
+/// The two kinds of references to what a handle stands for.
+///
+/// Those that the library holds itself (a result list its objects, a source its to-one target, a coordinator its model) are
+/// counted in the entry's word. The host's are counted apart and stand for one of the former all together. So a host can give
+/// up no reference but its own, however often it releases; and what an object cannot do without (its `owner`: a context, a
+/// model) is retained just as long as the host holds the object, not as long as the graph does, which would be for ever.
+enum HandleTable {
+    /// A handle that the host owns. `owner` is retained while it does.
+    static func make(_ object: AnyObject, _ type: HandleType, owner: AnyObject? = nil, isLoose: Bool = false) throws -> Handle? {
+        handle(try make(Unmanaged.passRetained(object), type, owner: owner, isLoose: isLoose, hosts: 1))
+    }
+
+    /// A token that only the library holds, for handles that it lends.
+    static func makeInner(
+        _ object: AnyObject, _ type: HandleType, owner: AnyObject? = nil, isLoose: Bool = false
+    ) throws -> Token {
+        try make(Unmanaged.passRetained(object), type, owner: owner, isLoose: isLoose, hosts: 0)
+    }
+
+    private static func make(
+        _ object: Unmanaged<AnyObject>, _ type: HandleType, owner: AnyObject?, isLoose: Bool, hosts: UInt32
+    ) throws -> Token {
+        platform_prepare()
+        let keeper = owner.map { Unmanaged.passUnretained($0) }
+        let token = platform_handle_make(object.toOpaque(), keeper?.toOpaque(), type.rawValue, isLoose, hosts)
+        guard token != 0 else {
+            if type.isRetained { object.release() }
+            throw CoreError(.noMemory, "there is no memory for another handle")
+        }
+        if hosts > 0 { _ = keeper?.retain() }
+        if !type.isRetained { object.release() }
+        return token
+    }
+
+    /// One more reference of the library's; false when the token ended.
+    @inline(__always)
+    static func retain(_ token: Token) -> Bool { platform_handle_retain(token) }
+
+    /// Gives up a reference of the library's: on the thread that may dispose of the object, or when nobody else can use it.
+    static func release(_ token: Token) {
+        var word: UInt64 = 0
+        guard platform_handle_release(token, &word) else { return }
+        finish(platform_handle_index(token), isRetained: HandleType(ended: word).isRetained)
+    }
+
+    /// Lets go of the object of an ended entry and makes the entry available again.
+    fileprivate static func finish(_ index: UInt32, isRetained: Bool) {
+        guard let entry = platform_handle_at(index) else { return }
+        if isRetained, let object = entry.pointee.object { Unmanaged<AnyObject>.fromOpaque(object).release() }
+        platform_handle_free(index)
+    }
+}
+
+// MARK: - The host's references
+
+extension HandleTable {
+    /// One more reference of the host's; false when the handle is not live.
+    static func retainForHost(_ token: Token) -> Bool {
+        guard let entry = platform_handle_find_any(token) else { return false }
+        // An object that is taken in by a context changes its owner.
+        if platform_handle_has_flag(entry) { return partLock.with { addHost(token, entry) } }
+        return addHost(token, entry)
+    }
+
+    private static func addHost(_ token: Token, _ entry: HandleEntry) -> Bool {
+        // Holds the entry until the host's reference counts.
+        guard platform_handle_retain(token) else { return false }
+        switch platform_handle_add_host(entry) {
+        case .max:
+            release(token)
+            return false
+        case 0:
+            if let owner = entry.pointee.owner { _ = Unmanaged<AnyObject>.fromOpaque(owner).retain() }
+        default: release(token)
+        }
+        return true
+    }
+
+    /// Gives up a reference of the host's; false when it holds none, or the handle is not live.
+    static func releaseForHost(_ token: Token) -> Bool {
+        guard let entry = platform_handle_find_any(token) else { return false }
+        if platform_handle_has_flag(entry) { return partLock.with { dropHost(token, entry) } }
+        return dropHost(token, entry)
+    }
+
+    private static func dropHost(_ token: Token, _ entry: HandleEntry) -> Bool {
+        let owner = entry.pointee.owner
+        switch platform_handle_drop_host(entry) {
+        case 0: return false
+        case 1: break
+        default: return true
+        }
+        var word: UInt64 = 0
+        if platform_handle_release(token, &word) {
+            dispose(platform_handle_index(token), owner, word)
+        }
+        // Last, since the owner keeps alive what the object's end still needs.
+        if let owner { Unmanaged<AnyObject>.fromOpaque(owner).release() }
+        return true
+    }
+
+    /// Disposes of what a handle stood for: here, or, when it is confined to a context whose thread this is not, at the
+    /// context's next call.
+    private static func dispose(_ index: UInt32, _ owner: UnsafeMutableRawPointer?, _ word: UInt64) {
+        let type = HandleType(ended: word)
+        let isLoose = word & UInt64(PLATFORM_HANDLE_FLAG) != 0
+        if type.isConfined, !isLoose, let owner {
+            let isElsewhere = Unmanaged<ContextBox>.fromOpaque(owner)._withUnsafeGuaranteedRef { box in
+                if box.isOnQueue { return false }
+                platform_handle_push(box.pendingReleases, index)
+                return true
+            }
+            if isElsewhere { return }
+        }
+        finish(index, isRetained: type.isRetained)
+    }
+
+    /// Disposes of what other threads released. On the context's queue, or at its end.
+    static func drain(_ head: UnsafeMutablePointer<UInt64>) {
+        var index = UInt32(truncatingIfNeeded: platform_handle_take_all(head))
+        while index != 0, let entry = platform_handle_at(index) {
+            let next = entry.pointee.link
+            finish(index, isRetained: true)
+            index = next
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import CPlatform
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+/// What a handle stands for; part of its entry, so that a handle of another type is never taken for this one.
+enum HandleType: UInt32 {
+    case error = 1
+    case model, entity, attribute, relationship
+    case coordinator, store, context
+    case object, objectID
+    case predicate, fetchRequest, results
+
+    var name: String {
+        switch self {
+        case .error: "error"
+        case .model: "model"
+        case .entity: "entity"
+        case .attribute: "attribute"
+        case .relationship: "relationship"
+        case .coordinator: "coordinator"
+        case .store: "store"
+        case .context: "context"
+        case .object: "object"
+        case .objectID: "object ID"
+        case .predicate: "predicate"
+        case .fetchRequest: "fetch request"
+        case .results: "results"
+        }
+    }
+
+    /// Whether the entry retains what it stands for. The parts of a model and a context hold their own tokens instead, and
+    /// their entries' owners keep them alive for the host.
+    var isRetained: Bool {
+        switch self {
+        case .entity, .attribute, .relationship, .context: false
+        default: true
+        }
+    }
+
+    /// Whether only the context's thread may dispose of it.
+    var isConfined: Bool { self == .object || self == .results }
+
+    /// The type in the last word of an entry.
+    init(ended word: UInt64) { self = HandleType(rawValue: platform_handle_type_of(word)) ?? .error }
+}
+
+/// The object of a live handle of a type, for calls that are worth a retain.
+@inline(__always)
+func resolve<Body: AnyObject>(_ pointer: Handle?, _ type: HandleType, as: Body.Type = Body.self) throws -> Body {
+    guard let entry = platform_handle_find(token(pointer), type.rawValue) else { throw invalidHandle(pointer, type) }
+    return Unmanaged<Body>.fromOpaque(entry.pointee.object).takeUnretainedValue()
+}
+
+/// Why a handle does not serve.
+@inline(never)
+func invalidHandle(_ pointer: Handle?, _ type: HandleType) -> CoreError {
+    if platform_is_forked() { return Context.forked() }
+    guard pointer != nil else { return CoreError(.invalidHandle, "the \(type.name) is NULL") }
+    if let entry = platform_handle_find_any(token(pointer)),
+        let actual = HandleType(rawValue: platform_handle_type(entry)), actual != type
+    {
+        return CoreError(.invalidHandle, "the handle is of type \(actual.name) where the call takes one of type \(type.name)")
+    }
+    return CoreError(
+        .invalidHandle, "the \(type.name) handle is not alive: it was released, or is none; "
+            + "keep borrowed handles with cst_retain")
+}
+
+// MARK: - The parts of a model
+
+/// Guards what any thread may be the first to ask for, and changes of owner.
+let partLock = RecursiveLock()
+
+/// The one token of an entity, attribute or relationship: borrowed, alive as long as its model.
+private func partToken(_ part: AnyObject, _ type: HandleType, _ cached: inout UInt, _ model: Model) throws -> Handle? {
+    if cached == 0 { cached = UInt(try HandleTable.makeInner(part, type, owner: model)) }
+    return handle(Token(cached))
+}
+
+func lend(_ entity: Entity) throws -> Handle? {
+    try partLock.with { try partToken(entity, .entity, &entity.token, entity.model) }
+}
+func lend(_ attribute: Attribute) throws -> Handle? {
+    try partLock.with { try partToken(attribute, .attribute, &attribute.token, attribute.entity.model) }
+}
+func lend(_ relationship: Relationship) throws -> Handle? {
+    try partLock.with { try partToken(relationship, .relationship, &relationship.token, relationship.entity.model) }
+}
+
+/// Withdraws the tokens of a model's parts at its end.
+func withdrawTokens(of model: Model) {
+    for entity in model.entities {
+        for property in entity.ownAttributes as [Property] + entity.ownRelationships as [Property]
+        where property.token != 0 { HandleTable.release(Token(property.token)) }
+        if entity.token != 0 { HandleTable.release(Token(entity.token)) }
+    }
+}

@@ -1,0 +1,64 @@
+import CCorestone
+import CorestoneGraph
+import CorestoneValues
+
+/// What key paths computed (the least of some names, say) and the handles of objects in it, kept so that views stay valid.
+///
+/// One value for each path: asking again gives the same view as long as the value is the same. Confined like the object or
+/// the results that it belongs to.
+final class KeptValues {
+    private struct Place: Hashable {
+        let path: String
+        /// In a column; else 0.
+        let row: Int
+    }
+
+    private var values: [Place: PropertyValue] = [:]
+    private var tokens: [Place: Token] = [:]
+
+    deinit { for token in tokens.values { HandleTable.release(token) } }
+
+    /// The values kept for an object; they end with it, or when it leaves its context.
+    static func of(_ object: ManagedObject) -> KeptValues {
+        if let kept = object.kept as? KeptValues { return kept }
+        let fresh = KeptValues()
+        object.kept = fresh
+        return fresh
+    }
+
+    /// Writes a computed value, whose bytes or handle stay valid as long as this.
+    func put(_ value: PropertyValue, _ path: String, row: Int = 0, _ out: UnsafeMutablePointer<cst_value>) throws {
+        switch value {
+        case .text, .uri, .bytes:
+            let place = Place(path: path, row: row)
+            let same = values[place].flatMap { $0 == value ? $0 : nil } ?? value
+            values[place] = same
+            CorestoneABI.put(ValueView(same), out)
+        case .object(let object): try put(object, Place(path: path, row: row), out)
+        case .array, .set, .dictionary:
+            throw CoreError(
+                .typeMismatch, "\(path) is a \(value.kindName), which a cst_value cannot hold; use the functions for members",
+                key: path)
+        default: CorestoneABI.put(ValueView(value), out)
+        }
+    }
+
+    private func put(_ object: any ValueObject, _ place: Place, _ out: UnsafeMutablePointer<cst_value>) throws {
+        switch object {
+        case let target as ManagedObject:
+            let token = try innerToken(target)
+            if let old = tokens.updateValue(token, forKey: place) { HandleTable.release(old) }
+            CorestoneABI.put(ValueView(.object, token), out)
+        case let reference as ObjectIDReference:
+            let value = PropertyValue.object(reference)
+            if values[place] != value || tokens[place] == nil {
+                let token = try HandleTable.makeInner(ObjectIDBox(reference.id), .objectID)
+                if let old = tokens.updateValue(token, forKey: place) { HandleTable.release(old) }
+                values[place] = value
+            }
+            CorestoneABI.put(ValueView(.objectID, tokens[place] ?? 0), out)
+        default:
+            throw CoreError(.typeMismatch, "\(place.path) leads to something that a cst_value cannot hold", key: place.path)
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import CPlatform
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+// One live token stands for one object of a context, so hosts may compare handles. An object remembers the last token it was
+// given; whether that still lives, the table says.
+
+/// A handle that the host owns. On the object's queue.
+@inline(__always)
+func ownedHandle(_ object: ManagedObject) throws -> Handle? {
+    if object.token != 0, HandleTable.retainForHost(Token(object.token)) { return handle(Token(object.token)) }
+    return try newToken(object, forHost: true)
+}
+
+/// A token that the library holds, to be given up with `HandleTable.release`. On the object's queue.
+@inline(__always)
+func innerToken(_ object: ManagedObject, in box: ContextBox? = nil) throws -> Token {
+    if object.token != 0, HandleTable.retain(Token(object.token)) { return Token(object.token) }
+    return token(try newToken(object, forHost: false, in: box))
+}
+
+private func newToken(_ object: ManagedObject, forHost: Bool, in known: ContextBox? = nil) throws -> Handle? {
+    let box = try known ?? object.context.map { try contextBox($0) }
+    // An object outside every context needs its model; one that left its context is known to those who still list it.
+    let owner: AnyObject = box ?? object.objectID.entity.model
+    let made =
+        forHost
+        ? try HandleTable.make(object, .object, owner: owner, isLoose: box == nil)
+        : handle(try HandleTable.makeInner(object, .object, owner: owner, isLoose: box == nil))
+    object.token = UInt(token(made))
+    return made
+}
+
+/// The box of a context that hosts know.
+func contextBox(_ context: Context) throws -> ContextBox { try resolve(handle(Token(context.token)), .context) }
+
+/// An object that came into a context keeps that context alive from now on, as long as the host holds the object.
+func adopt(_ object: ManagedObject, _ box: ContextBox) {
+    guard object.token != 0, let entry = platform_handle_find(Token(object.token), HandleType.object.rawValue) else { return }
+    partLock.with {
+        guard platform_handle_has_flag(entry), let model = entry.pointee.owner else { return }
+        let isHeld = platform_handle_hosts(entry) > 0
+        let owner = Unmanaged.passUnretained(box)
+        entry.pointee.owner = isHeld ? owner.retain().toOpaque() : owner.toOpaque()
+        platform_handle_clear_flag(entry)
+        if isHeld { Unmanaged<AnyObject>.fromOpaque(model).release() }
+    }
+}
+
+/// A handle to a to-one target that the source keeps until the relationship changes.
+func lend(_ target: ManagedObject, by source: ManagedObject, key: UInt32) throws -> Handle? {
+    if target.token != 0, source.heldToken(key: key) == target.token { return handle(Token(target.token)) }
+    let token = try innerToken(target)
+    if !source.holdBorrowedToken(UInt(token), key: key) { HandleTable.release(token) }
+    return handle(token)
+}
