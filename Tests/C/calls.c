@@ -287,7 +287,10 @@ void world_clean(const struct call *call, const union argument *arguments, struc
                 cst_release(storage->out_handles[n]);
         }
     }
-    if (is(call, "cst_retain")) cst_release(result.pointer);
+    if (is(call, "cst_retain") && result.pointer) { /* its ownership, and the one that world_fill added */
+        cst_release(result.pointer);
+        cst_release(result.pointer);
+    }
     cst_buffer_dispose(&storage->buffer);
     cst_release(storage->error);
     storage->error = NULL;

@@ -57,7 +57,8 @@ static void succeed(struct world *world, const struct call *call) {
     world_fill(world, call, arguments, &storage);
     struct result result = call->invoke(arguments);
     cases++;
-    if (result.status < 0) {
+    bool answers_with_one = strcmp(call->name, "cst_error_status") == 0; /* the status of the error asked about */
+    if (result.status < 0 && !answers_with_one) {
         cst_string why = cst_error_message(storage.error);
         char got[512];
         snprintf(got, sizeof got, "%s; %.400s", check_status_name(result.status), why.data ? why.data : "no message");

@@ -343,8 +343,16 @@ static void call_once(struct world *world) {
             if (!one_in(20)) arguments[i] = callbacks[i];
         }
     }
-    if (verbose) fprintf(stderr, "%llu %s\n", (unsigned long long)number_of_call, call->name);
+    if (verbose) {
+        fprintf(stderr, "%llu %s", (unsigned long long)number_of_call, call->name);
+        for (int i = 0; i < call->parameter_count; i++) {
+            enum kind kind = call->parameters[i].kind;
+            if (kind == KIND_HANDLE || kind == KIND_ANY_HANDLE) fprintf(stderr, " %p", arguments[i].pointer);
+        }
+        fputc('\n', stderr);
+    }
     struct result result = call->invoke(arguments);
+    if (verbose && storage.out_handle) fprintf(stderr, "    gave %p\n", storage.out_handle);
     outcomes[result.status == 0 ? 0 : result.status > 0 ? 1 : 2]++;
     for (int i = 0; i < call->parameter_count; i++) {
         const struct parameter *p = &call->parameters[i];

@@ -79,6 +79,53 @@ static void children_keep_their_parents_alive(void) {
     CHECK_STATUS(CST_OK, cst_release(object));
 }
 
+static void a_retained_part_keeps_its_model_alive(void) {
+    cst_model *model = NULL;
+    cst_entity *entity = NULL, *other = NULL;
+    cst_attribute *attribute = NULL;
+    cst_relationship *relationship = NULL;
+    OK(cst_model_new(&model, E));
+    OK(cst_model_add_entity(model, text("A"), &entity, E));
+    OK(cst_model_add_entity(model, text("B"), &other, E));
+    OK(cst_entity_add_attribute(entity, text("name"), CST_ATTRIBUTE_STRING, 0, &attribute, E));
+    OK(cst_entity_add_relationship(entity, text("b"), other, CST_PROPERTY_OPTIONAL, &relationship, E));
+    void *parts[] = {entity, attribute, relationship};
+    for (int i = 0; i < 3; i++)
+        CHECK(cst_retain(parts[i]) == parts[i]);
+    OK(cst_release(model));
+    CHECK_STATUS(CST_OK, cst_attribute_set_user_info(attribute, text("k"), text("v"), E));
+    CHECK_STATUS(CST_OK, cst_relationship_set_delete_rule(relationship, CST_DELETE_CASCADE, E));
+    CHECK_STATUS(CST_OK, cst_entity_set_user_info(entity, text("k"), text("v"), E));
+    CHECK_TEXT("A", cst_entity_name(entity));
+    for (int i = 0; i < 3; i++)
+        OK(cst_release(parts[i]));
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_entity_set_abstract(entity, true, E));
+}
+
+static void what_was_made_from_an_entity_keeps_the_model_alive(void) {
+    cst_model *model = company_model();
+    struct company c;
+    memset(&c, 0, sizeof c);
+    c.model = model;
+    company_resolve(&c);
+    cst_object *object = NULL;
+    cst_fetch_request *request = NULL;
+    cst_entity *entity = NULL;
+    bool is_changed = true;
+    OK(cst_object_new(c.employee, &object, E));
+    OK(cst_fetch_request_new(c.employee, &request, E));
+    OK(cst_release(model));
+    set(object, c.name, value_text("Ada"));
+    CHECK_TEXT("Ada", get_text(object, c.name));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_is_changed(object, c.title, &is_changed, E));
+    OK(cst_object_entity(object, &entity, E));
+    CHECK_TEXT("Employee", cst_entity_name(entity));
+    OK(cst_fetch_request_set_limit(request, 1, E));
+    OK(cst_release(request));
+    OK(cst_release(object));
+    CHECK_TEXT(NULL, cst_entity_name(entity));
+}
+
 static void equal_handles_mean_the_same_object(void) {
     struct company company = company_open(check_path("a.sqlite"));
     cst_object *object = company_employee(&company, company.context, "Ada", 1);
@@ -131,6 +178,8 @@ int main(int argc, char **argv) {
     RUN(retain_makes_one_more_owner);
     RUN(stale_handles_stay_stale_when_slots_are_reused);
     RUN(children_keep_their_parents_alive);
+    RUN(a_retained_part_keeps_its_model_alive);
+    RUN(what_was_made_from_an_entity_keeps_the_model_alive);
     RUN(equal_handles_mean_the_same_object);
     RUN(release_is_legal_on_any_thread);
     RUN(buffers_are_reused_and_zeroed);

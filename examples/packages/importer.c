@@ -252,7 +252,10 @@ static void insert_packages(struct import *import, struct database *database) {
     const cst_value now = {CST_DATE, 0, {.date = (double)time(NULL) - 978307200}};
     for (size_t i = 0; i < database->count; i++, row += COLUMNS) {
         char **field = database->packages[i].field;
-        if (field[DESCRIPTION]) field[DESCRIPTION][strcspn(field[DESCRIPTION], "\n")] = 0; /* its first line */
+        if (field[DESCRIPTION]) { /* its first line */
+            field[DESCRIPTION][strcspn(field[DESCRIPTION], "\n")] = 0;
+            field[DESCRIPTION] = trim(field[DESCRIPTION]);
+        }
         row[0] = text_value(field[NAME]);
         row[1] = text_value(field[VERSION] ? field[VERSION] : "");
         row[2] = text_value(field[ARCHITECTURE] ? field[ARCHITECTURE] : "all");
