@@ -177,7 +177,8 @@ extension Context {
 
     private func matches(_ object: ManagedObject, _ request: FetchRequest) throws -> Bool {
         guard let predicate = request.predicate else { return true }
-        return try predicate.evaluate(with: .object(object))
+        // Arithmetic on nil is nil, as in the stores whose rows these objects stand beside.
+        return try predicate.evaluate(with: .object(object), arithmetic: .nilPropagating)
     }
 
     /// Filters (when asked), sorts and windows objects in memory.

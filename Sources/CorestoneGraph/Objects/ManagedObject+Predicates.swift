@@ -1,0 +1,45 @@
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+// What predicates ask of an object, without looking names up twice and without copying text.
+extension ManagedObject {
+    public func value(for key: KeyName) throws -> PropertyValue {
+        guard let slot = slot(of: key) else { return try value(forKey: key.text) }
+        return try value(slot: slot)
+    }
+
+    public func withValue(for key: KeyName, _ body: (BorrowedValue) throws -> Bool) throws -> Bool {
+        guard let slot = slot(of: key), entity.layout.slots[slot].role == .attribute else {
+            return try body(BorrowedValue(try value(for: key)))
+        }
+        let view = try view(key: entity.slotKeys[slot])
+        switch view.type {
+        case .null: return try body(.null)
+        case .bool: return try body(.bool(view.low != 0))
+        case .int: return try body(.int(view.integer))
+        case .double: return try body(.double(view.double))
+        case .date: return try body(.date(view.double))
+        case .string, .uri: return try body(.text(view.bytes))
+        case .bytes: return try body(.bytes(view.bytes))
+        default: return try body(.value(view.propertyValue))
+        }
+    }
+
+    public func memberCount(for key: KeyName) throws -> Int? {
+        guard let slot = slot(of: key), let relationship = entity.properties[slot] as? Relationship,
+            relationship.isToMany
+        else { return nil }
+        return try toMany(relationship).count()
+    }
+
+    /// The slot of a property; nil for what is none. The key remembers the slot that it had the last time, which objects of
+    /// another entity check and replace.
+    private func slot(of key: KeyName) -> Int? {
+        let known = Int(truncatingIfNeeded: key.hint.load(ordering: .relaxed)) - 1
+        if known >= 0, known < entity.properties.count, entity.properties[known].name == key.text { return known }
+        guard let property = entity.property(named: key.text) else { return nil }
+        key.hint.store(UInt64(property.slot) + 1, ordering: .relaxed)
+        return Int(property.slot)
+    }
+}
