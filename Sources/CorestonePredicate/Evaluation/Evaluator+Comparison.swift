@@ -74,7 +74,7 @@ extension Evaluator {
     /// The order of two values that are not nil; nil where one is not a number at all (NaN).
     private func order(_ left: PropertyValue, _ right: PropertyValue) throws -> Int? {
         switch (left, right) {
-        case (.uuid, _), (_, .uuid), (.uri, _), (_, .uri): break
+        case (.uuid, _), (_, .uuid): break
         default:
             if let order = left.ordered(against: right) { return order }
             if left.number != nil, right.number != nil { return nil }

@@ -9,7 +9,7 @@ public final class KeyName: Hashable, Sendable {
     /// Set for `@count`, `@sum` and the other operators on collections.
     public let collectionOperator: CollectionOperator?
     /// What the last object that was asked by this key wanted to remember: 0 is nothing, all else is its own business.
-    /// Managed objects keep the number of their entity and the property's key here, so that no name is looked up twice.
+    /// Managed objects keep the property's slot here, so that names are looked up once.
     package let hint = Atomic<UInt64>(0)
 
     public init(_ text: String) {

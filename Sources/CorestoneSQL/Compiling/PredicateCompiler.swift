@@ -218,8 +218,8 @@ extension Operand.Kind {
     /// Whether `<` has a meaning.
     fileprivate var isOrdered: Bool {
         switch self {
-        case .integer, .real, .decimal, .text, .date, .bytes: true
-        case .null, .uri, .uuid, .object, .list: false
+        case .integer, .real, .decimal, .text, .uri, .date, .bytes: true
+        case .null, .uuid, .object, .list: false
         }
     }
 }
