@@ -35,3 +35,8 @@ void platform_event_clear(int descriptor) {
     eventfd_t count;
     (void)eventfd_read(descriptor, &count);
 }
+
+void **platform_thread_slot(void) {
+    static _Thread_local void *slot __attribute__((tls_model("initial-exec"))) = NULL;
+    return &slot;
+}

@@ -4,16 +4,17 @@ extension Attribute {
     /// The value as the attribute holds it, or an error that names what it takes.
     ///
     /// An integer suits a double, a whole double an integer, any number a decimal, a string a URI, 0 and 1 a boolean;
-    /// nothing else is converted.
-    public func accept(_ value: PropertyValue) throws -> PropertyValue {
+    /// nothing else is converted. Errors name `owner`, which may inherit the attribute.
+    public func accept(_ value: PropertyValue, for owner: Entity? = nil) throws -> PropertyValue {
+        let entityName = (owner ?? entity).name
         switch (type, value) {
         case (_, .null): return value
-        case (.integer16, .int(let number)): return try inRange(number, Int64(Int16.min)...Int64(Int16.max))
-        case (.integer32, .int(let number)): return try inRange(number, Int64(Int32.min)...Int64(Int32.max))
+        case (.integer16, .int(let number)): return try inRange(number, Int64(Int16.min)...Int64(Int16.max), entityName)
+        case (.integer32, .int(let number)): return try inRange(number, Int64(Int32.min)...Int64(Int32.max), entityName)
         case (.integer64, .int): return value
         case (.integer16, .double(let real)), (.integer32, .double(let real)), (.integer64, .double(let real)):
-            guard let whole = Int64(exactly: real) else { throw mismatch(value) }
-            return try accept(.int(whole))
+            guard let whole = Int64(exactly: real) else { throw mismatch(value, entityName) }
+            return try accept(.int(whole), for: owner)
         case (.integer16, .bool(let flag)), (.integer32, .bool(let flag)), (.integer64, .bool(let flag)):
             return .int(flag ? 1 : 0)
         case (.boolean, .bool): return value
@@ -25,29 +26,29 @@ extension Attribute {
         case (.decimal, .decimal): return value
         case (.decimal, .int(let number)): return .decimal(DecimalNumber(number))
         case (.decimal, .double(let real)):
-            guard let decimal = DecimalNumber(real) else { throw mismatch(value) }
+            guard let decimal = DecimalNumber(real) else { throw mismatch(value, entityName) }
             return .decimal(decimal)
         case (.string, .text), (.date, .date), (.binary, .bytes), (.uuid, .uuid), (.uri, .uri): return value
         case (.uri, .text(let text)): return .uri(text)
         case (.transformable, .bytes): return value
         case (.undefined, _): return value
-        default: throw mismatch(value)
+        default: throw mismatch(value, entityName)
         }
     }
 
-    private func inRange(_ number: Int64, _ range: ClosedRange<Int64>) throws -> PropertyValue {
+    private func inRange(_ number: Int64, _ range: ClosedRange<Int64>, _ entityName: String) throws -> PropertyValue {
         if range.contains(number) { return .int(number) }
         let tooLarge = number > range.upperBound
         throw CoreError(
             .validation, code: tooLarge ? .validationNumberTooLarge : .validationNumberTooSmall,
-            "\(entity.name).\(name) is \(type.displayName): \(number) is too \(tooLarge ? "large" : "small"), "
-                + "\(range.lowerBound) to \(range.upperBound) fit", entity: entity.name, key: name, value: .int(number))
+            "\(entityName).\(name) is \(type.displayName): \(number) is too \(tooLarge ? "large" : "small"), "
+                + "\(range.lowerBound) to \(range.upperBound) fit", entity: entityName, key: name, value: .int(number))
     }
 
-    private func mismatch(_ value: PropertyValue) -> CoreError {
+    private func mismatch(_ value: PropertyValue, _ entityName: String) -> CoreError {
         CoreError(
-            .typeMismatch, "\(entity.name).\(name) is \(type.displayName) and takes no \(value.kindName)",
-            entity: entity.name, key: name, value: value)
+            .typeMismatch, "\(entityName).\(name) is \(type.displayName) and takes no \(value.kindName)",
+            entity: entityName, key: name, value: value)
     }
 }
 

@@ -4,7 +4,8 @@ import CorestoneValues
 public final class Entity: @unchecked Sendable {
     public let name: String
     public unowned let model: Model
-    public private(set) var parent: Entity?
+    /// The model owns every entity; a strong parent and its children would keep each other for ever.
+    public private(set) unowned var parent: Entity?
     public private(set) var children: [Entity] = []
     public private(set) var isAbstract = false
     /// The class of an Apple host.

@@ -219,3 +219,54 @@ final class SaveTests: GraphTestCase {
         XCTAssertEqual(try names(context.fetch("Employee")), ["Ada"])
     }
 }
+
+final class EndOfObjectsTests: XCTestCase {
+    private func nodes() throws -> Context {
+        let model = Model()
+        let node = try model.addEntity(named: "Node")
+        try node.addRelationship(named: "next", destination: node)
+        try node.addRelationship(named: "others", destination: node, isToMany: true)
+        let coordinator = try Coordinator(model: model)
+        _ = try coordinator.add(MemoryStore(model: model))
+        return Context(coordinator: coordinator)
+    }
+
+    /// One object inside the other would need a stack frame for each.
+    func testALongListEndsWithoutExhaustingTheStack() throws {
+        let context = try nodes()
+        var last: ManagedObject?
+        for _ in 0..<100_000 {
+            let node = try context.insert("Node")
+            if let last { try node.set("next", last) }
+            last = node
+        }
+        try context.save()
+        XCTAssertEqual(context.registeredObjects.count, 100_000)
+        last = nil
+        XCTAssertEqual(context.registeredObjects.count, 0)
+    }
+
+    func testAnUnattachedListToo() throws {
+        let context = try nodes()
+        let entity = try context.coordinator.model.requireEntity(named: "Node")
+        var last: ManagedObject?
+        for index in 0..<50_000 {
+            let node = try ManagedObject(entity: entity)
+            if let last { if index % 2 == 0 { try node.set("next", last) } else { try node.add(last, to: "others") } }
+            last = node
+        }
+        last = nil
+    }
+
+    func testARemovedStoreTellsItsObjects() throws {
+        let context = try nodes()
+        let node = try context.insert("Node")
+        try context.save()
+        try context.refresh(node, mergeChanges: false)
+        try context.coordinator.remove(XCTUnwrap(context.coordinator.stores.first))
+        XCTAssertThrowsError(try node.get("next", as: ManagedObject.self)) {
+            XCTAssertEqual(($0 as? CoreError)?.status, .objectGone)
+        }
+        XCTAssertTrue(node.objectID.uri.hasPrefix("x-coredata://"))
+    }
+}

@@ -13,6 +13,9 @@ static inline bool platform_is_forked(void) { return platform_forked; }
 /* Installs the fork handler; called once, when the first handle is made. */
 void platform_prepare(void);
 
+/* A pointer of the calling thread's own, NULL at first: the list of objects whose end was put off. */
+void **platform_thread_slot(void);
+
 /* A descriptor that is readable while it is signalled; -1 when the system gives none. */
 int platform_event_new(void);
 void platform_event_signal(int descriptor);

@@ -178,21 +178,33 @@ extension Context {
     private func matches(_ object: ManagedObject, _ request: FetchRequest) throws -> Bool {
         guard let predicate = request.predicate else { return true }
         // Arithmetic on nil is nil, as in the stores whose rows these objects stand beside.
-        return try predicate.evaluate(with: .object(object), arithmetic: .nilPropagating)
+        return try predicate.evaluate(
+            with: request.includesPendingChanges ? .object(object) : SavedState.of(object), arithmetic: .nilPropagating)
     }
 
     /// Filters (when asked), sorts and windows objects in memory.
     private func select(_ objects: [ManagedObject], _ request: FetchRequest, matching: Bool) throws -> [ManagedObject] {
         var chosen = matching ? try objects.filter { try matches($0, request) } : objects
-        if !request.sortDescriptors.isEmpty { chosen = try sorted(chosen, by: request.sortDescriptors) }
+        if !request.sortDescriptors.isEmpty { 
+            chosen = try sorted(
+                chosen, by: request.sortDescriptors, usesSaved: !request.includesPendingChanges)
+        }
         if request.offset > 0 { chosen = Array(chosen.dropFirst(request.offset)) }
         if request.limit > 0 { chosen = Array(chosen.prefix(request.limit)) }
         return chosen
     }
 
-    private func sorted(_ objects: [ManagedObject], by descriptors: [SortDescriptor]) throws -> [ManagedObject] {
+    private func sorted(
+        _ objects: [ManagedObject], by descriptors: [SortDescriptor], usesSaved: Bool
+    ) throws -> [ManagedObject] {
         let keyed = try objects.enumerated().map { place, object in
-            (place: place, object: object, keys: try descriptors.map { try object.value(forKeyPath: $0.keyPath) })
+            (
+                place: place, object: object,
+                keys: try descriptors.map { descriptor in
+                    if !usesSaved { return try object.value(forKeyPath: descriptor.keyPath) }
+                    return try KeyPathEvaluation.value(of: SavedState.of(object), atKeyPath: descriptor.keyPath)
+                }
+            )
         }
         return keyed.sorted { a, b in
             for (index, descriptor) in descriptors.enumerated() {

@@ -8,7 +8,9 @@ extension ManagedObject: KeyValueCoding {
     public func value(forKey name: String) throws -> PropertyValue {
         if let property = entity.property(named: name) { return try value(slot: Int(property.slot)) }
         if name == "objectID" { return .object(ObjectIDReference(objectID)) }
-        _ = try entity.requireProperty(named: name)
+        do { _ = try entity.requireProperty(named: name) } catch let error as CoreError {
+            throw CoreError(.predicate, error.message, entity: error.entity, key: name, objectURI: objectID.uri)
+        }
         return .null
     }
 
@@ -46,7 +48,7 @@ extension ManagedObject: KeyValueCoding {
 
     /// The value at a name or a key path, collection operators included ("employees.@sum.salary").
     public func value(forKeyPath path: String) throws -> PropertyValue {
-        if !path.utf8.contains(UInt8(ascii: ".")) { return try value(forKey: path) }
+        if let (source, key) = try resolve(keyPath: path) { return try source.value(slot: source.slot(of: key)) }
         return try KeyPathEvaluation.value(of: .object(self), atKeyPath: path)
     }
 

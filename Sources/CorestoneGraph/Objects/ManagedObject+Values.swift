@@ -54,7 +54,7 @@ extension ManagedObject {
         switch layout.role {
         case .attribute, .transient:
             if layout.holds(value) { return write(value, slot) }
-            write(try entity.attribute(slot).accept(value), slot)
+            write(try entity.attribute(slot).accept(value, for: entity), slot)
         case .toOne:
             let relationship = entity.relationship(slot)
             try setTarget(try acceptTarget(value, relationship), of: relationship)
@@ -75,7 +75,7 @@ extension ManagedObject {
         let layout = entity.layout.slots[slot]
         switch layout.role {
         case .attribute, .transient:
-            return Prepared(slot: slot, value: layout.holds(value) ? value : try entity.attribute(slot).accept(value))
+            return Prepared(slot: slot, value: layout.holds(value) ? value : try entity.attribute(slot).accept(value, for: entity))
         case .toOne:
             _ = try acceptTarget(value, entity.relationship(slot))
             return Prepared(slot: slot, value: value)
@@ -103,17 +103,25 @@ extension ManagedObject {
     }
 
     /// The object and key that a path of plain property names leads to: the last name's property on the object that the
-    /// names before it lead to. nil when the path has operators, or leads through nothing or through a to-many relationship.
+    /// names before it lead to. nil when the path has operators, or leads through nothing or through a to-many relationship;
+    /// an unknown name throws.
     package func resolve(keyPath path: String) throws -> (object: ManagedObject, key: UInt32)? {
         var (current, rest) = (self, path[...])
         while let dot = rest.firstIndex(of: ".") {
-            guard let relationship = current.entity.property(named: String(rest[..<dot])) as? Relationship,
-                !relationship.isToMany, let target = try current.target(of: relationship)
+            guard let relationship = try current.plainProperty(rest[..<dot]) as? Relationship, !relationship.isToMany,
+                let target = try current.target(of: relationship)
             else { return nil }
             current = target
             rest = rest[rest.index(after: dot)...]
         }
-        return current.entity.property(named: String(rest)).map { (current, $0.key) }
+        return try current.plainProperty(rest).map { (current, $0.key) }
+    }
+
+    /// The property of a name; nil for operators and for the names that every object knows.
+    private func plainProperty(_ name: Substring) throws -> Property? {
+        if let property = entity.property(named: String(name)) { return property }
+        if name.first == "@" || name == "objectID" || name == "SELF" || name == "self" { return nil }
+        return try entity.requireProperty(named: String(name))
     }
 
     /// Writes a value of the right type into the overlay.

@@ -82,8 +82,27 @@ public final class ManagedObject {
     deinit {
         context?.forget(self)
         dropRecord()
-        overlay?.deallocate()
-        if toOneTargets != nil { dropToOneTargets() }
+        if toOneTargets != nil || overlay != nil || !toManyRelationships.isEmpty { letGo() }
+    }
+
+    /// Lets go of the objects that this one leads to; see `PutOffEnds`.
+    private func letGo() {
+        PutOffEnds.run { list in
+            for keeper in toManyRelationships { if let keeper { list.take(keeper) } }
+            toManyRelationships = []
+            if let overlay {
+                for slot in 0..<Int(entity.slotCount) where overlay.isChanged(slot) {
+                    if case .object(let target) = overlay.values[slot] { list.take(target) }
+                }
+                overlay.deallocate()
+            }
+            if let targets = toOneTargets {
+                for ordinal in 0..<entity.layout.toOneCount {
+                    if let target = targets[ordinal].object { list.take(target.takeUnretainedValue()) }
+                }
+                dropToOneTargets()
+            }
+        }
     }
 
     static func requireConcrete(_ entity: Entity) throws {

@@ -9,6 +9,8 @@ public final class Coordinator: @unchecked Sendable {
     public let model: Model
     private let lock = RecursiveLock()
     private var openStores: [Store] = []
+    /// Objects of removed stores still point to them.
+    private var removedStores: [Store] = []
     private var storesMade: UInt32 = 0
 
     /// Freezes the model; throws its first mistake.
@@ -45,6 +47,7 @@ public final class Coordinator: @unchecked Sendable {
                     .invalidArgument, "\(store.path) is no store of this coordinator, or was removed before", file: store.path)
             }
             openStores.removeAll { $0 === store }
+            removedStores.append(store)
             store.isOpen = false
             store.rowCache.removeAll()
             store.backing.close()

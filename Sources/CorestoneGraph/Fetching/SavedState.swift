@@ -1,0 +1,44 @@
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+/// A changed object as the store has it, for fetches that leave pending changes out but that the store cannot judge itself.
+final class SavedState: KeyValueCoding {
+    private let object: ManagedObject
+
+    init(_ object: ManagedObject) { self.object = object }
+
+    /// The object itself when it has no changes, else its saved state.
+    static func of(_ object: ManagedObject) -> PropertyValue {
+        .object(object.hasChanges ? SavedState(object) : object)
+    }
+
+    func value(forKey name: String) throws -> PropertyValue {
+        guard let property = object.entity.property(named: name) else { return try object.value(forKey: name) }
+        guard let relationship = property as? Relationship else {
+            return try object.committedValue(slot: Int(property.slot))
+        }
+        if relationship.isToMany { return .array(try savedMembers(relationship).map { SavedState.of($0) }) }
+        guard case .object(let reference as ObjectIDReference) = try object.committedValue(slot: Int(property.slot)),
+            let context = object.context
+        else { return .null }
+        return SavedState.of(try context.object(with: reference.id))
+    }
+
+    private func savedMembers(_ relationship: Relationship) throws -> [ManagedObject] {
+        guard let context = object.context, let store = object.store else { return [] }
+        let found = try context.coordinator.withLock {
+            try store.requireOpen()
+            return try store.backing.members(of: relationship, owners: [object.primaryKey], includingRows: false)
+        }
+        return found.members.map {
+            context.object(store: store, entity: context.entity(at: $0.entity), primaryKey: $0.primaryKey)
+        }
+    }
+
+    func isEqual(to other: any ValueObject) -> Bool {
+        object.isEqual(to: (other as? SavedState)?.object ?? other)
+    }
+    func hashIdentity(into hasher: inout Hasher) { object.hashIdentity(into: &hasher) }
+    var valueDescription: String { object.valueDescription }
+}

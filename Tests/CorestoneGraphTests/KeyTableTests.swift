@@ -1,0 +1,32 @@
+import XCTest
+
+@testable import CorestoneGraph
+
+final class KeyTableTests: XCTestCase {
+    /// Against a dictionary: dense keys, strides, negative keys, random ones, with removals in between.
+    func testAgainstADictionary() {
+        var generator = SystemRandomNumberGenerator()
+        for stride in [1, 16, 1024, 4096, 1 << 20] {
+            let table = KeyTable()
+            var model: [Int64: Int] = [:]
+            for step in 0..<20_000 {
+                let key: Int64
+                switch step % 4 {
+                case 0: key = Int64(step / 4 * stride + 1)
+                case 1: key = -Int64(step / 4 * stride + 1)
+                case 2: key = Int64.random(in: 1...Int64.max, using: &generator)
+                default: key = Int64(Int.random(in: 0..<5000, using: &generator) * stride + 1)
+                }
+                if step % 3 == 2 {
+                    XCTAssertEqual(table.remove(key).map { Int(bitPattern: $0) }, model.removeValue(forKey: key))
+                } else {
+                    let old = table.set(key, UnsafeMutableRawPointer(bitPattern: step + 1)!)
+                    XCTAssertEqual(old.map { Int(bitPattern: $0) }, model.updateValue(step + 1, forKey: key))
+                }
+            }
+            XCTAssertEqual(table.count, model.count)
+            for (key, value) in model { XCTAssertEqual(table.find(key).map { Int(bitPattern: $0) }, value) }
+            for key in (0..<5000).map({ Int64($0 * stride + 2) }) where model[key] == nil { XCTAssertNil(table.find(key)) }
+        }
+    }
+}
