@@ -61,8 +61,8 @@ tool: library
 	$(RELEASE) --product corestone-cli
 	@scripts/stage.sh "$$($(RELEASE) --show-bin-path)/corestone-cli" $(BUILD)/bin/corestone
 
-demo: build ## import this machine's package database from C and Python and ask it questions
-	@$(TIMED); scripts/demo.sh $(BUILD)
+demo: ## import this machine's package database from C and Python and ask it questions
+	@$(TIMED); $(MAKE) build; scripts/demo.sh $(BUILD)
 
 test: ## everything: build, lint, checks, Swift, C and Python tests, examples, budgets
 	@$(TIMED); $(MAKE) build; $(VENV)/bin/python scripts/run_suites.py
