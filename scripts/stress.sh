@@ -3,4 +3,4 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 make -C Tests/C LIB="$1/lib" INCLUDE="$1/include" OUT="$1/c-tests" TESTS=stress SCRIPTS= run
-"$1/venv/bin/python" -m pytest -q -p no:cacheprovider bindings/python/tests -k "thread or stress"
+"$1/venv/bin/python" -m pytest -p no:cacheprovider bindings/python/tests -k "thread or stress"
