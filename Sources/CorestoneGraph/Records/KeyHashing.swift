@@ -1,17 +1,6 @@
-/// The home of a primary key in a table of `mask + 1` places.
-///
-/// Neighbouring keys get neighbouring places, so that a fetch in key order walks the table in order; runs of 1,024 keys are
-/// scattered, so that no stride of keys piles up.
-@inlinable @inline(__always)
-package func home(of key: Int64, mask: Int) -> Int {
-    let run = UInt64(bitPattern: key &>> 10) &* 0x9E37_79B9_7F4A_7C15
-    return Int(truncatingIfNeeded: UInt64(bitPattern: key) &+ (run &>> 20)) & mask
-}
-
 /// A table from primary keys to pointers: open addressing in Robin Hood order, no tombstones.
 ///
-/// Entries of a cluster are ordered by their homes, so that looking for what is not there and taking out what is end early,
-/// although dense keys make clusters of thousands.
+/// Entries of a cluster are ordered by their homes, so that looking for what is not there and taking out what is end early.
 ///
 /// Key 0 is never a primary key and marks a free place.
 package final class KeyTable {
@@ -22,11 +11,24 @@ package final class KeyTable {
 
     @usableFromInline var entries: UnsafeMutablePointer<Entry>
     @usableFromInline var mask: Int
+    /// What is left of a product of 64 bits by this shift numbers the blocks of four places.
+    @usableFromInline var shift: UInt64
     package private(set) var count = 0
 
     package init(capacity: Int = 16) {
         mask = capacity - 1
+        shift = KeyTable.shift(capacity)
         entries = KeyTable.allocate(capacity)
+    }
+
+    private static func shift(_ capacity: Int) -> UInt64 { UInt64(66 - capacity.trailingZeroBitCount) }
+
+    /// The home of a key. Four neighbours share a block, which is one line of cache; consecutive blocks are spread by the
+    /// golden ratio, which keeps dense keys apart from one another nearly perfectly and strides as well.
+    @inlinable @inline(__always)
+    func home(of key: Int64) -> Int {
+        let block = UInt64(bitPattern: key &>> 2) &* 0x9E37_79B9_7F4A_7C15
+        return Int(truncatingIfNeeded: (block &>> shift) << 2) | Int(truncatingIfNeeded: key & 3)
     }
 
     deinit { entries.deallocate() }
@@ -39,7 +41,7 @@ package final class KeyTable {
 
     @inlinable @inline(__always)
     package func find(_ key: Int64) -> UnsafeMutableRawPointer? {
-        var place = home(of: key, mask: mask)
+        var place = home(of: key)
         while true {
             let found = entries[place].key
             if found == key { return entries[place].value }
@@ -50,13 +52,13 @@ package final class KeyTable {
 
     /// How far from its home a key lies at a place.
     @inlinable @inline(__always)
-    func distance(of key: Int64, at place: Int) -> Int { (place &- home(of: key, mask: mask)) & mask }
+    func distance(of key: Int64, at place: Int) -> Int { (place &- home(of: key)) & mask }
 
     /// Sets the value of a key; returns the one it replaces.
     @discardableResult
     package func set(_ key: Int64, _ value: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
         if count &* 3 >= (mask &+ 1) &* 2 { grow((mask &+ 1) &* 2) }
-        var place = home(of: key, mask: mask)
+        var place = home(of: key)
         while entries[place].key != 0 {
             if entries[place].key == key {
                 let old = entries[place].value
@@ -94,8 +96,9 @@ package final class KeyTable {
         let (old, oldCapacity) = (entries, mask + 1)
         entries = KeyTable.allocate(capacity)
         mask = capacity - 1
+        shift = KeyTable.shift(capacity)
         for place in 0..<oldCapacity where old[place].key != 0 {
-            put(old[place], at: home(of: old[place].key, mask: mask))
+            put(old[place], at: home(of: old[place].key))
         }
         old.deallocate()
     }
@@ -103,7 +106,7 @@ package final class KeyTable {
     /// Takes a key out, closing the gap it leaves.
     @discardableResult
     package func remove(_ key: Int64) -> UnsafeMutableRawPointer? {
-        var place = home(of: key, mask: mask)
+        var place = home(of: key)
         while entries[place].key != key {
             let found = entries[place].key
             if found == 0 || distance(of: found, at: place) < distance(of: key, at: place) { return nil }
