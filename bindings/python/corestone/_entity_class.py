@@ -8,10 +8,12 @@ Failures, which are rare, are asked again with an error object.
 from __future__ import annotations
 
 from datetime import timedelta
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, Callable
 
 from . import _abi, values
 from ._abi import lib
+from ._ahead import ONE_BY_ONE, Stamp
 from ._call import call
 from .codes import AttributeType
 from .collections import ToManyList, ToManySet
@@ -136,6 +138,24 @@ def _to_one_getter(description: PropertyDescription, target: Entity) -> Getter:
     return getter
 
 
+def _reading_ahead(description: PropertyDescription, direct: Getter) -> Getter:
+    key, thread = description.key, get_ident
+
+    def getter(self: ManagedObject) -> Any:
+        ahead = self._cst_ahead
+        if ahead is None:
+            return direct(self)
+        if ahead.stamp is self._cst_context._stamp and ahead.thread == thread():
+            column = ahead.columns.get(key)
+            if column is not None:
+                return column[self._cst_row]
+        value = direct(self)
+        ahead.note(self._cst_context, description)
+        return value
+
+    return getter
+
+
 def _any_getter(description: PropertyDescription) -> Getter:
     def getter(self: ManagedObject) -> Any:
         return _slow_get(self, description)
@@ -146,6 +166,7 @@ def _any_getter(description: PropertyDescription) -> Getter:
 def _setter(description: PropertyDescription, entity: str) -> Setter:
     name, encode, new = description.name, values.encode, values.Cell
     key, set_, take, put = description.key, _set, values.take_cell, values.put_cell
+    stamp = Stamp
     is_decimal = description.attribute_type == AttributeType.DECIMAL
 
     def setter(self: ManagedObject, value: Any) -> None:
@@ -161,6 +182,7 @@ def _setter(description: PropertyDescription, entity: str) -> Setter:
             cell.size.value = len(data)
         else:
             encode(cell.value, values.suited(AttributeType.DECIMAL, value) if is_decimal else value, entity, name)
+        self._cst_context._stamp = stamp()
         if set_(self._cst_handle, key, cell.ref, None) < 0:
             # Failed, so nothing was set: ask again for the reason.
             call(lib.cst_object_set, self._cst_handle, key, cell.ref)
@@ -227,5 +249,7 @@ def make_class(entity: Entity) -> type[ManagedObject]:
             body[name] = _to_many(description, target)
             continue
         getter = _to_one_getter(description, target) if target is not None else _getter(description)
+        if target is None and description.attribute_type not in ONE_BY_ONE:
+            getter = _reading_ahead(description, getter)
         body[name] = property(getter, _setter(description, entity.name), doc=_documentation(description, target))
     return type(entity.name, (base,), body)

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union
 
 from . import _abi, _interrupt, queue
 from ._abi import lib
+from ._ahead import Ahead, Stamp, contexts
 from ._bulk import Block, columns_of
 from ._call import call, failure, made, made_quickly
 from ._request import SortKey, make_request
 from .errors import CorestoneError, InvalidArgumentError, InvalidHandleError
 from .model import Entity
-from .object import ManagedObject, set_single_values, wrap, wrap_all, wrappers
+from .object import ManagedObject, place, set_single_values, wrap, wrap_all, wrappers
 from .object_id import ObjectID
 from .predicate import Predicate
 from .results import Results
@@ -46,11 +47,13 @@ class Context:
     def __init__(self, container: Container, queue_type: int) -> None:
         self.container = container
         self.model = container.model
+        self._stamp = Stamp()  # what objects read ahead serves while this stays the same
         self._watcher: _interrupt.Watch | None = None
         self._is_main = queue_type == _abi.QUEUE_MAIN
         self._queue_type = queue_type
         self._handle: int | None = made(lib.cst_context_new, container.coordinator._handle, queue_type)
         self._argument = _abi.argument(self._handle)
+        contexts.add(self)
         if queue_type == _abi.QUEUE_CALLER:
             self._watch()
 
@@ -95,11 +98,14 @@ class Context:
             return found
         return wrap(self._class(token, entity), self, token)
 
-    def _objects(self, tokens: Iterable[int], entity: Entity | None) -> list[ManagedObject]:
+    def _objects(self, tokens: Iterable[int], entity: Entity | None, ahead: Ahead | None) -> list[ManagedObject]:
         """The wrappers of borrowed handles."""
         if entity is None or entity.name in self.model._parents:
-            return [self._object(token, entity) for token in tokens]
-        return wrap_all(entity.object_class, self, tokens)
+            objects = [self._object(token, entity) for token in tokens]
+            for row, item in enumerate(objects if entity is not None else ()):
+                place(item, ahead, row)
+            return objects
+        return wrap_all(entity.object_class, self, tokens, ahead)
 
     # ---- Ctrl-C
 
@@ -133,6 +139,7 @@ class Context:
         """Calls what may take long, and raises what a signal handler raised meanwhile."""
         if self._is_main:
             self._watch()
+        self._stamp = Stamp()
         error = ctypes.c_void_p()
         status: int = function(self._open, *arguments, byref(error))
         raised = self._watcher.take() if self._watcher is not None else None
@@ -214,12 +221,14 @@ class Context:
 
     def insert_object(self, item: ManagedObject) -> None:
         """Inserts an object that `new` made."""
+        self._stamp = Stamp()
         call(lib.cst_context_insert_object, self._open, item._cst_handle)
         if item._cst_context is not self:
             object.__setattr__(item, "_cst_context", self)
 
     def delete(self, item: ManagedObject) -> None:
         """Marks an object for deletion at the next save. Delete rules follow."""
+        self._stamp = Stamp()
         call(lib.cst_context_delete, self._open, item._cst_handle)
 
     # ---- fetching
@@ -333,22 +342,27 @@ class Context:
 
     def rollback(self) -> None:
         """Drops every change that was not saved."""
+        self._stamp = Stamp()
         call(lib.cst_context_rollback, self._open)
 
     def reset(self) -> None:
         """Forgets every object; those in hand are gone (ObjectGoneError)."""
+        self._stamp = Stamp()
         call(lib.cst_context_reset, self._open)
 
     def refresh(self, item: ManagedObject, merge: bool = True) -> None:
         """Reads the newest state of an object; with `merge` its own changes stay on top, else they are dropped."""
+        self._stamp = Stamp()
         call(lib.cst_object_refresh, item._cst_handle, merge)
 
     def refresh_all(self) -> None:
         """Lets every object show the store's newest state, under its own changes."""
+        self._stamp = Stamp()
         call(lib.cst_context_refresh_all, self._open)
 
     def process_pending_changes(self) -> None:
         """Applies delete rules now. Saving, counting and fetching do so by themselves."""
+        self._stamp = Stamp()
         call(lib.cst_context_process_pending_changes, self._open)
 
     def obtain_permanent_ids(self, items: Iterable[ManagedObject]) -> None:
@@ -422,6 +436,7 @@ class Context:
                 self.reset()
         except CorestoneError:
             pass  # on another thread, say: then the objects go when the last one is released
+        self._stamp = Stamp()
         self._handle = self._argument = None
         lib.cst_release(handle)
 

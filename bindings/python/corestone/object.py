@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import _abi, values
 from ._abi import lib
+from ._ahead import Ahead, Stamp
 from ._call import call, made
 from .codes import AttributeType
 from .errors import CorestoneError, InvalidHandleError, TypeMismatchError
@@ -32,6 +33,7 @@ except ImportError:  # not CPython
 
 _retain = _abi.raw("cst_retain", None)
 _release = _abi.raw("cst_release", None)
+_get_many = _abi.raw("cst_object_get_many")
 _set_many = _abi.raw("cst_object_set_many")
 
 PLANS = 256  # how many sets of names an entity keeps plans for
@@ -47,7 +49,7 @@ class ManagedObject:
     functions of the module `corestone.object` (object_id, context_of, state) do not have that problem.
     """
 
-    __slots__ = ("__weakref__", "_cst_context", "_cst_handle", "_cst_token")
+    __slots__ = ("__weakref__", "_cst_ahead", "_cst_context", "_cst_handle", "_cst_row", "_cst_token")
 
     _cst_entity: ClassVar[Entity]
     _cst_properties: ClassVar[dict[str, PropertyDescription]] = {}
@@ -56,6 +58,8 @@ class ManagedObject:
     _cst_context: Context
     _cst_handle: Any  # the token as ctypes passes it on: nothing is left to convert at a call
     _cst_token: int
+    _cst_ahead: Ahead | None  # the block of results in which it was met last, and its place there
+    _cst_row: int
 
     def __init__(self) -> None:
         raise TypeError("Objects come from a context: ctx.insert(...), ctx.fetch(...).")
@@ -144,15 +148,27 @@ class ManagedObject:
             return
         cell = values.Cell()
         values.encode(cell.value, value, self._cst_entity.name, path)
+        self._cst_context._stamp = Stamp()
         call(lib.cst_object_set_path, self._cst_handle, _abi.text(path), cell.ref)
 
     def get(self, *names: str) -> tuple[Any, ...]:
         """Several attributes or to-one relationships in one call."""
-        keys = [self._cst_entity._key(name).key for name in names]
-        array = (_abi.Value * max(len(keys), 1))()
-        key_array = (ctypes.c_uint32 * len(keys))(*keys)
-        call(lib.cst_object_get_many, self._cst_handle, len(keys), key_array, ctypes.addressof(array))
-        return tuple(values.decode_array(array, len(keys), self._cst_context))
+        plan = plan_for(type(self), names)
+        if plan.many:
+            raise values.located(
+                TypeMismatchError("A to-many relationship is read as an attribute."),
+                self._cst_entity.name,
+                plan.many[0],
+                None,
+            )
+        if not names:
+            return ()
+        row = plan.take_row()
+        if _get_many(self._cst_handle, plan.count, plan.keys_ref, row.ref, None) < 0:
+            call(lib.cst_object_get_many, self._cst_handle, plan.count, plan.keys, row.ref)
+        found = tuple(values.decode_array(row.array, len(names), self._cst_context))
+        plan.rows.append(row)
+        return found
 
     def set(self, **new: Any) -> None:
         """Several properties at once. Attributes and to-one relationships are set all or none."""
@@ -218,6 +234,8 @@ wrappers: dict[int, Reference] = {}
 
 _new = object.__new__
 _as_argument = _abi.argument
+_set_ahead = ManagedObject.__dict__["_cst_ahead"].__set__
+_set_row = ManagedObject.__dict__["_cst_row"].__set__
 _set_context = ManagedObject.__dict__["_cst_context"].__set__
 _set_handle = ManagedObject.__dict__["_cst_handle"].__set__
 _set_token = ManagedObject.__dict__["_cst_token"].__set__
@@ -228,6 +246,7 @@ def wrap(kind: type[ManagedObject], context: Context, token: int) -> ManagedObje
     self = _new(kind)
     _set_context(self, context)
     _set_token(self, token)
+    _set_ahead(self, None)
     reference = wrappers[token] = Reference(self, _ended)
     reference.token = token
     reference.handle = handle = _as_argument(token)
@@ -235,11 +254,19 @@ def wrap(kind: type[ManagedObject], context: Context, token: int) -> ManagedObje
     return self
 
 
-def wrap_all(kind: type[ManagedObject], context: Context, tokens: Iterable[int]) -> list[ManagedObject]:
+def place(item: ManagedObject, ahead: Ahead | None, row: int) -> None:
+    """Tells an object in which block of results it is."""
+    _set_ahead(item, ahead)
+    _set_row(item, row)
+
+
+def wrap_all(
+    kind: type[ManagedObject], context: Context, tokens: Iterable[int], ahead: Ahead | None
+) -> list[ManagedObject]:
     """The wrappers of borrowed handles of one entity: those that there are, else new ones with a hold of their own."""
     known = wrappers
     objects = []
-    for token in tokens:
+    for row, token in enumerate(tokens):
         reference = known.get(token)
         found = reference() if reference is not None else None
         if found is None:
@@ -252,6 +279,8 @@ def wrap_all(kind: type[ManagedObject], context: Context, tokens: Iterable[int])
             reference = known[token] = Reference(found, _ended)
             reference.token = token
             reference.handle = handle
+        _set_ahead(found, ahead)
+        _set_row(found, row)
         objects.append(found)
     return objects
 
@@ -312,6 +341,13 @@ class Plan:
         # In reserve, as the cells of values are. What they hold last stays alive: not used for large values.
         self.rows: list[values.Row] = []
 
+    def take_row(self) -> values.Row:
+        """A row out of the reserve; give it back to `rows`."""
+        try:
+            return self.rows.pop()
+        except IndexError:
+            return values.Row(len(self.single))
+
 
 def plan_for(kind: type[ManagedObject], names: tuple[str, ...]) -> Plan:
     """The plan for the names, made once."""
@@ -331,11 +367,9 @@ def set_single_values(item: ManagedObject, new: dict[str, Any]) -> list[str]:
     if single:
         for name in plan.decimals:
             new = {**new, name: values.suited(AttributeType.DECIMAL, new[name])}
-        try:
-            row = plan.rows.pop()
-        except IndexError:
-            row = values.Row(len(single))
+        row = plan.take_row()
         row.fill([new[name] for name in single] if plan.many else new.values(), item._cst_entity.name, single)
+        item._cst_context._stamp = Stamp()
         if _set_many(item._cst_handle, plan.count, plan.keys_ref, row.ref, None) < 0:
             # Failed, so nothing was set: ask again for the reason.
             call(lib.cst_object_set_many, item._cst_handle, plan.count, plan.keys, row.ref)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from . import _abi
 from ._abi import lib
+from ._ahead import Stamp
 from ._call import call, failure
 from ._interrupt import immortal
 from .errors import CorestoneError, ForkedError, WrongThreadError
@@ -48,7 +49,10 @@ class Task:
             return _abi.OK
         try:
             self.context._watch()
-            self.result = self.function()
+            try:
+                self.result = self.function()
+            finally:
+                self.context._stamp = Stamp()  # what was read here is not to be read elsewhere
         except BaseException as raised:  # every exception belongs to the caller, also KeyboardInterrupt
             self.exception = raised
             self.has_ended = True

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from . import _abi, values
 from ._abi import lib
+from ._ahead import Ahead
 from ._call import call, made
 from ._columns import read_columns
 from .object import ManagedObject, short_value
@@ -31,12 +32,13 @@ class Results(Sequence[Any]):
     `column`, `columns` and `rows` read properties of all objects at once, many times faster than one by one.
     """
 
-    __slots__ = ("__weakref__", "_context", "_count", "_entity", "_handle")
+    __slots__ = ("__weakref__", "_context", "_count", "_entity", "_handle", "_large")
 
     def __init__(self, context: Context, handle: int, entity: Entity | None) -> None:
         self._handle = handle
         self._context = context
         self._entity = entity
+        self._large: set[int] = set()  # keys of attributes that are not read ahead
         self._count: int = lib.cst_results_count(handle)
 
     @property
@@ -58,7 +60,8 @@ class Results(Sequence[Any]):
         array: Any = (ctypes.c_void_p * count)()
         found = ctypes.c_size_t()
         call(lib.cst_results_get_objects, self._handle, first, count, array, byref(found))
-        return self._context._objects(array[: found.value], self._entity)
+        ahead = Ahead(self, first, found.value) if found.value > 1 else None
+        return self._context._objects(array[: found.value], self._entity, ahead)
 
     @overload
     def __getitem__(self, index: int) -> Any: ...

@@ -231,10 +231,15 @@ def test_fork(run_python: Run) -> None:
     program = """
 ctx = container.context()
 item = ctx.insert("Item", name="x")
+ctx.insert("Item", name="y")
 ctx.save()
 background = container.background_context()
 background.perform_and_wait(lambda: None)
-uses = [lambda: item.name, lambda: setattr(item, "name", "y"), ctx.save, lambda: ctx.fetch("Item"),
+known = list(ctx.fetch("Item", sort="name"))
+for _ in range(3):
+    assert [each.name for each in known] == ["x", "y"]
+uses = [lambda: known[0].name, lambda: known[1].name,
+        lambda: item.name, lambda: setattr(item, "name", "y"), ctx.save, lambda: ctx.fetch("Item"),
         lambda: ctx.insert("Item"), container.context, lambda: background.perform(print),
         lambda: background.perform_and_wait(print), lambda: Model({"A": {}})]
 sys.stdout.flush()
@@ -246,12 +251,12 @@ if child == 0:
             use()
         except corestone.ForkedError:
             refused += 1
-    del item
+    del item, known
     print("child", refused == len(uses), flush=True)
     sys.exit(0)
 print("parent", os.waitpid(child, 0)[1], item.name, ctx.count("Item"))
 """
-    check(run_python(BEGIN + program), "child True\nparent 0 x 1\n")
+    check(run_python(BEGIN + program), "child True\nparent 0 x 2\n")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

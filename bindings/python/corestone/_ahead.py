@@ -1,0 +1,96 @@
+"""Reading ahead: who reads an attribute of two objects of the same block of results will read it of the others.
+
+A call of the library for each value costs more than the value. The second time an attribute is read in a block, the
+attributes read so far are fetched for the whole block in one call, and the objects then read them from lists. The lists
+serve until anything happens in the context that may change a value (it has another stamp then), and only on the thread
+that fetched them, so that use on a wrong thread still is an error.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from threading import get_ident
+from typing import TYPE_CHECKING, Any
+
+from ._columns import read_columns
+from .codes import AttributeType
+from .errors import CorestoneError
+from .property import PropertyDescription
+
+if TYPE_CHECKING:
+    from .context import Context
+    from .results import Results
+
+# Attributes whose values may be large are read one by one.
+ONE_BY_ONE = frozenset((AttributeType.BINARY, AttributeType.TRANSFORMABLE, AttributeType.UNDEFINED))
+LIMIT = 1 << 20  # characters of text in a block, from which on an attribute is read one by one too
+
+
+class Stamp:
+    """Stands for the state of a context: another stamp, another state."""
+
+    __slots__ = ()
+
+
+class Ahead:
+    """What was read ahead for a block of results."""
+
+    __slots__ = ("_count", "_first", "_results", "_seen", "columns", "stamp", "thread")
+
+    def __init__(self, results: Results, first: int, count: int) -> None:
+        # Weak: one object that is kept must not keep all that the fetch found.
+        self._results = weakref.ref(results)
+        self._first = first
+        self._count = count
+        self._seen: dict[int, PropertyDescription] = {}
+        self.columns: dict[int, list[Any]] = {}
+        self.stamp: Stamp | None = None
+        self.thread = 0
+
+    def note(self, context: Context, description: PropertyDescription) -> None:
+        """An attribute of an object of the block was read by a call of its own."""
+        if self.stamp is not context._stamp or self.thread != get_ident():
+            self.stamp, self.thread = context._stamp, get_ident()
+            self.columns = {}
+            self._seen = {description.key: description}
+        elif description.key not in self._seen:
+            self._seen[description.key] = description
+        else:
+            self._read()
+
+    def _read(self) -> None:
+        results = self._results()
+        if results is None:
+            return
+        wanted = [each for key, each in self._seen.items() if key not in self.columns and key not in results._large]
+        if not wanted:
+            return
+        known = results._entity.properties if results._entity is not None else {}
+        if any(each.name not in known for each in wanted):  # of an entity that inherits from the one that was fetched
+            results._large.update(each.key for each in wanted if each.name not in known)
+            return
+        try:
+            columns = read_columns(results, wanted, self._first, self._count)
+        except CorestoneError:
+            # One of the objects is gone, say. Reading one by one tells which.
+            results._large.update(each.key for each in wanted)
+            return
+        for description, column in zip(wanted, columns):
+            if description.attribute_type == AttributeType.STRING and sum(map(len, filter(None, column))) > LIMIT:
+                results._large.add(description.key)
+            else:
+                self.columns[description.key] = column
+
+
+# All contexts, for a forked child: there every call fails, and so must reading what was read ahead.
+contexts: weakref.WeakSet[Context] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for context in list(contexts):
+        context._stamp = Stamp()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
