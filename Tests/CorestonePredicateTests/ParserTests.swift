@@ -91,8 +91,32 @@ final class ParserTests: XCTestCase {
         XCTAssertEqual(compound.parts.count, 20_000)
         let path = Array(repeating: "a", count: 20_000).joined(separator: ".")
         XCTAssertEqual(try Predicate.parse(path + " == 1").format, path + " == 1")
-        let nested = String(repeating: "(", count: 150) + "a == 1" + String(repeating: ")", count: 150)
+        let nested = String(repeating: "(", count: 120) + "a == 1" + String(repeating: ")", count: 120)
         XCTAssertEqual(try Predicate.parse(nested).format, "a == 1")
+    }
+
+    /// The deepest texts that are accepted, on a thread with a small stack.
+    func testSmallStacksSuffice() throws {
+        let count = 120
+        let texts = [
+            String(repeating: "(", count: count) + "a == 1" + String(repeating: ")", count: count),
+            String(repeating: "NOT ", count: 60) + "a == 1",
+            "a == " + String(repeating: "abs:(", count: count) + "1" + String(repeating: ")", count: count),
+            "a == " + String(repeating: "{", count: count) + "a" + String(repeating: "}", count: count),
+            String(repeating: "SUBQUERY(b, $x, ", count: 60) + "a == 1" + String(repeating: ").@count > 0", count: 60),
+        ]
+        let done = expectation(description: "all were read, printed and evaluated")
+        let thread = Thread {
+            for text in texts {
+                guard let predicate = try? Predicate.parse(text) else { continue }
+                XCTAssertEqual(try? Predicate.parse(predicate.format), predicate)
+                _ = try? predicate.evaluate(with: .dictionary(["a": .int(1), "b": .array([.int(1)])]))
+            }
+            done.fulfill()
+        }
+        thread.stackSize = 2 << 20
+        thread.start()
+        wait(for: [done], timeout: 60)
     }
 
     func testNestingInCodeIsBounded() throws {

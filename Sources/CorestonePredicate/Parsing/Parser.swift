@@ -6,7 +6,7 @@ import CorestoneValues
 /// twice, and hostile nesting costs no more than its length.
 struct Parser {
     /// Deeper nesting is refused: hostile text must not exhaust the stack.
-    static let maximumNesting = 200
+    static let maximumNesting = 128
 
     /// What was read, and how deep its tree is: long chains make deep trees without nesting.
     struct Node {
