@@ -3,9 +3,8 @@ import CorestoneValues
 extension Evaluator {
     func holds(_ comparison: Comparison) throws -> Bool {
         if comparison.modifier != .direct { return try holdsQuantified(comparison) }
-        if case .keyPath(let path) = comparison.left, path.keys.count == 1,
-            case .constant(let right) = comparison.right,
-            case .object(let object) = root, let object = object as? any KeyValueCoding
+        if let object, case .keyPath(let path) = comparison.left, path.keys.count == 1,
+            case .constant(let right) = comparison.right
         {
             return try object.withValue(for: path.keys[0]) { try compare($0, right, comparison) }
         }

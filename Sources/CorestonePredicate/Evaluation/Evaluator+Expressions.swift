@@ -92,7 +92,7 @@ extension Evaluator {
             throw predicateError("SUBQUERY takes a collection, not \(collection.kind)", value: collection)
         }
         let inner = Bindings([:], outer: bindings)
-        let evaluator = Evaluator(root: root, bindings: inner, arithmetic: arithmetic)
+        let evaluator = Evaluator(self, bindings: inner)
         let chosen = try elements.filter {
             inner[name] = $0
             return try evaluator.holds(condition)

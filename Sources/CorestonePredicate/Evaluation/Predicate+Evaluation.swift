@@ -21,9 +21,14 @@ extension Predicate {
     public func evaluate(
         with value: PropertyValue, variables: [String: PropertyValue]? = nil, arithmetic: ArithmeticRule = .strict
     ) throws -> Bool {
-        let evaluator = Evaluator(
-            root: value, bindings: variables.map { Bindings($0) }, arithmetic: arithmetic)
-        return try evaluator.holds(self)
+        try Evaluator(root: value, bindings: variables.map { Bindings($0) }, arithmetic: arithmetic).holds(self)
+    }
+
+    /// The same for an object.
+    public func evaluate(
+        with object: any KeyValueCoding, variables: [String: PropertyValue]? = nil, arithmetic: ArithmeticRule = .strict
+    ) throws -> Bool {
+        try Evaluator(object: object, bindings: variables.map { Bindings($0) }, arithmetic: arithmetic).holds(self)
     }
 }
 
@@ -32,9 +37,7 @@ extension Expression {
     public func value(
         with value: PropertyValue, variables: [String: PropertyValue]? = nil, arithmetic: ArithmeticRule = .strict
     ) throws -> PropertyValue {
-        let evaluator = Evaluator(
-            root: value, bindings: variables.map { Bindings($0) }, arithmetic: arithmetic)
-        return try evaluator.value(self)
+        try Evaluator(root: value, bindings: variables.map { Bindings($0) }, arithmetic: arithmetic).value(self)
     }
 }
 
@@ -60,8 +63,32 @@ final class Bindings {
 /// One evaluation: the object, the variables and the rules.
 struct Evaluator {
     let root: PropertyValue
+    /// The root, when it is an object; found out once, not for every comparison.
+    let object: (any KeyValueCoding)?
     let bindings: Bindings?
     let arithmetic: ArithmeticRule
+
+    init(root: PropertyValue, bindings: Bindings?, arithmetic: ArithmeticRule) {
+        self.root = root
+        if case .object(let object) = root { self.object = object as? any KeyValueCoding } else { object = nil }
+        self.bindings = bindings
+        self.arithmetic = arithmetic
+    }
+
+    init(object: any KeyValueCoding, bindings: Bindings?, arithmetic: ArithmeticRule) {
+        root = .object(object)
+        self.object = object
+        self.bindings = bindings
+        self.arithmetic = arithmetic
+    }
+
+    /// The same object and rules with the variables of a subquery.
+    init(_ outer: Evaluator, bindings: Bindings) {
+        root = outer.root
+        object = outer.object
+        self.bindings = bindings
+        arithmetic = outer.arithmetic
+    }
 
     func holds(_ predicate: Predicate) throws -> Bool {
         switch predicate {
