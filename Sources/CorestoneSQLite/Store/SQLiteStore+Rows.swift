@@ -21,6 +21,22 @@ final class FaultPlan {
     }
 }
 
+/// Rows loaded one by one share chunks, so that a fault does not cost one of its own.
+final class SingleRows {
+    var reader: RowReader
+
+    init(externalFolder: String) {
+        reader = RowReader(cursor: RecordCursor(first: 64 << 10, largest: 64 << 10), externalFolder: externalFolder)
+    }
+
+    /// The chunks with the rows read since the last call, one of which goes on being filled.
+    func handOver() -> [RecordChunk] {
+        let chunks = reader.cursor.flush()
+        if chunks.count > 1 { reader.cursor.forgetFilled() }
+        return chunks
+    }
+}
+
 extension SQLiteStore {
     func rows(of root: Entity, primaryKeys: [Int64]) throws -> RowBatch {
         try withFile { file in
@@ -32,28 +48,32 @@ extension SQLiteStore {
     }
 
     private func fewRows(_ keys: [Int64], _ plan: FaultPlan, _ file: OpenFile) throws -> RowBatch {
-        if file.singleRows == nil {
-            file.singleRows = RowReader(
-                cursor: RecordCursor(first: 64 << 10, largest: 64 << 10), externalFolder: externalFolder)
-        }
-        guard var reader = file.singleRows else { return RowBatch() }
-        // Taken out, so that the reader's chunks are not shared with a copy of it.
-        file.singleRows = nil
-        defer { file.singleRows = reader }
+        let shared = file.singleRows ?? SingleRows(externalFolder: externalFolder)
+        file.singleRows = shared
         var batch = RowBatch()
         do {
             for key in keys {
-                plan.one.bind(key, at: 1)
-                try read(plan.one, plan.rows, &reader, into: &batch.records)
+                if let record = try row(key, plan, &shared.reader) { batch.records.append(record) }
             }
         } catch {
-            _ = reader.cursor.flush()
-            reader.cursor.forgetFilled()
+            _ = shared.handOver()
             throw error
         }
-        batch.chunks = reader.cursor.flush()
-        reader.cursor.forgetFilled()
+        batch.chunks = shared.handOver()
         return batch
+    }
+
+    /// The row of one key. There is at most one, so SQLite is not asked for a second.
+    @inline(__always)
+    private func row(_ key: Int64, _ plan: FaultPlan, _ reader: inout RowReader) throws -> Record? {
+        let row = plan.one.handle
+        sqlite3_bind_int64(row, 1, key)
+        let code = sqlite3_step(row)
+        defer { sqlite3_reset(row) }
+        if code == SQLITE_ROW { return try reader.read(row, plan.rows) }
+        if code == SQLITE_DONE { return nil }
+        throw SQLiteError.make(
+            sqlite3_db_handle(row), code: code, path: path, purpose: "read \(plan.rows.table.root.name)")
     }
 
     private func manyRows(_ keys: [Int64], _ plan: FaultPlan, _ file: OpenFile) throws -> RowBatch {
@@ -72,8 +92,7 @@ extension SQLiteStore {
             place += count
         }
         while place < keys.count {
-            plan.one.bind(keys[place], at: 1)
-            try read(plan.one, plan.rows, &reader, into: &batch.records)
+            if let record = try row(keys[place], plan, &reader) { batch.records.append(record) }
             place += 1
         }
         batch.chunks = reader.cursor.flush()

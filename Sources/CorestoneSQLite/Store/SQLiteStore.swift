@@ -83,8 +83,7 @@ final class OpenFile {
     /// nil where readers would keep a writer out.
     private(set) var held: HeldRead?
     var interruptCheck: InterruptCheck?
-    /// Rows loaded one by one share chunks, so that a fault does not cost one of its own.
-    var singleRows: RowReader?
+    var singleRows: SingleRows?
     /// By the root's place in `schema.tables`.
     private(set) var faults: [FaultPlan?]
     private var fetchPlans: [FetchShape: RowPlan] = [:]
