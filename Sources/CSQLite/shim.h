@@ -1,7 +1,8 @@
 #pragma once
 #include <sqlite3.h>
 
-/* SQLITE_STATIC and SQLITE_TRANSIENT are casts that Swift does not import. A null address is an empty value, not NULL. */
+/* SQLITE_STATIC and SQLITE_TRANSIENT are casts that Swift does not import. A null address is an empty value, not
+   NULL. */
 static inline int cst_sqlite3_bind_text_static(sqlite3_stmt *s, int i, const char *p, int n) {
     return sqlite3_bind_text(s, i, p ? p : "", n, SQLITE_STATIC);
 }

@@ -20,7 +20,8 @@ enum Fixtures {
         throw XCTSkip("no fixtures at \(folder); set CORESTONE_FIXTURES")
     }
 
-    /// The stores of the manifest that carry their model: path below the folder, version of the framework that wrote it.
+    /// The stores of the manifest that carry their model: path below the folder, version of the framework that wrote
+    /// it.
     static func storesWithModel() throws -> [(file: String, framework: Int, wasAltered: Bool)] {
         let data = try Data(contentsOf: URL(fileURLWithPath: folder + "/manifest.json"))
         let manifest = try JSONSerialization.jsonObject(with: data) as? [String: Any]
@@ -112,7 +113,9 @@ enum Fixtures {
             try one.setInverse(other)
         }
         for line in lines where line[0] == "I" {
-            let elements = line[3].split(separator: ",").map { $0.split(separator: ":", omittingEmptySubsequences: false) }
+            let elements = line[3].split(separator: ",").map {
+                $0.split(separator: ":", omittingEmptySubsequences: false)
+            }
             guard elements.allSatisfy({ !$0[0].isEmpty && $0[0] != "entity" }) else { continue }
             try entity(line[1]).addIndex(
                 FetchIndex(

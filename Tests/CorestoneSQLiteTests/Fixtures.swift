@@ -108,7 +108,8 @@ final class Zoo {
         let favourite = try keeper.addRelationship(named: "favourite", destination: animal)
         _ = favourite
         let cages = try animal.addRelationship(named: "cages", destination: cage, isToMany: true)
-        let inhabitants = try cage.addRelationship(named: "inhabitants", destination: animal, isToMany: true, isOrdered: true)
+        let inhabitants = try cage.addRelationship(
+            named: "inhabitants", destination: animal, isToMany: true, isOrdered: true)
         try cages.setInverse(inhabitants)
         let friends = try animal.addRelationship(named: "friends", destination: animal, isToMany: true)
         try friends.setInverse(friends)

@@ -46,7 +46,8 @@ final class OpeningTests: StoreTestCase {
         XCTAssertEqual(again.path, path("zoo.sqlite"))
         XCTAssertFalse(again.isReadOnly)
         let cage = try XCTUnwrap(again.schema.model.entity(named: "Cage"))
-        XCTAssertEqual(cage.value("number", of: try XCTUnwrap(again.rows(of: cage, primaryKeys: [1]).records.first)), .int(7))
+        XCTAssertEqual(
+            cage.value("number", of: try XCTUnwrap(again.rows(of: cage, primaryKeys: [1]).records.first)), .int(7))
         XCTAssertEqual(try again.reservePrimaryKeys(of: cage, count: 5), 2)
         XCTAssertEqual(try again.reservePrimaryKeys(of: cage, count: 1), 7)
     }
@@ -75,19 +76,30 @@ final class OpeningTests: StoreTestCase {
         let noFolder = failure { _ = try open("sub/none.sqlite", model) }
         XCTAssertEqual(noFolder.status, .storeIO)
         XCTAssert(noFolder.message.contains("no folder"), noFolder.message)
-        XCTAssertEqual(failure { _ = try StoreOpening(model: model, options: StoreOptions()).run("") }.status, .invalidArgument)
-        XCTAssertEqual(failure { _ = try StoreOpening(model: model, options: StoreOptions()).run("a\0b") }.status, .invalidArgument)
-        XCTAssertEqual(failure { _ = try StoreOpening(model: model, options: StoreOptions()).run(folder) }.status, .notAStore)
-        XCTAssertEqual(failure { _ = try StoreOpening(model: model, options: StoreOptions()).run(folder + "/") }.status, .invalidArgument)
-        XCTAssertEqual(failure { _ = try StoreOpening(model: model, options: StoreOptions()).run("/dev/null") }.status, .notAStore)
+        XCTAssertEqual(
+            failure { _ = try StoreOpening(model: model, options: StoreOptions()).run("") }.status, .invalidArgument)
+        XCTAssertEqual(
+            failure { _ = try StoreOpening(model: model, options: StoreOptions()).run("a\0b") }.status, .invalidArgument
+        )
+        XCTAssertEqual(
+            failure { _ = try StoreOpening(model: model, options: StoreOptions()).run(folder) }.status, .notAStore)
+        XCTAssertEqual(
+            failure { _ = try StoreOpening(model: model, options: StoreOptions()).run(folder + "/") }.status,
+            .invalidArgument)
+        XCTAssertEqual(
+            failure { _ = try StoreOpening(model: model, options: StoreOptions()).run("/dev/null") }.status, .notAStore)
         XCTAssertEqual(try files(), [])
     }
 
     func testEmptyFileBecomesAStore() throws {
         try write("empty.sqlite", Data())
         let model = try packages()
-        XCTAssertEqual(failure { _ = try open("empty.sqlite", model, options: options { $0.mustExist = true }) }.status, .notAStore)
-        XCTAssertEqual(failure { _ = try open("empty.sqlite", model, options: options { $0.isReadOnly = true }) }.status, .notAStore)
+        XCTAssertEqual(
+            failure { _ = try open("empty.sqlite", model, options: options { $0.mustExist = true }) }.status, .notAStore
+        )
+        XCTAssertEqual(
+            failure { _ = try open("empty.sqlite", model, options: options { $0.isReadOnly = true }) }.status,
+            .notAStore)
         XCTAssertEqual(try read("empty.sqlite").count, 0)
         try open("empty.sqlite", model).close()
         XCTAssertEqual(try shell("empty.sqlite", "SELECT Z_NAME FROM Z_PRIMARYKEY"), "Package")
@@ -99,21 +111,28 @@ final class OpeningTests: StoreTestCase {
         try write("short.sqlite", Data("SQLite format 3\0".utf8))
         try write("tiny.sqlite", Data("x".utf8))
         _ = try shell("other.sqlite", "CREATE TABLE t (a); INSERT INTO t VALUES (1)")
-        _ = try shell("half.sqlite", "CREATE TABLE Z_METADATA (Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB)")
+        _ = try shell(
+            "half.sqlite", "CREATE TABLE Z_METADATA (Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB)")
         _ = try shell("odd.sqlite", "CREATE TABLE Z_METADATA (a); CREATE TABLE Z_PRIMARYKEY (b)")
-        _ = try shell("bare.sqlite", "CREATE TABLE Z_METADATA (Z_VERSION, Z_UUID, Z_PLIST); CREATE TABLE Z_PRIMARYKEY (Z_ENT, Z_NAME)")
+        _ = try shell(
+            "bare.sqlite",
+            "CREATE TABLE Z_METADATA (Z_VERSION, Z_UUID, Z_PLIST); CREATE TABLE Z_PRIMARYKEY (Z_ENT, Z_NAME)")
         let before = try files()
         for name in ["text", "short", "tiny", "other", "half", "odd", "bare"] {
             let bytes = try read(name + ".sqlite")
             for isReadOnly in [false, true] {
-                let error = failure { _ = try open(name + ".sqlite", model, options: options { $0.isReadOnly = isReadOnly }) }
+                let error = failure {
+                    _ = try open(name + ".sqlite", model, options: options { $0.isReadOnly = isReadOnly })
+                }
                 XCTAssertEqual(error.status, .notAStore, "\(name): \(error)")
                 XCTAssertEqual(error.code, 134080)
                 XCTAssertEqual(error.file, path(name + ".sqlite"))
             }
             XCTAssertEqual(try read(name + ".sqlite"), bytes, name)
         }
-        XCTAssert(failure { _ = try open("other.sqlite", model) }.message.contains("no table Z_PRIMARYKEY and no table Z_METADATA"))
+        XCTAssert(
+            failure { _ = try open("other.sqlite", model) }.message.contains(
+                "no table Z_PRIMARYKEY and no table Z_METADATA"))
         XCTAssertEqual(try files(), before)
     }
 
@@ -124,7 +143,9 @@ final class OpeningTests: StoreTestCase {
         for length in stride(from: 512, to: whole.count, by: 3000) {
             try write("cut.sqlite", whole.prefix(length))
             for isReadOnly in [false, true] {
-                let error = failure { _ = try open("cut.sqlite", zoo.model, options: options { $0.isReadOnly = isReadOnly }) }
+                let error = failure {
+                    _ = try open("cut.sqlite", zoo.model, options: options { $0.isReadOnly = isReadOnly })
+                }
                 XCTAssert([.storeCorrupt, .notAStore].contains(error.status), "\(length): \(error)")
             }
             XCTAssertEqual(try read("cut.sqlite"), whole.prefix(length))
@@ -133,7 +154,9 @@ final class OpeningTests: StoreTestCase {
         var generator = SplitMix(state: 7)
         for _ in 0..<300 {
             var bytes = whole
-            for _ in 0..<20 { bytes[Int.random(in: 0..<bytes.count, using: &generator)] = UInt8.random(in: 0...255, using: &generator) }
+            for _ in 0..<20 {
+                bytes[Int.random(in: 0..<bytes.count, using: &generator)] = UInt8.random(in: 0...255, using: &generator)
+            }
             try write("bad.sqlite", bytes)
             do {
                 let store = try open("bad.sqlite", zoo.model, options: options { $0.isReadOnly = true })
@@ -147,7 +170,9 @@ final class OpeningTests: StoreTestCase {
     func testOtherModels() throws {
         try open("p.sqlite", packages()).close()
         let bytes = try read("p.sqlite")
-        let added = failure { _ = try open("p.sqlite", packages { try $0.addAttribute(named: "size", type: .integer64) }) }
+        let added = failure {
+            _ = try open("p.sqlite", packages { try $0.addAttribute(named: "size", type: .integer64) })
+        }
         XCTAssertEqual(added.status, .modelMismatch)
         XCTAssertEqual(added.code, 134100)
         XCTAssertEqual(added.entity, "Package")
@@ -215,7 +240,7 @@ final class OpeningTests: StoreTestCase {
         let name = "a 100% #new?.sqlite"
         let rollback = options { $0.rollbackJournal = true }
         let store = try open(name, model, options: rollback)
-        XCTAssertFalse(store.isWAL)
+        XCTAssertEqual(try shell(name, "PRAGMA journal_mode"), "delete")
         XCTAssertEqual(try store.reservePrimaryKeys(of: model.entities[0], count: 2), 1)
         store.close()
         XCTAssertEqual(try files(), [name])
@@ -223,7 +248,7 @@ final class OpeningTests: StoreTestCase {
         XCTAssertEqual(try readOnly.fetch(StoreFetch(entity: model.entities[0])).batch.records.count, 0)
         readOnly.close()
         let again = try open(name, model)
-        XCTAssert(again.isWAL)
+        XCTAssertEqual(try shell(name, "PRAGMA journal_mode"), "wal")
         again.close()
         XCTAssertEqual(try files(), [name])
     }
@@ -305,6 +330,30 @@ final class OpeningTests: StoreTestCase {
         let error = failure { try store.save { _ in } }
         XCTAssertEqual(error.status, .storeReadOnly)
         XCTAssert(error.message.contains("history"), error.message)
+    }
+
+    func testSymbolicLinks() throws {
+        let zoo = try Zoo()
+        try FileManager.default.createDirectory(atPath: path("real"), withIntermediateDirectories: true)
+        symlink(path("real"), path("folder"))
+        let made = try open("folder/zoo.sqlite", zoo.model)
+        symlink(path("real/zoo.sqlite"), path("link.sqlite"))
+        var rows = Rows()
+        try made.save { try $0.insert([rows.add(zoo.cage, 1, [:])], entity: zoo.cage) }
+        // The live log lies beside the real file.
+        let copy = try open("link.sqlite", zoo.model, options: options { $0.isReadOnly = true })
+        XCTAssertEqual(copy.path, path("link.sqlite"))
+        XCTAssertEqual(try copy.fetch(StoreFetch(entity: zoo.cage, result: .count)).count, 1)
+        copy.close()
+        made.close()
+        let linked = try open("link.sqlite", zoo.model)
+        XCTAssertEqual(try linked.reservePrimaryKeys(of: zoo.cage, count: 1), 2)
+        linked.close()
+        XCTAssertEqual(try files(), ["folder", "link.sqlite", "real"])
+        XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: path("real")), ["zoo.sqlite"])
+        symlink(path("nowhere"), path("dangling.sqlite"))
+        XCTAssertEqual(failure { _ = try open("dangling.sqlite", zoo.model) }.code, 134080)
+        XCTAssertEqual(try files(), ["dangling.sqlite", "folder", "link.sqlite", "real"])
     }
 
     func testManyProcessesMakeOneStore() throws {

@@ -35,8 +35,8 @@ final class OrderKeysTests: XCTestCase {
         XCTAssertEqual(applied([1, nil]).written, 1)
     }
 
-    /// Any sequence of moves, insertions and removals, with keys of any origin, ends in ascending keys within 32 bits; a
-    /// member that was neither moved nor added is rewritten only when everything is.
+    /// Any sequence of moves, insertions and removals, with keys of any origin, ends in ascending keys within 32
+    /// bits; a member that was neither moved nor added is rewritten only when everything is.
     func testAnyEdits() {
         var generator = SplitMix(state: 42)
         for _ in 0..<3000 {

@@ -17,23 +17,31 @@ final class RowTests: StoreTestCase {
             let first = try save.reservePrimaryKeys(of: zoo.animal, count: 3)
             XCTAssertEqual(first, 1)
             let animals = [
-                rows.add(zoo.animal, first, ["name": .string("Ada"), "legs": .int(4)], targets: ["keeper": (keeper, zoo.keeper)]),
+                rows.add(
+                    zoo.animal, first, ["name": .string("Ada"), "legs": .int(4)],
+                    targets: ["keeper": (keeper, zoo.keeper)]),
                 rows.add(zoo.animal, first + 1, ["name": .string("Bo")], targets: ["keeper": (keeper, zoo.keeper)]),
             ]
             let birds = [
-                rows.add(zoo.bird, first + 2, ["name": .string("Çelik"), "wingspan": .double(1.5)], targets: ["keeper": (keeper, zoo.keeper)])
+                rows.add(
+                    zoo.bird, first + 2, ["name": .string("Çelik"), "wingspan": .double(1.5)],
+                    targets: ["keeper": (keeper, zoo.keeper)])
             ]
-            try save.insert([rows.add(zoo.keeper, keeper, ["name": .string("Kim")], targets: ["favourite": (3, zoo.bird)])], entity: zoo.keeper)
+            try save.insert(
+                [rows.add(zoo.keeper, keeper, ["name": .string("Kim")], targets: ["favourite": (3, zoo.bird)])],
+                entity: zoo.keeper)
             try save.insert(animals, entity: zoo.animal)
             try save.insert(birds, entity: zoo.bird)
             try save.setOrder(zoo.relationship(zoo.keeper, "animals"), owners: [(keeper, [3, 1, 2])])
         }
         XCTAssertEqual(
-            try shell("zoo.sqlite", "SELECT Z_PK, Z_ENT, Z_OPT, ZNAME, ZLEGS, ZWINGSPAN, ZKEEPER, Z_FOK_KEEPER FROM ZANIMAL"),
+            try shell(
+                "zoo.sqlite", "SELECT Z_PK, Z_ENT, Z_OPT, ZNAME, ZLEGS, ZWINGSPAN, ZKEEPER, Z_FOK_KEEPER FROM ZANIMAL"),
             "1|1|1|Ada|4||1|3072\n2|1|1|Bo|||1|4096\n3|2|1|Çelik||1.5|1|2048")
         XCTAssertEqual(try shell("zoo.sqlite", "SELECT ZNAME, ZFAVOURITE, Z1_FAVOURITE FROM ZKEEPER"), "Kim|3|2")
         XCTAssertEqual(
-            try shell("zoo.sqlite", "SELECT * FROM Z_PRIMARYKEY"), "1|Animal|0|3\n2|Bird|1|0\n3|Cage|0|0\n4|Everything|0|0\n5|Keeper|0|1")
+            try shell("zoo.sqlite", "SELECT * FROM Z_PRIMARYKEY"),
+            "1|Animal|0|3\n2|Bird|1|0\n3|Cage|0|0\n4|Everything|0|0\n5|Keeper|0|1")
         XCTAssertEqual(try shell("zoo.sqlite", "PRAGMA integrity_check"), "ok")
         XCTAssertEqual(try shell("zoo.sqlite", "PRAGMA auto_vacuum"), "2")
 
@@ -52,21 +60,30 @@ final class RowTests: StoreTestCase {
         let store = try open("all.sqlite", zoo.model)
         let uuid = UUIDValue(high: 0x0011_2233_4455_6677, low: 0x8899_aabb_ccdd_eeff)
         let values: [String: PropertyValue] = [
-            "small": .int(-32768), "middle": .int(2_147_483_647), "wide": .int(.min), "flag": .bool(true), "real": .double(-0.1),
-            "single": .double(1.5), "text": .string("naïve\u{0}日本 🦜"), "moment": .date(-86400.25), "data": .bytes(Bytes([0, 1, 255])),
-            "uid": .uuid(uuid), "link": .uri(Text("https://example.org/ä")), "price": .decimal(DecimalNumber(mantissa: 1250, exponent: -2)),
+            "small": .int(-32768), "middle": .int(2_147_483_647), "wide": .int(.min), "flag": .bool(true),
+            "real": .double(-0.1),
+            "single": .double(1.5), "text": .string("naïve\u{0}日本 🦜"), "moment": .date(-86400.25),
+            "data": .bytes(Bytes([0, 1, 255])),
+            "uid": .uuid(uuid), "link": .uri(Text("https://example.org/ä")),
+            "price": .decimal(DecimalNumber(mantissa: 1250, exponent: -2)),
             "thing": .bytes(Bytes([9])), "large": .bytes(Bytes([1, 2, 3])),
         ]
         let zero: [String: PropertyValue] = [
-            "small": .int(0), "middle": .int(0), "wide": .int(0), "flag": .bool(false), "real": .double(0), "single": .double(0),
-            "text": .string(""), "moment": .date(0), "data": .bytes(Bytes([])), "uid": .uuid(UUIDValue(high: 0, low: 0)),
-            "link": .uri(Text("")), "price": .decimal(DecimalNumber(0)), "thing": .bytes(Bytes([])), "large": .bytes(Bytes([])),
+            "small": .int(0), "middle": .int(0), "wide": .int(0), "flag": .bool(false), "real": .double(0),
+            "single": .double(0),
+            "text": .string(""), "moment": .date(0), "data": .bytes(Bytes([])),
+            "uid": .uuid(UUIDValue(high: 0, low: 0)),
+            "link": .uri(Text("")), "price": .decimal(DecimalNumber(0)), "thing": .bytes(Bytes([])),
+            "large": .bytes(Bytes([])),
         ]
         var rows = Rows()
         try store.save { save in
             _ = try save.reservePrimaryKeys(of: zoo.everything, count: 3)
             try save.insert(
-                [rows.add(zoo.everything, 1, values), rows.add(zoo.everything, 2, [:]), rows.add(zoo.everything, 3, zero)],
+                [
+                    rows.add(zoo.everything, 1, values), rows.add(zoo.everything, 2, [:]),
+                    rows.add(zoo.everything, 3, zero),
+                ],
                 entity: zoo.everything)
         }
         let found = try store.rows(of: zoo.everything, primaryKeys: [1, 2, 3])
@@ -79,11 +96,14 @@ final class RowTests: StoreTestCase {
         }
         XCTAssertEqual(
             try shell(
-                "all.sqlite", "SELECT typeof(ZSMALL), typeof(ZWIDE), ZFLAG, typeof(ZREAL), typeof(ZMOMENT), length(ZUID), typeof(ZLINK), "
+                "all.sqlite",
+                "SELECT typeof(ZSMALL), typeof(ZWIDE), ZFLAG, typeof(ZREAL), typeof(ZMOMENT), length(ZUID), typeof(ZLINK), "
                     + "ZPRICE, hex(ZLARGE), hex(ZUID) FROM ZEVERYTHING WHERE Z_PK = 1"),
             "integer|integer|1|real|real|16|text|12.5|01010203|00112233445566778899AABBCCDDEEFF")
         // A whole number of seconds lies as an integer, as in Apple's files.
-        XCTAssertEqual(try shell("all.sqlite", "SELECT typeof(ZMOMENT), typeof(ZTEXT) FROM ZEVERYTHING WHERE Z_PK = 3"), "integer|text")
+        XCTAssertEqual(
+            try shell("all.sqlite", "SELECT typeof(ZMOMENT), typeof(ZTEXT) FROM ZEVERYTHING WHERE Z_PK = 3"),
+            "integer|text")
     }
 
     /// What a foreign writer may have left: converted where there is a sense in it, else null; never an error.
@@ -100,19 +120,24 @@ final class RowTests: StoreTestCase {
             INSERT INTO ZKEEPER (Z_PK, Z_ENT, Z_OPT, ZFAVOURITE, Z1_FAVOURITE) VALUES (1, 5, 1, 2, 4242), (2, 5, 1, 2, 'z');
             """)
         let found = try store.rows(of: zoo.everything, primaryKeys: [1, 2])
-        let names = ["small", "middle", "wide", "flag", "real", "text", "moment", "data", "uid", "link", "price", "large"]
+        let names = [
+            "small", "middle", "wide", "flag", "real", "text", "moment", "data", "uid", "link", "price", "large",
+        ]
         func values(_ record: Record) -> [PropertyValue] { names.map { zoo.everything.value($0, of: record) } }
         XCTAssertEqual(found.records[0].version, 0)
         XCTAssertEqual(
             values(found.records[0]),
             [
-                .int(32767), .int(0), .int(.max), .bool(false), .double(0), .string("\u{fffd}A"), .date(12), .bytes(Bytes(Array("abc".utf8))),
-                .uuid(UUIDValue(high: 0x0011_2233_4455_6677, low: 0x8899_aabb_ccdd_eeff)), .uri(Text("7")), .null, .null,
+                .int(32767), .int(0), .int(.max), .bool(false), .double(0), .string("\u{fffd}A"), .date(12),
+                .bytes(Bytes(Array("abc".utf8))),
+                .uuid(UUIDValue(high: 0x0011_2233_4455_6677, low: 0x8899_aabb_ccdd_eeff)), .uri(Text("7")), .null,
+                .null,
             ])
         XCTAssertEqual(
             values(found.records[1]),
             [
-                .int(12), .int(5), .int(7), .bool(true), .double(0), .string("99"), .date(0), .bytes(Bytes(Array("5".utf8))), .null,
+                .int(12), .int(5), .int(7), .bool(true), .double(0), .string("99"), .date(0),
+                .bytes(Bytes(Array("5".utf8))), .null,
                 .uri(Text("é")), .decimal(DecimalNumber(mantissa: 1225, exponent: -2)), .bytes(Bytes([])),
             ])
         XCTAssertEqual(try store.rows(of: zoo.animal, primaryKeys: [1, 2, 3]).records.map(\.primaryKey), [2])
@@ -129,7 +154,9 @@ final class RowTests: StoreTestCase {
         try store.save { save in
             XCTAssertEqual(try save.reservePrimaryKeys(of: zoo.keeper, count: 1000), 1)
             try save.insert(
-                (1...1000).map { rows.add(zoo.keeper, $0, ["name": .string($0 == 500 ? long : "Keeper \($0)"), "badge": .int($0)]) },
+                (1...1000).map {
+                    rows.add(zoo.keeper, $0, ["name": .string($0 == 500 ? long : "Keeper \($0)"), "badge": .int($0)])
+                },
                 entity: zoo.keeper)
         }
         for count in [1, 3, 5, 24, 25, 99, 100, 101, 333, 1000] {
@@ -139,7 +166,8 @@ final class RowTests: StoreTestCase {
             for record in found.records {
                 XCTAssertEqual(zoo.keeper.value("badge", of: record), .int(record.primaryKey))
                 let isLong = record.primaryKey == 500
-                XCTAssertEqual(zoo.keeper.value("name", of: record), .string(isLong ? long : "Keeper \(record.primaryKey)"))
+                XCTAssertEqual(
+                    zoo.keeper.value("name", of: record), .string(isLong ? long : "Keeper \(record.primaryKey)"))
                 XCTAssert(found.chunks.contains { $0 === record.chunk.takeUnretainedValue() })
             }
         }

@@ -8,7 +8,9 @@ import XCTest
 @testable import CorestoneSQLite
 
 final class SavingTests: StoreTestCase {
-    private func slot(_ entity: Entity, _ name: String) throws -> Int { Int(try XCTUnwrap(entity.property(named: name)).slot) }
+    private func slot(_ entity: Entity, _ name: String) throws -> Int {
+        Int(try XCTUnwrap(entity.property(named: name)).slot)
+    }
 
     /// Animals 1 to `count`, cages 1 to 3, keepers 1 and 2.
     private func filled(_ zoo: Zoo, _ name: String = "zoo.sqlite", count: Int64 = 5) throws -> SQLiteStore {
@@ -18,7 +20,9 @@ final class SavingTests: StoreTestCase {
             _ = try save.reservePrimaryKeys(of: zoo.animal, count: Int(count))
             _ = try save.reservePrimaryKeys(of: zoo.cage, count: 3)
             _ = try save.reservePrimaryKeys(of: zoo.keeper, count: 2)
-            try save.insert((1...count).map { rows.add(zoo.animal, $0, ["name": .string("A\($0)"), "legs": .int(4)]) }, entity: zoo.animal)
+            try save.insert(
+                (1...count).map { rows.add(zoo.animal, $0, ["name": .string("A\($0)"), "legs": .int(4)]) },
+                entity: zoo.animal)
             try save.insert((1...3).map { rows.add(zoo.cage, $0, ["number": .int($0)]) }, entity: zoo.cage)
             try save.insert((1...2).map { rows.add(zoo.keeper, $0, ["badge": .int($0)]) }, entity: zoo.keeper)
         }
@@ -35,8 +39,12 @@ final class SavingTests: StoreTestCase {
         try store.save { save in
             let stale = try save.update(
                 [
-                    UpdatedRow(record: rows.add(zoo.animal, 2, version: 2, ["name": .string("Bea"), "legs": .int(4)]), oldVersion: 1, changedSlots: [name]),
-                    UpdatedRow(record: rows.add(zoo.animal, 3, version: 2, [:], targets: ["keeper": (2, zoo.keeper)]), oldVersion: 1, changedSlots: [name, keeper]),
+                    UpdatedRow(
+                        record: rows.add(zoo.animal, 2, version: 2, ["name": .string("Bea"), "legs": .int(4)]),
+                        oldVersion: 1, changedSlots: [name]),
+                    UpdatedRow(
+                        record: rows.add(zoo.animal, 3, version: 2, [:], targets: ["keeper": (2, zoo.keeper)]),
+                        oldVersion: 1, changedSlots: [name, keeper]),
                     UpdatedRow(record: rows.add(zoo.animal, 4, version: 2, [:]), oldVersion: 1, changedSlots: []),
                 ], entity: zoo.animal)
             XCTAssertEqual(stale, [])
@@ -56,7 +64,9 @@ final class SavingTests: StoreTestCase {
         XCTAssertThrowsError(
             try store.save { save in
                 let changed = (1...5).map {
-                    UpdatedRow(record: rows.add(zoo.animal, $0, version: 2, ["name": .string("x")]), oldVersion: 1, changedSlots: [name])
+                    UpdatedRow(
+                        record: rows.add(zoo.animal, $0, version: 2, ["name": .string("x")]), oldVersion: 1,
+                        changedSlots: [name])
                 }
                 XCTAssertEqual(try save.update(changed, entity: zoo.animal), [1, 3])
                 XCTAssertEqual(try save.delete([(1, 2), (2, 1), (4, 1)], entity: zoo.animal), [1, 2])
@@ -64,7 +74,8 @@ final class SavingTests: StoreTestCase {
                 XCTAssertEqual(try store.rows(of: zoo.animal, primaryKeys: [2]).records.first?.version, 7)
                 throw Stop()
             })
-        XCTAssertEqual(try shell("zoo.sqlite", "SELECT group_concat(Z_PK || ZNAME || Z_OPT) FROM ZANIMAL"), "1A11,2A27,3A31,5A51")
+        XCTAssertEqual(
+            try shell("zoo.sqlite", "SELECT group_concat(Z_PK || ZNAME || Z_OPT) FROM ZANIMAL"), "1A11,2A27,3A31,5A51")
     }
 
     func testUniqueConstraint() throws {
@@ -74,7 +85,8 @@ final class SavingTests: StoreTestCase {
         let error = failure {
             try store.save { save in
                 let key = try save.reservePrimaryKeys(of: zoo.keeper, count: 1)
-                try save.insert([rows.add(zoo.keeper, key, ["badge": .int(2), "name": .string("Twin")])], entity: zoo.keeper)
+                try save.insert(
+                    [rows.add(zoo.keeper, key, ["badge": .int(2), "name": .string("Twin")])], entity: zoo.keeper)
             }
         }
         XCTAssertEqual(error.status, .conflict)
@@ -88,7 +100,11 @@ final class SavingTests: StoreTestCase {
         let update = failure {
             try store.save { save in
                 _ = try save.update(
-                    [UpdatedRow(record: rows.add(zoo.keeper, 1, version: 2, ["badge": .int(2)]), oldVersion: 1, changedSlots: [badge])],
+                    [
+                        UpdatedRow(
+                            record: rows.add(zoo.keeper, 1, version: 2, ["badge": .int(2)]), oldVersion: 1,
+                            changedSlots: [badge])
+                    ],
                     entity: zoo.keeper)
             }
         }
@@ -116,14 +132,19 @@ final class SavingTests: StoreTestCase {
         let cages = try zoo.relationship(zoo.animal, "cages")
         let inhabitants = try zoo.relationship(zoo.cage, "inhabitants")
         try store.save { save in
-            try save.link(cages, added: [Link(owner: 1, member: 1), Link(owner: 2, member: 1), Link(owner: 1, member: 1)], removed: [])
-            try save.link(inhabitants, added: [Link(owner: 1, member: 3), Link(owner: 2, member: 3)], removed: [Link(owner: 3, member: 9)])
+            try save.link(
+                cages, added: [Link(owner: 1, member: 1), Link(owner: 2, member: 1), Link(owner: 1, member: 1)],
+                removed: [])
+            try save.link(
+                inhabitants, added: [Link(owner: 1, member: 3), Link(owner: 2, member: 3)],
+                removed: [Link(owner: 3, member: 9)])
             try save.setOrder(inhabitants, owners: [(1, [3, 1, 2])])
         }
         XCTAssertEqual(
             try shell("zoo.sqlite", "SELECT Z_1INHABITANTS, Z_3CAGES, Z_FOK_1INHABITANTS FROM Z_1CAGES ORDER BY 1, 2"),
             "1|1|3072\n2|1|4096\n3|1|2048\n3|2|")
-        XCTAssertEqual(try store.members(of: inhabitants, owners: [1], includingRows: false).members.map(\.primaryKey), [3, 1, 2])
+        XCTAssertEqual(
+            try store.members(of: inhabitants, owners: [1], includingRows: false).members.map(\.primaryKey), [3, 1, 2])
         let caged = try store.members(of: cages, owners: [3], includingRows: true)
         XCTAssertEqual(caged.batch.records.map(\.primaryKey), [1, 2])
         withExtendedLifetime(caged) {}
@@ -143,7 +164,9 @@ final class SavingTests: StoreTestCase {
         let store = try filled(zoo)
         let friends = try zoo.relationship(zoo.animal, "friends")
         try store.save { save in
-            try save.link(friends, added: [Link(owner: 1, member: 2), Link(owner: 1, member: 1), Link(owner: 3, member: 1)], removed: [])
+            try save.link(
+                friends, added: [Link(owner: 1, member: 2), Link(owner: 1, member: 1), Link(owner: 3, member: 1)],
+                removed: [])
         }
         // A foreign writer's pair, written once.
         _ = try shell("zoo.sqlite", "INSERT INTO Z_1FRIENDS VALUES (4, 5)")
@@ -169,10 +192,15 @@ final class SavingTests: StoreTestCase {
         let zoo = try Zoo()
         let store = try filled(zoo)
         let watched = try zoo.relationship(zoo.keeper, "watched")
-        try store.save { try $0.link(watched, added: [Link(owner: 1, member: 2), Link(owner: 1, member: 3)], removed: []) }
+        try store.save {
+            try $0.link(watched, added: [Link(owner: 1, member: 2), Link(owner: 1, member: 3)], removed: [])
+        }
         // Moving a member: the new owner wins whatever the order of the pairs.
-        try store.save { try $0.link(watched, added: [Link(owner: 2, member: 3)], removed: [Link(owner: 1, member: 3)]) }
-        XCTAssertEqual(try shell("zoo.sqlite", "SELECT Z_PK, Z5WATCHED FROM ZANIMAL WHERE Z5WATCHED NOT NULL"), "2|1\n3|2")
+        try store.save {
+            try $0.link(watched, added: [Link(owner: 2, member: 3)], removed: [Link(owner: 1, member: 3)])
+        }
+        XCTAssertEqual(
+            try shell("zoo.sqlite", "SELECT Z_PK, Z5WATCHED FROM ZANIMAL WHERE Z5WATCHED NOT NULL"), "2|1\n3|2")
         let found = try store.members(of: watched, owners: [1, 2], includingRows: false)
         XCTAssertEqual(found.members.map { [$0.owner, $0.primaryKey] }.sorted { $0[0] < $1[0] }, [[1, 2], [2, 3]])
         try store.save { XCTAssertEqual(try $0.delete([(1, 1)], entity: zoo.keeper), []) }
@@ -188,7 +216,9 @@ final class SavingTests: StoreTestCase {
         var order = (1...200).map(Int64.init)
         try store.save { save in
             let changed = order.map {
-                UpdatedRow(record: rows.add(zoo.animal, $0, version: 2, [:], targets: ["keeper": (1, zoo.keeper)]), oldVersion: 1, changedSlots: [keeper])
+                UpdatedRow(
+                    record: rows.add(zoo.animal, $0, version: 2, [:], targets: ["keeper": (1, zoo.keeper)]),
+                    oldVersion: 1, changedSlots: [keeper])
             }
             XCTAssertEqual(try save.update(changed, entity: zoo.animal), [])
             try save.setOrder(animals, owners: [(1, order)])
@@ -202,11 +232,13 @@ final class SavingTests: StoreTestCase {
                 order.shuffle(using: &generator)
             }
             try store.save { try $0.setOrder(animals, owners: [(1, order)]) }
-            XCTAssertEqual(try store.members(of: animals, owners: [1], includingRows: false).members.map(\.primaryKey), order)
+            XCTAssertEqual(
+                try store.members(of: animals, owners: [1], includingRows: false).members.map(\.primaryKey), order)
         }
         // Without an owner there is no place.
         try store.save { save in
-            let row = UpdatedRow(record: rows.add(zoo.animal, 1, version: 3, [:]), oldVersion: 2, changedSlots: [keeper])
+            let row = UpdatedRow(
+                record: rows.add(zoo.animal, 1, version: 3, [:]), oldVersion: 2, changedSlots: [keeper])
             XCTAssertEqual(try save.update([row], entity: zoo.animal), [])
         }
         XCTAssertEqual(try shell("zoo.sqlite", "SELECT ZKEEPER, Z_FOK_KEEPER FROM ZANIMAL WHERE Z_PK = 1"), "|")

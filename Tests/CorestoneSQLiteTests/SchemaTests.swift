@@ -7,8 +7,9 @@ import XCTest
 final class SchemaTests: XCTestCase {
     /// Every statement that Apple's framework wrote, from the model that it cached beside.
     ///
-    /// Frameworks before fetch indexes (about 800) named indexes of attributes otherwise and wrote unique constraints into
-    /// the table; migrated tables keep the order and the index names of their past. Of those the columns are compared.
+    /// Frameworks before fetch indexes (about 800) named indexes of attributes otherwise and wrote unique constraints
+    /// into the table; migrated tables keep the order and the index names of their past. Of those the columns are
+    /// compared.
     func testStatementsOfAppleStores() throws {
         try Fixtures.require()
         var exact = 0
@@ -19,18 +20,23 @@ final class SchemaTests: XCTestCase {
             let schema = StoreSchema(model: model)
             let ours = Set(schema.creationStatements)
             let text = try Fixtures.run(
-                "sqlite3", ["file:\(store)?immutable=1&mode=ro", "SELECT sql FROM sqlite_master WHERE type IN ('table', 'index')"])
+                "sqlite3",
+                ["file:\(store)?immutable=1&mode=ro", "SELECT sql FROM sqlite_master WHERE type IN ('table', 'index')"])
             for statement in text.split(separator: "\n").map(String.init) where SchemaTests.isOurs(statement) {
                 if ours.contains(statement) {
                     exact += 1
                 } else if framework >= 800 && !wasAltered {
                     XCTFail("\(file) has \(statement)")
-                } else if statement.hasPrefix("CREATE TABLE Z"), let table = schema.tables.first(where: {
-                    SchemaTests.tableName(statement) == $0.name
-                }) {
+                } else if statement.hasPrefix("CREATE TABLE Z"),
+                    let table = schema.tables.first(where: {
+                        SchemaTests.tableName(statement) == $0.name
+                    })
+                {
                     columnwise += 1
                     for column in table.columns {
-                        XCTAssert(statement.contains(" \(column.name) \(column.declaredType)"), "\(file): \(column.name) in \(statement)")
+                        XCTAssert(
+                            statement.contains(" \(column.name) \(column.declaredType)"),
+                            "\(file): \(column.name) in \(statement)")
                     }
                 }
             }

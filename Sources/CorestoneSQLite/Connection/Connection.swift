@@ -54,7 +54,8 @@ final class Connection {
         let code = sql.withUTF8 { text in
             text.withMemoryRebound(to: CChar.self) {
                 sqlite3_prepare_v3(
-                    db, $0.baseAddress, Int32(truncatingIfNeeded: $0.count), UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil)
+                    db, $0.baseAddress, Int32(truncatingIfNeeded: $0.count), UInt32(SQLITE_PREPARE_PERSISTENT), &handle,
+                    nil)
             }
         }
         guard code == SQLITE_OK, let handle else { throw error(code, purpose) }
@@ -71,7 +72,8 @@ final class Connection {
         }
         let fresh = try prepare(sql, purpose)
         fresh.lastUse = clock
-        if cache.count >= Connection.statementLimit, let oldest = cache.min(by: { $0.value.lastUse < $1.value.lastUse }) {
+        if cache.count >= Connection.statementLimit, let oldest = cache.min(by: { $0.value.lastUse < $1.value.lastUse })
+        {
             cache[oldest.key] = nil
         }
         cache[sql] = fresh

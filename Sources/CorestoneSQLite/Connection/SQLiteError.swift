@@ -62,6 +62,7 @@ enum SQLiteError {
             remedy = "SQLite refused the statement"
         }
         return CoreError(
-            status, code: cocoaCode, "cannot \(purpose): \(text) (SQLite \(code)); \(remedy)", sqliteCode: code, file: path)
+            status, code: cocoaCode, "cannot \(purpose): \(text) (SQLite \(code)); \(remedy)", sqliteCode: code,
+            file: path)
     }
 }

@@ -123,7 +123,8 @@ extension Statement {
         note(cst_sqlite3_bind_blob_copy(handle, index, bytes.baseAddress, Int32(clamping: bytes.count)))
     }
 
-    /// Decimals lie in a column of numeric affinity as Apple writes them: whole ones that fit as integers, others as reals.
+    /// Decimals lie in a column of numeric affinity as Apple writes them: whole ones that fit as integers, others as
+    /// reals.
     func bindDecimal(_ view: ValueView, at index: Int32) {
         let decimal = DecimalNumber(words: (view.low, view.high), aux: view.aux)
         if let whole = decimal.integer {

@@ -58,7 +58,8 @@ final class StoreFunctions {
     private static func call(
         _ context: OpaquePointer?, _ count: Int32, _ arguments: UnsafeMutablePointer<OpaquePointer?>?
     ) {
-        guard let context, let arguments, count == StoreFunction.argumentCount, let place = sqlite3_user_data(context) else {
+        guard let context, let arguments, count == StoreFunction.argumentCount, let place = sqlite3_user_data(context)
+        else {
             return
         }
         guard let first = sqlite3_value_text(arguments[0]), sqlite3_value_type(arguments[1]) != SQLITE_NULL else {

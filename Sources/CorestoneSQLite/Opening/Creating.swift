@@ -42,7 +42,8 @@ struct StoreCreation {
         let purpose = "make \(place.given)"
         sqlite3_busy_timeout(connection.db, Int32(clamping: options.busyTimeoutMilliseconds))
         do {
-            // Core Data's stores are made for incremental vacuuming (`_NSAutoVacuumLevel` 2); only an empty file takes it.
+            // Core Data's stores are made for incremental vacuuming (`_NSAutoVacuumLevel` 2); only an empty file
+            // takes it.
             try connection.execute(
                 "PRAGMA page_size=4096;PRAGMA auto_vacuum=2;PRAGMA synchronous=FULL;PRAGMA temp_store=MEMORY", purpose,
                 cocoaCode: .persistentStoreOpen)
@@ -60,7 +61,8 @@ struct StoreCreation {
         for statement in schema.creationStatements {
             try connection.execute(statement, purpose, cocoaCode: .persistentStoreOpen)
         }
-        let key = try connection.prepare("INSERT INTO Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (?, ?, ?, 0)", purpose)
+        let key = try connection.prepare(
+            "INSERT INTO Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (?, ?, ?, 0)", purpose)
         for entity in model.preorder {
             key.bind(schema.number(of: entity), at: 1)
             key.bind(copying: entity.name, at: 2)
@@ -68,7 +70,8 @@ struct StoreCreation {
             try key.run(purpose)
         }
         let document = StoreDocument(fresh: model)
-        let metadata = try connection.prepare("INSERT INTO Z_METADATA (Z_VERSION, Z_UUID, Z_PLIST) VALUES (1, ?, ?)", purpose)
+        let metadata = try connection.prepare(
+            "INSERT INTO Z_METADATA (Z_VERSION, Z_UUID, Z_PLIST) VALUES (1, ?, ?)", purpose)
         metadata.bind(copying: document.identifier, at: 1)
         metadata.bind(copying: document.propertyList, at: 2)
         try metadata.run(purpose)
@@ -79,10 +82,13 @@ struct StoreCreation {
 
     /// SQLite's "unable to open database file" when the folder refuses new files, in clearer words.
     private func explained(_ error: CoreError) -> CoreError {
-        guard [SQLITE_CANTOPEN, SQLITE_READONLY].contains(error.sqliteCode & 0xff), !place.mayWriteFolder else { return error }
+        guard [SQLITE_CANTOPEN, SQLITE_READONLY].contains(error.sqliteCode & 0xff), !place.mayWriteFolder else {
+            return error
+        }
         return CoreError(
             .storeReadOnly, code: .persistentStoreOpen,
-            "cannot make \(place.given): the folder \(place.folder) may not be written; make it writable or choose another one",
+            "cannot make \(place.given): the folder \(place.folder) may not be written; "
+                + "make it writable or choose another one",
             sqliteCode: error.sqliteCode, file: place.given)
     }
 

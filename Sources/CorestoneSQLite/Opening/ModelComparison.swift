@@ -43,7 +43,9 @@ struct ModelComparison {
             let shown = names.prefix(5).joined(separator: ", ")
             return names.count > 5 ? "\(shown) and \(names.count - 5) more" : shown
         }
-        if !changed.isEmpty { parts.append("\(list(changed)) differ\(changed.count == 1 ? "s" : "") from what the store was written with") }
+        if !changed.isEmpty {
+            parts.append("\(list(changed)) differ\(changed.count == 1 ? "s" : "") from what the store was written with")
+        }
         if !added.isEmpty { parts.append("the store does not know \(list(added))") }
         if !removed.isEmpty { parts.append("the model lacks \(list(removed))") }
         var difference: Difference?
@@ -75,7 +77,8 @@ struct ModelComparison {
         for table in schema.tables {
             guard tables[table.name] != nil else {
                 return Difference(
-                    text: "the store has no table \(table.name) for \(table.root.name)", entity: table.root.name, key: nil)
+                    text: "the store has no table \(table.name) for \(table.root.name)", entity: table.root.name,
+                    key: nil)
             }
             let present = try columns(of: table.name)
             for column in table.columns {
@@ -96,14 +99,20 @@ struct ModelComparison {
             let known = Set(table.columns.map(\.name) + ["Z_PK", "Z_ENT", "Z_OPT"])
             if let extra = present.keys.filter({ !known.contains($0) }).min(by: byteOrder) {
                 return Difference(
-                    text: "the store has a column \(extra) in \(table.name), which the model's \(table.root.name) lacks",
+                    text:
+                        "the store has a column \(extra) in \(table.name), which the model's \(table.root.name) lacks",
                     entity: table.root.name, key: nil)
             }
         }
-        for join in schema.joins where tables[join.name] == nil {
+        for join in schema.joins {
+            let relationship = join.naming
+            let present = tables[join.name] == nil ? [:] : try columns(of: join.name)
+            let names = [join.namingColumn, join.otherColumn].flatMap { [$0.name] + ($0.orderName.map { [$0] } ?? []) }
+            guard let missing = names.first(where: { present[$0] == nil }) else { continue }
+            let what = tables[join.name] == nil ? "table \(join.name)" : "column \(missing) in \(join.name)"
             return Difference(
-                text: "the store has no table \(join.name) for \(join.naming.entity.name).\(join.naming.name)",
-                entity: join.naming.entity.name, key: join.naming.name)
+                text: "the store has no \(what) for \(relationship.entity.name).\(relationship.name)",
+                entity: relationship.entity.name, key: relationship.name)
         }
         return nil
     }

@@ -12,8 +12,9 @@ struct OpenedStore {
     let path: String
     /// Why nothing can be written; nil when it can.
     let readOnlyReason: String?
-    /// Whether readers and a writer may work at the same time.
-    let isWAL: Bool
+    /// Whether a read transaction that stays open keeps no writer out.
+    let mayHoldReads: Bool
+    let externalFolder: String
 }
 
 /// Opens a store, making it first when there is none.
@@ -26,12 +27,17 @@ struct StoreOpening {
         switch place.state {
         case .present: break
         case .missing where options.isReadOnly || options.mustExist:
-            throw failure(.storeIO, "there is no store \(path); check the path, or open it without the option that it must exist", place)
+            throw failure(
+                .storeIO, "there is no store \(path); check the path, or open it without the option that it must exist",
+                place)
         case .empty where options.isReadOnly || options.mustExist:
-            throw failure(.notAStore, "\(path) is empty and no store; restore it from a backup, or delete it and make a new one", place)
+            throw failure(
+                .notAStore, "\(path) is empty and no store; restore it from a backup, or delete it and make a new one",
+                place)
         case .missing, .empty: try StoreCreation(model: model, place: place, options: options).run()
         }
-        return options.isReadOnly ? try openReadOnly(place) : try openWritable(place)
+        return options.isReadOnly
+            ? try openReadOnly(place, reason: "the store was opened read-only") : try openWritable(place)
     }
 
     private func openWritable(_ place: StorePlace) throws -> OpenedStore {
@@ -41,48 +47,55 @@ struct StoreOpening {
         sqlite3_busy_timeout(connection.db, Int32(clamping: options.busyTimeoutMilliseconds))
         guard sqlite3_db_readonly(connection.db, "main") == 0 else {
             throw failure(
-                .storeReadOnly, "\(place.given) may not be written; make the file writable, or open the store read-only", place,
+                .storeReadOnly,
+                "\(place.given) may not be written; make the file writable, or open the store read-only", place,
                 sqliteCode: SQLITE_READONLY)
         }
         let examination: StoreExamination
         do { examination = try StoreExamination(connection, model: model, place: place) } catch let error as CoreError {
             throw explained(error, place)
         }
+        if let reason = examination.foreignPromise {
+            connection.close()
+            return try openReadOnly(place, reason: reason)
+        }
         _ = cst_sqlite3_checkpoint_on_close(connection.db, 1)
         try configure(connection, place)
-        let reason = examination.foreignPromise
-        let isWAL = try journalMode(connection, place, change: reason == nil) == "wal"
+        let isWAL = try journalMode(connection, place) == "wal"
         return OpenedStore(
             connection: connection, schema: examination.schema, identifier: examination.document.identifier,
-            path: place.path, readOnlyReason: reason, isWAL: isWAL)
+            path: place.absolute, readOnlyReason: nil, mayHoldReads: isWAL,
+            externalFolder: ExternalFile.folder(ofStore: place.path))
     }
 
-    private func openReadOnly(_ place: StorePlace) throws -> OpenedStore {
-        let connection = try ReadOnlyFile(place: place).open()
+    private func openReadOnly(_ place: StorePlace, reason: String) throws -> OpenedStore {
+        let (connection, isLocked) = try ReadOnlyFile(place: place).open()
         sqlite3_busy_timeout(connection.db, Int32(clamping: options.busyTimeoutMilliseconds))
         let examination = try StoreExamination(connection, model: model, place: place)
         try configure(connection, place)
         return OpenedStore(
             connection: connection, schema: examination.schema, identifier: examination.document.identifier,
-            path: place.path, readOnlyReason: "the store was opened read-only", isWAL: false)
+            path: place.absolute, readOnlyReason: reason, mayHoldReads: !isLocked,
+            externalFolder: ExternalFile.folder(ofStore: place.path))
     }
 
     private func configure(_ connection: Connection, _ place: StorePlace) throws {
         // Fewer checkpoints than SQLite's default of 1,000 pages: many small saves rewrite the same index pages.
         try connection.execute(
-            "PRAGMA synchronous=\(options.normalSync ? "NORMAL" : "FULL");PRAGMA cache_size=-\(max(options.cacheKilobytes, 64));"
+            "PRAGMA synchronous=\(options.normalSync ? "NORMAL" : "FULL");"
+                + "PRAGMA cache_size=-\(max(options.cacheKilobytes, 64));"
                 + "PRAGMA temp_store=MEMORY;PRAGMA wal_autocheckpoint=4000",
             "open \(place.given)", cocoaCode: .persistentStoreOpen)
     }
 
     /// The mode in force, after asking for the one that the options want.
-    private func journalMode(_ connection: Connection, _ place: StorePlace, change: Bool) throws -> String {
+    private func journalMode(_ connection: Connection, _ place: StorePlace) throws -> String {
         let purpose = "open \(place.given)"
         let current = try connection.prepare("PRAGMA journal_mode", purpose)
         let mode = try current.step(purpose) ? current.text(0) ?? "" : ""
         current.reset()
         let wanted = options.rollbackJournal ? "delete" : "wal"
-        guard change, mode != wanted else { return mode }
+        guard mode != wanted else { return mode }
         let statement = try connection.prepare("PRAGMA journal_mode=\(wanted)", purpose)
         do {
             let answer = try statement.step(purpose) ? statement.text(0) ?? mode : mode
@@ -96,10 +109,13 @@ struct StoreOpening {
 
     /// SQLite needs companions beside the file; when the folder refuses them it only says that it cannot open the file.
     private func explained(_ error: CoreError, _ place: StorePlace) -> CoreError {
-        guard [SQLITE_CANTOPEN, SQLITE_READONLY].contains(error.sqliteCode & 0xff), !place.mayWriteFolder else { return error }
+        guard [SQLITE_CANTOPEN, SQLITE_READONLY].contains(error.sqliteCode & 0xff), !place.mayWriteFolder else {
+            return error
+        }
         return failure(
             .storeReadOnly,
-            "the folder \(place.folder) of \(place.given) may not be written; make it writable, or open the store read-only",
+            "the folder \(place.folder) of \(place.given) may not be written; "
+                + "make it writable, or open the store read-only",
             place, sqliteCode: error.sqliteCode)
     }
 

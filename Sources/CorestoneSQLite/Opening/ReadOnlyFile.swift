@@ -4,20 +4,21 @@ import Glibc
 
 /// Opens a file so that neither it nor its folder ever changes.
 ///
-/// SQLite would make a write-ahead log's companions even for reading. A file in that mode whose log is empty is opened as
-/// one that cannot change; one with a live log or an unfinished transaction is read from a private copy. Every byte of
-/// the file is read through SQLite, because closing a descriptor of our own would drop the locks of other connections
-/// of this process.
+/// SQLite would make a write-ahead log's companions even for reading. A file in that mode whose log is empty is
+/// opened as one that cannot change; one with a live log or an unfinished transaction is read from a private copy.
+/// Every byte of the file is read through SQLite, because closing a descriptor of our own would drop the locks of
+/// other connections of this process.
 struct ReadOnlyFile {
     let place: StorePlace
 
-    func open() throws -> Connection {
+    /// The connection, and whether reading through it takes locks that keep a writer out.
+    func open() throws -> (connection: Connection, isLocked: Bool) {
         let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
         let frozen = try Connection(place.uri + "?mode=ro&immutable=1", path: place.given, flags: flags)
-        if place.hasCompanion("-wal") || place.hasCompanion("-journal") { return try copy(of: frozen) }
+        if place.hasCompanion("-wal") || place.hasCompanion("-journal") { return (try copy(of: frozen), false) }
         let header = try bytes(of: frozen, from: 0, count: 100)
-        let isRollback = header.count == 100 && header[18] == 1
-        return isRollback ? try Connection(place.path, path: place.given, flags: SQLITE_OPEN_READONLY) : frozen
+        guard header.count == 100 && header[18] == 1 else { return (frozen, false) }
+        return (try Connection(place.path, path: place.given, flags: SQLITE_OPEN_READONLY), true)
     }
 
     /// A connection to a copy in a temporary folder that is gone already when this returns.
@@ -40,7 +41,8 @@ struct ReadOnlyFile {
         }
         let copy = try Connection(target, path: place.given, flags: SQLITE_OPEN_READWRITE)
         let purpose = "read the private copy of \(place.given)"
-        try copy.execute("PRAGMA locking_mode=EXCLUSIVE;PRAGMA temp_store=MEMORY", purpose, cocoaCode: .persistentStoreOpen)
+        try copy.execute(
+            "PRAGMA locking_mode=EXCLUSIVE;PRAGMA temp_store=MEMORY", purpose, cocoaCode: .persistentStoreOpen)
         // Takes in the log, or undoes the unfinished transaction; afterwards the one file is all there is.
         let code = sqlite3_exec(copy.db, "PRAGMA journal_mode=DELETE;SELECT count(*) FROM sqlite_master", nil, nil, nil)
         if code != SQLITE_OK && code & 0xff != SQLITE_NOTADB && code & 0xff != SQLITE_CORRUPT {
@@ -91,7 +93,9 @@ struct ReadOnlyFile {
     private func write(_ bytes: [UInt8], to output: Int32) throws {
         var done = 0
         while done < bytes.count {
-            let count = bytes.withUnsafeBytes { Glibc.write(output, $0.baseAddress.map { $0 + done }, bytes.count - done) }
+            let count = bytes.withUnsafeBytes {
+                Glibc.write(output, $0.baseAddress.map { $0 + done }, bytes.count - done)
+            }
             if count < 0 && errno == EINTR { continue }
             guard count > 0 else { throw failure("write a private copy of", errno) }
             done += count
@@ -117,7 +121,8 @@ struct ReadOnlyFile {
         // SQLITE_IOERR_SHORT_READ, a macro that Swift does not import, is an ordinary end of file.
         guard code == SQLITE_OK || code & 0xff == SQLITE_IOERR && code >> 8 == 2 else {
             throw SQLiteError.make(
-                nil, code: code, path: self.place.given, purpose: "read \(self.place.given)", cocoaCode: .persistentStoreOpen)
+                nil, code: code, path: self.place.given, purpose: "read \(self.place.given)",
+                cocoaCode: .persistentStoreOpen)
         }
         return bytes
     }

@@ -6,7 +6,8 @@ import CorestoneValues
 struct StoreExamination {
     let document: StoreDocument
     let schema: StoreSchema
-    /// What Apple's framework promises its users of this store and we do not keep; nil when there is nothing of the kind.
+    /// What Apple's framework promises its users of this store and we do not keep; nil when there is nothing of the
+    /// kind.
     let foreignPromise: String?
 
     init(_ connection: Connection, model: Model, place: StorePlace) throws {
@@ -15,7 +16,8 @@ struct StoreExamination {
         guard missing.isEmpty else {
             throw CoreError(
                 .notAStore, code: .persistentStoreOpen,
-                "\(place.given) is an SQLite database but no Core Data store: it has no table \(missing.joined(separator: " and no table "))",
+                "\(place.given) is an SQLite database but no Core Data store: "
+                    + "it has no table \(missing.joined(separator: " and no table "))",
                 file: place.given)
         }
         try StoreExamination.checkSize(connection, place)
@@ -78,7 +80,8 @@ struct StoreExamination {
     private static func document(_ connection: Connection, _ place: StorePlace) throws -> StoreDocument {
         let purpose = "read the metadata of \(place.given)"
         do {
-            let statement = try connection.prepare("SELECT Z_UUID, Z_PLIST FROM Z_METADATA ORDER BY Z_VERSION LIMIT 1", purpose)
+            let statement = try connection.prepare(
+                "SELECT Z_UUID, Z_PLIST FROM Z_METADATA ORDER BY Z_VERSION LIMIT 1", purpose)
             guard try statement.step(purpose), let identifier = statement.text(0), !identifier.isEmpty else {
                 throw CoreError(
                     .notAStore, code: .persistentStoreOpen,
@@ -108,7 +111,8 @@ struct StoreExamination {
         var status = error.status
         switch error.sqliteCode & 0xff {
         case SQLITE_NOTADB:
-            message = "\(place.given) is no SQLite database; give the path of a store, or of a file that is not there yet"
+            message =
+                "\(place.given) is no SQLite database; give the path of a store, or of a file that is not there yet"
         case SQLITE_CORRUPT:
             message = "\(place.given) is damaged or cut off (\(place.size) bytes are there); restore it from a backup"
         case SQLITE_ERROR:
@@ -116,7 +120,8 @@ struct StoreExamination {
             message = "\(place.given) is no Core Data store: \(error.message)"
         default:
             return CoreError(
-                error.status, code: .persistentStoreOpen, error.message, sqliteCode: error.sqliteCode, file: place.given)
+                error.status, code: .persistentStoreOpen, error.message, sqliteCode: error.sqliteCode, file: place.given
+            )
         }
         return CoreError(status, code: .persistentStoreOpen, message, sqliteCode: error.sqliteCode, file: place.given)
     }

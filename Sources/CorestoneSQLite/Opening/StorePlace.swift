@@ -8,7 +8,10 @@ struct StorePlace {
 
     /// As the host named it, for messages.
     let given: String
-    /// Absolute, so that a later change of the working directory does not matter and no name means anything special to SQLite.
+    /// Absolute, so that a later change of the working directory does not matter and no name means anything special
+    /// to SQLite.
+    let absolute: String
+    /// The same without symbolic links: SQLite keeps the companions beside the file that they lead to.
     let path: String
     let folder: String
     let state: State
@@ -23,19 +26,23 @@ struct StorePlace {
         guard !given.utf8.contains(0) else {
             throw StorePlace.failure(.invalidArgument, "the path of a store cannot contain a NUL character", given)
         }
-        path = given.hasPrefix("/") ? given : StorePlace.workingDirectory + "/" + given
-        let name = path.split(separator: "/", omittingEmptySubsequences: false).last.map(String.init) ?? ""
+        absolute = given.hasPrefix("/") ? given : StorePlace.workingDirectory + "/" + given
+        let name = absolute.split(separator: "/", omittingEmptySubsequences: false).last.map(String.init) ?? ""
         guard !name.isEmpty else {
             throw StorePlace.failure(.invalidArgument, "\(given) names a folder; give the path of a file", given)
         }
-        let parent = String(path.dropLast(name.count + 1))
-        folder = parent.isEmpty ? "/" : parent
+        let parent = String(absolute.dropLast(name.count + 1))
+        let resolved = StorePlace.withoutLinks(absolute)
+        let resolvedFolder = StorePlace.withoutLinks(parent.isEmpty ? "/" : parent) ?? parent
+        path = resolved ?? (resolvedFolder == "/" ? "/" + name : resolvedFolder + "/" + name)
+        folder = resolved.map { StorePlace.folder(of: $0) } ?? resolvedFolder
 
         var facts = stat()
-        if stat(path, &facts) == 0 {
+        if stat(absolute, &facts) == 0 {
             guard facts.st_mode & S_IFMT == S_IFREG else {
                 throw StorePlace.failure(
-                    .notAStore, "\(given) is \(facts.st_mode & S_IFMT == S_IFDIR ? "a folder" : "no regular file"); "
+                    .notAStore,
+                    "\(given) is \(facts.st_mode & S_IFMT == S_IFDIR ? "a folder" : "no regular file"); "
                         + "give the path of a file", given)
             }
             size = Int(facts.st_size)
@@ -52,6 +59,18 @@ struct StorePlace {
                 .storeIO, "there is no folder \(folder) for the store \(given); make the folder first", given)
         }
         state = .missing
+    }
+
+    /// nil for a path that leads nowhere.
+    private static func withoutLinks(_ path: String) -> String? {
+        guard let text = realpath(path, nil) else { return nil }
+        defer { free(text) }
+        return String(cString: text)
+    }
+
+    private static func folder(of path: String) -> String {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
+        return parts.count < 2 ? "/" : parts.joined(separator: "/")
     }
 
     private static func failure(_ status: Status, _ message: String, _ file: String) -> CoreError {

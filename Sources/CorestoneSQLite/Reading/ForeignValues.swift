@@ -63,11 +63,15 @@ enum ExternalFile {
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         var facts = stat()
-        guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, facts.st_size < 1 << 31 else { return nil }
+        guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, facts.st_size < 1 << 31 else {
+            return nil
+        }
         var bytes = [UInt8](repeating: 0, count: Int(facts.st_size))
         var done = 0
         while done < bytes.count {
-            let count = bytes.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress.map { $0 + done }, $0.count - done) }
+            let count = bytes.withUnsafeMutableBytes {
+                Glibc.read(descriptor, $0.baseAddress.map { $0 + done }, $0.count - done)
+            }
             if count < 0 && errno == EINTR { continue }
             guard count > 0 else { return nil }
             done += count

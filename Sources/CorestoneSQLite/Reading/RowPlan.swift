@@ -91,7 +91,8 @@ final class RowPlan {
             memory.initialize(from: steps, count: steps.count)
             entities.advanced(by: place).initialize(
                 to: EntitySteps(
-                    entity: entity.index, fixedSize: entity.layout.fixedSize, bitmapWords: (entity.layout.slotCount + 63) / 64,
+                    entity: entity.index, fixedSize: entity.layout.fixedSize,
+                    bitmapWords: (entity.layout.slotCount + 63) / 64,
                     steps: memory, count: steps.count))
         }
         fallback = hasEntityColumn || family[0].isAbstract ? -1 : 0

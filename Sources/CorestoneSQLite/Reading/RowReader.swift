@@ -15,8 +15,8 @@ struct RowReader {
         self.externalFolder = externalFolder
     }
 
-    /// The record of the statement's row, whose primary key is in column `leading`; nil for a row of an entity that the plan
-    /// does not know.
+    /// The record of the statement's row, whose primary key is in column `leading`; nil for a row of an entity that
+    /// the plan does not know.
     @inline(__always)
     mutating func read(_ row: OpaquePointer, _ plan: RowPlan, leading: Int32 = 0) throws -> Record? {
         var place = plan.fallback
@@ -27,7 +27,8 @@ struct RowReader {
         guard place >= 0 else { return nil }
         let steps = plan.entities + Int(place)
         cursor.begin(
-            primaryKey: sqlite3_column_int64(row, leading), version: sqlite3_column_int(row, leading + 1), steps.pointee)
+            primaryKey: sqlite3_column_int64(row, leading), version: sqlite3_column_int(row, leading + 1), steps.pointee
+        )
         var step = steps.pointee.steps
         let last = step + steps.pointee.count
         while step < last {
@@ -121,12 +122,16 @@ struct RowReader {
 
     private mutating func readUUID(_ row: OpaquePointer, _ step: ColumnStep, isText: Bool) {
         if isText {
-            guard let text = sqlite3_column_text(row, step.column), let uuid = UUIDValue(String(cString: text)) else { return }
+            guard let text = sqlite3_column_text(row, step.column), let uuid = UUIDValue(String(cString: text)) else {
+                return
+            }
             let place = cursor.place(step)
             place.storeBytes(of: uuid.high.bigEndian, as: UInt64.self)
             (place + 8).storeBytes(of: uuid.low.bigEndian, as: UInt64.self)
         } else {
-            guard let bytes = sqlite3_column_blob(row, step.column), sqlite3_column_bytes(row, step.column) == 16 else { return }
+            guard let bytes = sqlite3_column_blob(row, step.column), sqlite3_column_bytes(row, step.column) == 16 else {
+                return
+            }
             memcpy(cursor.place(step), bytes, 16)
         }
         cursor.mark(step.slot)
@@ -170,6 +175,7 @@ struct RowReader {
 
     @inline(never)
     private func tooLarge() -> CoreError {
-        CoreError(.noMemory, code: .sqlite, "cannot read a row: its values take more than 4 GB", sqliteCode: SQLITE_TOOBIG)
+        CoreError(
+            .noMemory, code: .sqlite, "cannot read a row: its values take more than 4 GB", sqliteCode: SQLITE_TOOBIG)
     }
 }

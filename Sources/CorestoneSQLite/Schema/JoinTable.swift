@@ -7,7 +7,8 @@ final class JoinTable: @unchecked Sendable {
         let name: String
         /// The entity whose rows the column points to.
         let entity: Entity
-        /// The column of sort keys of these rows within the other side, present when that side's relationship is ordered.
+        /// The column of sort keys of these rows within the other side, present when that side's relationship is
+        /// ordered.
         let orderName: String?
     }
 
@@ -68,12 +69,15 @@ extension JoinTable {
         var joins: [JoinTable] = []
         for entity in schema.model.entities.sorted(by: { byteOrder($0.name, $1.name) }) {
             for relationship in entity.relationships.sorted(by: { byteOrder($0.name, $1.name) }) {
-                guard relationship.isStoredToMany, let inverse = relationship.inverse, inverse.isToMany, !inverse.isTransient,
+                guard relationship.isStoredToMany, let inverse = relationship.inverse, inverse.isToMany,
+                    !inverse.isTransient,
                     !seen.contains(relationship.key)
                 else { continue }
                 seen.formUnion([relationship.key, inverse.key])
                 var sides = [relationship, inverse]
-                if inverse.entity === relationship.entity, byteOrder(relationship.name, inverse.name) { sides.reverse() }
+                if inverse.entity === relationship.entity, byteOrder(relationship.name, inverse.name) {
+                    sides.reverse()
+                }
                 let names = sides.map { "Z_\(schema.number(of: $0.entity))\($0.name.uppercased())" }
                 let naming = !existing.contains(names[0]) && existing.contains(names[1]) ? sides[1] : sides[0]
                 joins.append(
@@ -96,7 +100,8 @@ extension JoinTable {
                 name: table, naming: naming, other: nil,
                 namingColumn: Column(name: "REFLEXIVE", entity: naming.entity, orderName: nil),
                 otherColumn: Column(
-                    name: "Z_" + members, entity: naming.destination, orderName: naming.isOrdered ? "Z_FOK_" + members : nil),
+                    name: "Z_" + members, entity: naming.destination,
+                    orderName: naming.isOrdered ? "Z_FOK_" + members : nil),
                 host: host)
         }
         let namingTail = columnNames.take("\(number)\(other.name.uppercased())")
@@ -104,7 +109,8 @@ extension JoinTable {
         return JoinTable(
             name: table, naming: naming, other: other,
             namingColumn: Column(
-                name: "Z_" + namingTail, entity: naming.entity, orderName: other.isOrdered ? "Z_FOK_" + namingTail : nil),
+                name: "Z_" + namingTail, entity: naming.entity, orderName: other.isOrdered ? "Z_FOK_" + namingTail : nil
+            ),
             otherColumn: Column(
                 name: "Z_" + otherTail, entity: other.entity, orderName: naming.isOrdered ? "Z_FOK_" + otherTail : nil),
             host: host)

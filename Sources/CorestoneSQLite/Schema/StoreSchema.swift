@@ -20,8 +20,8 @@ final class StoreSchema: @unchecked Sendable {
     /// By the entity's index in the model: what the compiler of predicates reads.
     private(set) var mappings: [EntityMapping] = []
 
-    /// `numbers` are those of an existing store; nil numbers the entities as a fresh store does. Of the names that older
-    /// frameworks may have given a table, one in `existingTables` is taken.
+    /// `numbers` are those of an existing store; nil numbers the entities as a fresh store does. Of the names that
+    /// older frameworks may have given a table, one in `existingTables` is taken.
     init(model: Model, numbers: [Int64]? = nil, existingTables: Set<String> = []) {
         self.model = model
         self.numbers = numbers ?? model.entities.map { Int64($0.number) }
@@ -74,7 +74,8 @@ final class StoreSchema: @unchecked Sendable {
                 } else if relationship.inverse == nil {
                     guard let column = table.ownerColumn(of: relationship) else { continue }
                     toMany[relationship.key] = .foreignKey(
-                        table: table, column: column.name, order: table.orderColumn(of: relationship)?.name, isInverse: false)
+                        table: table, column: column.name, order: table.orderColumn(of: relationship)?.name,
+                        isInverse: false)
                 }
             }
         }

@@ -56,7 +56,9 @@ final class TableSchema: @unchecked Sendable {
     }
     /// The column with the order keys: of a to-one relationship whose inverse is ordered, or of an ordered to-many
     /// relationship without inverse that leads here.
-    func orderColumn(of relationship: Relationship) -> ColumnSchema? { orderByKey[relationship.key].map { columns[$0] } }
+    func orderColumn(of relationship: Relationship) -> ColumnSchema? {
+        orderByKey[relationship.key].map { columns[$0] }
+    }
     /// The column with the owner in a to-many relationship without inverse that leads here.
     func ownerColumn(of relationship: Relationship) -> ColumnSchema? { byKey[relationship.key].map { columns[$0] } }
 
@@ -102,7 +104,8 @@ extension TableSchema {
         let attributes = entity.ownAttributes.filter { !$0.isTransient && ColumnGroup.of($0.type) == group }
         for attribute in attributes.sorted(by: { byteOrder($0.name, $1.name) }) {
             byKey[attribute.key] = append(
-                names.take("Z" + attribute.name.uppercased()), ColumnGroup.declaredType(attribute.type), attribute, .attribute)
+                names.take("Z" + attribute.name.uppercased()), ColumnGroup.declaredType(attribute.type), attribute,
+                .attribute)
         }
         guard group == .integer else { return }
         let toOnes = entity.ownRelationships.filter { !$0.isToMany && !$0.isTransient }
@@ -179,7 +182,8 @@ extension TableSchema {
                 let properties = index.elements.compactMap { entity.property(named: $0.property) }
                 guard properties.contains(where: { $0 is Attribute }) else { return nil }
                 let elements = index.elements.compactMap { element -> String? in
-                    guard let property = entity.property(named: element.property), let column = column(of: property) else {
+                    guard let property = entity.property(named: element.property), let column = column(of: property)
+                    else {
                         return nil
                     }
                     return "\(column.name) COLLATE BINARY \(element.isAscending ? "ASC" : "DESC")"

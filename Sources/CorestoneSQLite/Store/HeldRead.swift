@@ -2,8 +2,8 @@ import CPlatform
 import CSQLite
 import Glibc
 
-/// The read transaction that is kept open while faults come in quick succession: a look-up inside one costs a quarter of
-/// one that begins and ends its own.
+/// The read transaction that is kept open while faults come in quick succession: a look-up inside one costs a quarter
+/// of one that begins and ends its own.
 ///
 /// It ends with `end`, or when no fault came for 50 to 100 milliseconds, so that it neither hides what others write nor
 /// keeps the write-ahead log from being emptied. Everything here happens under the store's lock.

@@ -34,7 +34,9 @@ extension SQLiteStore {
         }
     }
 
-    private func statement(_ head: String, _ query: SQLQuery, _ file: OpenFile, _ purpose: String, tail: String = "") throws -> Statement {
+    private func statement(_ head: String, _ query: SQLQuery, _ file: OpenFile, _ purpose: String, tail: String = "")
+        throws -> Statement
+    {
         let statement = try file.connection.statement(head + query.text + tail, purpose)
         for (place, value) in query.bindings.enumerated() { statement.bind(value, at: Int32(place + 1)) }
         return statement
@@ -72,7 +74,8 @@ extension SQLiteStore {
 
     private func count(_ query: SQLQuery, _ fetch: StoreFetch, _ file: OpenFile, _ purpose: String) throws -> Int {
         let isWindowed = fetch.limit > 0 || fetch.offset > 0
-        let statement = isWindowed
+        let statement =
+            isWindowed
             ? try statement("SELECT count(*) FROM (SELECT 1", query, file, purpose, tail: ")")
             : try statement("SELECT count(*)", query, file, purpose)
         defer { statement.reset() }

@@ -11,7 +11,8 @@ extension SQLiteStore {
         try withFile { file in
             guard let storage = schema.storage(of: relationship), !owners.isEmpty else { return StoreMembers() }
             file.held?.fault()
-            let query = MembersQuery(relationship: relationship, storage: storage, schema: schema, file: file, rows: includingRows)
+            let query = MembersQuery(
+                relationship: relationship, storage: storage, schema: schema, file: file, rows: includingRows)
             var found = StoreMembers()
             var reader = RowReader(
                 cursor: RecordCursor(first: includingRows ? owners.count * 4096 : 1024), externalFolder: externalFolder)
@@ -63,7 +64,8 @@ extension SQLiteStore {
     }
 }
 
-/// The statement that reads the members of a to-many relationship: owner, then the member's key and entity or whole row.
+/// The statement that reads the members of a to-many relationship: owner, then the member's key and entity or whole
+/// row.
 struct MembersQuery {
     let relationship: Relationship
     let storage: ToManyStorage
@@ -90,7 +92,8 @@ struct MembersQuery {
         case .joinTable(let join, let owner, let member, let order, let isReflexive):
             let ordering = order.map { " ORDER BY t1.\($0), t1.\(member)" } ?? ""
             // A pair of a relationship that is its own inverse may have been written in one direction only.
-            let pairs = isReflexive && order == nil
+            let pairs =
+                isReflexive && order == nil
                 ? "(SELECT \(owner) o, \(member) m FROM \(join) WHERE \(owner) \(condition) "
                     + "UNION SELECT \(member), \(owner) FROM \(join) WHERE \(member) \(condition)) t1" : "\(join) t1"
             let (first, second) = isReflexive && order == nil ? ("o", "m") : (owner, member)

@@ -17,12 +17,14 @@ extension SQLiteStore {
             if let readOnlyReason {
                 throw CoreError(
                     .storeReadOnly, code: .persistentStoreSave,
-                    "cannot save to \(path): \(readOnlyReason); open it for writing or save to another store", file: path)
+                    "cannot save to \(path): \(readOnlyReason); open it for writing or save to another store",
+                    file: path)
             }
             file.held?.end()
             guard file.connection.isAutocommit else {
                 throw CoreError(
-                    .internal, code: .persistentStoreSave, "cannot save to \(path): another save of it is running", file: path)
+                    .internal, code: .persistentStoreSave, "cannot save to \(path): another save of it is running",
+                    file: path)
             }
             let purpose = "save to \(path)"
             try file.connection.execute("BEGIN IMMEDIATE", purpose, cocoaCode: .persistentStoreSave)

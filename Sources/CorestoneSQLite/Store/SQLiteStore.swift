@@ -14,7 +14,6 @@ final class SQLiteStore: PersistentStore, @unchecked Sendable {
     let schema: StoreSchema
     /// Why nothing can be written; nil when it can.
     let readOnlyReason: String?
-    let isWAL: Bool
     let externalFolder: String
     let compiler: FetchCompiler
     var isReadOnly: Bool { readOnlyReason != nil }
@@ -28,11 +27,9 @@ final class SQLiteStore: PersistentStore, @unchecked Sendable {
         path = opened.path
         schema = opened.schema
         readOnlyReason = opened.readOnlyReason
-        isWAL = opened.isWAL
-        externalFolder = ExternalFile.folder(ofStore: opened.path)
+        externalFolder = opened.externalFolder
         compiler = FetchCompiler(schema: opened.schema, storeIdentifier: opened.identifier)
-        file = try OpenFile(
-            opened.connection, schema: schema, held: isWAL || opened.readOnlyReason != nil, lock: lock)
+        file = try OpenFile(opened.connection, schema: schema, held: opened.mayHoldReads, lock: lock)
     }
 
     deinit { close() }
@@ -44,7 +41,8 @@ final class SQLiteStore: PersistentStore, @unchecked Sendable {
         defer { lock.unlock() }
         guard let file else {
             throw CoreError(
-                .objectGone, code: .persistentStoreOperation, "the store \(path) was closed; add it to a coordinator again",
+                .objectGone, code: .persistentStoreOperation,
+                "the store \(path) was closed; add it to a coordinator again",
                 file: path)
         }
         return try body(file)

@@ -1,6 +1,7 @@
 import Glibc
 
-/// The lock that every entry point of a store takes, with a condition for its reaper thread. A thread may take it again.
+/// The lock that every entry point of a store takes, with a condition for its reaper thread. A thread may take it
+/// again.
 final class StoreLock: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)

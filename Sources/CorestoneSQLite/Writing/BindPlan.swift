@@ -86,7 +86,9 @@ final class InsertPlan {
             columns.append(column.name)
             if step.entityParameter != 0, let relationship = property as? Relationship,
                 let name = table.targetEntityColumn(of: relationship)?.name
-            { columns.append(name) }
+            {
+                columns.append(name)
+            }
             steps.append(step)
         }
         self.steps = steps

@@ -1,5 +1,5 @@
-/// The sort keys of an ordered to-many relationship (`Z_FOK_…`): ascending, sparse, so that moving or inserting one member
-/// rewrites one key.
+/// The sort keys of an ordered to-many relationship (`Z_FOK_…`): ascending, sparse, so that moving or inserting one
+/// member rewrites one key.
 enum OrderKeys {
     static let first: Int64 = 2048
     static let step: Int64 = 1024

@@ -22,15 +22,16 @@ extension WriteTransaction {
         let names = properties.map(\.name).joined(separator: ", ")
         return CoreError(
             .conflict, code: .managedObjectConstraintMerge,
-            "another \(table.root.name) in the store has \(pairs) already, but \(names) must be unique; change the value, or "
-                + "fetch that object and change it instead",
+            "another \(table.root.name) in the store has \(pairs) already, but \(names) must be unique; "
+                + "change the value, or fetch that object and change it instead",
             entity: entity.name, key: first.name, value: values.first,
             children: properties.count == 1
                 ? []
                 : zip(properties, values).map {
                     CoreError(
                         .conflict, code: .managedObjectConstraintMerge,
-                        "\(entity.name).\($0.name) is part of a unique combination", entity: entity.name, key: $0.name, value: $1)
+                        "\(entity.name).\($0.name) is part of a unique combination", entity: entity.name, key: $0.name,
+                        value: $1)
                 }, sqliteCode: error.sqliteCode, file: path)
     }
 

@@ -13,12 +13,17 @@ extension WriteTransaction {
         case .foreignKey(let table, let column, let order, false):
             let cleared = order.map { ", \($0) = NULL" } ?? ""
             try run(
-                "UPDATE \(table.name) SET \(column) = NULL\(cleared) WHERE \(column) = ?1 AND Z_PK = ?2", removed, purpose)
+                "UPDATE \(table.name) SET \(column) = NULL\(cleared) WHERE \(column) = ?1 AND Z_PK = ?2", removed,
+                purpose)
             try run("UPDATE \(table.name) SET \(column) = ?1 WHERE Z_PK = ?2", added, purpose)
         case .joinTable(let table, let owner, let member, _, let isReflexive):
-            let mirrored = isReflexive ? { (links: [Link]) in links.map { Link(owner: $0.member, member: $0.owner) } } : { _ in [] }
+            let mirrored =
+                isReflexive
+                ? { (links: [Link]) in links.map { Link(owner: $0.member, member: $0.owner) } } : { _ in [] }
             try run("DELETE FROM \(table) WHERE \(owner) = ?1 AND \(member) = ?2", removed + mirrored(removed), purpose)
-            try run("INSERT OR IGNORE INTO \(table) (\(owner), \(member)) VALUES (?1, ?2)", added + mirrored(added), purpose)
+            try run(
+                "INSERT OR IGNORE INTO \(table) (\(owner), \(member)) VALUES (?1, ?2)", added + mirrored(added), purpose
+            )
         }
     }
 

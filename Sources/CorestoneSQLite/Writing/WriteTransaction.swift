@@ -151,7 +151,9 @@ final class WriteTransaction: SaveTransaction {
             }
         }
         for relationship in entity.relationships {
-            guard case .foreignKey(let table, let column, let order, false) = schema.storage(of: relationship) else { continue }
+            guard case .foreignKey(let table, let column, let order, false) = schema.storage(of: relationship) else {
+                continue
+            }
             let settings = ([column] + (order.map { [$0] } ?? [])).map { "\($0) = NULL" }.joined(separator: ", ")
             texts.append("UPDATE \(table.name) SET \(settings) WHERE \(column) = ?")
         }
