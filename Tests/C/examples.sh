@@ -65,6 +65,8 @@ Zoë Schmidt|zoe@example.org|2" "SELECT m.ZNAME, m.ZEMAIL, count(*) FROM ZMAINTA
     GROUP BY m.Z_PK ORDER BY m.ZNAME"
 query "homepages" "https://example.org/libc" "SELECT ZHOMEPAGE FROM ZPACKAGE WHERE ZHOMEPAGE IS NOT NULL"
 query "integrity" "ok" "PRAGMA integrity_check"
+expect "the model in Xcode's format is the same" "3 equal of 3" "$(python3 "$here/xcdatamodel_hashes.py" \
+    "$examples/packages/Packages.xcdatamodeld/Packages.xcdatamodel/contents" "$folder/store.sqlite" 2>&1)"
 
 "$folder/importer" "$folder/store.sqlite" "$folder/status" >"$folder/printed" 2>&1
 expect "a second import is refused" 1 $?
