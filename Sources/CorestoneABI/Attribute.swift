@@ -2,12 +2,14 @@ import CCorestone
 import CorestoneModel
 import CorestoneValues
 
+private func attribute(_ pointer: OpaquePointer?) throws -> Attribute { try resolve(pointer, .attribute) }
+
 @_cdecl("cst_attribute_set_default") @implementation
 public func cst_attribute_set_default(
     _ pointer: OpaquePointer?, _ value: UnsafePointer<cst_value>?, _ error: ErrorOut
 ) -> cst_status {
-    boundary(error) {
-        let attribute = try resolve(pointer, .attribute, as: Attribute.self)
+    building(error, { try attribute(pointer).entity.model }) {
+        let attribute = try attribute(pointer)
         guard let value else { throw CoreError(.invalidArgument, "value is NULL; pass a value of type CST_NULL for none") }
         try attribute.setDefaultValue(try propertyValue(value.pointee))
     }
@@ -17,22 +19,22 @@ public func cst_attribute_set_default(
 public func cst_attribute_set_user_info(
     _ pointer: OpaquePointer?, _ key: cst_string, _ value: cst_string, _ error: ErrorOut
 ) -> cst_status {
-    boundary(error) { try setUserInfo(try resolve(pointer, .attribute, as: Attribute.self), key, value) }
+    building(error, { try attribute(pointer).entity.model }) { try setUserInfo(try attribute(pointer), key, value) }
 }
 
 @_cdecl("cst_attribute_user_info") @implementation
 public func cst_attribute_user_info(
     _ pointer: OpaquePointer?, _ key: cst_string, _ out: UnsafeMutablePointer<cst_string>?, _ error: ErrorOut
 ) -> cst_status {
-    outcome(error) { try userInfo(try resolve(pointer, .attribute, as: Attribute.self), key, out) }
+    outcome(error) { try userInfo(try attribute(pointer), key, out) }
 }
 
 @_cdecl("cst_attribute_set_transformer_name") @implementation
 public func cst_attribute_set_transformer_name(
     _ pointer: OpaquePointer?, _ name: cst_string, _ error: ErrorOut
 ) -> cst_status {
-    boundary(error) {
-        try resolve(pointer, .attribute, as: Attribute.self).setValueTransformerName(try name.optionalString("name"))
+    building(error, { try attribute(pointer).entity.model }) {
+        try attribute(pointer).setValueTransformerName(try name.optionalString("name"))
     }
 }
 

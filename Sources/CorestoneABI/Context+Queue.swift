@@ -77,7 +77,6 @@ public func cst_context_set_interrupt(
     return boundary(error) {
         let box = try contextBox(pointer)
         try box.context.checkQueue()
-        box.interrupt = check == nil ? nil : payload
         box.context.interruptCheck = check.map { check in { check(payload.pointer) } }
     }
 }

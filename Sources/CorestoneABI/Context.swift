@@ -114,8 +114,7 @@ public func cst_context_insert_object(
 ) -> cst_status {
     outcome(error) {
         let box = try onQueue(pointer)
-        let object = try resolve(objectPointer, .object, as: ManagedObject.self)
-        try checkThread(object)
+        let object = try object(objectPointer)
         if object.context === box.context { return .unchanged }
         for taken in try box.context.insert(object) { adopt(taken, box) }
         return .ok
@@ -126,7 +125,7 @@ public func cst_context_insert_object(
 public func cst_context_delete(
     _ pointer: OpaquePointer?, _ object: OpaquePointer?, _ error: ErrorOut
 ) -> cst_status {
-    boundary(error) { try onQueue(pointer).context.delete(try resolve(object, .object)) }
+    boundary(error) { try onQueue(pointer).context.delete(try argument(object)) }
 }
 
 // MARK: - Changes
@@ -282,5 +281,5 @@ public func cst_context_refresh_all(_ pointer: OpaquePointer?, _ error: ErrorOut
 func managedObjects(
     _ start: UnsafePointer<OpaquePointer?>?, _ count: Int, _ name: StaticString
 ) throws -> [ManagedObject] {
-    try array(start, count, name).map { try resolve($0, .object) }
+    try array(start, count, name).map { try argument($0) }
 }

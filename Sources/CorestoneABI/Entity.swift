@@ -10,7 +10,7 @@ public func cst_entity_name(_ pointer: OpaquePointer?) -> cst_string { cst_strin
 
 @_cdecl("cst_entity_set_parent") @implementation
 public func cst_entity_set_parent(_ pointer: OpaquePointer?, _ parent: OpaquePointer?, _ error: ErrorOut) -> cst_status {
-    boundary(error) { try entity(pointer).setParent(try entity(parent)) }
+    building(error, { try entity(pointer).model }) { try entity(pointer).setParent(try entity(parent)) }
 }
 
 @_cdecl("cst_entity_parent") @implementation
@@ -28,7 +28,7 @@ public func cst_entity_parent(
 
 @_cdecl("cst_entity_set_abstract") @implementation
 public func cst_entity_set_abstract(_ pointer: OpaquePointer?, _ isAbstract: Bool, _ error: ErrorOut) -> cst_status {
-    boundary(error) { try entity(pointer).setAbstract(isAbstract) }
+    building(error, { try entity(pointer).model }) { try entity(pointer).setAbstract(isAbstract) }
 }
 
 @_cdecl("cst_entity_is_abstract") @implementation
@@ -40,14 +40,14 @@ public func cst_entity_is_abstract(
 
 @_cdecl("cst_entity_set_class_name") @implementation
 public func cst_entity_set_class_name(_ pointer: OpaquePointer?, _ name: cst_string, _ error: ErrorOut) -> cst_status {
-    boundary(error) { try entity(pointer).setClassName(try name.string("name")) }
+    building(error, { try entity(pointer).model }) { try entity(pointer).setClassName(try name.string("name")) }
 }
 
 @_cdecl("cst_entity_set_user_info") @implementation
 public func cst_entity_set_user_info(
     _ pointer: OpaquePointer?, _ key: cst_string, _ value: cst_string, _ error: ErrorOut
 ) -> cst_status {
-    boundary(error) {
+    building(error, { try entity(pointer).model }) {
         try entity(pointer).setUserInfo(try value.optionalString("value"), forKey: try key.string("key"))
     }
 }
@@ -70,7 +70,7 @@ public func cst_entity_user_info(
 public func cst_entity_set_version_hash_modifier(
     _ pointer: OpaquePointer?, _ modifier: cst_string, _ error: ErrorOut
 ) -> cst_status {
-    boundary(error) { try entity(pointer).setVersionHashModifier(try modifier.optionalString("modifier")) }
+    building(error, { try entity(pointer).model }) { try entity(pointer).setVersionHashModifier(try modifier.optionalString("modifier")) }
 }
 
 private func names(_ start: UnsafePointer<cst_string>?, _ count: Int, _ what: StaticString) throws -> [String] {
@@ -81,7 +81,7 @@ private func names(_ start: UnsafePointer<cst_string>?, _ count: Int, _ what: St
 public func cst_entity_add_index(
     _ pointer: OpaquePointer?, _ name: cst_string, _ count: Int, _ properties: UnsafePointer<cst_string>?, _ error: ErrorOut
 ) -> cst_status {
-    boundary(error) {
+    building(error, { try entity(pointer).model }) {
         let entity = try entity(pointer)
         let elements = try names(properties, count, "properties").map { FetchIndex.Element(property: $0) }
         try entity.addIndex(FetchIndex(name: try name.string("name"), elements: elements))
@@ -92,7 +92,7 @@ public func cst_entity_add_index(
 public func cst_entity_add_unique_constraint(
     _ pointer: OpaquePointer?, _ count: Int, _ attributes: UnsafePointer<cst_string>?, _ error: ErrorOut
 ) -> cst_status {
-    boundary(error) { try entity(pointer).addUniqueConstraint(try names(attributes, count, "attributes")) }
+    building(error, { try entity(pointer).model }) { try entity(pointer).addUniqueConstraint(try names(attributes, count, "attributes")) }
 }
 
 @_cdecl("cst_entity_version_hash") @implementation
@@ -115,7 +115,7 @@ public func cst_entity_add_attribute(
     _ pointer: OpaquePointer?, _ name: cst_string, _ type: cst_attribute_type, _ flags: UInt32,
     _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
-    boundary(error) {
+    building(error, { try entity(pointer).model }) {
         out?.pointee = nil
         let entity = try entity(pointer)
         let name = try name.string("name")
@@ -142,7 +142,7 @@ public func cst_entity_add_relationship(
     _ pointer: OpaquePointer?, _ name: cst_string, _ destination: OpaquePointer?, _ flags: UInt32,
     _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
-    boundary(error) {
+    building(error, { try entity(pointer).model }) {
         out?.pointee = nil
         let entity = try entity(pointer)
         let destination = try CorestoneABI.entity(destination)

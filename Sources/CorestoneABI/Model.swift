@@ -21,7 +21,7 @@ public func cst_model_new(_ out: UnsafeMutablePointer<OpaquePointer?>?, _ error:
 public func cst_model_add_entity(
     _ pointer: OpaquePointer?, _ name: cst_string, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
-    boundary(error) {
+    building(error, { try model(pointer) }) {
         let out = try required(out, "out_entity")
         out.pointee = nil
         out.pointee = try lend(try model(pointer).addEntity(named: try name.string("name")))
@@ -44,7 +44,7 @@ public func cst_model_is_frozen(
 public func cst_model_add_version_identifier(
     _ pointer: OpaquePointer?, _ identifier: cst_string, _ error: ErrorOut
 ) -> cst_status {
-    boundary(error) { try model(pointer).addVersionIdentifier(try identifier.string("identifier")) }
+    building(error, { try model(pointer) }) { try model(pointer).addVersionIdentifier(try identifier.string("identifier")) }
 }
 
 @_cdecl("cst_model_entity_count") @implementation

@@ -22,14 +22,8 @@ public func cst_object_copy_members(
         out.pointee = nil
         let object = try object(pointer)
         let members = try object.members(key: key)
-        guard let context = object.context else {
-            throw CoreError(
-                .invalidArgument, "an object without a context gives no list of members; insert it into a context first",
-                entity: object.objectID.entity.name)
-        }
-        out.pointee = try ResultList(
-            members, entity: object.destination(key: key), box: try contextBox(context)
-        ).makeHandle()
+        let box = try object.context.map { try contextBox($0) }
+        out.pointee = try ResultList(members, entity: object.destination(key: key), box: box).makeHandle()
     }
 }
 
@@ -41,7 +35,7 @@ public func cst_object_has_member(
     boundary(error) {
         let out = try required(out, "out_contained")
         out.pointee = false
-        out.pointee = try object(pointer).hasMember(try resolve(member, .object), key: key)
+        out.pointee = try object(pointer).hasMember(try argument(member), key: key)
     }
 }
 
@@ -50,7 +44,7 @@ public func cst_object_add_member(
     _ pointer: OpaquePointer?, _ key: cst_key, _ member: OpaquePointer?, _ error: ErrorOut
 ) -> cst_status {
     outcome(error) {
-        try object(pointer).addMember(try resolve(member, .object), key: key) ? .ok : .unchanged
+        try object(pointer).addMember(try argument(member), key: key) ? .ok : .unchanged
     }
 }
 
@@ -69,7 +63,7 @@ public func cst_object_remove_member(
     _ pointer: OpaquePointer?, _ key: cst_key, _ member: OpaquePointer?, _ error: ErrorOut
 ) -> cst_status {
     outcome(error) {
-        try object(pointer).removeMember(try resolve(member, .object), key: key) ? .ok : .unchanged
+        try object(pointer).removeMember(try argument(member), key: key) ? .ok : .unchanged
     }
 }
 
@@ -89,6 +83,6 @@ public func cst_object_insert_member(
 ) -> cst_status {
     boundary(error) {
         let object = try object(pointer)
-        try object.insertMember(try resolve(member, .object), at: index, key: key)
+        try object.insertMember(try argument(member), at: index, key: key)
     }
 }

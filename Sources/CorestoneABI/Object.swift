@@ -15,7 +15,7 @@ func checkThread(_ object: ManagedObject) throws {
 }
 
 @inline(never)
-private func checkUnattached(_ object: ManagedObject) throws {
+func checkUnattached(_ object: ManagedObject) throws {
     if platform_is_forked() { throw Context.forked() }
     if object.isGone { throw object.gone() }
     guard object.creator == platform_thread_id() else {
@@ -30,6 +30,14 @@ private func checkUnattached(_ object: ManagedObject) throws {
 func object(_ pointer: OpaquePointer?) throws -> ManagedObject {
     let object = try resolve(pointer, .object, as: ManagedObject.self)
     try checkThread(object)
+    return object
+}
+
+/// An object that another one is to be connected with. One of another context is for the graph to refuse, by name; one
+/// outside every context belongs to its thread.
+func argument(_ pointer: OpaquePointer?) throws -> ManagedObject {
+    let object = try resolve(pointer, .object, as: ManagedObject.self)
+    if object.context == nil { try checkUnattached(object) }
     return object
 }
 

@@ -8,12 +8,12 @@ private func relationship(_ pointer: OpaquePointer?) throws -> Relationship { tr
 public func cst_relationship_set_inverse(
     _ pointer: OpaquePointer?, _ inverse: OpaquePointer?, _ error: ErrorOut
 ) -> cst_status {
-    boundary(error) { try relationship(pointer).setInverse(try relationship(inverse)) }
+    building(error, { try relationship(pointer).entity.model }) { try relationship(pointer).setInverse(try relationship(inverse)) }
 }
 
 @_cdecl("cst_relationship_set_delete_rule") @implementation
 public func cst_relationship_set_delete_rule(_ pointer: OpaquePointer?, _ rule: UInt32, _ error: ErrorOut) -> cst_status {
-    boundary(error) {
+    building(error, { try relationship(pointer).entity.model }) {
         let relationship = try relationship(pointer)
         guard let rule = DeleteRule(rawValue: rule) else {
             throw CoreError(
@@ -28,14 +28,14 @@ public func cst_relationship_set_delete_rule(_ pointer: OpaquePointer?, _ rule: 
 public func cst_relationship_set_counts(
     _ pointer: OpaquePointer?, _ minimum: UInt32, _ maximum: UInt32, _ error: ErrorOut
 ) -> cst_status {
-    boundary(error) { try relationship(pointer).setCounts(minimum: minimum, maximum: maximum) }
+    building(error, { try relationship(pointer).entity.model }) { try relationship(pointer).setCounts(minimum: minimum, maximum: maximum) }
 }
 
 @_cdecl("cst_relationship_set_user_info") @implementation
 public func cst_relationship_set_user_info(
     _ pointer: OpaquePointer?, _ key: cst_string, _ value: cst_string, _ error: ErrorOut
 ) -> cst_status {
-    boundary(error) { try setUserInfo(try relationship(pointer), key, value) }
+    building(error, { try relationship(pointer).entity.model }) { try setUserInfo(try relationship(pointer), key, value) }
 }
 
 @_cdecl("cst_relationship_user_info") @implementation

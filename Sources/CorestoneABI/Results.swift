@@ -8,7 +8,7 @@ private func list(_ pointer: OpaquePointer?) throws -> ResultList { try resolve(
 /// The results of a handle, on the queue of their context, with objects in them.
 func objectsOnQueue(_ pointer: OpaquePointer?) throws -> ResultList {
     let results = try list(pointer)
-    try results.context.checkQueue()
+    try results.checkQueue()
     guard results.ids.isEmpty else {
         throw CoreError(.invalidArgument, "these results hold IDs; read them with cst_results_copy_id")
     }
@@ -67,15 +67,15 @@ public func cst_results_copy_id(
         out.pointee = nil
         let results = try list(pointer)
         guard index >= 0, index < results.count else { return .end }
-        let id = results.ids.isEmpty ? try objectID(results.objects[index], results.context) : results.ids[index]
+        let id = results.ids.isEmpty ? try objectID(results.objects[index], results) : results.ids[index]
         out.pointee = try HandleTable.make(ObjectIDBox(id), .objectID)
         return .ok
     }
 }
 
 /// An object's ID on any thread: elsewhere only that of a saved object, which never changes.
-private func objectID(_ object: ManagedObject, _ context: Context) throws -> ObjectID {
-    if context.ownerThread != platform_thread_id(), object.hasTemporaryID { try context.checkQueue() }
+private func objectID(_ object: ManagedObject, _ results: ResultList) throws -> ObjectID {
+    if object.hasTemporaryID { try results.checkQueue() }
     return object.objectID
 }
 

@@ -79,6 +79,9 @@ public final class Model: @unchecked Sendable {
         return walk
     }
 
+    /// Lets a refusal that came before the model could look (no such type, text that is no UTF-8) stick like the model's own.
+    package func remember(_ mistake: CoreError) { if !isFrozen, firstError == nil { firstError = mistake } }
+
     /// Runs a change of the model or of anything in it; remembers the first mistake.
     func change<Result>(_ body: () throws -> Result) throws -> Result {
         if let firstError { throw firstError }

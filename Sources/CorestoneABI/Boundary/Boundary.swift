@@ -1,6 +1,7 @@
 import CCorestone
 import CPlatform
 import CorestoneGraph
+import CorestoneModel
 import CorestoneValues
 
 public typealias ErrorOut = UnsafeMutablePointer<OpaquePointer?>?
@@ -29,6 +30,19 @@ func report(_ failure: any Error, _ error: ErrorOut) -> cst_status {
     let known = failure as? CoreError ?? CoreError(.internal, "an unexpected error occurred: \(failure)")
     if let error { error.pointee = try? HandleTable.make(try ErrorBox(known), .error) }
     return known.status.rawValue
+}
+
+/// A change of a model: what the boundary refuses sticks to the model like what the model refuses, so that a host may build
+/// the whole model and check once.
+@inline(__always)
+func building(_ error: ErrorOut, _ model: () throws -> Model, _ body: () throws -> Void) -> cst_status {
+    boundary(error) {
+        let model = try model()
+        do { try body() } catch let mistake as CoreError {
+            if mistake.status != .invalidHandle { model.remember(mistake) }
+            throw mistake
+        }
+    }
 }
 
 /// An output that the call cannot do without.

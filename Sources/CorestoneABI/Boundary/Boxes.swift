@@ -71,8 +71,11 @@ final class FetchRequestBox {
 
 /// A list of objects or of IDs, with a token for each object that was handed out.
 final class ResultList {
-    /// Alive as long as the host holds the list: the box is the owner of the list's handle.
-    private unowned(unsafe) let box: ContextBox
+    /// Alive as long as the host holds the list: the box is the owner of the list's handle. nil for members of an object
+    /// outside every context.
+    private unowned(unsafe) let box: ContextBox?
+    /// The thread of a list without a context.
+    private let creator: UInt64
     let objects: [ManagedObject]
     let ids: [ObjectID]
     /// What a key stands for when the list is empty; nil for lists of several entities.
@@ -82,11 +85,12 @@ final class ResultList {
     /// Values that key paths computed, kept so that views of them stay valid.
     let kept = KeptValues()
 
-    init(_ objects: [ManagedObject], ids: [ObjectID] = [], entity: Entity?, box: ContextBox) {
+    init(_ objects: [ManagedObject], ids: [ObjectID] = [], entity: Entity?, box: ContextBox?) {
         self.objects = objects
         self.ids = ids
         self.entity = entity
         self.box = box
+        creator = box == nil ? platform_thread_id() : 0
     }
 
     deinit {
@@ -95,10 +99,24 @@ final class ResultList {
         tokens.deallocate()
     }
 
-    var context: Context { box.context }
     var count: Int { ids.isEmpty ? objects.count : ids.count }
 
-    func makeHandle() throws -> Handle? { try HandleTable.make(self, .results, owner: box) }
+    /// Throws unless the calling thread may use the list's objects now.
+    @inline(__always)
+    func checkQueue() throws {
+        if let box { try box.context.checkQueue() } else { try checkCreator() }
+    }
+
+    private func checkCreator() throws {
+        if platform_is_forked() { throw Context.forked() }
+        guard creator == platform_thread_id() else {
+            throw CoreError(.wrongThread, "this list belongs to the thread that made it, like the objects in it")
+        }
+    }
+
+    func makeHandle() throws -> Handle? {
+        try HandleTable.make(self, .results, owner: box ?? entity?.model, isLoose: box == nil)
+    }
 
     /// A handle that the list keeps until its end.
     @inline(__always)

@@ -11,8 +11,6 @@ final class ContextBox {
     let coordinatorToken: Token
     /// What other threads released, to be freed at the next call.
     let pendingReleases: UnsafeMutablePointer<UInt64>
-    /// Keeps the interrupt check's userdata.
-    var interrupt: Userdata?
 
     /// Takes over a reference of the library's to the coordinator's token.
     init(_ context: Context, coordinatorToken: Token) {

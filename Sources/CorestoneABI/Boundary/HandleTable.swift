@@ -115,8 +115,7 @@ extension HandleTable {
     /// context's next call.
     private static func dispose(_ index: UInt32, _ owner: UnsafeMutableRawPointer?, _ word: UInt64) {
         let type = HandleType(ended: word)
-        let isLoose = word & UInt64(PLATFORM_HANDLE_FLAG) != 0
-        if type.isConfined, !isLoose, let owner {
+        if type.isConfined, word & UInt64(PLATFORM_HANDLE_FLAG) == 0, let owner {
             let isElsewhere = Unmanaged<ContextBox>.fromOpaque(owner)._withUnsafeGuaranteedRef { box in
                 if box.isOnQueue { return false }
                 platform_handle_push(box.pendingReleases, index)

@@ -44,7 +44,7 @@ func propertyValue(_ value: cst_value) throws -> PropertyValue {
                     low: $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self).bigEndian))
         }
     case .decimal: return try decimal(value)
-    case .object: return .object(try resolve(value.as.object, .object, as: ManagedObject.self))
+    case .object: return .object(try argument(value.as.object))
     case .objectID: return .object(ObjectIDReference(try resolve(value.as.object_id, .objectID, as: ObjectIDBox.self).id))
     case .array, .set, .dictionary: return .null
     }
