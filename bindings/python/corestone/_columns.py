@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from ctypes import byref
+from datetime import timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Callable, Literal
 from uuid import UUID
@@ -15,7 +16,7 @@ from ._call import call
 from .codes import AttributeType
 from .errors import InternalError
 from .property import PropertyDescription
-from .values import date_from_seconds
+from .values import EPOCH, date_from_seconds
 
 if TYPE_CHECKING:
     from .results import Results
@@ -75,6 +76,13 @@ def _finish(description: PropertyDescription, form: int, nulls: list[bool] | Non
     """The column as Python values of the attribute's type."""
     convert: Callable[[Any], Any] | None
     convert = _uuid if form == UUIDS else None if form == KEYS else _CONVERT.get(description.attribute_type)
+    if convert is date_from_seconds:
+        try:
+            if nulls is None:
+                return [EPOCH + timedelta(0, seconds) for seconds in column]
+            return [None if null else EPOCH + timedelta(0, seconds) for null, seconds in zip(nulls, column)]
+        except (OverflowError, ValueError):
+            pass  # below, with the reason
     if nulls is None:
         return column if convert is None else [convert(value) for value in column]
     if convert is None:
