@@ -2,7 +2,7 @@
 public struct StoreOptions: Sendable {
     /// Never changes the file or its folder.
     public var isReadOnly = false
-    /// A missing or empty file is an error instead of a new store.
+    /// A missing file is an error instead of a new store.
     public var mustExist = false
     /// Does not wait for the disk at each save: a power cut may undo the last saves, but never damages the store.
     public var normalSync = false

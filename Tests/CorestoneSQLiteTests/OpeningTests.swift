@@ -91,18 +91,53 @@ final class OpeningTests: StoreTestCase {
         XCTAssertEqual(try files(), [])
     }
 
-    func testEmptyFileBecomesAStore() throws {
+    func testEmptyFile() throws {
         try write("empty.sqlite", Data())
         let model = try packages()
-        XCTAssertEqual(
-            failure { _ = try open("empty.sqlite", model, options: options { $0.mustExist = true }) }.status, .notAStore
-        )
-        XCTAssertEqual(
-            failure { _ = try open("empty.sqlite", model, options: options { $0.isReadOnly = true }) }.status,
-            .notAStore)
+        for change: (inout StoreOptions) -> Void in [{ _ in }, { $0.mustExist = true }, { $0.isReadOnly = true }] {
+            let error = failure { _ = try open("empty.sqlite", model, options: options(change)) }
+            XCTAssertEqual(error.status, .notAStore)
+            XCTAssertEqual(error.code, 134080)
+        }
         XCTAssertEqual(try read("empty.sqlite").count, 0)
-        try open("empty.sqlite", model).close()
-        XCTAssertEqual(try shell("empty.sqlite", "SELECT Z_NAME FROM Z_PRIMARYKEY"), "Package")
+        XCTAssertEqual(try files(), ["empty.sqlite"])
+    }
+
+    /// A log whose store was deleted does not find its way into the next one.
+    func testRemainsOfADeletedStore() throws {
+        let zoo = try Zoo()
+        let store = try open("zoo.sqlite", zoo.model)
+        var rows = Rows()
+        try store.save { try $0.insert([rows.add(zoo.cage, 1, ["number": .int(1)])], entity: zoo.cage) }
+        let log = try read("zoo.sqlite-wal")
+        store.close()
+        try FileManager.default.removeItem(atPath: path("zoo.sqlite"))
+        try write("zoo.sqlite-wal", log)
+        let fresh = try open("zoo.sqlite", zoo.model)
+        XCTAssertEqual(try fresh.fetch(StoreFetch(entity: zoo.cage, result: .count)).count, 0)
+        XCTAssertNotEqual(fresh.identifier, store.identifier)
+        fresh.close()
+        XCTAssertEqual(try shell("zoo.sqlite", "PRAGMA integrity_check"), "ok")
+        XCTAssertEqual(try files(), ["zoo.sqlite"])
+    }
+
+    func testDamagedMetadata() throws {
+        let model = try packages()
+        try open("p.sqlite", model).close()
+        for (plist, status) in [
+            ("x'00112233'", Status.storeCorrupt), ("'bplist00' || zeroblob(40)", .storeCorrupt), ("NULL", .ok),
+            ("x'3c706c6973743e'", .storeCorrupt),
+        ] {
+            _ = try shell("p.sqlite", "UPDATE Z_METADATA SET Z_PLIST = \(plist)")
+            if status == .ok {
+                try open("p.sqlite", model).close()
+                continue
+            }
+            let error = failure { _ = try open("p.sqlite", model) }
+            XCTAssertEqual(error.status, status)
+            XCTAssertEqual(error.file, path("p.sqlite"))
+            XCTAssert(error.message.contains(path("p.sqlite")), error.message)
+        }
     }
 
     func testFilesThatAreNoStores() throws {
@@ -169,7 +204,6 @@ final class OpeningTests: StoreTestCase {
 
     func testOtherModels() throws {
         try open("p.sqlite", packages()).close()
-        let bytes = try read("p.sqlite")
         let added = failure {
             _ = try open("p.sqlite", packages { try $0.addAttribute(named: "size", type: .integer64) })
         }
@@ -177,16 +211,27 @@ final class OpeningTests: StoreTestCase {
         XCTAssertEqual(added.code, 134100)
         XCTAssertEqual(added.entity, "Package")
         XCTAssertEqual(added.key, "size")
-        XCTAssert(added.message.contains("ZSIZE"), added.message)
+        XCTAssert(added.message.contains("lacks Package.size"), added.message)
         let typed = Model()
         try typed.addEntity(named: "Package").addAttribute(named: "name", type: .integer16, isOptional: false)
         let changed = failure { _ = try open("p.sqlite", try frozen(typed)) }
         XCTAssertEqual(changed.key, "name")
+        XCTAssert(changed.message.contains("String in the store and Integer 16 in the model"), changed.message)
+        let optional = Model()
+        try optional.addEntity(named: "Package").addAttribute(named: "name", type: .string)
+        let required = failure { _ = try open("p.sqlite", try frozen(optional)) }
+        XCTAssertEqual(required.key, "name")
+        XCTAssert(required.message.contains("required in the store"), required.message)
         let fewer = Model()
         try fewer.addEntity(named: "Package")
+        XCTAssert(failure { _ = try open("p.sqlite", try frozen(fewer)) }.message.contains("has Package.name"))
+        // Without the cached model the columns tell.
+        _ = try shell("p.sqlite", "UPDATE Z_METADATA SET Z_PLIST = Z_PLIST; UPDATE Z_MODELCACHE SET Z_CONTENT = x'00'")
         XCTAssert(failure { _ = try open("p.sqlite", try frozen(fewer)) }.message.contains("ZNAME"))
+        _ = try shell("p.sqlite", "DELETE FROM Z_MODELCACHE")
         let others = Model()
         try others.addEntity(named: "Parcel")
+        let bytes = try read("p.sqlite")
         let other = failure { _ = try open("p.sqlite", try frozen(others)) }
         XCTAssert(other.message.contains("Parcel") && other.message.contains("Package"), other.message)
         XCTAssertEqual(try read("p.sqlite"), bytes)
@@ -274,7 +319,7 @@ final class OpeningTests: StoreTestCase {
         try one.save { _ in
             let error = failure { try two.save { _ in } }
             XCTAssertEqual(error.status, .storeBusy)
-            XCTAssertEqual(error.code, 134030)
+            XCTAssertEqual(error.code, 134180)
             XCTAssertEqual(error.sqliteCode & 0xff, SQLITE_BUSY)
         }
         try two.save { _ in }

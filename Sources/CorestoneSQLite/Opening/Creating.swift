@@ -6,17 +6,14 @@ import Glibc
 /// Makes the file of a new store.
 ///
 /// The file appears under its name only when it is complete: it is written under another name in the same folder and
-/// linked. An empty file that is there already is filled in one transaction.
+/// linked.
 struct StoreCreation {
     let model: Model
     let place: StorePlace
     let options: StoreOptions
 
     func run() throws {
-        if place.state == .empty {
-            try fill(place.path)
-            return
-        }
+        if place.hasCompanion("-wal") || place.hasCompanion("-journal") { return try fillBesideRemains() }
         let draft = "\(place.path).new-\(getpid())-\(UInt32.random(in: .min ... .max))"
         defer { for suffix in ["", "-journal", "-wal", "-shm"] { unlink(draft + suffix) } }
         try fill(draft)
@@ -31,6 +28,23 @@ struct StoreCreation {
             }
         }
         synchroniseFolder()
+    }
+
+    /// The log of a store that was deleted would be taken for the new one's. SQLite drops it when it fills an empty
+    /// file.
+    private func fillBesideRemains() throws {
+        let descriptor = open(place.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else {
+            if errno == EEXIST { return }
+            throw CoreError(
+                .storeIO, code: .persistentStoreOpen, "cannot make \(place.given): \(StorePlace.text(of: errno))",
+                file: place.given)
+        }
+        close(descriptor)
+        do { try fill(place.path) } catch {
+            unlink(place.path)
+            throw error
+        }
     }
 
     private func fill(_ file: String) throws {

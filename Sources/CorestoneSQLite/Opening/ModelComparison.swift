@@ -48,14 +48,29 @@ struct ModelComparison {
         }
         if !added.isEmpty { parts.append("the store does not know \(list(added))") }
         if !removed.isEmpty { parts.append("the model lacks \(list(removed))") }
-        var difference: Difference?
-        if numbers.count >= model.entities.count, model.entities.allSatisfy({ numbers[$0.name] != nil }) {
+        var difference = try propertyDifference(changed)
+        if difference == nil, model.entities.allSatisfy({ numbers[$0.name] != nil }) {
             let schema = StoreSchema(
                 model: model, numbers: model.entities.map { numbers[$0.name] ?? 0 }, existingTables: Set(tables.keys))
             difference = try firstDifference(schema, onlyMissing: false)
         }
         if let difference { parts.append(difference.text) }
         return error(parts, entity: difference?.entity ?? (changed + added + removed).first, key: difference?.key)
+    }
+
+    /// The first property in which a changed entity differs from the model that the store carries.
+    private func propertyDifference(_ changed: [String]) throws -> Difference? {
+        guard !changed.isEmpty, tables["Z_MODELCACHE"] != nil else { return nil }
+        let purpose = "read the model of \(place.given)"
+        let statement = try connection.prepare("SELECT Z_CONTENT FROM Z_MODELCACHE LIMIT 1", purpose)
+        guard try statement.step(purpose), let cached = CachedModel(statement.blob(0) ?? []) else { return nil }
+        // Parents first: what they changed, their children changed with them.
+        for entity in model.preorder where changed.contains(entity.name) {
+            if let (key, text) = cached.difference(from: entity) {
+                return Difference(text: text, entity: entity.name, key: key)
+            }
+        }
+        return nil
     }
 
     private func error(_ parts: [String], entity: String?, key: String?) -> CoreError {

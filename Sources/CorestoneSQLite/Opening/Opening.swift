@@ -30,11 +30,13 @@ struct StoreOpening {
             throw failure(
                 .storeIO, "there is no store \(path); check the path, or open it without the option that it must exist",
                 place)
-        case .empty where options.isReadOnly || options.mustExist:
+        case .empty:
+            // A store never is: somebody else's file, or what is left of a store.
             throw failure(
-                .notAStore, "\(path) is empty and no store; restore it from a backup, or delete it and make a new one",
-                place)
-        case .missing, .empty: try StoreCreation(model: model, place: place, options: options).run()
+                .notAStore,
+                "\(path) is an empty file and no store; restore it from a backup, or delete it so that a new "
+                    + "store can be made there", place)
+        case .missing: try StoreCreation(model: model, place: place, options: options).run()
         }
         return options.isReadOnly
             ? try openReadOnly(place, reason: "the store was opened read-only") : try openWritable(place)

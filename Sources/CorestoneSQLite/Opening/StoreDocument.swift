@@ -18,12 +18,14 @@ struct StoreDocument {
         hashes = metadata.entityVersionHashes
     }
 
-    /// From the row of `Z_METADATA`. A missing or unreadable property list leaves the hashes out.
-    init(identifier: String, propertyList: [UInt8]) {
+    /// From the row of `Z_METADATA`. Some very old stores say nothing.
+    ///
+    /// - Throws: `storeCorrupt` for bytes that are no property list.
+    init(identifier: String, propertyList: [UInt8]) throws {
         self.identifier = identifier
         self.propertyList = propertyList
-        let known = (try? StoreMetadata(decoding: propertyList))?.entityVersionHashes
-        hashes = known?.isEmpty == false ? known : nil
+        let known = propertyList.isEmpty ? [:] : try StoreMetadata(decoding: propertyList).entityVersionHashes
+        hashes = known.isEmpty ? nil : known
     }
 
     /// The compiled model as a store keeps it.

@@ -88,7 +88,7 @@ struct StoreExamination {
                     "\(place.given) is no complete Core Data store: its table Z_METADATA has no row with an identifier",
                     file: place.given)
             }
-            return StoreDocument(identifier: identifier, propertyList: statement.blob(1) ?? [])
+            return try StoreDocument(identifier: identifier, propertyList: statement.blob(1) ?? [])
         } catch let error as CoreError { throw explained(error, place) }
     }
 
@@ -119,9 +119,7 @@ struct StoreExamination {
             status = .notAStore
             message = "\(place.given) is no Core Data store: \(error.message)"
         default:
-            return CoreError(
-                error.status, code: .persistentStoreOpen, error.message, sqliteCode: error.sqliteCode, file: place.given
-            )
+            message = error.file == nil ? "\(place.given) is damaged: \(error.message)" : error.message
         }
         return CoreError(status, code: .persistentStoreOpen, message, sqliteCode: error.sqliteCode, file: place.given)
     }

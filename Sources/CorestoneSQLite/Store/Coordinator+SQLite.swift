@@ -2,7 +2,7 @@ import CorestoneGraph
 import CorestoneValues
 
 extension Coordinator {
-    /// Opens the SQLite store at `path`, or makes it when there is no file or an empty one.
+    /// Opens the SQLite store at `path`, or makes it when there is no file.
     ///
     /// - Parameters:
     ///   - path: relative to the working directory at the time of the call.

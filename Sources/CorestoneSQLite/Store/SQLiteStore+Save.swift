@@ -27,12 +27,12 @@ extension SQLiteStore {
                     file: path)
             }
             let purpose = "save to \(path)"
-            try file.connection.execute("BEGIN IMMEDIATE", purpose, cocoaCode: .persistentStoreSave)
+            try file.connection.execute("BEGIN IMMEDIATE", purpose)
             let transaction = WriteTransaction(file: file, path: path)
             do {
                 let result = try body(transaction)
                 try transaction.finish()
-                try file.connection.execute("COMMIT", purpose, cocoaCode: .persistentStoreSave)
+                try file.connection.execute("COMMIT", purpose)
                 return result
             } catch {
                 // Some failures, such as a full disk, have ended the transaction already.
