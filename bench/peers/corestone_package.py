@@ -24,7 +24,7 @@ MODEL = {
         "salary": "double?",
         "hireDate": "date?",
         "active": "bool?",
-        "department": "to-one Department inverse employees",
+        "department": "to-one Department? inverse employees",
         "projects": "to-many Project inverse employees",
     },
 }
@@ -32,7 +32,7 @@ clock = Clock("python")
 
 
 def open_container(path: str) -> corestone.Container:
-    return corestone.Container(corestone.Model(MODEL), path, durable=False, cache_kb=32768)
+    return corestone.Container(corestone.Model(MODEL), path, sync="normal", cache_kb=32768)
 
 
 def insert(data: str, path: str) -> None:
@@ -48,7 +48,7 @@ def insert(data: str, path: str) -> None:
     for suffix in ("", "-wal", "-shm"):
         Path(path + suffix).unlink(missing_ok=True)
     with open_container(path) as container:
-        context = container.context
+        context = container.context()
         clock.begin()
         departments = [context.insert("Department", name=name, budget=budget) for name, budget in heads]
         projects = [context.insert("Project", title=title, budget=budget) for title, budget in titles]
@@ -72,7 +72,7 @@ def read_all(data: str, path: str) -> None:
     with open_container(path) as container:
         clock.begin()
         check = 0.0
-        for one in container.context.fetch("Employee"):
+        for one in container.context().fetch("Employee"):
             _ = one.name, one.email, one.hireDate
             check += one.age + one.salary + one.active
         clock.end("W3", 100_000, check)
@@ -82,7 +82,7 @@ def read_rows(data: str, path: str) -> None:
     with open_container(path) as container:
         clock.begin()
         check = 0.0
-        found = container.context.fetch("Employee")
+        found = container.context().fetch("Employee")
         for _name, _email, _hired, age, salary, active in found.rows(
             "name", "email", "hireDate", "age", "salary", "active"
         ):
@@ -92,7 +92,7 @@ def read_rows(data: str, path: str) -> None:
 
 def query(data: str, path: str) -> None:
     with open_container(path) as container:
-        context = container.context
+        context = container.context()
         clock.begin()
         total, check = 0, 0.0
         for name in QUERY_NAMES:
@@ -108,27 +108,28 @@ def follow(data: str, path: str) -> None:
     with open_container(path) as container:
         clock.begin()
         check = 0
-        for one in container.context.fetch("Employee", prefetch=["department"]):
+        for one in container.context().fetch("Employee", prefetch=["department"]):
             check += len(one.department.name)
         clock.end("W5a", 100_000, check)
 
 
 def look_up(data: str, path: str) -> None:
     with open_container(path) as container:
-        context = container.context
+        context = container.context()
         store = container.store.identifier
-        ids = [container.object_id(f"x-coredata://{store}/Employee/p{key}") for key in keys(data)]
+        found = (container.object_id(f"x-coredata://{store}/Employee/p{key}") for key in keys(data))
+        ids = [object_id for object_id in found if object_id is not None]
         clock.begin()
         check, kept = 0.0, []
         for object_id in ids:
-            one = context.object(object_id)
+            one = context.get(object_id)
             kept.append(one)
             check += one.salary
         clock.end("W9_cold", len(ids), check)
         clock.begin()
         check = 0.0
         for object_id in reversed(ids):
-            check += context.object(object_id).salary
+            check += context.get(object_id).salary
         clock.end("W9_hot", len(ids), check)
 
 
