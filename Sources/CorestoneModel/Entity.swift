@@ -26,6 +26,10 @@ public final class Entity: @unchecked Sendable {
     public internal(set) var index: UInt32 = 0
     /// The number that a fresh store gives the entity (`Z_ENT`). Set by `freeze`.
     public internal(set) var number: UInt32 = 0
+    /// The top of the inheritance tree, once `freeze` has settled it.
+    private unowned(unsafe) var settledRoot: Entity?
+    /// The `index` of the root: what rows and objects of one table have in common. Set by `freeze`.
+    @usableFromInline package private(set) var rootIndex: UInt32 = 0
     /// Every property by slot: inherited ones first, with their parent's slots and keys. Set by `freeze`.
     public private(set) var properties: [Property] = []
     private var propertiesByName: [String: Property] = [:]
@@ -64,7 +68,14 @@ public final class Entity: @unchecked Sendable {
 
 extension Entity {
     /// The top of the inheritance tree, whose table holds the rows of all descendants.
-    public var root: Entity { parent?.root ?? self }
+    public var root: Entity { settledRoot ?? parent?.root ?? self }
+
+    /// The tree does not change any more, and the entities have their indexes.
+    func settleRoot() {
+        let top = parent?.root ?? self
+        settledRoot = top
+        rootIndex = top.index
+    }
 
     /// Free data of the model's author.
     public var userInfo: [String: String] { userInfoTexts.mapValues(\.string) }

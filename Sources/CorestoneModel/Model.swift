@@ -58,6 +58,10 @@ public final class Model: @unchecked Sendable {
             for entity in entities { try entity.check() }
             for (number, entity) in preorder.enumerated() { entity.number = UInt32(number + 1) }
             for (index, entity) in entities.enumerated() { entity.index = UInt32(index) }
+            for entity in entities {
+                entity.settleRoot()
+                for relationship in entity.ownRelationships { relationship.destinationIndex = relationship.destination.index }
+            }
             isFrozen = true
         }
     }

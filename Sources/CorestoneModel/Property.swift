@@ -87,6 +87,8 @@ public enum DeleteRule: UInt32, Sendable { case noAction = 0, nullify, cascade, 
 /// A property that holds other objects.
 public final class Relationship: Property, @unchecked Sendable {
     public unowned let destination: Entity
+    /// The destination's place in the model. Set by `Model.freeze`.
+    package internal(set) var destinationIndex: UInt32 = 0
     public private(set) unowned var inverse: Relationship?
     public private(set) var deleteRule = DeleteRule.nullify
     public internal(set) var isOrdered = false

@@ -12,6 +12,11 @@ extension Context {
         try coordinator.withLock {
             try store.requireOpen()
             if let row = store.rowCache.row(root, object.primaryKey) { return object.setRecord(row) }
+            if object.faultGroup == 0 {
+                guard let (row, chunk) = try store.backing.row(of: root, primaryKey: object.primaryKey) else { return }
+                store.rowCache.add(row, root: root, chunk: chunk)
+                return object.setRecord(row)
+            }
             let keys = siblings(of: object)
             let batch = try store.backing.rows(of: root, primaryKeys: keys)
             take(batch, root: root, store: store)

@@ -20,11 +20,12 @@ struct FaultGroup {
 }
 
 extension Context {
-    /// The place of a table; made when first asked for. Contexts have few, so they are searched.
+    /// The place of a table of the tree that `root` is in; made when first asked for. Contexts have few, so they are
+    /// searched.
     func tableIndex(store: Store?, root: Entity) -> Int {
-        let number = store?.number ?? 0
-        for index in tables.indices where tables[index].root == root.index && tables[index].store == number { return index }
-        tables.append(IdentityTable(store: number, root: root.index))
+        let (number, rootIndex) = (store?.number ?? 0, root.rootIndex)
+        for index in tables.indices where tables[index].root == rootIndex && tables[index].store == number { return index }
+        tables.append(IdentityTable(store: number, root: rootIndex))
         return tables.count - 1
     }
 
@@ -34,12 +35,12 @@ extension Context {
     }
 
     func register(_ object: ManagedObject) {
-        let index = tableIndex(store: object.store, root: object.entity.root)
+        let index = tableIndex(store: object.store, root: object.entity)
         tables[index].table.set(object.primaryKey, Unmanaged.passUnretained(object).toOpaque())
     }
 
     func unregister(_ object: ManagedObject) {
-        tables[tableIndex(store: object.store, root: object.entity.root)].table.remove(object.primaryKey)
+        tables[tableIndex(store: object.store, root: object.entity)].table.remove(object.primaryKey)
     }
 
     /// Called by an object's end.
@@ -47,7 +48,7 @@ extension Context {
 
     /// The one object of a row: the registered one, or a new fault.
     func object(store: Store, entity: Entity, primaryKey: Int64) -> ManagedObject {
-        if let known = registered(store: store, root: entity.root, primaryKey: primaryKey) { return known }
+        if let known = registered(store: store, root: entity, primaryKey: primaryKey) { return known }
         let object = ManagedObject(entity: entity, context: self, store: store, primaryKey: primaryKey, state: [.fault])
         register(object)
         return object
@@ -61,25 +62,26 @@ extension Context {
 
     /// This model's entity for one that may be another model's.
     private func entity(like other: Entity) -> Entity? {
-        other.model === coordinator.model ? other : coordinator.model.entity(named: other.name)
+        let index = Int(other.index)
+        return index < entities.count && entities[index] === other ? other : coordinator.model.entity(named: other.name)
     }
 
     /// The object of an ID, as a fault when it is not known. Never touches the store.
     public func object(with id: ObjectID) throws -> ManagedObject {
+        if !id.isTemporary, let store = id.store, let own = self.store(like: store), let entity = self.entity(like: id.entity) {
+            return object(store: own, entity: entity, primaryKey: id.reference)
+        }
         if let known = registeredObject(with: id) { return known }
-        guard let store = id.store, !id.isTemporary else {
+        guard id.store != nil, !id.isTemporary else {
             throw CoreError(
                 .objectGone, code: .managedObjectReferentialIntegrity,
                 "\(id.uri) is temporary and unknown to this context; save the object first, then use its new ID",
                 entity: id.entity.name, objectURI: id.uri)
         }
-        guard let own = self.store(like: store), let entity = self.entity(like: id.entity) else {
-            throw CoreError(
-                .invalidArgument, code: .managedObjectReferentialIntegrity,
-                "\(id.uri) belongs to a store that this context's coordinator does not have", entity: id.entity.name,
-                objectURI: id.uri)
-        }
-        return object(store: own, entity: entity, primaryKey: id.reference)
+        throw CoreError(
+            .invalidArgument, code: .managedObjectReferentialIntegrity,
+            "\(id.uri) belongs to a store that this context's coordinator does not have", entity: id.entity.name,
+            objectURI: id.uri)
     }
 
     /// The object of an ID if the context knows it. Never touches the store.
@@ -88,7 +90,7 @@ extension Context {
             guard let store = id.store, let own = self.store(like: store), let entity = self.entity(like: id.entity) else {
                 return nil
             }
-            return registered(store: own, root: entity.root, primaryKey: id.reference)
+            return registered(store: own, root: entity, primaryKey: id.reference)
         }
         let root = id.entity.root
         if let object = registered(store: nil, root: root, primaryKey: id.reference) { return object }

@@ -208,10 +208,10 @@ final class SaveWriter {
     }
 
     private func adopt(_ records: [Record], _ objects: [ManagedObject]) {
-        for (place, object) in objects.enumerated() { object.didSave(records[place]) }
-        for (root, group) in grouped(objects, by: { $0.entity.root }) {
-            let rows = ContiguousArray(group.compactMap { $0.record.map { Record($0) } })
-            store.rowCache.add(rows, root: root, chunks: writer.chunks)
+        store.rowCache.keep(writer.chunks)
+        for (place, object) in objects.enumerated() {
+            object.didSave(records[place])
+            store.rowCache.add(records[place], root: object.entity)
         }
     }
 }

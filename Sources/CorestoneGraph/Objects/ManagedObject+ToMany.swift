@@ -63,14 +63,24 @@ extension ManagedObject {
         let relationship = try toManyRelationship(key: key)
         for member in members { try checkMember(member, relationship) }
         let keeper = try toMany(relationship)
-        for member in members where try !keeper.contains(member) {
-            try attach(member, relationship, keeper) { keeper.take(member) }
-        }
+        for member in members { _ = try add(member, to: relationship, keeper) }
     }
 
     func add(_ member: ManagedObject, to relationship: Relationship) throws -> Bool {
         try checkMember(member, relationship)
-        let keeper = try toMany(relationship)
+        return try add(member, to: relationship, try toMany(relationship))
+    }
+
+    private func add(
+        _ member: ManagedObject, to relationship: Relationship, _ keeper: ToManyRelationship
+    ) throws -> Bool {
+        if keeper.isLoaded, let inverse = relationship.inverse, inverse.isToMany {
+            // The keeper is asked once: whether the object is a member, and to take it if it is not.
+            let other = try member.toMany(inverse)
+            if !keeper.take(member) { return false }
+            if other !== keeper || member !== self { other.take(self) }
+            return true
+        }
         if try keeper.contains(member) { return false }
         try attach(member, relationship, keeper) { keeper.take(member) }
         return true

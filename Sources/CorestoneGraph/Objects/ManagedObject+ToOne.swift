@@ -91,6 +91,10 @@ extension ManagedObject {
 
     /// Checks that an object may be a target or a member of a relationship of this one.
     func checkMember(_ member: ManagedObject, _ relationship: Relationship) throws {
+        // An index says which entity it is only within one model, and a context has one.
+        if context != nil, member.context === context, !member.state.contains(.gone),
+            member.entity.index == relationship.destinationIndex, member.store === store || member.store == nil || store == nil
+        { return }
         if member.state.contains(.gone) { throw member.gone() }
         guard member.entity.isKind(of: relationship.destination) else {
             throw CoreError(

@@ -32,9 +32,13 @@ struct ObjectList {
 
     /// Adds at the end; false when it is a member already.
     mutating func append(_ object: ManagedObject) -> Bool {
-        if contains(object) { return false }
+        let place = objects.count
+        if place > ObjectList.searched || index != nil {
+            if !ownIndex().enter(object, place: place) { return false }
+        } else if objects.contains(where: { $0 === object }) {
+            return false
+        }
         objects.append(object)
-        if index != nil { ownIndex().set(object, place: objects.count - 1) }
         return true
     }
 
@@ -79,6 +83,11 @@ private final class PlaceIndex {
     /// A place is kept as the bits of a pointer, one up, since a pointer is never 0.
     func set(_ object: ManagedObject, place: Int) {
         if let bits = UnsafeMutableRawPointer(bitPattern: place + 1) { table.set(key(object), bits) }
+    }
+    /// False when the object has a place.
+    func enter(_ object: ManagedObject, place: Int) -> Bool {
+        guard let bits = UnsafeMutableRawPointer(bitPattern: place + 1) else { return false }
+        return table.setIfAbsent(key(object), bits)
     }
     func place(of object: ManagedObject) -> Int? { table.find(key(object)).map { Int(bitPattern: $0) - 1 } }
     func remove(_ object: ManagedObject) { table.remove(key(object)) }

@@ -91,10 +91,12 @@ final class ToManyRelationship {
 
     // MARK: One side of a change; the caller keeps the inverse right
 
-    /// Makes an object a member, at the end.
-    func take(_ object: ManagedObject) {
-        if isLoaded, !members.append(object) { return }
+    /// Makes an object a member, at the end. False when it was one, as far as is known without the store.
+    @discardableResult
+    func take(_ object: ManagedObject) -> Bool {
+        if isLoaded, !members.append(object) { return false }
         noteAdded(object)
+        return true
     }
 
     /// Ends an object's membership.

@@ -85,6 +85,13 @@ package final class KeyTable {
         entries[place] = moving
     }
 
+    /// Sets the value of a key that has none. False, and nothing happens, when it has one.
+    package func setIfAbsent(_ key: Int64, _ value: UnsafeMutableRawPointer) -> Bool {
+        if find(key) != nil { return false }
+        set(key, value)
+        return true
+    }
+
     /// Makes room for `more` further keys at once.
     package func reserve(_ more: Int) {
         var capacity = mask + 1

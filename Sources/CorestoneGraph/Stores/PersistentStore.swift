@@ -18,6 +18,9 @@ package protocol PersistentStore: AnyObject, Sendable {
     /// Reads rows by primary key; rows that do not exist are left out. Any order.
     func rows(of root: Entity, primaryKeys: [Int64]) throws -> RowBatch
 
+    /// Reads one row, with the chunk that it lies in; nil when it does not exist.
+    func row(of root: Entity, primaryKey: Int64) throws -> (record: Record, chunk: RecordChunk)?
+
     /// The members of a to-many relationship for each of the owners, in the relationship's order, owners in any order.
     /// With `includingRows` the members' rows too.
     func members(of relationship: Relationship, owners: [Int64], includingRows: Bool) throws -> StoreMembers
@@ -36,6 +39,13 @@ package protocol PersistentStore: AnyObject, Sendable {
 
     /// Closes the file. Every later call throws `Status.objectGone`.
     func close()
+}
+
+extension PersistentStore {
+    package func row(of root: Entity, primaryKey: Int64) throws -> (record: Record, chunk: RecordChunk)? {
+        let batch = try rows(of: root, primaryKeys: [primaryKey])
+        return batch.records.first.map { ($0, $0.chunk.takeUnretainedValue()) }
+    }
 }
 
 /// One write transaction of a store.

@@ -8,7 +8,7 @@ import Glibc
 struct RecordCursor {
     /// Filled chunks and the one being filled.
     private(set) var chunks: [RecordChunk]
-    private var chunk: RecordChunk
+    private(set) var chunk: RecordChunk
     /// The record under construction.
     private(set) var start: UnsafeMutableRawPointer
     /// Bytes of it that are taken.
@@ -83,8 +83,11 @@ struct RecordCursor {
         return chunks
     }
 
-    /// Forgets all chunks but the one being filled.
-    mutating func forgetFilled() { if chunks.count > 1 { chunks = [chunk] } }
+    /// Tells the chunk what was used of it, and forgets the filled ones. Writing may go on.
+    mutating func settle() {
+        chunk.take(start - chunk.end)
+        if chunks.count > 1 { chunks = [chunk] }
+    }
 
     @inline(never)
     private mutating func nextChunk(for size: Int) {

@@ -32,7 +32,7 @@ final class SingleRows {
     /// The chunks with the rows read since the last call, one of which goes on being filled.
     func handOver() -> [RecordChunk] {
         let chunks = reader.cursor.flush()
-        if chunks.count > 1 { reader.cursor.forgetFilled() }
+        reader.cursor.settle()
         return chunks
     }
 }
@@ -47,9 +47,25 @@ extension SQLiteStore {
         }
     }
 
-    private func fewRows(_ keys: [Int64], _ plan: FaultPlan, _ file: OpenFile) throws -> RowBatch {
-        let shared = file.singleRows ?? SingleRows(externalFolder: externalFolder)
+    func row(of root: Entity, primaryKey: Int64) throws -> (record: Record, chunk: RecordChunk)? {
+        try withFile { file in
+            let plan = try file.faultPlan(for: root)
+            file.held?.fault()
+            let shared = singleRows(file)
+            defer { shared.reader.cursor.settle() }
+            return try row(primaryKey, plan, &shared.reader).map { ($0, shared.reader.cursor.chunk) }
+        }
+    }
+
+    private func singleRows(_ file: OpenFile) -> SingleRows {
+        if let shared = file.singleRows { return shared }
+        let shared = SingleRows(externalFolder: externalFolder)
         file.singleRows = shared
+        return shared
+    }
+
+    private func fewRows(_ keys: [Int64], _ plan: FaultPlan, _ file: OpenFile) throws -> RowBatch {
+        let shared = singleRows(file)
         var batch = RowBatch()
         do {
             for key in keys {
