@@ -26,10 +26,11 @@ final class SaveWriter {
         try giveKeys(transaction)
         insertedRecords = try plan.inserted.map { try record(of: $0, version: 1) }
         updatedRecords = try plan.updated.map { try record(of: $0, version: $0.version &+ ($0.concernsStore ? 1 : 0)) }
-        try insertRows(transaction)
-        var conflicts = try updateRows(transaction)
-        conflicts += try deleteRows(transaction)
+        // What goes makes room for what comes: a unique value may pass from a deleted object to a new one.
+        var conflicts = try deleteRows(transaction)
+        conflicts += try updateRows(transaction)
         if !conflicts.isEmpty { throw try conflictError(conflicts) }
+        try insertRows(transaction)
         try writeLinks(transaction)
         try writeOrders(transaction)
     }
