@@ -29,7 +29,8 @@ if ! command -v sqlite3 >/dev/null; then
     echo "0 passed, 1 failed"
     exit 1
 fi
-if ! "$OUT/write_sample" "$store"; then
+if ! "$OUT/write_sample" "$store" >"$folder/printed" 2>&1; then
+    cat "$folder/printed"
     echo "0 passed, 1 failed"
     exit 1
 fi
