@@ -1,1 +1,20 @@
 import Corestone
+import Glibc
+
+/// The tool's commands are added as the library grows; it already tells which library it was built with.
+let usage = """
+    usage: corestone --version | --help
+
+    Core Data stores from the command line. This version has no commands that open a store yet;
+    the C, Python and Swift interfaces do.
+
+    exit codes: 0 done, 64 wrong usage
+    """
+
+switch Array(CommandLine.arguments.dropFirst()) {
+case ["--version"]: print("corestone \(corestoneVersion)")
+case ["--help"], ["-h"]: print(usage)
+default:
+    fputs(usage + "\n", stderr)
+    exit(64)
+}
