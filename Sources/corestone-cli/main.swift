@@ -15,6 +15,7 @@ switch Array(CommandLine.arguments.dropFirst()) {
 case ["--version"]: print("corestone \(corestoneVersion)")
 case ["--help"], ["-h"]: print(usage)
 default:
-    fputs(usage + "\n", stderr)
+    let text = usage + "\n"
+    _ = text.withCString { write(STDERR_FILENO, $0, text.utf8.count) }
     exit(64)
 }
