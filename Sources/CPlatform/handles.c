@@ -1,5 +1,7 @@
 #include "handles.h"
 
+#include "platform.h"
+
 #include <stdlib.h>
 
 platform_handle *platform_handle_chunks[1 << (PLATFORM_HANDLE_INDEX_BITS - PLATFORM_HANDLE_CHUNK_BITS)];
@@ -12,6 +14,7 @@ static uint32_t first_unused = 1;
 static bool ensure_chunk(uint32_t index) {
     platform_handle **place = &platform_handle_chunks[index >> PLATFORM_HANDLE_CHUNK_BITS];
     if (__atomic_load_n(place, __ATOMIC_ACQUIRE) != NULL) return true;
+    platform_prepare();
     platform_handle *fresh = calloc((size_t)1 << PLATFORM_HANDLE_CHUNK_BITS, sizeof(platform_handle));
     platform_handle *none = NULL;
     if (fresh == NULL) return false;

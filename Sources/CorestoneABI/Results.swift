@@ -9,10 +9,14 @@ private func list(_ pointer: OpaquePointer?) throws -> ResultList { try resolve(
 func objectsOnQueue(_ pointer: OpaquePointer?) throws -> ResultList {
     let results = try list(pointer)
     try results.checkQueue()
+    try requireObjects(results)
+    return results
+}
+
+private func requireObjects(_ results: ResultList) throws {
     guard results.ids.isEmpty else {
         throw CoreError(.invalidArgument, "these results hold IDs; read them with cst_results_copy_id")
     }
-    return results
 }
 
 /// The part of a list that starts at `first` and has at most `capacity` elements; nil past the last one. Sizes of the host's
@@ -28,15 +32,26 @@ public func cst_results_count(_ pointer: OpaquePointer?) -> Int { (try? list(poi
 
 @_cdecl("cst_results_get_object") @implementation
 public func cst_results_get_object(
-    _ pointer: OpaquePointer?, _ index: Int, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+    _ pointer: OpaquePointer?, _ index: Int, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ errorOut: ErrorOut
 ) -> cst_status {
-    outcome(error) {
-        let out = try required(out, "out_object")
-        out.pointee = nil
-        let results = try objectsOnQueue(pointer)
-        guard index >= 0, index < results.objects.count else { return .end }
-        out.pointee = try results.lend(at: index)
-        return .ok
+    // Called for each row of a fetch, so the list is not retained for the call.
+    guard let out, let entry = platform_handle_find(token(pointer), HandleType.results.rawValue) else {
+        return boundary(errorOut) {
+            try required(out, "out_object").pointee = nil
+            throw invalidHandle(pointer, .results)
+        }
+    }
+    out.pointee = nil
+    return Unmanaged<ResultList>.fromOpaque(entry.pointee.object)._withUnsafeGuaranteedRef { results in
+        do {
+            try results.checkQueue()
+            guard index >= 0, index < results.objects.count else {
+                try requireObjects(results)
+                return Status.end.rawValue
+            }
+            out.pointee = try results.lend(at: index)
+            return Status.ok.rawValue
+        } catch { return report(error, errorOut) }
     }
 }
 

@@ -104,6 +104,11 @@ final class ResultList {
     /// Throws unless the calling thread may use the list's objects now.
     @inline(__always)
     func checkQueue() throws {
+        if let box, box.isOnQueue { return }
+        try refuseThread()
+    }
+
+    private func refuseThread() throws {
         if let box { try box.context.checkQueue() } else { try checkCreator() }
     }
 

@@ -32,7 +32,6 @@ enum HandleTable {
     private static func make(
         _ object: Unmanaged<AnyObject>, _ type: HandleType, owner: AnyObject?, isLoose: Bool, hosts: UInt32
     ) throws -> Token {
-        platform_prepare()
         let keeper = owner.map { Unmanaged.passUnretained($0) }
         let token = platform_handle_make(object.toOpaque(), keeper?.toOpaque(), type.rawValue, isLoose, hosts)
         guard token != 0 else {

@@ -10,26 +10,39 @@ import CorestoneValues
 @inline(__always)
 func ownedHandle(_ object: ManagedObject) throws -> Handle? {
     if object.token != 0, HandleTable.retainForHost(Token(object.token)) { return handle(Token(object.token)) }
-    return try newToken(object, forHost: true)
+    return handle(try newToken(object, hosts: 1))
 }
 
 /// A token that the library holds, to be given up with `HandleTable.release`. On the object's queue.
 @inline(__always)
 func innerToken(_ object: ManagedObject, in box: ContextBox? = nil) throws -> Token {
     if object.token != 0, HandleTable.retain(Token(object.token)) { return Token(object.token) }
-    return token(try newToken(object, forHost: false, in: box))
+    return try newToken(object, hosts: 0, in: box)
 }
 
-private func newToken(_ object: ManagedObject, forHost: Bool, in known: ContextBox? = nil) throws -> Handle? {
-    let box = try known ?? object.context.map { try contextBox($0) }
-    // An object outside every context needs its model; one that left its context is known to those who still list it.
-    let owner: AnyObject = box ?? object.objectID.entity.model
-    let made =
-        forHost
-        ? try HandleTable.make(object, .object, owner: owner, isLoose: box == nil)
-        : handle(try HandleTable.makeInner(object, .object, owner: owner, isLoose: box == nil))
-    object.token = UInt(token(made))
-    return made
+/// Made a hundred thousand times by a fetch, hence without a detour.
+private func newToken(_ object: ManagedObject, hosts: UInt32, in known: ContextBox? = nil) throws -> Token {
+    let owner: Unmanaged<AnyObject>
+    var isLoose = false
+    if let known {
+        owner = Unmanaged.passUnretained(known)
+    } else if let context = object.context, let entry = platform_handle_at(platform_handle_index(Token(context.token))) {
+        // The entry of a context's handle lives as long as the context's box, and points at it.
+        owner = Unmanaged.fromOpaque(entry.pointee.object)
+    } else {
+        // Outside every context an object needs its model.
+        owner = Unmanaged.passUnretained(object.objectID.entity.model)
+        isLoose = true
+    }
+    let kept = Unmanaged.passRetained(object)
+    let token = platform_handle_make(kept.toOpaque(), owner.toOpaque(), HandleType.object.rawValue, isLoose, hosts)
+    guard token != 0 else {
+        kept.release()
+        throw CoreError(.noMemory, "there is no memory for another handle")
+    }
+    if hosts > 0 { _ = owner.retain() }
+    object.token = UInt(token)
+    return token
 }
 
 /// The box of a context that hosts know.

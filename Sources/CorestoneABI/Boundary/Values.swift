@@ -22,31 +22,28 @@ func putNull(_ out: UnsafeMutablePointer<cst_value>) { put(.null, out) }
 ///
 /// A `CST_OBJECT` must be a live handle; a `CST_OBJECT_ID` becomes a reference.
 func propertyValue(_ value: cst_value) throws -> PropertyValue {
-    guard let type = ValueType(rawValue: value.type), type.rawValue <= ValueType.uri.rawValue else {
-        throw CoreError(.invalidArgument, "\(value.type) is no cst_type; use CST_NULL to CST_URI")
-    }
-    switch type {
-    case .null: return .null
-    case .bool:
+    switch Int(value.type) {
+    case CST_NULL: return .null
+    case CST_BOOL:
         // Whatever byte a host left there: a Swift Bool may only be 0 or 1.
         return .bool(withUnsafeBytes(of: value.as) { $0[0] != 0 })
-    case .int: return .int(value.as.integer)
-    case .double: return .double(value.as.real)
-    case .date: return .date(value.as.date)
-    case .string: return try value.as.string.utf8("the string").map { .text(Text(utf8: $0)) } ?? .null
-    case .uri: return try value.as.string.utf8("the URI").map { .uri(Text(utf8: $0)) } ?? .null
-    case .bytes: return try bytes(value.as.bytes)
-    case .uuid:
+    case CST_INT: return .int(value.as.integer)
+    case CST_DOUBLE: return .double(value.as.real)
+    case CST_DATE: return .date(value.as.date)
+    case CST_STRING: return try value.as.string.utf8("the string").map { .text(Text(utf8: $0)) } ?? .null
+    case CST_URI: return try value.as.string.utf8("the URI").map { .uri(Text(utf8: $0)) } ?? .null
+    case CST_BYTES: return try bytes(value.as.bytes)
+    case CST_UUID:
         return withUnsafeBytes(of: value.as) {
             .uuid(
                 UUIDValue(
                     high: $0.loadUnaligned(fromByteOffset: 0, as: UInt64.self).bigEndian,
                     low: $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self).bigEndian))
         }
-    case .decimal: return try decimal(value)
-    case .object: return .object(try argument(value.as.object))
-    case .objectID: return .object(ObjectIDReference(try resolve(value.as.object_id, .objectID, as: ObjectIDBox.self).id))
-    case .array, .set, .dictionary: return .null
+    case CST_DECIMAL: return try decimal(value)
+    case CST_OBJECT: return .object(try argument(value.as.object))
+    case CST_OBJECT_ID: return .object(ObjectIDReference(try resolve(value.as.object_id, .objectID, as: ObjectIDBox.self).id))
+    default: throw CoreError(.invalidArgument, "\(value.type) is no cst_type; use CST_NULL to CST_URI")
     }
 }
 
