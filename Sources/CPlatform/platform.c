@@ -6,17 +6,17 @@
 bool platform_forked = false;
 
 static uint64_t next_id = 0;
-static _Thread_local uint64_t own_id __attribute__((tls_model("initial-exec"))) = 0;
+_Thread_local uint64_t platform_own_thread __attribute__((tls_model("initial-exec"))) = 0;
 
-uint64_t platform_thread_id(void) {
-    if (own_id == 0) own_id = platform_add64(&next_id, 1);
-    return own_id;
+uint64_t platform_name_thread(void) {
+    platform_own_thread = platform_add64(&next_id, 1);
+    return platform_own_thread;
 }
 
 /* The child gets an identity that owns nothing, so that the one compare of the hot calls already refuses it. */
 static void in_child(void) {
     platform_forked = true;
-    own_id = UINT64_MAX;
+    platform_own_thread = UINT64_MAX;
 }
 
 static void install(void) { pthread_atfork(NULL, NULL, in_child); }

@@ -7,8 +7,10 @@ import CorestoneValues
 /// Throws unless the calling thread may use the object now.
 @inline(__always)
 func checkThread(_ object: ManagedObject) throws {
-    if let context = object.context {
-        if context.ownerThread != platform_thread_id() { try context.checkQueue() }
+    if let context = object.contextReference {
+        if context._withUnsafeGuaranteedRef({ $0.ownerThread }) != platform_thread_id() {
+            try context.takeUnretainedValue().checkQueue()
+        }
     } else {
         try checkUnattached(object)
     }

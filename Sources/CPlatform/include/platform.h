@@ -4,7 +4,11 @@
 #include <stdint.h>
 
 /* A number that no two threads of a process ever share, unlike pthread_self(), which is reused. Never 0. */
-uint64_t platform_thread_id(void);
+extern _Thread_local uint64_t platform_own_thread __attribute__((tls_model("initial-exec")));
+uint64_t platform_name_thread(void);
+static inline uint64_t platform_thread_id(void) {
+    return platform_own_thread != 0 ? platform_own_thread : platform_name_thread();
+}
 
 /* True in a child after fork; every export of the library then answers CST_E_FORKED. */
 extern bool platform_forked;

@@ -19,22 +19,36 @@ extension Context {
     }
 
     private func prefetch(_ relationship: Relationship, of objects: [ManagedObject]) throws -> [ManagedObject] {
-        let known = objects.filter { $0.entity.isKind(of: relationship.entity) }
+        let source = relationship.entity
+        let known = objects.allSatisfy { $0.entity === source } ? objects : objects.filter { $0.entity.isKind(of: source) }
         if relationship.isToMany {
             try loadMembers(of: relationship, owners: known, includingRows: true)
             return unique(try known.flatMap { try $0.toMany(relationship).all() })
         }
         try loadRows(of: known)
-        let targets = unique(try known.compactMap { try prefetchedTarget(of: relationship, $0) })
+        let targets = try prefetchedTargets(of: relationship, known)
         try loadRows(of: targets)
         return targets
     }
 
-    /// The target of a to-one relationship, kept by its source, without making the source look accessed.
-    private func prefetchedTarget(of relationship: Relationship, _ object: ManagedObject) throws -> ManagedObject? {
+    /// The distinct targets of a to-one relationship, kept by their sources, without making the sources look accessed.
+    private func prefetchedTargets(of relationship: Relationship, _ objects: [ManagedObject]) throws -> [ManagedObject] {
         let slot = Int(relationship.slot)
-        if let overlay = object.overlay, overlay.isChanged(slot) { return try object.target(of: relationship) }
-        return try object.toOneTarget(slot, object.entity.layout.slots[slot])?.takeUnretainedValue()
+        let seen = KeyTable()
+        var targets: [ManagedObject] = []
+        for object in objects {
+            let target: Unmanaged<ManagedObject>?
+            if let overlay = object.overlay, overlay.isChanged(slot) {
+                target = try object.target(of: relationship).map(Unmanaged.passUnretained)
+            } else {
+                target = try object.toOneTarget(slot, object.entity.layout.slots[slot])
+            }
+            guard let target else { continue }
+            // Objects lie at multiples of 16, and none at 0.
+            let address = target.toOpaque()
+            if seen.setIfAbsent(Int64(Int(bitPattern: address) >> 4), address) { targets.append(target.takeUnretainedValue()) }
+        }
+        return targets
     }
 
     private func unique(_ objects: [ManagedObject]) -> [ManagedObject] {

@@ -9,7 +9,12 @@ import CorestoneValues
 public final class ManagedObject {
     @usableFromInline package unowned(unsafe) let entity: Entity
     /// nil for an unattached object, and after the context forgot the object or ended.
-    package unowned(unsafe) var context: Context?
+    package var context: Context? {
+        get { contextReference?.takeUnretainedValue() }
+        set { contextReference = newValue.map(Unmanaged.passUnretained) }
+    }
+    /// The same for the hottest calls, which cannot afford to retain it.
+    @usableFromInline package private(set) var contextReference: Unmanaged<Context>?
     /// nil while the ID is temporary.
     unowned(unsafe) var store: Store?
     /// Below zero while the ID is temporary.
@@ -72,7 +77,7 @@ public final class ManagedObject {
         entity: Entity, context: Context?, store: Store?, primaryKey: Int64, state: State, creator: UInt64 = 0
     ) {
         self.entity = entity
-        self.context = context
+        contextReference = context.map(Unmanaged.passUnretained)
         self.store = store
         self.primaryKey = primaryKey
         self.state = state
