@@ -84,7 +84,9 @@ final class CompiledModelTests: XCTestCase {
                 if data: check(data)
             print(count > 2000)
             """
-        XCTAssertEqual(try Fixtures.python(program, [file.path, try Fixtures.folder().path]), "True\n")
+        // Taken outside the assertion, which would turn a skip into a failure.
+        let answer = try Fixtures.python(program, [file.path, try Fixtures.folder().path])
+        XCTAssertEqual(answer, "True\n")
     }
 
     /// Our own reader, Apple's conventions: no reference leads nowhere, every object has a class.

@@ -65,7 +65,8 @@ final class PropertyListTests: XCTestCase {
             assert p['reference'] == plistlib.UID(70000) and p['flags'] == [True, False, 1, 1.0] and p['flags'][0] is True
             assert len(p['composed']) == 1 and len(p['decomposed']) == 2 and p['none'] is None
             """
-        XCTAssertEqual(try Fixtures.python(program, [file.path]), "")
+        let answer = try Fixtures.python(program, [file.path])
+        XCTAssertEqual(answer, "")
     }
 
     func testEqualScalarsAreWrittenOnce() {

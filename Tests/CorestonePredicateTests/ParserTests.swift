@@ -82,7 +82,7 @@ final class ParserTests: XCTestCase {
         ]
         let clock = ContinuousClock()
         let time = clock.measure { for text in hostile { XCTAssertNotNil(error(text)) } }
-        XCTAssertLessThan(time, .seconds(30))
+        XCTAssertLessThan(time, .seconds(120), "linear in the text, even in a debug build on a busy machine")
     }
 
     func testLongTextsAreRead() throws {

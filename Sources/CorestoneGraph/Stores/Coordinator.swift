@@ -1,6 +1,5 @@
 import CorestoneModel
 import CorestoneValues
-import Glibc
 
 /// Connects contexts to stores: keeps the stores of a model, and one cache of rows for all contexts.
 ///
@@ -108,29 +107,5 @@ public final class Store: @unchecked Sendable {
                 .objectGone, code: .managedObjectReferentialIntegrity,
                 "\(path) was removed from its coordinator; its objects cannot be read any more", file: path)
         }
-    }
-}
-
-/// A mutex that its holder may take again.
-package final class RecursiveLock: @unchecked Sendable {
-    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-
-    package init() {
-        var attributes = pthread_mutexattr_t()
-        pthread_mutexattr_init(&attributes)
-        pthread_mutexattr_settype(&attributes, Int32(PTHREAD_MUTEX_RECURSIVE))
-        pthread_mutex_init(mutex, &attributes)
-        pthread_mutexattr_destroy(&attributes)
-    }
-
-    deinit {
-        pthread_mutex_destroy(mutex)
-        mutex.deallocate()
-    }
-
-    package func with<Result>(_ body: () throws -> Result) rethrows -> Result {
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
-        return try body()
     }
 }

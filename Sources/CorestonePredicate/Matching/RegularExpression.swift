@@ -1,6 +1,5 @@
 import CPCRE2
 import CorestoneValues
-import Synchronization
 
 /// A compiled pattern of MATCHES. It covers the whole text; `.` takes line breaks, `^` and `$` stand at lines too.
 ///
@@ -8,7 +7,7 @@ import Synchronization
 package final class RegularExpression: @unchecked Sendable {
     private let code: OpaquePointer
     /// Match data that no thread is using; each match takes one and puts it back.
-    private let spare = Mutex<[Spare]>([])
+    private let spare = Locked<[Spare]>([])
 
     private struct Spare: @unchecked Sendable { let data: OpaquePointer }
 
@@ -88,7 +87,7 @@ enum RegularExpressionCache {
     }
 
     private static let capacity = 64
-    private static let compiled = Mutex<[Key: RegularExpression]>([:])
+    private static let compiled = Locked<[Key: RegularExpression]>([:])
 
     static func expression(_ pattern: Text, caseInsensitive: Bool) throws -> RegularExpression {
         let key = Key(pattern: pattern, caseInsensitive: caseInsensitive)
