@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The Swift tests and the C stress program with ThreadSanitizer. Usage: test_tsan.sh BUILD
+# The C stress program and the Swift tests with ThreadSanitizer. Usage: test_tsan.sh BUILD
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/sanitized.sh
-export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
-"${SWIFT:-swift}" test --scratch-path "$1/swift/thread-tests" --sanitize=thread
+export TSAN_OPTIONS=second_deadlock_stack=1
 sanitized_library thread "$1"
 make -C Tests/C LIB="$lib" INCLUDE="$PWD/include" OUT="$1/thread/c-tests" SAN=thread CC="$cc" stress
+"${SWIFT:-swift}" test --scratch-path "$1/swift/thread-tests" --sanitize=thread
