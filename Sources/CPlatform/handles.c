@@ -28,7 +28,8 @@ static uint32_t take_free(void) {
         uint32_t index = (uint32_t)head;
         uint32_t next = __atomic_load_n(&platform_handle_at(index)->link, __ATOMIC_RELAXED);
         uint64_t wanted = ((head & PLATFORM_HANDLE_GENERATION) + ((uint64_t)1 << 32)) | next;
-        if (__atomic_compare_exchange_n(&free_list, &head, wanted, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return index;
+        if (__atomic_compare_exchange_n(&free_list, &head, wanted, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            return index;
     }
     return 0;
 }

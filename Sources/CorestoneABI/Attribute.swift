@@ -10,7 +10,9 @@ public func cst_attribute_set_default(
 ) -> cst_status {
     building(error, { try attribute(pointer).entity.model }) {
         let attribute = try attribute(pointer)
-        guard let value else { throw CoreError(.invalidArgument, "value is NULL; pass a value of type CST_NULL for none") }
+        guard let value else {
+            throw CoreError(.invalidArgument, "value is NULL; pass a value of type CST_NULL for none")
+        }
         try attribute.setDefaultValue(try propertyValue(value.pointee))
     }
 }

@@ -63,7 +63,9 @@ private func call(_ body: cst_context_perform_fn, _ userdata: UnsafeMutableRawPo
     guard status < 0 else { return }
     let detail = try? resolve(failure, .error, as: ErrorBox.self).error
     throw CoreError(
-        .callback, detail.map { "the host's callback failed: \($0.message)" } ?? "the host's callback failed with status \(status)",
+        .callback,
+        detail.map { "the host's callback failed: \($0.message)" }
+            ?? "the host's callback failed with status \(status)",
         entity: detail?.entity, key: detail?.key, value: detail?.value, objectURI: detail?.objectURI,
         children: detail.map { [$0] } ?? [])
 }

@@ -220,11 +220,14 @@ public func cst_context_count(
     }
 }
 
-private func id(_ pointer: OpaquePointer?) throws -> ObjectID { try resolve(pointer, .objectID, as: ObjectIDBox.self).id }
+private func id(_ pointer: OpaquePointer?) throws -> ObjectID {
+    try resolve(pointer, .objectID, as: ObjectIDBox.self).id
+}
 
 @_cdecl("cst_context_object_with_id") @implementation
 public func cst_context_object_with_id(
-    _ pointer: OpaquePointer?, _ idPointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+    _ pointer: OpaquePointer?, _ idPointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
         let out = try required(out, "out_object")
@@ -236,7 +239,8 @@ public func cst_context_object_with_id(
 
 @_cdecl("cst_context_existing_object") @implementation
 public func cst_context_existing_object(
-    _ pointer: OpaquePointer?, _ idPointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+    _ pointer: OpaquePointer?, _ idPointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: ErrorOut
 ) -> cst_status {
     outcome(error) {
         let out = try required(out, "out_object")
@@ -250,7 +254,8 @@ public func cst_context_existing_object(
 
 @_cdecl("cst_context_registered_object") @implementation
 public func cst_context_registered_object(
-    _ pointer: OpaquePointer?, _ idPointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+    _ pointer: OpaquePointer?, _ idPointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: ErrorOut
 ) -> cst_status {
     outcome(error) {
         let out = try required(out, "out_object")

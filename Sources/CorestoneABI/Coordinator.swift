@@ -42,7 +42,8 @@ public func cst_coordinator_add_store(
         let options = try storeOptions(settings)
         let path = try path.string("path")
         guard !path.isEmpty, !path.utf8.contains(0) else {
-            throw CoreError(.invalidArgument, code: .persistentStoreOpen, "path is empty or holds a NUL; name the store's file")
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreOpen, "path is empty or holds a NUL; name the store's file")
         }
         let store = try coordinator.addSQLiteStore(at: path, options: options)
         out?.pointee = try HandleTable.make(StoreBox(store), .store)
@@ -55,7 +56,8 @@ private func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -
         CST_STORE_READ_ONLY | CST_STORE_MUST_EXIST | CST_STORE_NORMAL_SYNC | CST_STORE_ROLLBACK_JOURNAL)
     guard given.flags & ~known == 0, given.reserved == 0 else {
         throw CoreError(
-            .unsupported, "options.flags is 0x\(String(given.flags, radix: 16)) and options.reserved \(given.reserved); "
+            .unsupported,
+            "options.flags is 0x\(String(given.flags, radix: 16)) and options.reserved \(given.reserved); "
                 + "use CST_STORE_ constants and leave reserved zero")
     }
     func has(_ flag: Int) -> Bool { given.flags & UInt32(flag) != 0 }
@@ -64,7 +66,9 @@ private func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -
     options.mustExist = has(Int(CST_STORE_MUST_EXIST))
     options.normalSync = has(Int(CST_STORE_NORMAL_SYNC))
     options.rollbackJournal = has(Int(CST_STORE_ROLLBACK_JOURNAL))
-    if given.busy_timeout_ms != 0 { options.busyTimeoutMilliseconds = Int(min(given.busy_timeout_ms, UInt32(Int32.max))) }
+    if given.busy_timeout_ms != 0 {
+        options.busyTimeoutMilliseconds = Int(min(given.busy_timeout_ms, UInt32(Int32.max)))
+    }
     if given.cache_kb != 0 { options.cacheKilobytes = Int(min(given.cache_kb, UInt32(Int32.max))) }
     return options
 }
@@ -106,7 +110,9 @@ public func cst_coordinator_object_id(
 private func store(_ pointer: OpaquePointer?) throws -> StoreBox { try resolve(pointer, .store) }
 
 @_cdecl("cst_store_identifier") @implementation
-public func cst_store_identifier(_ pointer: OpaquePointer?) -> cst_string { cst_string((try? store(pointer))?.identifier) }
+public func cst_store_identifier(_ pointer: OpaquePointer?) -> cst_string {
+    cst_string((try? store(pointer))?.identifier)
+}
 
 @_cdecl("cst_store_path") @implementation
 public func cst_store_path(_ pointer: OpaquePointer?) -> cst_string { cst_string((try? store(pointer))?.path) }

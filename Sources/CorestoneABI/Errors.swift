@@ -60,7 +60,8 @@ public func cst_error_detail_at(_ error: OpaquePointer?, _ index: Int) -> Opaque
 }
 
 @_cdecl("cst_error_copy_description") @implementation
-public func cst_error_copy_description(_ error: OpaquePointer?, _ out: UnsafeMutablePointer<cst_buffer>?) -> cst_status {
+public func cst_error_copy_description(_ error: OpaquePointer?, _ out: UnsafeMutablePointer<cst_buffer>?) -> cst_status
+{
     boundary(nil) {
         let out = try required(out, "out_text")
         try out.fill(try resolve(error, .error, as: ErrorBox.self).error.description)
@@ -78,7 +79,8 @@ public func cst_error_new_custom(
         let out = try required(out, "out_error")
         out.pointee = nil
         let error = CoreError(
-            .callback, try message.optionalString("message") ?? "", domain: try domain.optionalString("domain") ?? "Host",
+            .callback, try message.optionalString("message") ?? "",
+            domain: try domain.optionalString("domain") ?? "Host",
             customCode: Int(code), payload: payload)
         out.pointee = try HandleTable.make(try ErrorBox(error), .error)
     }

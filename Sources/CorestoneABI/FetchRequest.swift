@@ -14,7 +14,8 @@ public func cst_fetch_request_new(
     boundary(error) {
         let out = try required(out, "out_request")
         out.pointee = nil
-        out.pointee = try HandleTable.make(FetchRequestBox(FetchRequest(entity: try entity(entityPointer))), .fetchRequest)
+        out.pointee = try HandleTable.make(
+            FetchRequestBox(FetchRequest(entity: try entity(entityPointer))), .fetchRequest)
     }
 }
 
@@ -38,7 +39,8 @@ public func cst_fetch_request_set_sort(
             let path = try sort.key_path.string("key_path")
             guard sort.flags & ~UInt32(CST_SORT_DESCENDING | CST_SORT_CASE_INSENSITIVE) == 0, sort.reserved == 0 else {
                 throw CoreError(
-                    .unsupported, "the sort by \(path) has flags 0x\(String(sort.flags, radix: 16)); use CST_SORT_ constants "
+                    .unsupported,
+                    "the sort by \(path) has flags 0x\(String(sort.flags, radix: 16)); use CST_SORT_ constants "
                         + "and leave reserved zero", key: path)
             }
             return SortDescriptor(
@@ -85,6 +87,8 @@ public func cst_fetch_request_set_prefetch(
 ) -> cst_status {
     boundary(error) {
         let request = try request(pointer)
-        request.relationshipKeyPathsForPrefetching = try array(keyPaths, count, "key_paths").map { try $0.string("key_paths") }
+        request.relationshipKeyPathsForPrefetching = try array(keyPaths, count, "key_paths").map {
+            try $0.string("key_paths")
+        }
     }
 }

@@ -44,7 +44,9 @@ public func cst_model_is_frozen(
 public func cst_model_add_version_identifier(
     _ pointer: OpaquePointer?, _ identifier: cst_string, _ error: ErrorOut
 ) -> cst_status {
-    building(error, { try model(pointer) }) { try model(pointer).addVersionIdentifier(try identifier.string("identifier")) }
+    building(error, { try model(pointer) }) {
+        try model(pointer).addVersionIdentifier(try identifier.string("identifier"))
+    }
 }
 
 @_cdecl("cst_model_entity_count") @implementation

@@ -50,7 +50,8 @@ public func cst_object_add_member(
 
 @_cdecl("cst_object_add_members") @implementation
 public func cst_object_add_members(
-    _ pointer: OpaquePointer?, _ key: cst_key, _ count: Int, _ members: UnsafePointer<OpaquePointer?>?, _ error: ErrorOut
+    _ pointer: OpaquePointer?, _ key: cst_key, _ count: Int, _ members: UnsafePointer<OpaquePointer?>?,
+    _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
         let object = try object(pointer)
@@ -69,7 +70,8 @@ public func cst_object_remove_member(
 
 @_cdecl("cst_object_set_members") @implementation
 public func cst_object_set_members(
-    _ pointer: OpaquePointer?, _ key: cst_key, _ count: Int, _ members: UnsafePointer<OpaquePointer?>?, _ error: ErrorOut
+    _ pointer: OpaquePointer?, _ key: cst_key, _ count: Int, _ members: UnsafePointer<OpaquePointer?>?,
+    _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
         let object = try object(pointer)

@@ -2,7 +2,9 @@ import CCorestone
 import CorestoneGraph
 import CorestoneValues
 
-private func id(_ pointer: OpaquePointer?) throws -> ObjectID { try resolve(pointer, .objectID, as: ObjectIDBox.self).id }
+private func id(_ pointer: OpaquePointer?) throws -> ObjectID {
+    try resolve(pointer, .objectID, as: ObjectIDBox.self).id
+}
 
 @_cdecl("cst_object_id_copy_uri") @implementation
 public func cst_object_id_copy_uri(

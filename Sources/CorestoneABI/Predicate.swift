@@ -23,7 +23,8 @@ private func argument(_ value: cst_value, _ models: inout [Model]) throws -> Pro
 
 @_cdecl("cst_predicate_parse") @implementation
 public func cst_predicate_parse(
-    _ format: cst_string, _ count: Int, _ arguments: UnsafePointer<cst_value>?, _ out: UnsafeMutablePointer<OpaquePointer?>?,
+    _ format: cst_string, _ count: Int, _ arguments: UnsafePointer<cst_value>?,
+    _ out: UnsafeMutablePointer<OpaquePointer?>?,
     _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {

@@ -8,16 +8,20 @@ private func relationship(_ pointer: OpaquePointer?) throws -> Relationship { tr
 public func cst_relationship_set_inverse(
     _ pointer: OpaquePointer?, _ inverse: OpaquePointer?, _ error: ErrorOut
 ) -> cst_status {
-    building(error, { try relationship(pointer).entity.model }) { try relationship(pointer).setInverse(try relationship(inverse)) }
+    building(error, { try relationship(pointer).entity.model }) {
+        try relationship(pointer).setInverse(try relationship(inverse))
+    }
 }
 
 @_cdecl("cst_relationship_set_delete_rule") @implementation
-public func cst_relationship_set_delete_rule(_ pointer: OpaquePointer?, _ rule: UInt32, _ error: ErrorOut) -> cst_status {
+public func cst_relationship_set_delete_rule(_ pointer: OpaquePointer?, _ rule: UInt32, _ error: ErrorOut) -> cst_status
+{
     building(error, { try relationship(pointer).entity.model }) {
         let relationship = try relationship(pointer)
         guard let rule = DeleteRule(rawValue: rule) else {
             throw CoreError(
-                .invalidArgument, "\(rule) is no delete rule; use a CST_DELETE_ constant", entity: relationship.entity.name,
+                .invalidArgument, "\(rule) is no delete rule; use a CST_DELETE_ constant",
+                entity: relationship.entity.name,
                 key: relationship.name)
         }
         try relationship.setDeleteRule(rule)
@@ -28,14 +32,18 @@ public func cst_relationship_set_delete_rule(_ pointer: OpaquePointer?, _ rule: 
 public func cst_relationship_set_counts(
     _ pointer: OpaquePointer?, _ minimum: UInt32, _ maximum: UInt32, _ error: ErrorOut
 ) -> cst_status {
-    building(error, { try relationship(pointer).entity.model }) { try relationship(pointer).setCounts(minimum: minimum, maximum: maximum) }
+    building(error, { try relationship(pointer).entity.model }) {
+        try relationship(pointer).setCounts(minimum: minimum, maximum: maximum)
+    }
 }
 
 @_cdecl("cst_relationship_set_user_info") @implementation
 public func cst_relationship_set_user_info(
     _ pointer: OpaquePointer?, _ key: cst_string, _ value: cst_string, _ error: ErrorOut
 ) -> cst_status {
-    building(error, { try relationship(pointer).entity.model }) { try setUserInfo(try relationship(pointer), key, value) }
+    building(error, { try relationship(pointer).entity.model }) {
+        try setUserInfo(try relationship(pointer), key, value)
+    }
 }
 
 @_cdecl("cst_relationship_user_info") @implementation

@@ -13,7 +13,8 @@ private enum ColumnForm: UInt64 {
         let slot = Int(key & (1 << Entity.slotBits - 1))
         guard slot < Int(entity.slotCount), entity.slotKeys[slot] == key else {
             throw CoreError(
-                .invalidArgument, "key \(key) is no property of \(entity.name); resolve keys with the entity of the objects",
+                .invalidArgument,
+                "key \(key) is no property of \(entity.name); resolve keys with the entity of the objects",
                 entity: entity.name)
         }
         switch entity.layout.slots[slot].kind {

@@ -118,7 +118,8 @@ public func cst_results_get_column(
 
 @_cdecl("cst_results_get_column_path") @implementation
 public func cst_results_get_column_path(
-    _ pointer: OpaquePointer?, _ path: cst_string, _ first: Int, _ capacity: Int, _ out: UnsafeMutablePointer<cst_value>?,
+    _ pointer: OpaquePointer?, _ path: cst_string, _ first: Int, _ capacity: Int,
+    _ out: UnsafeMutablePointer<cst_value>?,
     _ outCount: UnsafeMutablePointer<Int>?, _ error: ErrorOut
 ) -> cst_status {
     outcome(error) {

@@ -60,7 +60,9 @@ class ABITestCase: XCTestCase {
     @discardableResult
     func release(_ handle: OpaquePointer?) -> cst_status { cst_release(UnsafeMutableRawPointer(handle)) }
     @discardableResult
-    func retain(_ handle: OpaquePointer?) -> OpaquePointer? { cst_retain(UnsafeMutableRawPointer(handle)).map { OpaquePointer($0) } }
+    func retain(_ handle: OpaquePointer?) -> OpaquePointer? {
+        cst_retain(UnsafeMutableRawPointer(handle)).map { OpaquePointer($0) }
+    }
 
     /// A copy of a view; nil for a null string.
     func string(_ view: cst_string) -> String? {
@@ -83,7 +85,8 @@ class ABITestCase: XCTestCase {
 
 /// Text that lives for ever, as a string for C.
 func text(_ string: StaticString) -> cst_string {
-    cst_string(data: UnsafeRawPointer(string.utf8Start).assumingMemoryBound(to: CChar.self), size: string.utf8CodeUnitCount)
+    cst_string(
+        data: UnsafeRawPointer(string.utf8Start).assumingMemoryBound(to: CChar.self), size: string.utf8CodeUnitCount)
 }
 
 func withText<Result>(_ string: String, _ body: (cst_string) throws -> Result) rethrows -> Result {

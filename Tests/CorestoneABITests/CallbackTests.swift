@@ -84,7 +84,8 @@ final class CallbackTests: CompanyTestCase {
     }
 
     func testAFailingBody() {
-        fails(CST_E_CALLBACK, { cst_context_perform_and_wait(self.context, failWithError, self.probe.pointer, $0) }) { error in
+        fails(CST_E_CALLBACK, { cst_context_perform_and_wait(self.context, failWithError, self.probe.pointer, $0) }) {
+            error in
             XCTAssertEqual(cst_error_detail_count(error), 1)
             let detail = cst_error_detail_at(error, 0)
             XCTAssertEqual(cst_error_code(detail), 42)

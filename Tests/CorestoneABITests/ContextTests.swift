@@ -39,17 +39,22 @@ final class ContextTests: CompanyTestCase {
         values[3] = .int(100_000)
         let before = cst_handle_count()
         objects = [nil, nil]
-        fails(CST_E_VALIDATION, {
-            cst_context_insert_many(self.context, self.person, 2, 2, keys, values, &objects, $0)
-        })
+        fails(
+            CST_E_VALIDATION,
+            {
+                cst_context_insert_many(self.context, self.person, 2, 2, keys, values, &objects, $0)
+            })
         XCTAssertEqual(objects, [nil, nil])
         XCTAssertEqual(cst_handle_count(), before)
         save()
         XCTAssertEqual(cst_results_count(fetch()), 2)
-        fails(CST_E_INVALID_ARGUMENT, {
-            cst_context_insert_many(self.context, self.person, Int.max, 2, keys, values, nil, $0)
-        })
-        fails(CST_E_INVALID_ARGUMENT, { cst_context_insert_many(self.context, self.person, 2, 2, nil, values, nil, $0) })
+        fails(
+            CST_E_INVALID_ARGUMENT,
+            {
+                cst_context_insert_many(self.context, self.person, Int.max, 2, keys, values, nil, $0)
+            })
+        fails(
+            CST_E_INVALID_ARGUMENT, { cst_context_insert_many(self.context, self.person, 2, 2, nil, values, nil, $0) })
         ok { cst_context_insert_many(context, person, 0, 0, nil, nil, nil, $0) }
     }
 

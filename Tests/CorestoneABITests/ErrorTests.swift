@@ -38,7 +38,8 @@ final class ErrorTests: CompanyTestCase {
 
     func testDestroyRunsOnceOnFailure() {
         XCTAssertEqual(
-            Int(cst_error_new_custom(text("App"), 1, text("m"), destroyed, countDestruction, nil)), CST_E_INVALID_ARGUMENT)
+            Int(cst_error_new_custom(text("App"), 1, text("m"), destroyed, countDestruction, nil)),
+            CST_E_INVALID_ARGUMENT)
         XCTAssertEqual(destroyed.pointee, 1)
     }
 

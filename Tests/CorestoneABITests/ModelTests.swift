@@ -13,7 +13,9 @@ final class ModelTests: ABITestCase {
 
     func testPropertiesAreDescribed() {
         let flags = UInt32(CST_PROPERTY_OPTIONAL | CST_PROPERTY_INDEXED)
-        ok { cst_entity_add_attribute(entity, text("size"), cst_attribute_type(CST_ATTRIBUTE_INTEGER_32), flags, nil, $0) }
+        ok {
+            cst_entity_add_attribute(entity, text("size"), cst_attribute_type(CST_ATTRIBUTE_INTEGER_32), flags, nil, $0)
+        }
         ok { cst_entity_add_relationship(entity, text("parts"), entity, UInt32(CST_PROPERTY_TO_MANY), nil, $0) }
         XCTAssertEqual(cst_entity_property_count(entity), 2)
         var info = cst_property_info()
@@ -87,7 +89,10 @@ final class ModelTests: ABITestCase {
 
     func testDefaults() {
         var attribute: OpaquePointer?
-        ok { cst_entity_add_attribute(entity, text("size"), cst_attribute_type(CST_ATTRIBUTE_INTEGER_16), 0, &attribute, $0) }
+        ok {
+            cst_entity_add_attribute(
+                entity, text("size"), cst_attribute_type(CST_ATTRIBUTE_INTEGER_16), 0, &attribute, $0)
+        }
         var value = cst_value.int(7)
         ok { cst_attribute_set_default(attribute, &value, $0) }
         var key: cst_key = 0

@@ -2,7 +2,9 @@ import CCorestone
 import XCTest
 
 final class StoreTests: CompanyTestCase {
-    private func add(_ options: UnsafePointer<cst_store_options>?, _ error: UnsafeMutablePointer<OpaquePointer?>) -> cst_status {
+    private func add(_ options: UnsafePointer<cst_store_options>?, _ error: UnsafeMutablePointer<OpaquePointer?>)
+        -> cst_status
+    {
         withText(path("other.sqlite")) { cst_coordinator_add_store(coordinator, nullText, $0, options, nil, error) }
     }
 
@@ -41,11 +43,15 @@ final class StoreTests: CompanyTestCase {
     }
 
     func testTypesAndPaths() {
-        fails(CST_E_INVALID_ARGUMENT, {
-            cst_coordinator_add_store(self.coordinator, text("Postgres"), text("x"), nil, nil, $0)
-        })
+        fails(
+            CST_E_INVALID_ARGUMENT,
+            {
+                cst_coordinator_add_store(self.coordinator, text("Postgres"), text("x"), nil, nil, $0)
+            })
         fails(CST_E_INVALID_ARGUMENT, { cst_coordinator_add_store(self.coordinator, nullText, nullText, nil, nil, $0) })
-        fails(CST_E_INVALID_ARGUMENT, { cst_coordinator_add_store(self.coordinator, nullText, text("a\0b"), nil, nil, $0) })
+        fails(
+            CST_E_INVALID_ARGUMENT,
+            { cst_coordinator_add_store(self.coordinator, nullText, text("a\0b"), nil, nil, $0) })
         XCTAssertEqual(string(cst_store_path(store)), path("company.sqlite"))
         XCTAssertEqual(string(cst_store_identifier(store))?.count, 36)
         var isReadOnly = true

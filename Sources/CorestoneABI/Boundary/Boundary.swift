@@ -64,9 +64,12 @@ func array<Element>(
     _ start: UnsafePointer<Element>?, _ count: Int, _ name: StaticString
 ) throws -> UnsafeBufferPointer<Element> {
     guard count >= 0, count < Int(Int32.max) else {
-        throw CoreError(.invalidArgument, "\(name) would have \(UInt(bitPattern: count)) elements; 2147483646 is the most")
+        throw CoreError(
+            .invalidArgument, "\(name) would have \(UInt(bitPattern: count)) elements; 2147483646 is the most")
     }
-    guard count == 0 || start != nil else { throw CoreError(.invalidArgument, "\(name) is NULL but has \(count) elements") }
+    guard count == 0 || start != nil else {
+        throw CoreError(.invalidArgument, "\(name) is NULL but has \(count) elements")
+    }
     return UnsafeBufferPointer(start: start, count: count)
 }
 
@@ -82,7 +85,8 @@ func options<Options>(_ pointer: UnsafePointer<Options>?, _ fallback: Options, _
     let tail = UnsafeRawBufferPointer(start: pointer, count: size).dropFirst(known)
     guard tail.allSatisfy({ $0 == 0 }) else {
         throw CoreError(
-            .unsupported, "\(name) sets fields that this version of the library does not know; use a newer library or leave "
+            .unsupported,
+            "\(name) sets fields that this version of the library does not know; use a newer library or leave "
                 + "them zero")
     }
     var result = fallback

@@ -18,7 +18,9 @@ typealias HandleEntry = UnsafeMutablePointer<platform_handle>
 /// model) is retained just as long as the host holds the object, not as long as the graph does, which would be for ever.
 enum HandleTable {
     /// A handle that the host owns. `owner` is retained while it does.
-    static func make(_ object: AnyObject, _ type: HandleType, owner: AnyObject? = nil, isLoose: Bool = false) throws -> Handle? {
+    static func make(_ object: AnyObject, _ type: HandleType, owner: AnyObject? = nil, isLoose: Bool = false) throws
+        -> Handle?
+    {
         handle(try make(Unmanaged.passRetained(object), type, owner: owner, isLoose: isLoose, hosts: 1))
     }
 

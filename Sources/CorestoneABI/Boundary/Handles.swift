@@ -60,10 +60,12 @@ func invalidHandle(_ pointer: Handle?, _ type: HandleType) -> CoreError {
     if let entry = platform_handle_find_any(token(pointer)),
         let actual = HandleType(rawValue: platform_handle_type(entry)), actual != type
     {
-        return CoreError(.invalidHandle, "the handle is of type \(actual.name) where the call takes one of type \(type.name)")
+        return CoreError(
+            .invalidHandle, "the handle is of type \(actual.name) where the call takes one of type \(type.name)")
     }
     return CoreError(
-        .invalidHandle, "the \(type.name) handle is not alive: it was released, or is none; "
+        .invalidHandle,
+        "the \(type.name) handle is not alive: it was released, or is none; "
             + "keep borrowed handles with cst_retain")
 }
 

@@ -37,7 +37,8 @@ final class KeptValues {
         case .object(let object): try put(object, Place(path: path, row: row), out)
         case .array, .set, .dictionary:
             throw CoreError(
-                .typeMismatch, "\(path) is a \(value.kindName), which a cst_value cannot hold; use the functions for members",
+                .typeMismatch,
+                "\(path) is a \(value.kindName), which a cst_value cannot hold; use the functions for members",
                 key: path)
         default: CorestoneABI.put(ValueView(value), out)
         }
@@ -58,7 +59,8 @@ final class KeptValues {
             }
             CorestoneABI.put(ValueView(.objectID, tokens[place] ?? 0), out)
         default:
-            throw CoreError(.typeMismatch, "\(place.path) leads to something that a cst_value cannot hold", key: place.path)
+            throw CoreError(
+                .typeMismatch, "\(place.path) leads to something that a cst_value cannot hold", key: place.path)
         }
     }
 }

@@ -26,7 +26,8 @@ private func newToken(_ object: ManagedObject, hosts: UInt32, in known: ContextB
     var isLoose = false
     if let known {
         owner = Unmanaged.passUnretained(known)
-    } else if let context = object.context, let entry = platform_handle_at(platform_handle_index(Token(context.token))) {
+    } else if let context = object.context, let entry = platform_handle_at(platform_handle_index(Token(context.token)))
+    {
         // The entry of a context's handle lives as long as the context's box, and points at it.
         owner = Unmanaged.fromOpaque(entry.pointee.object)
     } else {
@@ -50,7 +51,9 @@ func contextBox(_ context: Context) throws -> ContextBox { try resolve(handle(To
 
 /// An object that came into a context keeps that context alive from now on, as long as the host holds the object.
 func adopt(_ object: ManagedObject, _ box: ContextBox) {
-    guard object.token != 0, let entry = platform_handle_find(Token(object.token), HandleType.object.rawValue) else { return }
+    guard object.token != 0, let entry = platform_handle_find(Token(object.token), HandleType.object.rawValue) else {
+        return
+    }
     partLock.with {
         guard platform_handle_has_flag(entry), let model = entry.pointee.owner else { return }
         let isHeld = platform_handle_hosts(entry) > 0
