@@ -167,7 +167,7 @@ public func cst_entity_property_at(
 ) -> cst_status {
     outcome(error) {
         let out = try required(out, "out_info")
-        let size = UnsafeRawPointer(out).load(as: Int.self)
+        let size = UnsafeRawPointer(out).loadUnaligned(as: Int.self)
         guard size >= MemoryLayout<Int>.size, size <= 1 << 16 else {
             throw CoreError(
                 .invalidArgument, "out_info.struct_size is \(size); initialise it with CST_PROPERTY_INFO_INIT")
@@ -177,9 +177,10 @@ public func cst_entity_property_at(
         guard properties.indices.contains(index) else { return .end }
         var info = try propertyInfo(properties[index], isFrozen: entity.model.isFrozen)
         info.struct_size = size
-        withUnsafeBytes(of: &info) { bytes in
-            UnsafeMutableRawBufferPointer(start: out, count: size).copyBytes(from: bytes.prefix(size))
-        }
+        // A host's newer struct has fields that this library does not know: they are zero.
+        let room = UnsafeMutableRawBufferPointer(start: out, count: size)
+        withUnsafeBytes(of: &info) { bytes in room.copyBytes(from: bytes.prefix(size)) }
+        for place in room.indices.dropFirst(MemoryLayout<cst_property_info>.size) { room[place] = 0 }
         return .ok
     }
 }
