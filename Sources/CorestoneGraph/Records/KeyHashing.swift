@@ -1,3 +1,5 @@
+import Glibc
+
 /// A table from primary keys to pointers: open addressing in Robin Hood order, no tombstones.
 ///
 /// Entries of a cluster are ordered by their homes, so that looking for what is not there and taking out what is end early.
@@ -31,11 +33,17 @@ package final class KeyTable {
         return Int(truncatingIfNeeded: (block &>> shift) << 2) | Int(truncatingIfNeeded: key & 3)
     }
 
-    deinit { entries.deallocate() }
+    deinit { free(entries) }
 
     private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Entry> {
-        let memory = UnsafeMutableRawPointer.allocate(byteCount: capacity * MemoryLayout<Entry>.stride, alignment: 16)
-        memory.initializeMemory(as: UInt8.self, repeating: 0, count: capacity * MemoryLayout<Entry>.stride)
+        // Large tables come as fresh pages, which are zero already: calloc does not write them a second time.
+        let stride = MemoryLayout<Entry>.stride
+        let memory = calloc(capacity, stride) ?? {
+            // Without memory this ends the process, as every allocation of Swift's does.
+            let memory = UnsafeMutableRawPointer.allocate(byteCount: capacity * stride, alignment: 16)
+            memory.initializeMemory(as: UInt8.self, repeating: 0, count: capacity * stride)
+            return memory
+        }()
         return memory.assumingMemoryBound(to: Entry.self)
     }
 
@@ -111,7 +119,7 @@ package final class KeyTable {
         for place in 0..<oldCapacity where old[place].key != 0 {
             put(old[place], at: home(of: old[place].key))
         }
-        old.deallocate()
+        free(old)
     }
 
     /// Takes a key out, closing the gap it leaves.
