@@ -9,7 +9,7 @@ static uint64_t next_id = 0;
 _Thread_local uint64_t platform_own_thread __attribute__((tls_model("initial-exec"))) = 0;
 
 uint64_t platform_name_thread(void) {
-    platform_own_thread = platform_add64(&next_id, 1);
+    if (platform_own_thread == 0) platform_own_thread = platform_add64(&next_id, 1);
     return platform_own_thread;
 }
 
@@ -24,6 +24,11 @@ static void install(void) { pthread_atfork(NULL, NULL, in_child); }
 void platform_prepare(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, install);
+}
+
+uint64_t *platform_nobody(void) {
+    static uint64_t nobody = 0;
+    return &nobody;
 }
 
 int platform_event_new(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }

@@ -7,16 +7,14 @@ import CorestoneValues
 /// Throws unless the calling thread may use the object now.
 @inline(__always)
 func checkThread(_ object: ManagedObject) throws {
-    if let context = object.contextReference {
-        if context._withUnsafeGuaranteedRef({ $0.ownerThread }) != platform_thread_id() {
-            try context.takeUnretainedValue().checkQueue()
-        }
-    } else {
-        try checkUnattached(object)
-    }
+    if !object.isOnQueue { try refuseThread(object) }
 }
 
 @inline(never)
+private func refuseThread(_ object: ManagedObject) throws {
+    if let context = object.context { try context.checkQueue() } else { try checkUnattached(object) }
+}
+
 func checkUnattached(_ object: ManagedObject) throws {
     if platform_is_forked() { throw Context.forked() }
     if object.isGone { throw object.gone() }
@@ -54,20 +52,34 @@ public func cst_object_get(
         return refuseGet(pointer, out, error)
     }
     return Unmanaged<ManagedObject>.fromOpaque(found.pointee.object)._withUnsafeGuaranteedRef { object in
-        do {
-            try checkThread(object)
-            let view = try object.view(key: key)
-            if view.type == .object { try putTarget(view, object, key, out) } else { put(view, out) }
-            return Status.ok.rawValue
-        } catch let failure {
-            putNull(out)
-            return report(failure, error)
+        guard object.isOnQueue, let view = object.recordView(key: key) else {
+            return getSlowly(object, key, out, error)
         }
+        put(view, out)
+        return Status.ok.rawValue
+    }
+}
+
+/// Faults, changed objects, to-one targets, and everything that fails.
+@inline(never)
+private func getSlowly(
+    _ object: ManagedObject, _ key: cst_key, _ out: UnsafeMutablePointer<cst_value>, _ error: ErrorOut
+) -> cst_status {
+    do {
+        try checkThread(object)
+        let view = try object.view(key: key)
+        if view.type == .object { try putTarget(view, object, key, out) } else { put(view, out) }
+        return Status.ok.rawValue
+    } catch let failure {
+        putNull(out)
+        return report(failure, error)
     }
 }
 
 @inline(never)
-private func refuseGet(_ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<cst_value>?, _ error: ErrorOut) -> cst_status {
+private func refuseGet(_ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<cst_value>?, _ error: ErrorOut)
+    -> cst_status
+{
     if let out { putNull(out) }
     return boundary(error) {
         _ = try required(out, "out_value")
@@ -85,14 +97,30 @@ func putTarget(
     put(ValueView(.object, token(try lend(target, by: source, key: key))), out)
 }
 
+/// As hot as the getter: no reference is taken, and a value that fits goes straight into the object's changes.
 @_cdecl("cst_object_set") @implementation
 public func cst_object_set(
     _ pointer: OpaquePointer?, _ key: cst_key, _ value: UnsafePointer<cst_value>?, _ error: ErrorOut
 ) -> cst_status {
+    guard let value, let found = platform_handle_find(token(pointer), HandleType.object.rawValue) else {
+        return refuseSet(pointer, error)
+    }
+    return Unmanaged<ManagedObject>.fromOpaque(found.pointee.object)._withUnsafeGuaranteedRef { object in
+        do {
+            try checkThread(object)
+            try object.set(try propertyValue(value.pointee), key: key)
+            return Status.ok.rawValue
+        } catch let failure {
+            return report(failure, error)
+        }
+    }
+}
+
+@inline(never)
+private func refuseSet(_ pointer: OpaquePointer?, _ error: ErrorOut) -> cst_status {
     boundary(error) {
-        let object = try object(pointer)
-        guard let value else { throw missingValue() }
-        try object.set(try propertyValue(value.pointee), key: key)
+        _ = try object(pointer)
+        throw missingValue()
     }
 }
 
@@ -164,7 +192,8 @@ public func cst_object_get_path(
 
 @_cdecl("cst_object_get_paths") @implementation
 public func cst_object_get_paths(
-    _ pointer: OpaquePointer?, _ count: Int, _ paths: UnsafePointer<cst_string>?, _ out: UnsafeMutablePointer<cst_value>?,
+    _ pointer: OpaquePointer?, _ count: Int, _ paths: UnsafePointer<cst_string>?,
+    _ out: UnsafeMutablePointer<cst_value>?,
     _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {

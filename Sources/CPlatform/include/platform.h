@@ -3,12 +3,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A number that no two threads of a process ever share, unlike pthread_self(), which is reused. Never 0. */
+/* The calling thread's number; 0 until it is asked for. In line, since every call of a getter compares it. */
 extern _Thread_local uint64_t platform_own_thread __attribute__((tls_model("initial-exec")));
 uint64_t platform_name_thread(void);
+
+/* A number that no two threads of a process ever share, unlike pthread_self(), which is reused. Never 0. */
 static inline uint64_t platform_thread_id(void) {
-    return platform_own_thread != 0 ? platform_own_thread : platform_name_thread();
+    uint64_t id = platform_own_thread;
+    return __builtin_expect(id != 0, 1) ? id : platform_name_thread();
 }
+
+/* Whether `*owner` is the calling thread's number. */
+static inline bool platform_is_owner(const uint64_t *owner) {
+    uint64_t id = platform_own_thread;
+    return __atomic_load_n(owner, __ATOMIC_ACQUIRE) == id && id != 0;
+}
+
+/* A place where always 0 stands, for what belongs to no thread. */
+uint64_t *platform_nobody(void);
 
 /* True in a child after fork; every export of the library then answers CST_E_FORKED. */
 extern bool platform_forked;

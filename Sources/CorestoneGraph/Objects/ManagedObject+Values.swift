@@ -21,12 +21,26 @@ extension ManagedObject {
         return try relationshipView(slot, layout)
     }
 
+    /// The value of an attribute that lies in the row's record: of an object that is no fault and has no changes. nil for all
+    /// else, which `view` tells. Without a call, for the hottest of all exports.
+    @inlinable @inline(__always)
+    package func recordView(key: UInt32) -> ValueView? {
+        let slot = Int(key & 0xFFF)
+        guard slot < Int(entity.slotCount), entity.slotKeys[slot] == key,
+            state.isDisjoint(with: [.fault, .gone]), overlay == nil, let record
+        else { return nil }
+        let layout = entity.layout.slots[slot]
+        guard layout.role == .attribute else { return nil }
+        return Record(record).view(slot, layout)
+    }
+
     /// nil when the slot was not changed.
     @usableFromInline
     func overlayView(_ overlay: Overlay, _ slot: Int) -> ValueView? {
         guard overlay.isChanged(slot) else { return nil }
         if case .object(let target) = overlay.values[slot] {
-            return ValueView(.object, UInt64(UInt(bitPattern: Unmanaged.passUnretained(target as AnyObject).toOpaque())))
+            return ValueView(
+                .object, UInt64(UInt(bitPattern: Unmanaged.passUnretained(target as AnyObject).toOpaque())))
         }
         return ValueView(overlay.values[slot])
     }
@@ -48,13 +62,19 @@ extension ManagedObject {
         try set(value, slot: slot)
     }
 
+    @inline(__always)
     func set(_ value: PropertyValue, slot: Int) throws {
         if !state.isDisjoint(with: [.fault, .gone]) { try fire() }
-        let layout = entity.layout.slots[slot]
-        switch layout.role {
-        case .attribute, .transient:
-            if layout.holds(value) { return write(value, slot) }
-            write(try entity.attribute(slot).accept(value, for: entity), slot)
+        // A slot of a relationship holds no plain value, so most calls need not ask what the slot is.
+        if entity.layout.slots[slot].holds(value) { return write(value, slot) }
+        try convert(value, slot)
+    }
+
+    /// Sets what has to be converted, checked, or connected.
+    @inline(never)
+    private func convert(_ value: PropertyValue, _ slot: Int) throws {
+        switch entity.layout.slots[slot].role {
+        case .attribute, .transient: write(try entity.attribute(slot).accept(value, for: entity), slot)
         case .toOne:
             let relationship = entity.relationship(slot)
             try setTarget(try acceptTarget(value, relationship), of: relationship)
@@ -75,7 +95,8 @@ extension ManagedObject {
         let layout = entity.layout.slots[slot]
         switch layout.role {
         case .attribute, .transient:
-            return Prepared(slot: slot, value: layout.holds(value) ? value : try entity.attribute(slot).accept(value, for: entity))
+            return Prepared(
+                slot: slot, value: layout.holds(value) ? value : try entity.attribute(slot).accept(value, for: entity))
         case .toOne:
             _ = try acceptTarget(value, entity.relationship(slot))
             return Prepared(slot: slot, value: value)
@@ -125,6 +146,7 @@ extension ManagedObject {
     }
 
     /// Writes a value of the right type into the overlay.
+    @inline(__always)
     func write(_ value: PropertyValue, _ slot: Int) {
         willChange()
         overlayForWriting().set(value, slot)
@@ -175,6 +197,7 @@ extension ManagedObject {
         return overlay?.isChanged(slot) ?? false
     }
 
+    @inline(__always)
     package func slot(of key: UInt32) throws -> Int {
         let slot = Int(key & 0xFFF)
         guard slot < Int(entity.slotCount), entity.slotKeys[slot] == key else { throw unknownKey(key) }
@@ -221,8 +244,6 @@ extension SlotLayout {
         }
     }
 }
-
-@inlinable func currentThread() -> UInt64 { platform_thread_id() }
 
 extension ManagedObject {
     /// How the values of a property lie in records; `.none` for transient and to-many ones.

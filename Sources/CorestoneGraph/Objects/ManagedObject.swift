@@ -1,3 +1,4 @@
+import CPlatform
 import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
@@ -9,12 +10,7 @@ import CorestoneValues
 public final class ManagedObject {
     @usableFromInline package unowned(unsafe) let entity: Entity
     /// nil for an unattached object, and after the context forgot the object or ended.
-    package var context: Context? {
-        get { contextReference?.takeUnretainedValue() }
-        set { contextReference = newValue.map(Unmanaged.passUnretained) }
-    }
-    /// The same for the hottest calls, which cannot afford to retain it.
-    @usableFromInline package private(set) var contextReference: Unmanaged<Context>?
+    package unowned(unsafe) var context: Context? { didSet { changeOwner() } }
     /// nil while the ID is temporary.
     unowned(unsafe) var store: Store?
     /// Below zero while the ID is temporary.
@@ -33,8 +29,9 @@ public final class ManagedObject {
     package var token: UInt = 0
     /// What the C boundary keeps alive for views into computed values.
     package var kept: AnyObject?
-    /// For unattached objects: the thread that made it.
-    package let creator: UInt64
+    /// Where the number of the thread that may use the object stands: in its context, or in a place of its own while it is
+    /// unattached. One look tells, without a reference to the context.
+    @usableFromInline var owner: UnsafeMutablePointer<UInt64>
 
     @usableFromInline
     package struct State: OptionSet {
@@ -57,35 +54,36 @@ public final class ManagedObject {
         static var listedInserted: State { State(rawValue: 128) }
         static var listedUpdated: State { State(rawValue: 256) }
         static var listedDeleted: State { State(rawValue: 512) }
+        /// Not in a context yet: `owner` is a place of its own.
+        static var unattached: State { State(rawValue: 1024) }
     }
 
     /// An object outside every context, with the defaults of its entity.
     public convenience init(entity: Entity) throws {
         guard entity.model.isFrozen else {
             throw CoreError(
-                .invalidArgument, "the model of \(entity.name) is not in use yet; freeze it or make a coordinator first",
+                .invalidArgument,
+                "the model of \(entity.name) is not in use yet; freeze it or make a coordinator first",
                 entity: entity.name)
         }
         try ManagedObject.requireConcrete(entity)
         self.init(
-            entity: entity, context: nil, store: nil, primaryKey: TemporaryReference.next(), state: [.inserted],
-            creator: currentThread())
+            entity: entity, context: nil, store: nil, primaryKey: TemporaryReference.next(), state: [.inserted])
         applyDefaults()
     }
 
-    init(
-        entity: Entity, context: Context?, store: Store?, primaryKey: Int64, state: State, creator: UInt64 = 0
-    ) {
+    init(entity: Entity, context: Context?, store: Store?, primaryKey: Int64, state: State) {
         self.entity = entity
-        contextReference = context.map(Unmanaged.passUnretained)
+        self.context = context
         self.store = store
         self.primaryKey = primaryKey
-        self.state = state
-        self.creator = creator
+        self.state = context == nil ? state.union(.unattached) : state
+        owner = context?.owner ?? ManagedObject.ownPlace()
     }
 
     deinit {
         context?.forget(self)
+        dropOwnPlace()
         dropRecord()
         if toOneTargets != nil || overlay != nil || !toManyRelationships.isEmpty { letGo() }
     }
@@ -118,6 +116,31 @@ public final class ManagedObject {
                 "\(entity.name) is abstract and has no objects of its own; insert one of its subentities (\(children))",
                 entity: entity.name)
         }
+    }
+}
+
+// MARK: - The thread
+
+extension ManagedObject {
+    /// Whether the calling thread may use the object now; false for one that left its context.
+    @inlinable package var isOnQueue: Bool { platform_is_owner(owner) }
+
+    /// For an unattached object: the thread that made it.
+    package var creator: UInt64 { state.contains(.unattached) ? owner.pointee : 0 }
+
+    private static func ownPlace() -> UnsafeMutablePointer<UInt64> {
+        let place = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
+        place.initialize(to: platform_thread_id())
+        return place
+    }
+
+    private func dropOwnPlace() {
+        if state.remove(.unattached) != nil { owner.deallocate() }
+    }
+
+    private func changeOwner() {
+        dropOwnPlace()
+        owner = context?.owner ?? platform_nobody()
     }
 }
 

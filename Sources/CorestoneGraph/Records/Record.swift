@@ -48,7 +48,8 @@ import CorestoneValues
     }
 
     /// The value of a slot without a copy: text and bytes point into the record.
-    @inlinable package func view(_ slot: Int, _ layout: SlotLayout) -> ValueView {
+    @inlinable @inline(__always)
+    package func view(_ slot: Int, _ layout: SlotLayout) -> ValueView {
         guard hasValue(slot) else { return .null }
         let place = start + Int(layout.offset)
         switch layout.kind {
