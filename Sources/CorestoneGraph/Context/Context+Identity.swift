@@ -54,6 +54,18 @@ extension Context {
         return object
     }
 
+    /// The one object of a row with one reference for the caller: the registered one, or a new fault.
+    func retainedObject(store: Store, entityIndex: UInt32, primaryKey: Int64) -> Unmanaged<ManagedObject> {
+        let entity = entities[Int(entityIndex)]
+        let place = tableIndex(store: store, root: entity.root)
+        if let pointer = tables[place].table.find(primaryKey) {
+            return Unmanaged<ManagedObject>.fromOpaque(pointer).retain()
+        }
+        let object = ManagedObject(entity: entity, context: self, store: store, primaryKey: primaryKey, state: [.fault])
+        tables[place].table.set(primaryKey, Unmanaged.passUnretained(object).toOpaque())
+        return Unmanaged.passRetained(object)
+    }
+
     /// This coordinator's store for one that may be another coordinator's: the same file has the same identifier.
     private func store(like other: Store) -> Store? {
         if other.coordinator == ObjectIdentifier(coordinator) { return other }

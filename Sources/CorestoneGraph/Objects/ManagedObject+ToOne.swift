@@ -14,10 +14,12 @@ extension ManagedObject {
     func toOneTarget(_ slot: Int, _ layout: SlotLayout) throws -> Unmanaged<ManagedObject>? {
         if let kept = toOneTargets?[Int(layout.ordinal)].object { return kept }
         guard let record, let (key, index) = Record(record).target(slot, layout) else { return nil }
-        guard let context, let store else { throw gone() }
-        let target = context.object(store: store, entity: context.entity(at: index), primaryKey: key)
-        keepTarget(target, ordinal: Int(layout.ordinal))
-        return Unmanaged.passUnretained(target)
+        guard let contextReference, let store else { throw gone() }
+        let target = contextReference._withUnsafeGuaranteedRef {
+            $0.retainedObject(store: store, entityIndex: index, primaryKey: key)
+        }
+        (toOneTargets ?? allocateTargets())[Int(layout.ordinal)].object = target
+        return target
     }
 
     func keepTarget(_ target: ManagedObject, ordinal: Int) {
@@ -31,7 +33,9 @@ extension ManagedObject {
 
     private func allocateTargets() -> UnsafeMutablePointer<ToOneTarget> {
         let count = entity.layout.toOneCount
-        let targets = UnsafeMutablePointer<ToOneTarget>.allocate(capacity: count)
+        // An alignment that is named spares the allocator the search for an aligned place.
+        let targets = UnsafeMutableRawPointer.allocate(byteCount: count * MemoryLayout<ToOneTarget>.stride, alignment: 8)
+            .bindMemory(to: ToOneTarget.self, capacity: count)
         targets.initialize(repeating: ToOneTarget(object: nil, token: 0), count: count)
         toOneTargets = targets
         return targets
@@ -48,7 +52,7 @@ extension ManagedObject {
         guard let targets = toOneTargets else { return }
         for ordinal in 0..<entity.layout.toOneCount { dropTarget(ordinal) }
         toOneTargets = nil
-        targets.deallocate()
+        UnsafeMutableRawPointer(targets).deallocate()
     }
 
     /// The token that the object keeps for the target of a relationship; 0 for none.
