@@ -14,10 +14,8 @@ extension ManagedObject {
     func toOneTarget(_ slot: Int, _ layout: SlotLayout) throws -> Unmanaged<ManagedObject>? {
         if let kept = toOneTargets?[Int(layout.ordinal)].object { return kept }
         guard let record, let (key, index) = Record(record).target(slot, layout) else { return nil }
-        guard let contextReference, let store else { throw gone() }
-        let target = contextReference._withUnsafeGuaranteedRef {
-            $0.retainedObject(store: store, entityIndex: index, primaryKey: key)
-        }
+        guard let context, let store else { throw gone() }
+        let target = context.retainedObject(store: store, entityIndex: index, primaryKey: key)
         (toOneTargets ?? allocateTargets())[Int(layout.ordinal)].object = target
         return target
     }
