@@ -103,7 +103,9 @@ def suites() -> list[Suite]:
         Suite("checks", [check(name) for name in ("exports", "ldd", "size", "imports", "docs", "readme", "install")]),
         Suite("swift", [[os.environ.get("SWIFT", "swift"), "test"]], runner=True, minutes=20),
         Suite("c", [c_tests("run")], runner=True),
-        Suite("python", [[PYTHON, "-m", "pytest", "-p", "no:cacheprovider", "bindings/python/tests"]], runner=True),
+        Suite(
+            "python", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "bindings/python/tests"]], runner=True
+        ),
         Suite("examples", examples),
         Suite("docs", [[PYTHON, "scripts/check_snippets.py"]], runner=True),
         Suite("demo", [["scripts/demo.sh", str(BUILD)]]),
