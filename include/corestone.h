@@ -13,7 +13,7 @@
  *            As output a view that is also NUL-terminated.
  * Threads    Each declaration bears a mark. CST_ANY_THREAD: any thread, at any time. CST_ONE_THREAD: one at a time.
  *            CST_ON_QUEUE: on the context's queue (cst_context_new), else CST_E_WRONG_THREAD.
- *            After fork every call in the child answers CST_E_FORKED.
+ *            After fork every call in the child that gives a status answers CST_E_FORKED; errors can still be read.
  * Options    structs begin with struct_size; all else zero is the default.
  *
  * SPDX-License-Identifier: MIT
@@ -592,8 +592,9 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_object_new(const cst_entity *entity, cs
  * valid until this object is set, refreshed or released. Fires a fault. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_get(const cst_object *object, cst_key key,
                                                   cst_value *out_value CST_BORROWED, cst_error **error);
-/* Sets an attribute or a to-one relationship; inverses follow. An integer suits a double, a whole double an integer, a
- * string a URI; nothing else is converted. Values are copied. */
+/* Sets an attribute or a to-one relationship; inverses follow. An integer suits a double, a whole double an integer, any
+ * number a decimal, 0 and 1 a boolean, a boolean an integer (as 0 or 1), a string a URI; nothing else is converted. Values
+ * are copied. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_set(cst_object *object, cst_key key, const cst_value *value,
                                                   cst_error **error);
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_get_many(const cst_object *object, size_t count, const cst_key *keys,

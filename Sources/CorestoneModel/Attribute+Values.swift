@@ -3,7 +3,8 @@ import CorestoneValues
 extension Attribute {
     /// The value as the attribute holds it, or an error that names what it takes.
     ///
-    /// An integer suits a double, a whole double an integer, any number a decimal, a string a URI, 0 and 1 a boolean;
+    /// An integer suits a double, a whole double an integer, any number a decimal, a string a URI, 0 and 1 a boolean,
+    /// a boolean an integer;
     /// nothing else is converted. Errors name `owner`, which may inherit the attribute.
     public func accept(_ value: PropertyValue, for owner: Entity? = nil) throws -> PropertyValue {
         let entityName = (owner ?? entity).name

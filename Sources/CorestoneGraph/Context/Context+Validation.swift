@@ -98,8 +98,9 @@ extension ManagedObject {
             failures.append(
                 CoreError(
                     .validation, code: .validationRelationshipDeniedDelete,
-                    "this \(entity.name) cannot be deleted while its \(relationship.name) leads to \(staying.count) "
-                        + "object\(staying.count == 1 ? "" : "s"); delete or move them first", entity: entity.name,
+                    "this \(entity.name) cannot be deleted while \(entity.name).\(relationship.name) has "
+                        + "\(staying.count) object\(staying.count == 1 ? "" : "s"); delete or move them first",
+                    entity: entity.name,
                     key: relationship.name, value: .int(Int64(staying.count)), objectURI: objectID.uri))
         }
     }
