@@ -67,6 +67,11 @@ private func getSlowly(
 ) -> cst_status {
     do {
         try checkThread(object)
+        let lent = object.lentToken(key: key)
+        if lent != 0 {
+            put(ValueView(.object, UInt64(lent)), out)
+            return Status.ok.rawValue
+        }
         let view = try object.view(key: key)
         if view.type == .object { try putTarget(view, object, key, out) } else { put(view, out) }
         return Status.ok.rawValue

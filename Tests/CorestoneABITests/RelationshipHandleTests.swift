@@ -146,6 +146,21 @@ final class RelationshipHandleTests: StaffTestCase {
         refuses(CST_E_INVALID_HANDLE) { cst_object_get(borrowed, key("name", "Department"), &value, $0) }
     }
 
+    func testALentTargetOutlivesTheSave() {
+        let (ada, lab) = (employee("Ada"), named("Department", "Lab"))
+        set(ada, "department", .object(lab))
+        save()
+        XCTAssertEqual(get(ada, "department").target, lab)
+        let office = insert("Department")
+        set(office, "name", value("Office"), "Department")
+        set(ada, "department", .object(office))
+        release(office)
+        let lent = get(ada, "department").target
+        save()
+        XCTAssertEqual(get(lent, "name", "Department").text, "Office")
+        XCTAssertEqual(get(ada, "department").target, lent)
+    }
+
     func testARetainedTargetOutlivesTheChange() {
         let (ada, lab) = (employee("Ada"), named("Department", "Lab"))
         set(ada, "department", .object(lab))
@@ -167,5 +182,40 @@ final class RelationshipHandleTests: StaffTestCase {
         let borrowed = get(ada, "department").target
         XCTAssertEqual(release(borrowed), cst_status(CST_E_INVALID_HANDLE))
         XCTAssertEqual(get(borrowed, "name", "Department").text, "Lab")
+    }
+
+    func testALentTargetFollowsEveryChange() {
+        let (ada, lab, office) = (employee("Ada"), named("Department", "Lab"), named("Department", "Office"))
+        set(ada, "department", .object(lab))
+        save()
+        XCTAssertEqual(get(ada, "department").target, lab)
+        set(ada, "department", .object(office))
+        XCTAssertEqual(get(ada, "department").target, office)
+        ok { cst_context_rollback(context, $0) }
+        XCTAssertEqual(get(ada, "department").target, lab)
+        set(ada, "department", .object(office))
+        XCTAssertEqual(get(ada, "department").target, office)
+        save()
+        XCTAssertEqual(get(ada, "department").target, office)
+        ok { cst_object_add_member(lab, key("employees", "Department"), ada, $0) }
+        XCTAssertEqual(get(ada, "department").target, lab)
+        ok { cst_object_refresh(ada, true, $0) }
+        XCTAssertEqual(get(ada, "department").target, lab)
+        ok { cst_context_rollback(context, $0) }
+        ok { cst_object_refresh(ada, false, $0) }
+        XCTAssertEqual(get(ada, "department").target, office)
+        ok { cst_context_delete(context, office, $0) }
+        ok { cst_context_process_pending_changes(context, $0) }
+        XCTAssertTrue(get(ada, "department").isNull)
+        ok { cst_context_rollback(context, $0) }
+        XCTAssertEqual(get(ada, "department").target, office)
+        // Another context changes the relationship, and this one reads it anew.
+        let (other, id) = (secondContext(), keep(made { cst_object_copy_id(ada, $0, $1) }))
+        let twin = keep(made { cst_context_existing_object(other, id, $0, $1) })
+        set(twin, "department", .null)
+        ok { cst_context_save(other, $0) }
+        XCTAssertEqual(get(ada, "department").target, office)
+        ok { cst_context_refresh_all(context, $0) }
+        XCTAssertTrue(get(ada, "department").isNull)
     }
 }

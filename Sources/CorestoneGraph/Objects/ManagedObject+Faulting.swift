@@ -26,7 +26,10 @@ extension ManagedObject {
 
     /// Drops the changes of the object but keeps what the store holds.
     func dropChanges() {
-        overlay?.deallocate()
+        if let overlay {
+            releaseTokens(changedIn: overlay)
+            overlay.deallocate()
+        }
         overlay = nil
         for relationship in toManyRelationships { relationship?.dropChanges() }
         state.subtract([.updated, .membersChanged])

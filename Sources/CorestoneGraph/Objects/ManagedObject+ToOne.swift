@@ -5,7 +5,7 @@ import CorestoneValues
 @usableFromInline
 struct ToOneTarget {
     @usableFromInline var object: Unmanaged<ManagedObject>?
-    var token: UInt
+    @usableFromInline var token: UInt
 }
 
 extension ManagedObject {
@@ -22,18 +22,19 @@ extension ManagedObject {
 
     func keepTarget(_ target: ManagedObject, ordinal: Int) {
         let targets = toOneTargets ?? allocateTargets()
-        if let old = targets[ordinal].object {
-            if old.toOpaque() == Unmanaged.passUnretained(target).toOpaque() { return }
-            dropTarget(ordinal)
-        }
+        let old = targets[ordinal].object
+        // The token stays: it was lent since the last change, for this very target.
         targets[ordinal].object = Unmanaged.passRetained(target)
+        old?.release()
     }
 
     private func allocateTargets() -> UnsafeMutablePointer<ToOneTarget> {
         let count = entity.layout.toOneCount
         // An alignment that is named spares the allocator the search for an aligned place.
-        let targets = UnsafeMutableRawPointer.allocate(byteCount: count * MemoryLayout<ToOneTarget>.stride, alignment: 8)
-            .bindMemory(to: ToOneTarget.self, capacity: count)
+        let targets = UnsafeMutableRawPointer.allocate(
+            byteCount: count * MemoryLayout<ToOneTarget>.stride, alignment: 8
+        )
+        .bindMemory(to: ToOneTarget.self, capacity: count)
         targets.initialize(repeating: ToOneTarget(object: nil, token: 0), count: count)
         toOneTargets = targets
         return targets
@@ -51,6 +52,27 @@ extension ManagedObject {
         for ordinal in 0..<entity.layout.toOneCount { dropTarget(ordinal) }
         toOneTargets = nil
         UnsafeMutableRawPointer(targets).deallocate()
+    }
+
+    /// The token that was lent for the target of a relationship and still stands for it: it is given up with every change. 0
+    /// for none, and for all but to-one relationships of objects that can be read.
+    @inlinable @inline(__always)
+    package func lentToken(key: UInt32) -> UInt {
+        let slot = Int(key & 0xFFF)
+        guard slot < Int(entity.slotCount), entity.slotKeys[slot] == key,
+            state.isDisjoint(with: [.fault, .gone]), let targets = toOneTargets
+        else { return 0 }
+        let layout = entity.layout.slots[slot]
+        return layout.role == .toOne ? targets[Int(layout.ordinal)].token : 0
+    }
+
+    /// Gives up the tokens of the targets that changed, before the changes are dropped.
+    func releaseTokens(changedIn overlay: Overlay) {
+        if toOneTargets == nil { return }
+        for slot in 0..<Int(entity.slotCount) where overlay.isChanged(slot) {
+            let layout = entity.layout.slots[slot]
+            if layout.role == .toOne { releaseHeldToken(ordinal: Int(layout.ordinal)) }
+        }
     }
 
     /// The token that the object keeps for the target of a relationship; 0 for none.
@@ -87,7 +109,8 @@ extension ManagedObject {
             throw CoreError(
                 .typeMismatch,
                 "\(entity.name).\(relationship.name) is a relationship to \(relationship.destination.name) and takes no "
-                    + value.kindName, entity: entity.name, key: relationship.name, value: value, objectURI: objectID.uri)
+                    + value.kindName, entity: entity.name, key: relationship.name, value: value, objectURI: objectID.uri
+            )
         }
     }
 
@@ -95,8 +118,11 @@ extension ManagedObject {
     func checkMember(_ member: ManagedObject, _ relationship: Relationship) throws {
         // An index says which entity it is only within one model, and a context has one.
         if context != nil, member.context === context, !member.state.contains(.gone),
-            member.entity.index == relationship.destinationIndex, member.store === store || member.store == nil || store == nil
-        { return }
+            member.entity.index == relationship.destinationIndex,
+            member.store === store || member.store == nil || store == nil
+        {
+            return
+        }
         if member.state.contains(.gone) { throw member.gone() }
         guard member.entity.isKind(of: relationship.destination) else {
             throw CoreError(
