@@ -449,9 +449,9 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_new(cst_model *model, cst_c
                                                          cst_error **error);
 
 enum {
-    CST_STORE_READ_ONLY = 1u << 0,    /* never changes the file or its folder */
-    CST_STORE_MUST_EXIST = 1u << 1,   /* a missing file is an error instead of a new store */
-    CST_STORE_NORMAL_SYNC = 1u << 2,  /* WAL without an fsync per save: a power cut may undo the last saves */
+    CST_STORE_READ_ONLY = 1u << 0,       /* never changes the file or its folder */
+    CST_STORE_MUST_EXIST = 1u << 1,      /* a missing file is an error instead of a new store */
+    CST_STORE_NORMAL_SYNC = 1u << 2,     /* WAL without an fsync per save: a power cut may undo the last saves */
     CST_STORE_ROLLBACK_JOURNAL = 1u << 3 /* a rollback journal instead of WAL */
 };
 
@@ -520,8 +520,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_context_perform_and_wait(cst_context *c
  * CST_E_CANCELLED, and nothing has changed. NULL takes the check away. */
 typedef bool (*cst_context_interrupt_fn)(void *userdata);
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_interrupt(cst_context *context, cst_context_interrupt_fn check,
-                                                             void *userdata, cst_destroy_fn destroy,
-                                                             cst_error **error);
+                                                             void *userdata, cst_destroy_fn destroy, cst_error **error);
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_coordinator(const cst_context *context,
                                                              cst_coordinator **out_coordinator CST_BORROWED,
                                                              cst_error **error);
@@ -532,9 +531,8 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_insert(cst_context *context, cons
 /* Inserts `rows` objects with `columns` values each (row-major); all or nothing. out_objects may be NULL, else it has
  * room for `rows` handles, each owned. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_insert_many(cst_context *context, const cst_entity *entity, size_t rows,
-                                                           size_t columns, const cst_key *keys,
-                                                           const cst_value *values, cst_object **out_objects CST_OWNED,
-                                                           cst_error **error);
+                                                           size_t columns, const cst_key *keys, const cst_value *values,
+                                                           cst_object **out_objects CST_OWNED, cst_error **error);
 /* Inserts an object that cst_object_new made. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_insert_object(cst_context *context, cst_object *object,
                                                              cst_error **error);
@@ -646,8 +644,8 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_insert_member(cst_object *object, 
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_entity(const cst_object *object, cst_entity **out_entity CST_BORROWED,
                                                      cst_error **error);
 /* The object's context; CST_NOT_FOUND when it has none. */
-CST_EXPORT CST_ANY_THREAD cst_status cst_object_context(const cst_object *object, cst_context **out_context CST_BORROWED,
-                                                        cst_error **error);
+CST_EXPORT CST_ANY_THREAD cst_status cst_object_context(const cst_object *object,
+                                                        cst_context **out_context CST_BORROWED, cst_error **error);
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_id(const cst_object *object, cst_object_id **out_id CST_OWNED,
                                                       cst_error **error);
 
@@ -756,9 +754,10 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_results_get_column(const cst_results *res
                                                           size_t capacity, cst_value *out_values CST_BORROWED,
                                                           size_t *out_count, cst_error **error);
 /* The same along a key path. */
-CST_EXPORT CST_ON_QUEUE cst_status cst_results_get_column_path(const cst_results *results, cst_string path, size_t first,
-                                                               size_t capacity, cst_value *out_values CST_BORROWED,
-                                                               size_t *out_count, cst_error **error);
+CST_EXPORT CST_ON_QUEUE cst_status cst_results_get_column_path(const cst_results *results, cst_string path,
+                                                               size_t first, size_t capacity,
+                                                               cst_value *out_values CST_BORROWED, size_t *out_count,
+                                                               cst_error **error);
 /* Attributes and to-one relationships of `count` objects from `first` as packed columns, for languages whose calls are
  * dear. The buffer holds, in the machine's byte order and each part at a multiple of 8 bytes:
  *   uint64 rows, uint64 columns, then for each column

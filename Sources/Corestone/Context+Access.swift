@@ -34,7 +34,8 @@ extension Context {
     ) throws -> Int { try count(request(entityName, format, arguments)) }
 
     private func request(
-        _ entityName: String, _ format: String?, _ arguments: [any PropertyConvertible], sort: [String] = [], limit: Int = 0,
+        _ entityName: String, _ format: String?, _ arguments: [any PropertyConvertible], sort: [String] = [],
+        limit: Int = 0,
         offset: Int = 0
     ) throws -> FetchRequest {
         let request = FetchRequest(entity: try coordinator.model.requireEntity(named: entityName))

@@ -11,7 +11,8 @@ extension ManagedObject {
         if value.isNull { return nil }
         guard let result = Value.from(value) else {
             throw CoreError(
-                .typeMismatch, "\(entityName).\(keyPath) holds a \(value.kindName), not a \(Value.self)", entity: entityName,
+                .typeMismatch, "\(entityName).\(keyPath) holds a \(value.kindName), not a \(Value.self)",
+                entity: entityName,
                 key: keyPath, value: value, objectURI: objectID.uri)
         }
         return result
@@ -43,7 +44,9 @@ extension ManagedObject {
         for member in members { try removeMember(member, key: key) }
     }
 
-    public func setMembers(_ members: [ManagedObject], of name: String) throws { try setMembers(members, key: key(name)) }
+    public func setMembers(_ members: [ManagedObject], of name: String) throws {
+        try setMembers(members, key: key(name))
+    }
 
     /// Ordered relationships: places a member at an index, from wherever it was.
     public func insert(_ member: ManagedObject, at index: Int, in name: String) throws {

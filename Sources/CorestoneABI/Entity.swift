@@ -9,7 +9,8 @@ func entity(_ pointer: OpaquePointer?) throws -> Entity { try resolve(pointer, .
 public func cst_entity_name(_ pointer: OpaquePointer?) -> cst_string { cst_string((try? entity(pointer))?.nameText) }
 
 @_cdecl("cst_entity_set_parent") @implementation
-public func cst_entity_set_parent(_ pointer: OpaquePointer?, _ parent: OpaquePointer?, _ error: ErrorOut) -> cst_status {
+public func cst_entity_set_parent(_ pointer: OpaquePointer?, _ parent: OpaquePointer?, _ error: ErrorOut) -> cst_status
+{
     building(error, { try entity(pointer).model }) { try entity(pointer).setParent(try entity(parent)) }
 }
 
@@ -70,7 +71,9 @@ public func cst_entity_user_info(
 public func cst_entity_set_version_hash_modifier(
     _ pointer: OpaquePointer?, _ modifier: cst_string, _ error: ErrorOut
 ) -> cst_status {
-    building(error, { try entity(pointer).model }) { try entity(pointer).setVersionHashModifier(try modifier.optionalString("modifier")) }
+    building(error, { try entity(pointer).model }) {
+        try entity(pointer).setVersionHashModifier(try modifier.optionalString("modifier"))
+    }
 }
 
 private func names(_ start: UnsafePointer<cst_string>?, _ count: Int, _ what: StaticString) throws -> [String] {
@@ -79,7 +82,8 @@ private func names(_ start: UnsafePointer<cst_string>?, _ count: Int, _ what: St
 
 @_cdecl("cst_entity_add_index") @implementation
 public func cst_entity_add_index(
-    _ pointer: OpaquePointer?, _ name: cst_string, _ count: Int, _ properties: UnsafePointer<cst_string>?, _ error: ErrorOut
+    _ pointer: OpaquePointer?, _ name: cst_string, _ count: Int, _ properties: UnsafePointer<cst_string>?,
+    _ error: ErrorOut
 ) -> cst_status {
     building(error, { try entity(pointer).model }) {
         let entity = try entity(pointer)
@@ -92,7 +96,9 @@ public func cst_entity_add_index(
 public func cst_entity_add_unique_constraint(
     _ pointer: OpaquePointer?, _ count: Int, _ attributes: UnsafePointer<cst_string>?, _ error: ErrorOut
 ) -> cst_status {
-    building(error, { try entity(pointer).model }) { try entity(pointer).addUniqueConstraint(try names(attributes, count, "attributes")) }
+    building(error, { try entity(pointer).model }) {
+        try entity(pointer).addUniqueConstraint(try names(attributes, count, "attributes"))
+    }
 }
 
 @_cdecl("cst_entity_version_hash") @implementation
@@ -254,7 +260,8 @@ private struct PropertyFlags: OptionSet {
     init(checking flags: UInt32, allowed: PropertyFlags, _ property: String) throws {
         let unknown = flags & ~allowed.rawValue
         guard unknown == 0 else {
-            throw CoreError(.invalidArgument, "\(property): the flags 0x\(String(unknown, radix: 16)) do not suit this property")
+            throw CoreError(
+                .invalidArgument, "\(property): the flags 0x\(String(unknown, radix: 16)) do not suit this property")
         }
         self.init(rawValue: flags)
     }

@@ -115,7 +115,8 @@ extension Entity {
         if let property = propertiesByName[name] { return property }
         let nearest = nearestName(to: name, among: properties.map(\.name))
         let hint = nearest.map { "; did you mean \"\($0)\"?" } ?? ""
-        throw CoreError(.invalidArgument, "\(self.name) has no property \"\(name)\"\(hint)", entity: self.name, key: name)
+        throw CoreError(
+            .invalidArgument, "\(self.name) has no property \"\(name)\"\(hint)", entity: self.name, key: name)
     }
 }
 
@@ -140,7 +141,9 @@ extension Entity {
     public func setClassName(_ value: String) throws { try model.change { className = value } }
     public func setVersionHashModifier(_ value: String?) throws { try model.change { versionHashModifier = value } }
     public func setRenamingIdentifier(_ value: String?) throws { try model.change { renamingIdentifier = value } }
-    public func setUserInfo(_ value: String?, forKey key: String) throws { try model.change { userInfoTexts[key] = value.map { Text($0) } } }
+    public func setUserInfo(_ value: String?, forKey key: String) throws {
+        try model.change { userInfoTexts[key] = value.map { Text($0) } }
+    }
 
     @discardableResult
     public func addAttribute(
@@ -159,7 +162,8 @@ extension Entity {
     /// Adds a relationship with delete rule Nullify.
     @discardableResult
     public func addRelationship(
-        named name: String, destination: Entity, isToMany: Bool = false, isOptional: Bool = true, isOrdered: Bool = false
+        named name: String, destination: Entity, isToMany: Bool = false, isOptional: Bool = true,
+        isOrdered: Bool = false
     ) throws -> Relationship {
         try model.change {
             try checkNewProperty(name)
@@ -170,7 +174,8 @@ extension Entity {
             }
             guard isToMany || !isOrdered else {
                 throw modelError(
-                    "\(self.name).\(name) is to-one and cannot be ordered; make it to-many", entity: self.name, key: name)
+                    "\(self.name).\(name) is to-one and cannot be ordered; make it to-many", entity: self.name,
+                    key: name)
             }
             let relationship = Relationship(name: name, destination: destination, entity: self)
             relationship.isOptional = isOptional
@@ -212,9 +217,11 @@ extension Entity {
                 "\(name) has \(properties.count) properties; \(1 << Entity.slotBits - 1) is the most", entity: name)
         }
         for (slot, property) in properties.enumerated() where slot >= inherited.count {
-            guard propertiesByName[property.name] == nil, !inherited.contains(where: { $0.name == property.name }) else {
+            guard propertiesByName[property.name] == nil, !inherited.contains(where: { $0.name == property.name })
+            else {
                 throw modelError(
-                    "\(name).\(property.name) repeats a property that \(name) inherits; remove one of them", entity: name,
+                    "\(name).\(property.name) repeats a property that \(name) inherits; remove one of them",
+                    entity: name,
                     key: property.name)
             }
             guard model.nextPropertyNumber < 1 << (32 - Entity.slotBits) else {
@@ -245,7 +252,9 @@ extension Entity {
         for index in indexes {
             for element in index.elements {
                 // Apple's own models index to-many relationships; no store makes such an index.
-                if let relationship = propertiesByName[element.property] as? Relationship, relationship.isToMany { continue }
+                if let relationship = propertiesByName[element.property] as? Relationship, relationship.isToMany {
+                    continue
+                }
                 try checkReference(element.property, in: "the index \(index.name)")
             }
         }
@@ -256,7 +265,8 @@ extension Entity {
 
     private func checkReference(_ name: String, in what: String) throws {
         guard let property = propertiesByName[name] else {
-            throw modelError("\(what) of \(self.name) names \"\(name)\", which is no property of it", entity: self.name, key: name)
+            throw modelError(
+                "\(what) of \(self.name) names \"\(name)\", which is no property of it", entity: self.name, key: name)
         }
         guard !property.isTransient, (property as? Relationship)?.isToMany != true else {
             throw modelError(

@@ -37,8 +37,12 @@ public class Property: @unchecked Sendable {
     public func setUserInfo(_ value: String?, forKey key: String) throws {
         try entity.model.change { userInfoTexts[key] = value.map { Text($0) } }
     }
-    public func setVersionHashModifier(_ value: String?) throws { try entity.model.change { versionHashModifier = value } }
-    public func setRenamingIdentifier(_ value: String?) throws { try entity.model.change { renamingIdentifier = value } }
+    public func setVersionHashModifier(_ value: String?) throws {
+        try entity.model.change { versionHashModifier = value }
+    }
+    public func setRenamingIdentifier(_ value: String?) throws {
+        try entity.model.change { renamingIdentifier = value }
+    }
     public func setOptional(_ value: Bool) throws { try entity.model.change { isOptional = value } }
     public func setTransient(_ value: Bool) throws { try entity.model.change { isTransient = value } }
 }
@@ -65,7 +69,9 @@ public final class Attribute: Property, @unchecked Sendable {
     public func setDefaultValue(_ value: PropertyValue) throws {
         try entity.model.change { defaultValue = try accept(value) }
     }
-    public func setAllowsExternalStorage(_ value: Bool) throws { try entity.model.change { allowsExternalStorage = value } }
+    public func setAllowsExternalStorage(_ value: Bool) throws {
+        try entity.model.change { allowsExternalStorage = value }
+    }
     public func setPreservesValueInHistory(_ value: Bool) throws {
         try entity.model.change { preservesValueInHistory = value }
     }
@@ -77,7 +83,8 @@ public final class Attribute: Property, @unchecked Sendable {
     func check() throws {
         guard type != .undefined || isTransient else {
             throw modelError(
-                "\(entity.name).\(name) has no type; only a transient attribute may do without", entity: entity.name, key: name)
+                "\(entity.name).\(name) has no type; only a transient attribute may do without", entity: entity.name,
+                key: name)
         }
     }
 }
@@ -128,7 +135,8 @@ public final class Relationship: Property, @unchecked Sendable {
             }
             guard maximum != 1 || !isOrdered else {
                 throw modelError(
-                    "\(entity.name).\(name) is ordered and cannot be limited to one member", entity: entity.name, key: name)
+                    "\(entity.name).\(name) is ordered and cannot be limited to one member", entity: entity.name,
+                    key: name)
             }
             minimumCount = minimum
             maximumCount = maximum

@@ -40,7 +40,8 @@
     @usableFromInline package let ordinal: UInt16
     @usableFromInline package let conditions: SlotConditions
 
-    @inlinable package init(offset: UInt32, kind: SlotKind, role: SlotRole, ordinal: UInt16, conditions: SlotConditions) {
+    @inlinable package init(offset: UInt32, kind: SlotKind, role: SlotRole, ordinal: UInt16, conditions: SlotConditions)
+    {
         self.offset = offset
         self.kind = kind
         self.role = role

@@ -8,7 +8,9 @@ public final class ByteBuffer: ManagedBuffer<Int, UInt8> {
     public static func copying(_ bytes: UnsafeRawBufferPointer) -> ByteBuffer {
         let buffer = create(minimumCapacity: bytes.count + 1) { _ in bytes.count }
         buffer.withUnsafeMutablePointerToElements { start in
-            if let base = bytes.baseAddress { UnsafeMutableRawPointer(start).copyMemory(from: base, byteCount: bytes.count) }
+            if let base = bytes.baseAddress {
+                UnsafeMutableRawPointer(start).copyMemory(from: base, byteCount: bytes.count)
+            }
             start[bytes.count] = 0
         }
         return unsafeDowncast(buffer, to: ByteBuffer.self)

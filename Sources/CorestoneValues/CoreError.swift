@@ -1,7 +1,8 @@
 /// The outcome of a call at the edge: 0 done, above 0 an expected outcome, below 0 a failure. The values of `cst_status`.
 public enum Status: Int32, Sendable {
     case ok = 0, notFound = 1, end = 2, unchanged = 3
-    case `internal` = -1, invalidArgument = -2, invalidHandle = -3, wrongThread = -4, invalidUTF8 = -5, typeMismatch = -6
+    case `internal` = -1, invalidArgument = -2, invalidHandle = -3, wrongThread = -4, invalidUTF8 = -5, typeMismatch =
+        -6
     case noMemory = -7, callback = -8, unsupported = -9, forked = -10, cancelled = -11
     case validation = -100, conflict = -101, objectGone = -102
     case predicateSyntax = -200, predicate = -201

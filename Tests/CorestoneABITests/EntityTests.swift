@@ -13,7 +13,9 @@ final class EntityTests: HeaderTestCase {
         dog = made { cst_model_add_entity(model, text("Dog"), $0, $1) }
     }
 
-    private func info(_ entity: Handle?, _ index: Int, size: Int = MemoryLayout<cst_property_info>.size) -> cst_property_info {
+    private func info(_ entity: Handle?, _ index: Int, size: Int = MemoryLayout<cst_property_info>.size)
+        -> cst_property_info
+    {
         var info = cst_property_info()
         info.struct_size = size
         ok { cst_entity_property_at(entity, index, &info, $0) }

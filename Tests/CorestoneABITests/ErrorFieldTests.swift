@@ -44,7 +44,8 @@ final class ErrorFieldTests: HeaderTestCase {
         release(error)
         XCTAssertEqual(counter.pointee, 1)
         // A failure frees at once: no place for the error, and a message that is no UTF-8.
-        XCTAssertEqual(cst_error_new_custom(.null, 1, text("x"), counter, destroy, nil), cst_status(CST_E_INVALID_ARGUMENT))
+        XCTAssertEqual(
+            cst_error_new_custom(.null, 1, text("x"), counter, destroy, nil), cst_status(CST_E_INVALID_ARGUMENT))
         XCTAssertEqual(counter.pointee, 2)
         error = nil
         XCTAssertEqual(
@@ -154,7 +155,8 @@ final class ErrorDetailTests: StaffTestCase {
         XCTAssertEqual(cst_context_save(context, &error), cst_status(CST_E_VALIDATION))
         keep(error)
         let detail = cst_error_detail_at(error, 0)
-        XCTAssertEqual(release(detail), cst_status(CST_E_INVALID_HANDLE), "the host owns no reference to a borrowed handle")
+        XCTAssertEqual(
+            release(detail), cst_status(CST_E_INVALID_HANDLE), "the host owns no reference to a borrowed handle")
         XCTAssertEqual(cst_error_status(detail), cst_status(CST_E_VALIDATION))
     }
 

@@ -46,7 +46,9 @@ final class KeyPathTests: StaffTestCase {
     }
 
     func testPathsThatLeadNowhere() {
-        for wrong in ["nope", "department.nope", "", ".", "name.", ".name", "department..name", "@count", "employees.@nope.x"] {
+        for wrong in [
+            "nope", "department.nope", "", ".", "name.", ".name", "department..name", "@count", "employees.@nope.x",
+        ] {
             var value = cst_value.raw(0xFF, filledWith: 0xFF)
             var error: Handle?
             XCTAssertLessThan(cst_object_get_path(ada, text(wrong), &value, &error), 0, wrong)

@@ -117,7 +117,8 @@ final class ModelBuildingTests: HeaderTestCase {
         release(model)
         XCTAssertEqual(cst_entity_name(apple).swift, "Apple")
         XCTAssertEqual(made { cst_coordinator_model(coordinator, $0, $1) }, model)
-        XCTAssertEqual(release(model), cst_status(CST_E_INVALID_HANDLE), "the coordinator's reference is not the host's")
+        XCTAssertEqual(
+            release(model), cst_status(CST_E_INVALID_HANDLE), "the coordinator's reference is not the host's")
         XCTAssertEqual(cst_model_entity_count(model), 1)
     }
 
@@ -131,7 +132,9 @@ final class ModelBuildingTests: HeaderTestCase {
                 var entity: Handle?
                 if cst_model_entity_at(shared.value, round % 3, &entity, nil) != 0 { failures.add() }
                 if cst_entity_name(entity).size != 1 { failures.add() }
-                if cst_release(UnsafeMutableRawPointer(cst_retain(UnsafeMutableRawPointer(entity)))) != 0 { failures.add() }
+                if cst_release(UnsafeMutableRawPointer(cst_retain(UnsafeMutableRawPointer(entity)))) != 0 {
+                    failures.add()
+                }
             }
         }
         XCTAssertEqual(failures.count, 0)

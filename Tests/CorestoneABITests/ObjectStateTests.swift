@@ -95,9 +95,12 @@ final class ObjectStateTests: StaffTestCase {
         XCTAssertEqual(cst_object_id_hash(ada), 0)
         var none: Handle?
         returns(CST_NOT_FOUND) {
-            cst_coordinator_object_id(coordinator, text("x-coredata://00000000-0000-0000-0000-000000000000/Employee/p1"), &none, $0)
+            cst_coordinator_object_id(
+                coordinator, text("x-coredata://00000000-0000-0000-0000-000000000000/Employee/p1"), &none, $0)
         }
-        for wrong in ["", "x", "x-coredata://", "x-coredata:///Employee/t1", "x-coredata://a/Employee/p0", "x-coredata://a/b/p-1"] {
+        for wrong in [
+            "", "x", "x-coredata://", "x-coredata:///Employee/t1", "x-coredata://a/Employee/p0", "x-coredata://a/b/p-1",
+        ] {
             refuses(CST_E_INVALID_ARGUMENT) { cst_coordinator_object_id(coordinator, text(wrong), &none, $0) }
         }
     }

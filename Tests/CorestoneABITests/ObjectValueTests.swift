@@ -29,8 +29,10 @@ final class ObjectValueTests: StaffTestCase {
     func testIntegersOutOfRange() {
         let ada = employee("Ada")
         for (name, number, code) in [
-            ("level", 32768, CST_CODE_VALIDATION_NUMBER_TOO_LARGE), ("level", -32769, CST_CODE_VALIDATION_NUMBER_TOO_SMALL),
-            ("floor", 1 << 31, CST_CODE_VALIDATION_NUMBER_TOO_LARGE), ("floor", .min, CST_CODE_VALIDATION_NUMBER_TOO_SMALL),
+            ("level", 32768, CST_CODE_VALIDATION_NUMBER_TOO_LARGE),
+            ("level", -32769, CST_CODE_VALIDATION_NUMBER_TOO_SMALL),
+            ("floor", 1 << 31, CST_CODE_VALIDATION_NUMBER_TOO_LARGE),
+            ("floor", .min, CST_CODE_VALIDATION_NUMBER_TOO_SMALL),
         ] as [(String, Int64, Int)] {
             set(ada, name, .int(5))
             var value = cst_value.int(number)
@@ -98,7 +100,9 @@ final class ObjectValueTests: StaffTestCase {
 
     func testBadTexts() {
         let ada = employee("Ada")
-        for bad in [[0xC3], [0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0x61, 0x80]] as [[UInt8]] {
+        for bad in [[0xC3], [0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0x61, 0x80]]
+            as [[UInt8]]
+        {
             var value = value(bytes(bad))
             let problem = refuses(CST_E_INVALID_UTF8) { cst_object_set(ada, key("notes"), &value, $0) }
             XCTAssertEqual(problem.offset, bad[0] == 0x61 ? 1 : 0)
@@ -179,8 +183,10 @@ final class ObjectValueTests: StaffTestCase {
     func testValuesOfTheWrongType() {
         let ada = employee("Ada")
         for (name, value) in [
-            ("floor", value("5")), ("notes", .int(5)), ("active", .double(1)), ("hired", .double(1)), ("badge", value("x")),
-            ("photo", value("x")), ("salary", value("5")), ("site", .int(1)), ("notes", .object(ada)), ("rating", .date(1)),
+            ("floor", value("5")), ("notes", .int(5)), ("active", .double(1)), ("hired", .double(1)),
+            ("badge", value("x")),
+            ("photo", value("x")), ("salary", value("5")), ("site", .int(1)), ("notes", .object(ada)),
+            ("rating", .date(1)),
         ] {
             var value = value
             let problem = refuses(CST_E_TYPE_MISMATCH) { cst_object_set(ada, key(name), &value, $0) }

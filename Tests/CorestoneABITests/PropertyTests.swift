@@ -55,7 +55,9 @@ final class PropertyTests: HeaderTestCase {
     }
 
     func testUserInfo() {
-        let (number, friends) = (attribute("n", CST_ATTRIBUTE_INTEGER_32), relationship("friends", CST_PROPERTY_TO_MANY))
+        let (number, friends) = (
+            attribute("n", CST_ATTRIBUTE_INTEGER_32), relationship("friends", CST_PROPERTY_TO_MANY)
+        )
         var found = cst_string()
         returns(CST_NOT_FOUND) { cst_attribute_user_info(number, text("k"), &found, $0) }
         ok { cst_attribute_set_user_info(number, text("k"), text("v"), $0) }

@@ -31,7 +31,8 @@ class StaffTestCase: HeaderTestCase {
         let optional = CST_PROPERTY_OPTIONAL
         attribute(person, "name", CST_ATTRIBUTE_STRING, 0)
         for (name, type) in [
-            ("level", CST_ATTRIBUTE_INTEGER_16), ("floor", CST_ATTRIBUTE_INTEGER_32), ("number", CST_ATTRIBUTE_INTEGER_64),
+            ("level", CST_ATTRIBUTE_INTEGER_16), ("floor", CST_ATTRIBUTE_INTEGER_32),
+            ("number", CST_ATTRIBUTE_INTEGER_64),
             ("salary", CST_ATTRIBUTE_DECIMAL), ("rating", CST_ATTRIBUTE_DOUBLE), ("factor", CST_ATTRIBUTE_FLOAT),
             ("notes", CST_ATTRIBUTE_STRING), ("active", CST_ATTRIBUTE_BOOLEAN), ("hired", CST_ATTRIBUTE_DATE),
             ("photo", CST_ATTRIBUTE_BINARY), ("badge", CST_ATTRIBUTE_UUID), ("site", CST_ATTRIBUTE_URI),

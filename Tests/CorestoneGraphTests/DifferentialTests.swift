@@ -58,7 +58,8 @@ final class DifferentialTests: XCTestCase {
                 let reopened = try Coordinator(model: model)
                 try sqlite.remove(XCTUnwrap(sqlite.stores.first))
                 try reopened.addSQLiteStore(at: path)
-                XCTAssertEqual(try Side.stored(memory), try Side.stored(reopened), "reopened, seed \(seed) step \(step)")
+                XCTAssertEqual(
+                    try Side.stored(memory), try Side.stored(reopened), "reopened, seed \(seed) step \(step)")
                 try reopened.remove(XCTUnwrap(reopened.stores.first))
                 try sqlite.addSQLiteStore(at: path)
                 try sides[1].reload()
@@ -132,7 +133,10 @@ private final class Side {
             }
         case 12: if let task = try pick("Task", a) { try task.set("project", pick("Project", b)) }
         case 13: try pick("Employee", a)?.set("age", number)
-        case 14: if let object = try pick(["Employee", "Project", "Department", "Task"][number % 4], a) { try context.delete(object) }
+        case 14:
+            if let object = try pick(["Employee", "Project", "Department", "Task"][number % 4], a) {
+                try context.delete(object)
+            }
         case 15: if number % 5 == 0 { try context.rollback() }
         case 16:
             if let department = try pick("Department", a) {
@@ -150,7 +154,8 @@ private final class Side {
     private static func dump(_ context: Context) throws -> [String] {
         func name(_ object: ManagedObject?) throws -> String {
             guard let object else { return "-" }
-            return try object.get(object.entityName == "Project" || object.entityName == "Task" ? "title" : "name") ?? "nil"
+            return try object.get(object.entityName == "Project" || object.entityName == "Task" ? "title" : "name")
+                ?? "nil"
         }
         var lines: [String] = []
         for object in try context.fetch("Employee") {
@@ -162,7 +167,8 @@ private final class Side {
                     + "with \(try name(object.get("spouse"))) knows \(friends) on \(projects)")
         }
         for object in try context.fetch("Department") {
-            lines.append("Department \(try name(object)) \(try object.members("employees").map { try name($0) }.sorted())")
+            lines.append(
+                "Department \(try name(object)) \(try object.members("employees").map { try name($0) }.sorted())")
         }
         for object in try context.fetch("Project") {
             let staff = try object.members("staff").map { try name($0) }.sorted()

@@ -27,7 +27,9 @@ final class FetchTests: GraphTestCase {
 
     func testPendingChangesCount() throws {
         _ = try pend()
-        let found = try context.fetch("Employee", "age > 20", sort: ["name"]).map { try $0.get("name", as: String.self) }
+        let found = try context.fetch("Employee", "age > 20", sort: ["name"]).map {
+            try $0.get("name", as: String.self)
+        }
         XCTAssertEqual(found, ["charlie", "delta", "echo"])
         XCTAssertEqual(try context.count("Employee", "age > 20"), 3)
     }

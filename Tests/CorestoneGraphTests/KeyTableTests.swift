@@ -26,7 +26,9 @@ final class KeyTableTests: XCTestCase {
             }
             XCTAssertEqual(table.count, model.count)
             for (key, value) in model { XCTAssertEqual(table.find(key).map { Int(bitPattern: $0) }, value) }
-            for key in (0..<5000).map({ Int64($0 * stride + 2) }) where model[key] == nil { XCTAssertNil(table.find(key)) }
+            for key in (0..<5000).map({ Int64($0 * stride + 2) }) where model[key] == nil {
+                XCTAssertNil(table.find(key))
+            }
         }
     }
 }

@@ -73,7 +73,8 @@ final class MemoryStore: PersistentStore, SaveTransaction, @unchecked Sendable {
         for owner in owners {
             var keys: [Int64]
             if let inverse = relationship.inverse, !inverse.isToMany {
-                keys = (rows[root.index] ?? [:]).filter { $0.value.targets[Int(inverse.slot)]?.0 == owner }.keys.sorted()
+                keys = (rows[root.index] ?? [:]).filter { $0.value.targets[Int(inverse.slot)]?.0 == owner }.keys
+                    .sorted()
                 if let order = orders[relationship.key]?[owner] {
                     keys.sort { (order.firstIndex(of: $0) ?? .max) < (order.firstIndex(of: $1) ?? .max) }
                 }
@@ -149,7 +150,9 @@ final class MemoryStore: PersistentStore, SaveTransaction, @unchecked Sendable {
     }
 
     private func link(_ key: UInt32, _ owner: Int64, _ member: Int64) {
-        if members[key]?[owner]?.contains(member) != true { members[key, default: [:]][owner, default: []].append(member) }
+        if members[key]?[owner]?.contains(member) != true {
+            members[key, default: [:]][owner, default: []].append(member)
+        }
     }
 
     private func unlink(_ key: UInt32, _ owner: Int64, _ member: Int64) {

@@ -118,6 +118,8 @@ final class RelationshipTests: GraphTestCase {
             XCTAssertEqual(($0 as? CoreError)?.status, .invalidArgument)
             XCTAssertEqual(($0 as? CoreError)?.key, "department")
         }
-        XCTAssertThrowsError(try ada.set("department", ada)) { XCTAssertEqual(($0 as? CoreError)?.status, .typeMismatch) }
+        XCTAssertThrowsError(try ada.set("department", ada)) {
+            XCTAssertEqual(($0 as? CoreError)?.status, .typeMismatch)
+        }
     }
 }

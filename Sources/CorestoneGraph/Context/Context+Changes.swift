@@ -99,7 +99,11 @@ extension Context {
                 }
                 guard let inverse = relationship.inverse else { continue }
                 for target in targets where !target.isDeleted {
-                    if inverse.isToMany { try target.toMany(inverse).drop(object) } else { try target.writeTarget(nil, inverse) }
+                    if inverse.isToMany {
+                        try target.toMany(inverse).drop(object)
+                    } else {
+                        try target.writeTarget(nil, inverse)
+                    }
                 }
             }
             object.state.insert(.propagated)

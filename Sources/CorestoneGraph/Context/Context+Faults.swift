@@ -84,7 +84,9 @@ extension Context {
                         missing.append(object.primaryKey)
                     }
                 }
-                if !missing.isEmpty { take(try store.backing.rows(of: root, primaryKeys: missing), root: root, store: store) }
+                if !missing.isEmpty {
+                    take(try store.backing.rows(of: root, primaryKeys: missing), root: root, store: store)
+                }
             }
         }
     }

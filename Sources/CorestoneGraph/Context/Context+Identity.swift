@@ -24,7 +24,9 @@ extension Context {
     /// searched.
     func tableIndex(store: Store?, root: Entity) -> Int {
         let (number, rootIndex) = (store?.number ?? 0, root.rootIndex)
-        for index in tables.indices where tables[index].root == rootIndex && tables[index].store == number { return index }
+        for index in tables.indices where tables[index].root == rootIndex && tables[index].store == number {
+            return index
+        }
         tables.append(IdentityTable(store: number, root: rootIndex))
         return tables.count - 1
     }
@@ -80,7 +82,9 @@ extension Context {
 
     /// The object of an ID, as a fault when it is not known. Never touches the store.
     public func object(with id: ObjectID) throws -> ManagedObject {
-        if !id.isTemporary, let store = id.store, let own = self.store(like: store), let entity = self.entity(like: id.entity) {
+        if !id.isTemporary, let store = id.store, let own = self.store(like: store),
+            let entity = self.entity(like: id.entity)
+        {
             return object(store: own, entity: entity, primaryKey: id.reference)
         }
         if let known = registeredObject(with: id) { return known }
@@ -99,7 +103,8 @@ extension Context {
     /// The object of an ID if the context knows it. Never touches the store.
     public func registeredObject(with id: ObjectID) -> ManagedObject? {
         guard id.isTemporary else {
-            guard let store = id.store, let own = self.store(like: store), let entity = self.entity(like: id.entity) else {
+            guard let store = id.store, let own = self.store(like: store), let entity = self.entity(like: id.entity)
+            else {
                 return nil
             }
             return registered(store: own, root: entity, primaryKey: id.reference)

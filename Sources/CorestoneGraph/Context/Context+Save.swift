@@ -17,7 +17,8 @@ extension Context {
     }
 
     private func write(_ plan: SavePlan) throws {
-        let target = try plan.inserted.isEmpty && plan.updated.isEmpty && plan.deleted.isEmpty
+        let target =
+            try plan.inserted.isEmpty && plan.updated.isEmpty && plan.deleted.isEmpty
             ? nil : (plan.inserted.contains { $0.store == nil } ? coordinator.writableStore() : nil)
         // Several stores are written one after the other; each is a transaction of its own.
         for store in coordinator.stores {
@@ -56,7 +57,8 @@ extension Context {
             if object.state.contains(.gone) { throw object.gone() }
             guard object.context === self else {
                 throw CoreError(
-                    .invalidArgument, "this \(object.entity.name) belongs to another context", entity: object.entity.name,
+                    .invalidArgument, "this \(object.entity.name) belongs to another context",
+                    entity: object.entity.name,
                     objectURI: object.objectID.uri)
             }
         }

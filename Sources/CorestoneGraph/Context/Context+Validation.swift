@@ -28,7 +28,9 @@ extension ManagedObject {
             case .attribute, .transient:
                 if isNew || overlay?.isChanged(slot) == true { validate(slot, slots[slot], into: &failures) }
             case .toOne:
-                guard slots[slot].conditions.contains(.required), isNew || overlay?.isChanged(slot) == true else { continue }
+                guard slots[slot].conditions.contains(.required), isNew || overlay?.isChanged(slot) == true else {
+                    continue
+                }
                 let relationship = entity.relationship(slot)
                 if try target(of: relationship) == nil { failures.append(missing(relationship)) }
             case .toMany:
@@ -57,7 +59,8 @@ extension ManagedObject {
         } else if case .date(let seconds) = value, !seconds.isFinite {
             failures.append(
                 CoreError(
-                    .validation, code: .validationInvalidDate, "\(entity.name).\(attribute.name) is no date (\(seconds))",
+                    .validation, code: .validationInvalidDate,
+                    "\(entity.name).\(attribute.name) is no date (\(seconds))",
                     entity: entity.name, key: attribute.name, value: value, objectURI: objectID.uri))
         }
     }
@@ -76,13 +79,16 @@ extension ManagedObject {
         if count == 0 && relationship.minimumCount == 0 { return failures.append(missing(relationship)) }
         let (minimum, maximum) = (Int(relationship.minimumCount), Int(relationship.maximumCount))
         if count < minimum {
-            failures.append(wrongCount(relationship, .validationRelationshipLacksMinimumCount, count, "at least \(minimum)"))
+            failures.append(
+                wrongCount(relationship, .validationRelationshipLacksMinimumCount, count, "at least \(minimum)"))
         } else if maximum > 0 && count > maximum {
-            failures.append(wrongCount(relationship, .validationRelationshipExceedsMaximumCount, count, "at most \(maximum)"))
+            failures.append(
+                wrongCount(relationship, .validationRelationshipExceedsMaximumCount, count, "at most \(maximum)"))
         }
     }
 
-    private func wrongCount(_ relationship: Relationship, _ code: CocoaCode, _ count: Int, _ bound: String) -> CoreError {
+    private func wrongCount(_ relationship: Relationship, _ code: CocoaCode, _ count: Int, _ bound: String) -> CoreError
+    {
         CoreError(
             .validation, code: code,
             "\(entity.name).\(relationship.name) has \(count) member\(count == 1 ? "" : "s"); it must have \(bound)",

@@ -19,7 +19,8 @@ extension SaveWriter {
             return CoreError(
                 .conflict, code: .managedObjectMerge,
                 "this \(entity.name) was deleted from the store since it was read (version \(object.version)); "
-                    + "roll back or delete it here too", entity: entity.name, objectURI: object.objectID.uri, file: store.path)
+                    + "roll back or delete it here too", entity: entity.name, objectURI: object.objectID.uri,
+                file: store.path)
         }
         let names = entity.properties.filter { property in
             let slot = Int(property.slot)
@@ -32,7 +33,8 @@ extension SaveWriter {
         let children = (names.isEmpty ? mine : names).map { name in
             CoreError(
                 .conflict, code: .managedObjectMerge,
-                "\(entity.name).\(name) was " + (mine.contains(name) ? "changed here and in the store" : "changed in the store"),
+                "\(entity.name).\(name) was "
+                    + (mine.contains(name) ? "changed here and in the store" : "changed in the store"),
                 entity: entity.name, key: name, value: storedValue(row, name, entity), objectURI: object.objectID.uri)
         }
         return CoreError(

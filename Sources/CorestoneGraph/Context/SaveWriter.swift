@@ -133,7 +133,8 @@ final class SaveWriter {
         var places: [ObjectIdentifier: Int] = [:]
         forEachChangedToMany { owner, keeper in
             let relationship = keeper.relationship
-            if let inverse = relationship.inverse, !inverse.isToMany || !SaveWriter.speaks(relationship, over: inverse) {
+            if let inverse = relationship.inverse, !inverse.isToMany || !SaveWriter.speaks(relationship, over: inverse)
+            {
                 return
             }
             let place = places[ObjectIdentifier(relationship)] ?? links.count

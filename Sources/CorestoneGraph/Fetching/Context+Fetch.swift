@@ -26,7 +26,9 @@ extension Context {
         var ids: [ObjectID] = []
         for store in coordinator.stores {
             let outcome = try run(request.storeFetch(.identifiers), store: store)
-            guard outcome.isExact, coordinator.stores.count == 1 else { return try fetchStored(request).map(\.objectID) }
+            guard outcome.isExact, coordinator.stores.count == 1 else {
+                return try fetchStored(request).map(\.objectID)
+            }
             ids.reserveCapacity(outcome.identifiers.count)
             for (key, entity) in outcome.identifiers {
                 ids.append(ObjectID(store: store, entity: self.entity(at: entity), reference: key))
@@ -128,7 +130,8 @@ extension Context {
     private func noStore(_ request: FetchRequest) -> CoreError {
         CoreError(
             .invalidArgument, code: .persistentStoreOperation,
-            "cannot fetch \(request.entity.name): the coordinator has no store; add one first", entity: request.entity.name)
+            "cannot fetch \(request.entity.name): the coordinator has no store; add one first",
+            entity: request.entity.name)
     }
 }
 
@@ -185,7 +188,7 @@ extension Context {
     /// Filters (when asked), sorts and windows objects in memory.
     private func select(_ objects: [ManagedObject], _ request: FetchRequest, matching: Bool) throws -> [ManagedObject] {
         var chosen = matching ? try objects.filter { try matches($0, request) } : objects
-        if !request.sortDescriptors.isEmpty { 
+        if !request.sortDescriptors.isEmpty {
             chosen = try sorted(
                 chosen, by: request.sortDescriptors, usesSaved: !request.includesPendingChanges)
         }

@@ -20,7 +20,8 @@ extension Context {
 
     private func prefetch(_ relationship: Relationship, of objects: [ManagedObject]) throws -> [ManagedObject] {
         let source = relationship.entity
-        let known = objects.allSatisfy { $0.entity === source } ? objects : objects.filter { $0.entity.isKind(of: source) }
+        let known =
+            objects.allSatisfy { $0.entity === source } ? objects : objects.filter { $0.entity.isKind(of: source) }
         if relationship.isToMany {
             try loadMembers(of: relationship, owners: known, includingRows: true)
             return unique(try known.flatMap { try $0.toMany(relationship).all() })
@@ -32,7 +33,8 @@ extension Context {
     }
 
     /// The distinct targets of a to-one relationship, kept by their sources, without making the sources look accessed.
-    private func prefetchedTargets(of relationship: Relationship, _ objects: [ManagedObject]) throws -> [ManagedObject] {
+    private func prefetchedTargets(of relationship: Relationship, _ objects: [ManagedObject]) throws -> [ManagedObject]
+    {
         let slot = Int(relationship.slot)
         let seen = KeyTable()
         var targets: [ManagedObject] = []
@@ -46,7 +48,9 @@ extension Context {
             guard let target else { continue }
             // Objects lie at multiples of 16, and none at 0.
             let address = target.toOpaque()
-            if seen.setIfAbsent(Int64(Int(bitPattern: address) >> 4), address) { targets.append(target.takeUnretainedValue()) }
+            if seen.setIfAbsent(Int64(Int(bitPattern: address) >> 4), address) {
+                targets.append(target.takeUnretainedValue())
+            }
         }
         return targets
     }

@@ -60,7 +60,8 @@ extension ManagedObject: KeyValueCoding {
         case .object(let target as ManagedObject): try target.setValue(value, forKey: last)
         case .null:
             throw CoreError(
-                .invalidArgument, "cannot set \(path) of this \(entity.name): \(head) leads to nothing", entity: entity.name,
+                .invalidArgument, "cannot set \(path) of this \(entity.name): \(head) leads to nothing",
+                entity: entity.name,
                 key: path, value: value, objectURI: objectID.uri)
         default:
             throw CoreError(

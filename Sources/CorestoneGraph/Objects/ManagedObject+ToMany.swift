@@ -25,7 +25,8 @@ extension ManagedObject {
         guard let relationship = entity.properties[slot] as? Relationship, relationship.isToMany else {
             let name = entity.properties[slot].name
             throw CoreError(
-                .typeMismatch, "\(entity.name).\(name) is no to-many relationship and has no members; get and set its value",
+                .typeMismatch,
+                "\(entity.name).\(name) is no to-many relationship and has no members; get and set its value",
                 entity: entity.name, key: name, objectURI: objectID.uri)
         }
         return relationship
@@ -158,7 +159,8 @@ extension ManagedObject {
         guard index >= 0, index <= (isMember ? count - 1 : count) else {
             throw CoreError(
                 .invalidArgument,
-                "index \(index) is beyond the \(count) members of \(entity.name).\(relationship.name)", entity: entity.name,
+                "index \(index) is beyond the \(count) members of \(entity.name).\(relationship.name)",
+                entity: entity.name,
                 key: relationship.name, value: .int(Int64(index)), objectURI: objectID.uri)
         }
         if isMember { return keeper.place(member, at: index) }

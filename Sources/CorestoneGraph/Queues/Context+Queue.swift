@@ -20,7 +20,8 @@ extension Context {
         switch queueType {
         case .caller:
             throw CoreError(
-                .wrongThread, "this context belongs to the thread that made it; make one for this thread, or a context with a "
+                .wrongThread,
+                "this context belongs to the thread that made it; make one for this thread, or a context with a "
                     + "private queue")
         case .privateQueue:
             throw CoreError(.wrongThread, "this context has a private queue; use it inside perform")
@@ -31,8 +32,10 @@ extension Context {
     }
 
     package static func forked() -> CoreError {
-        CoreError(.forked, "the process was forked: nothing of the parent's may be used in the child; open the store anew "
-            + "in a process of its own")
+        CoreError(
+            .forked,
+            "the process was forked: nothing of the parent's may be used in the child; open the store anew "
+                + "in a process of its own")
     }
 
     /// Runs `body` on the context's queue, later.
@@ -42,7 +45,8 @@ extension Context {
         case .caller:
             try checkQueue()
             throw CoreError(
-                .invalidArgument, "this context is confined to its thread and has no queue to perform on; call it directly, "
+                .invalidArgument,
+                "this context is confined to its thread and has no queue to perform on; call it directly, "
                     + "or make it with a private queue")
         case .privateQueue:
             try queue?.enqueue { self.own { body(self) } }

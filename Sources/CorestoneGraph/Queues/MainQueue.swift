@@ -53,7 +53,8 @@ public enum MainQueue {
             throw CoreError(
                 .wrongThread,
                 boundThread == 0
-                    ? "no thread is the main one; bind the main queue first" : "only the main thread drains the main queue")
+                    ? "no thread is the main one; bind the main queue first"
+                    : "only the main thread drains the main queue")
         }
         waitForWork(timeoutMilliseconds)
         // What the work itself enqueues waits for the next drain, so that a drain always ends.

@@ -38,12 +38,14 @@ package final class KeyTable {
     private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Entry> {
         // Large tables come as fresh pages, which are zero already: calloc does not write them a second time.
         let stride = MemoryLayout<Entry>.stride
-        let memory = calloc(capacity, stride) ?? {
-            // Without memory this ends the process, as every allocation of Swift's does.
-            let memory = UnsafeMutableRawPointer.allocate(byteCount: capacity * stride, alignment: 16)
-            memory.initializeMemory(as: UInt8.self, repeating: 0, count: capacity * stride)
-            return memory
-        }()
+        let memory =
+            calloc(capacity, stride)
+            ?? {
+                // Without memory this ends the process, as every allocation of Swift's does.
+                let memory = UnsafeMutableRawPointer.allocate(byteCount: capacity * stride, alignment: 16)
+                memory.initializeMemory(as: UInt8.self, repeating: 0, count: capacity * stride)
+                return memory
+            }()
         return memory.assumingMemoryBound(to: Entry.self)
     }
 

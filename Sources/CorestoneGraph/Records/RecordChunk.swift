@@ -23,7 +23,8 @@ import Glibc
             memory = place ?? UnsafeMutableRawPointer.allocate(byteCount: wanted, alignment: 16)
             madvise(memory, wanted, MADV_HUGEPAGE)
         } else {
-            memory = UnsafeMutableRawPointer(malloc(wanted) ?? UnsafeMutableRawPointer.allocate(byteCount: wanted, alignment: 16))
+            memory = UnsafeMutableRawPointer(
+                malloc(wanted) ?? UnsafeMutableRawPointer.allocate(byteCount: wanted, alignment: 16))
         }
         used = RecordChunk.head
         memory.storeBytes(of: UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()), as: UnsafeRawPointer.self)

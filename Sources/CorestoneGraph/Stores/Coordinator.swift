@@ -43,7 +43,8 @@ public final class Coordinator: @unchecked Sendable {
         try lock.with {
             guard openStores.contains(where: { $0 === store }) else {
                 throw CoreError(
-                    .invalidArgument, "\(store.path) is no store of this coordinator, or was removed before", file: store.path)
+                    .invalidArgument, "\(store.path) is no store of this coordinator, or was removed before",
+                    file: store.path)
             }
             openStores.removeAll { $0 === store }
             removedStores.append(store)
@@ -71,11 +72,13 @@ public final class Coordinator: @unchecked Sendable {
         if let store = stores.first(where: { !$0.isReadOnly }) { return store }
         if let store = stores.first {
             throw CoreError(
-                .storeReadOnly, code: .persistentStoreSave, "\(store.path) is open read-only; open it for writing to save",
+                .storeReadOnly, code: .persistentStoreSave,
+                "\(store.path) is open read-only; open it for writing to save",
                 file: store.path)
         }
         throw CoreError(
-            .invalidArgument, code: .persistentStoreSave, "the coordinator has no store; add one before saving or fetching")
+            .invalidArgument, code: .persistentStoreSave,
+            "the coordinator has no store; add one before saving or fetching")
     }
 }
 
