@@ -122,4 +122,32 @@ final class RelationshipTests: GraphTestCase {
             XCTAssertEqual(($0 as? CoreError)?.status, .typeMismatch)
         }
     }
+
+    /// Dropping one object's changes takes them back on the other side too: nothing is half a pair after a save.
+    func testRefreshingWithoutMergingTakesBackBothSides() throws {
+        let (ada, bob) = (try employee("Ada"), try employee("Bob"))
+        let (home, away) = (try department("Home"), try department("Away"))
+        let project = try context.insert("Project")
+        try ada.set("department", home)
+        try bob.add(project, to: "projects")
+        try context.save()
+        try ada.add(project, to: "projects")
+        try ada.set("department", away)
+        try ada.set("spouse", bob)
+        try context.refresh(ada, mergeChanges: false)
+        XCTAssertEqual(try names(project.members("staff")), ["Bob"])
+        XCTAssertEqual(try names(home.members("employees")), ["Ada"])
+        XCTAssertEqual(try away.memberCount("employees"), 0)
+        XCTAssertNil(try bob.get("spouse", as: ManagedObject.self))
+        try project.remove(bob, from: "staff")
+        try away.add(ada, to: "employees")
+        try context.refresh(project, mergeChanges: false)
+        try context.refresh(away, mergeChanges: false)
+        XCTAssertEqual(try bob.memberCount("projects"), 1)
+        XCTAssertTrue(try ada.get("department", as: ManagedObject.self) === home)
+        try context.save()
+        let fresh = other()
+        XCTAssertEqual(try names(fresh.object(with: project.objectID).members("staff")), ["Bob"])
+        XCTAssertEqual(try names(fresh.object(with: home.objectID).members("employees")), ["Ada"])
+    }
 }

@@ -13,6 +13,7 @@ extension Context {
             store.backing.endRead()
         }
         guard mergeChanges, object.hasChanges else {
+            if object.hasChanges { try object.takeBackRelationships() }
             object.turnIntoFault()
             return
         }

@@ -166,4 +166,33 @@ extension ManagedObject {
         if isMember { return keeper.place(member, at: index) }
         try attach(member, relationship, keeper) { keeper.place(member, at: index) }
     }
+
+    /// Takes back the unsaved changes of the object's relationships on both sides, so that dropping its own changes leaves no
+    /// half of a pair behind.
+    func takeBackRelationships() throws {
+        for slot in 0..<Int(entity.slotCount) where entity.layout.slots[slot].role == .toOne {
+            try takeBackTarget(of: entity.relationship(slot))
+        }
+        for keeper in toManyRelationships {
+            guard let keeper, keeper.hasChanges else { continue }
+            let relationship = keeper.relationship
+            let removed = keeper.removedMembers.filter { !$0.isDeleted && !$0.isGone }
+            if let inverse = relationship.inverse, !inverse.isToMany {
+                for member in keeper.addedMembers + removed { try member.takeBackTarget(of: inverse) }
+            } else {
+                for member in keeper.addedMembers { try detach(member, relationship, keeper) }
+                for member in removed { try attach(member, relationship, keeper) { keeper.take(member) } }
+            }
+        }
+    }
+
+    /// Sets a to-one relationship to the target that it was last fetched or saved with.
+    private func takeBackTarget(of relationship: Relationship) throws {
+        guard let overlay, overlay.isChanged(Int(relationship.slot)), let context else { return }
+        var saved: ManagedObject?
+        if case .object(let reference as ObjectIDReference) = try committedValue(slot: Int(relationship.slot)) {
+            saved = try context.object(with: reference.id)
+        }
+        try setTarget(saved, of: relationship)
+    }
 }
