@@ -1,4 +1,5 @@
 import Corestone
+import Foundation
 import XCTest
 
 final class RelationshipTests: GraphTestCase {
@@ -149,5 +150,73 @@ final class RelationshipTests: GraphTestCase {
         let fresh = other()
         XCTAssertEqual(try names(fresh.object(with: project.objectID).members("staff")), ["Bob"])
         XCTAssertEqual(try names(fresh.object(with: home.objectID).members("employees")), ["Ada"])
+    }
+
+    /// An ID that names the wrong entity of a tree never reads a row by the wrong layout.
+    func testAnIDWithAWrongEntity() throws {
+        let mona = try context.insert("Manager", ["name": "Mona", "level": 3])
+        let ada = try employee("Ada")
+        try context.save()
+        func id(_ object: ManagedObject, as entity: String) throws -> ObjectID {
+            let uri = object.objectID.uri.replacingOccurrences(of: object.entityName, with: entity)
+            return try XCTUnwrap(coordinator.objectID(forURI: uri))
+        }
+        let fresh = other()
+        let wrong = try fresh.object(with: id(ada, as: "Manager"))
+        XCTAssertThrowsError(try wrong.get("level", as: Int.self)) {
+            XCTAssertEqual(($0 as? CoreError)?.status, .objectGone)
+            XCTAssertTrue(($0 as? CoreError)?.message.contains("is a Employee") == true)
+        }
+        XCTAssertEqual(try fresh.existingObject(with: id(mona, as: "Employee"))?.entityName, "Manager")
+        XCTAssertEqual(try fresh.existingObject(with: id(mona, as: "Employee"))?.get("level"), 3)
+        let found = try XCTUnwrap(fresh.fetch("Employee", "name == 'Ada'").first)
+        XCTAssertEqual(found.entityName, "Employee")
+        XCTAssertTrue(wrong.isGone, "the fetch put the right object in the wrong one's place")
+    }
+
+    func testADeletedObjectIsNoTarget() throws {
+        let (ada, home) = (try employee("Ada"), try department("Home"))
+        try context.save()
+        try context.delete(home)
+        try context.processPendingChanges()
+        XCTAssertThrowsError(try ada.set("department", home)) {
+            XCTAssertEqual(($0 as? CoreError)?.status, .invalidArgument)
+        }
+        try context.save()
+        XCTAssertNil(try other().object(with: ada.objectID).get("department", as: ManagedObject.self))
+    }
+
+    /// A list that was read before another context moved a member must not delete or take away what is elsewhere now.
+    func testAStaleListLeavesMovedMembersAlone() throws {
+        let project = try context.insert("Project", ["title": "old"])
+        let task = try context.insert("Task", ["title": "t", "project": project])
+        let next = try context.insert("Project", ["title": "next"])
+        try context.save()
+        let second = other()
+        let stale = try second.object(with: project.objectID)
+        XCTAssertEqual(try stale.memberCount("tasks"), 1)
+        try task.set("project", next)
+        try context.save()
+        try second.delete(stale)
+        XCTAssertThrowsError(try second.save(), "the project changed since its list was read") {
+            XCTAssertEqual(($0 as? CoreError)?.code, 133020)
+        }
+        let fresh = other()
+        XCTAssertEqual(try fresh.object(with: task.objectID).get("project.title"), "next")
+    }
+
+    func testRefreshingUnderAPendingMoveLeavesOneOwner() throws {
+        let (a, b) = (try department("a"), try department("b"))
+        let ada = try employee("Ada")
+        try context.save()
+        let second = other()
+        let mine = try second.object(with: ada.objectID)
+        try mine.set("department", second.object(with: b.objectID))
+        try ada.set("department", a)
+        try context.save()
+        XCTAssertThrowsError(try second.save())
+        try second.refresh(mine, mergeChanges: true)
+        XCTAssertEqual(try second.object(with: a.objectID).memberCount("employees"), 0)
+        XCTAssertEqual(try second.object(with: b.objectID).memberCount("employees"), 1)
     }
 }

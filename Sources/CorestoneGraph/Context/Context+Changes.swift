@@ -91,7 +91,9 @@ extension Context {
         try loadMembersForDeletion(deleted)
         for object in deleted where object.state.contains(.deleted) && !object.state.contains(.propagated) {
             for relationship in object.entity.relationships {
-                let targets = try self.targets(of: relationship, object)
+                let targets = try self.targets(of: relationship, object).filter {
+                    try leadsBack($0, relationship, object)
+                }
                 switch relationship.deleteRule {
                 case .noAction, .deny: continue
                 case .cascade: for target in targets where !target.isDeleted { try delete(target) }
@@ -122,6 +124,14 @@ extension Context {
                 try loadMembers(of: relationship, owners: group)
             }
         }
+    }
+
+    /// Whether a target is still the object's: its own to-one relationship, newer than the object's list, may lead elsewhere.
+    private func leadsBack(
+        _ target: ManagedObject, _ relationship: Relationship, _ object: ManagedObject
+    ) throws -> Bool {
+        guard let inverse = relationship.inverse, !inverse.isToMany, !target.isDeleted else { return true }
+        return try target.target(of: inverse) === object
     }
 
     func targets(of relationship: Relationship, _ object: ManagedObject) throws -> [ManagedObject] {

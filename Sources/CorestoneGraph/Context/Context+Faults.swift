@@ -23,6 +23,13 @@ extension Context {
             if object.record == nil, let row = store.rowCache.row(root, object.primaryKey) { object.setRecord(row) }
         }
         guard object.record != nil else {
+            if let actual = storedEntity(of: object), actual !== object.entity {
+                throw CoreError(
+                    .objectGone, code: .managedObjectReferentialIntegrity,
+                    "\(object.objectID.uri) names a row that is a \(actual.name), not a \(object.entity.name); "
+                        + "fetch it, or use the ID \(ObjectID(store: store, entity: actual, reference: object.primaryKey).uri)",
+                    entity: object.entity.name, objectURI: object.objectID.uri, file: store.path)
+            }
             throw CoreError(
                 .objectGone, code: .managedObjectReferentialIntegrity,
                 "\(object.entity.name) \(object.objectID.uri) is no longer in the store: its row was deleted",
@@ -95,6 +102,8 @@ extension Context {
     func loadMembers(of relationship: Relationship, owners: [ManagedObject], includingRows: Bool = false) throws {
         let waiting = try owners.filter { try !$0.toMany(relationship).isLoaded }
         guard let store = waiting.first?.store else { return }
+        // The list belongs to the version of its owner that is read no later than it: a save of a stale one is a conflict.
+        try loadRows(of: waiting)
         let root = relationship.destination.root
         let found = try coordinator.withLock {
             try store.requireOpen()
@@ -115,6 +124,13 @@ extension Context {
         } else {
             group(faults, root: root, store: store)
         }
-        for owner in waiting { try owner.toMany(relationship).didLoad(members[owner.primaryKey] ?? []) }
+        for owner in waiting {
+            let (keeper, stored) = (try owner.toMany(relationship), members[owner.primaryKey] ?? [])
+            keeper.didLoad(stored)
+            // What was deleted here, its delete rules applied, is no member any more.
+            for member in stored where member.state.contains(.propagated) && relationship.inverse != nil {
+                keeper.drop(member)
+            }
+        }
     }
 }

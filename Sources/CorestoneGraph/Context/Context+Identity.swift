@@ -36,6 +36,18 @@ extension Context {
         return Unmanaged<ManagedObject>.fromOpaque(pointer).takeUnretainedValue()
     }
 
+    /// The registered object of a row whose entity the store told. One that an ID with a wrong entity made leaves: it could
+    /// never be filled.
+    @inline(__always)
+    func registered(in table: KeyTable, _ primaryKey: Int64, entityIndex: UInt32) -> ManagedObject? {
+        guard let pointer = table.find(primaryKey) else { return nil }
+        let known = Unmanaged<ManagedObject>.fromOpaque(pointer).takeUnretainedValue()
+        if known.entity.index == entityIndex { return known }
+        table.remove(primaryKey)
+        known.leaveContext()
+        return nil
+    }
+
     func register(_ object: ManagedObject) {
         let index = tableIndex(store: object.store, root: object.entity)
         tables[index].table.set(object.primaryKey, Unmanaged.passUnretained(object).toOpaque())
@@ -50,7 +62,8 @@ extension Context {
 
     /// The one object of a row: the registered one, or a new fault.
     func object(store: Store, entity: Entity, primaryKey: Int64) -> ManagedObject {
-        if let known = registered(store: store, root: entity, primaryKey: primaryKey) { return known }
+        let table = tables[tableIndex(store: store, root: entity)].table
+        if let known = registered(in: table, primaryKey, entityIndex: entity.index) { return known }
         let object = ManagedObject(entity: entity, context: self, store: store, primaryKey: primaryKey, state: [.fault])
         register(object)
         return object
@@ -60,8 +73,8 @@ extension Context {
     func retainedObject(store: Store, entityIndex: UInt32, primaryKey: Int64) -> Unmanaged<ManagedObject> {
         let entity = entities[Int(entityIndex)]
         let place = tableIndex(store: store, root: entity.root)
-        if let pointer = tables[place].table.find(primaryKey) {
-            return Unmanaged<ManagedObject>.fromOpaque(pointer).retain()
+        if let known = registered(in: tables[place].table, primaryKey, entityIndex: entityIndex) {
+            return Unmanaged.passRetained(known)
         }
         let object = ManagedObject(entity: entity, context: self, store: store, primaryKey: primaryKey, state: [.fault])
         tables[place].table.set(primaryKey, Unmanaged.passUnretained(object).toOpaque())
@@ -125,8 +138,25 @@ extension Context {
         if id.isTemporary && registeredObject(with: id) == nil { return nil }
         let object = try object(with: id)
         if !object.isFault { return object }
-        do { try object.fire() } catch let error as CoreError where error.status == .objectGone { return nil }
+        do { try object.fire() } catch let error as CoreError where error.status == .objectGone {
+            // The ID may have named a parent of the row's entity, or a sibling of it: the row knows better.
+            guard let store = object.store, let actual = storedEntity(of: object), actual !== object.entity else {
+                return nil
+            }
+            let right = self.object(store: store, entity: actual, primaryKey: object.primaryKey)
+            try right.fire()
+            return right
+        }
         return object
+    }
+
+    /// The entity of an object's row, if the row was read.
+    func storedEntity(of object: ManagedObject) -> Entity? {
+        coordinator.withLock {
+            object.store?.rowCache.row(object.entity.root, object.primaryKey).map {
+                entity(at: $0.header.pointee.entity)
+            }
+        }
     }
 
     /// Cuts every object off from the context.

@@ -35,6 +35,20 @@ extension Context {
         object.dropToOneTargets()
         object.state.remove(.fault)
         for relationship in object.toManyRelationships { relationship?.reload() }
+        try leaveNewOwners(object)
+    }
+
+    /// The newest row may put the object into a list that its pending change takes it out of.
+    private func leaveNewOwners(_ object: ManagedObject) throws {
+        for relationship in object.entity.relationships where !relationship.isToMany {
+            guard let inverse = relationship.inverse, inverse.isToMany, let overlay = object.overlay,
+                overlay.isChanged(Int(relationship.slot)),
+                case .object(let reference as ObjectIDReference) = try object.committedValue(
+                    slot: Int(relationship.slot))
+            else { continue }
+            let owner = try self.object(with: reference.id)
+            if try object.target(of: relationship) !== owner { try owner.toMany(inverse).drop(object) }
+        }
     }
 
     /// Refreshes every object, keeping changes.

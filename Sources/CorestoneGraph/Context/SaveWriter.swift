@@ -62,7 +62,7 @@ final class SaveWriter {
             if layout.kind == .none { continue }
             if let overlay = object.overlay, overlay.isChanged(slot) {
                 if case .object(let target as ManagedObject) = overlay.values[slot] {
-                    if !target.state.contains(.gone) && !target.hasTemporaryID {
+                    if target.state.isDisjoint(with: [.gone, .deleted]) && !target.hasTemporaryID {
                         writer.setTarget(target.primaryKey, entity: target.entity.index, slot, layout)
                     }
                 } else {
@@ -202,10 +202,25 @@ final class SaveWriter {
         }
         adopt(insertedRecords, plan.inserted)
         adopt(updatedRecords, plan.updated)
+        forgetDeletedMembers()
         for object in plan.deleted {
             store.rowCache.remove(object.entity.root, object.primaryKey)
             context.unregister(object)
             object.leaveContext()
+        }
+    }
+
+    /// Lists of relationships without inverse are told by nobody else that a member is gone.
+    private func forgetDeletedMembers() {
+        let roots = Set(plan.deleted.map { ObjectIdentifier($0.entity.root) })
+        let concerned = context.coordinator.model.entities.contains { entity in
+            entity.ownRelationships.contains {
+                $0.isToMany && $0.inverse == nil && roots.contains(ObjectIdentifier($0.destination.root))
+            }
+        }
+        guard concerned else { return }
+        for object in context.registeredObjects {
+            for keeper in object.toManyRelationships { keeper?.forgetDeleted() }
         }
     }
 

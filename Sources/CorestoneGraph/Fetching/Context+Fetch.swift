@@ -108,12 +108,12 @@ extension Context {
             var entity = requested
             for record in batch.records {
                 let object: ManagedObject
-                if let pointer = table.find(record.primaryKey) {
-                    object = Unmanaged<ManagedObject>.fromOpaque(pointer).takeUnretainedValue()
+                let index = record.header.pointee.entity
+                if let known = registered(in: table, record.primaryKey, entityIndex: index) {
+                    object = known
                     // A realised object keeps the state it was read at; a fault takes the newest row.
                     if object.state.contains(.fault) { object.setRecord(record) }
                 } else {
-                    let index = record.header.pointee.entity
                     if index != entity.index { entity = self.entity(at: index) }
                     object = ManagedObject(
                         entity: entity, context: self, store: store, primaryKey: record.primaryKey, state: [.fault])

@@ -38,21 +38,39 @@ extension Context {
         let slot = Int(relationship.slot)
         let seen = KeyTable()
         var targets: [ManagedObject] = []
-        for object in objects {
-            let target: Unmanaged<ManagedObject>?
-            if let overlay = object.overlay, overlay.isChanged(slot) {
-                target = try object.target(of: relationship).map(Unmanaged.passUnretained)
-            } else {
-                target = try object.toOneTarget(slot, object.entity.layout.slots[slot])
-            }
-            guard let target else { continue }
-            // Objects lie at multiples of 16, and none at 0.
-            let address = target.toOpaque()
-            if seen.setIfAbsent(Int64(Int(bitPattern: address) >> 4), address) {
-                targets.append(target.takeUnretainedValue())
+        // Most fetches have objects of one entity and one store, whose targets stand in one table: no reference is taken on
+        // the way to a target but the one that its source keeps.
+        guard let first = objects.first, let store = first.store else {
+            return try prefetchedTargetsOneByOne(of: relationship, objects)
+        }
+        let layout = first.entity.layout.slots[slot]
+        let table = tables[tableIndex(store: store, root: relationship.destination.root)].table
+        try objects.withUnsafeBufferPointer { buffer in
+            try buffer.withMemoryRebound(to: Unmanaged<ManagedObject>.self) { references in
+                for reference in references {
+                    let target = try reference._withUnsafeGuaranteedRef { object -> Unmanaged<ManagedObject>? in
+                        if let overlay = object.overlay, overlay.isChanged(slot) {
+                            return try object.target(of: relationship).map(Unmanaged.passUnretained)
+                        }
+                        if let known = object.keepKnownTarget(slot, layout, table, store) { return known }
+                        return try object.toOneTarget(slot, object.entity.layout.slots[slot])
+                    }
+                    guard let target else { continue }
+                    // Objects lie at multiples of 16, and none at 0.
+                    let address = target.toOpaque()
+                    if seen.setIfAbsent(Int64(Int(bitPattern: address) >> 4), address) {
+                        targets.append(target.takeUnretainedValue())
+                    }
+                }
             }
         }
         return targets
+    }
+
+    private func prefetchedTargetsOneByOne(
+        of relationship: Relationship, _ objects: [ManagedObject]
+    ) throws -> [ManagedObject] {
+        unique(try objects.compactMap { try $0.target(of: relationship) })
     }
 
     private func unique(_ objects: [ManagedObject]) -> [ManagedObject] {

@@ -123,7 +123,8 @@ extension ManagedObject {
             keeper.drop(member)
             if other !== keeper || member !== self { other.drop(self) }
         } else {
-            try member.writeTarget(nil, inverse)
+            // A member that leads elsewhere by now stays there.
+            if try member.target(of: inverse) === self { try member.writeTarget(nil, inverse) }
             keeper.drop(member)
         }
     }

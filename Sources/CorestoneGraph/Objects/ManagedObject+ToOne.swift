@@ -20,6 +20,21 @@ extension ManagedObject {
         return target
     }
 
+    /// The target of an unchanged relationship if it is kept already or stands in `table`; kept from now on.
+    @inline(__always)
+    func keepKnownTarget(
+        _ slot: Int, _ layout: SlotLayout, _ table: KeyTable, _ store: Store
+    ) -> Unmanaged<ManagedObject>? {
+        let ordinal = Int(layout.ordinal)
+        if let kept = toOneTargets?[ordinal].object { return kept }
+        guard self.store === store, let record, let (key, _) = Record(record).target(slot, layout),
+            let pointer = table.find(key)
+        else { return nil }
+        let target = Unmanaged<ManagedObject>.fromOpaque(pointer).retain()
+        (toOneTargets ?? allocateTargets())[ordinal].object = target
+        return target
+    }
+
     func keepTarget(_ target: ManagedObject, ordinal: Int) {
         let targets = toOneTargets ?? allocateTargets()
         let old = targets[ordinal].object
@@ -28,13 +43,10 @@ extension ManagedObject {
         old?.release()
     }
 
-    private func allocateTargets() -> UnsafeMutablePointer<ToOneTarget> {
+    func allocateTargets() -> UnsafeMutablePointer<ToOneTarget> {
         let count = entity.layout.toOneCount
-        // An alignment that is named spares the allocator the search for an aligned place.
-        let targets = UnsafeMutableRawPointer.allocate(
-            byteCount: count * MemoryLayout<ToOneTarget>.stride, alignment: 8
-        )
-        .bindMemory(to: ToOneTarget.self, capacity: count)
+        let targets = allocateBlock(count * MemoryLayout<ToOneTarget>.stride)
+            .bindMemory(to: ToOneTarget.self, capacity: count)
         targets.initialize(repeating: ToOneTarget(object: nil, token: 0), count: count)
         toOneTargets = targets
         return targets
@@ -51,7 +63,7 @@ extension ManagedObject {
         guard let targets = toOneTargets else { return }
         for ordinal in 0..<entity.layout.toOneCount { dropTarget(ordinal) }
         toOneTargets = nil
-        UnsafeMutableRawPointer(targets).deallocate()
+        freeBlock(targets)
     }
 
     /// The token that was lent for the target of a relationship and still stands for it: it is given up with every change. 0
@@ -117,13 +129,20 @@ extension ManagedObject {
     /// Checks that an object may be a target or a member of a relationship of this one.
     func checkMember(_ member: ManagedObject, _ relationship: Relationship) throws {
         // An index says which entity it is only within one model, and a context has one.
-        if context != nil, member.context === context, !member.state.contains(.gone),
+        if context != nil, member.context === context, member.state.isDisjoint(with: [.gone, .propagated]),
             member.entity.index == relationship.destinationIndex,
             member.store === store || member.store == nil || store == nil
         {
             return
         }
         if member.state.contains(.gone) { throw member.gone() }
+        // Its delete rules were applied: nothing would let go of it any more.
+        guard !member.state.contains(.propagated) else {
+            throw CoreError(
+                .invalidArgument,
+                "\(entity.name).\(relationship.name) cannot take a \(member.entity.name) that is deleted; roll back to keep it",
+                entity: entity.name, key: relationship.name, value: .object(member), objectURI: objectID.uri)
+        }
         guard member.entity.isKind(of: relationship.destination) else {
             throw CoreError(
                 .typeMismatch,

@@ -173,7 +173,10 @@ extension ManagedObject: ValueObject {
 
 extension ManagedObject {
     /// Points the object at a row, whose memory it then retains.
+    ///
+    /// A row of another entity has another layout: an object made by an ID that names a wrong entity never takes it.
     func setRecord(_ new: Record) {
+        guard new.header.pointee.entity == entity.index else { return }
         _ = new.chunk.retain()
         dropRecord()
         record = new.start

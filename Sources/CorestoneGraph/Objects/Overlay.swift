@@ -9,8 +9,7 @@ struct Overlay {
 
     init(slotCount: Int) {
         let words = 1 + (slotCount + 63) / 64
-        let memory = UnsafeMutableRawPointer.allocate(
-            byteCount: words * 8 + slotCount * MemoryLayout<PropertyValue>.stride, alignment: 8)
+        let memory = allocateBlock(words * 8 + slotCount * MemoryLayout<PropertyValue>.stride)
         start = memory.bindMemory(to: UInt64.self, capacity: words)
         start.initialize(repeating: 0, count: words)
         start.pointee = UInt64(slotCount)
@@ -20,7 +19,7 @@ struct Overlay {
 
     func deallocate() {
         values.deinitialize(count: count)
-        start.deallocate()
+        freeBlock(start)
     }
 
     private var count: Int { Int(truncatingIfNeeded: start.pointee) }

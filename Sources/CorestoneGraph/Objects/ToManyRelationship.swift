@@ -64,6 +64,11 @@ final class ToManyRelationship {
         try context.loadMembers(of: relationship, owners: [owner])
     }
 
+    /// Leaves out members whose deletion is being saved; the store has forgotten them.
+    func forgetDeleted() {
+        for member in members.objects where member.isDeleted { _ = members.remove(member, keepingOrder: true) }
+    }
+
     /// Takes the store's members in, with the differences applied.
     func didLoad(_ stored: [ManagedObject]) {
         var list = ObjectList(removed.isEmpty ? stored : stored.filter { !removed.contains($0) })

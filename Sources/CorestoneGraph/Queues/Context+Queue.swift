@@ -27,7 +27,10 @@ extension Context {
             throw CoreError(.wrongThread, "this context has a private queue; use it inside perform")
         case .main:
             throw CoreError(
-                .wrongThread, "this context belongs to the main queue; use it on the main thread, or inside perform")
+                .wrongThread,
+                MainQueue.boundThread == 0
+                    ? "this context belongs to the main queue, and no thread is the main one yet; bind the main queue first"
+                    : "this context belongs to the main queue; use it on the main thread, or inside perform")
         }
     }
 
