@@ -45,7 +45,7 @@ public func cst_results_get_object(
     return Unmanaged<ResultList>.fromOpaque(entry.pointee.object)._withUnsafeGuaranteedRef { results in
         do {
             try results.checkQueue()
-            guard index >= 0, index < results.objects.count else {
+            guard index >= 0, index < results.objectCount else {
                 try requireObjects(results)
                 return Status.end.rawValue
             }

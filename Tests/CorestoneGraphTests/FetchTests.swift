@@ -115,4 +115,26 @@ final class FetchTests: GraphTestCase {
         _ = try fresh.insert("Employee")
         XCTAssertEqual(fresh.registeredObjects.count, 1, "a changed one as long as it is pending")
     }
+
+    /// Records of a subentity have their own layout: a prefetch over both must read each by its own.
+    func testPrefetchingOverSubentities() throws {
+        let departments = try (0..<5).map { try department("d\($0)") }
+        for index in 0..<40 {
+            let object = try context.insert(index % 3 == 0 ? "Manager" : "Employee", ["name": "x\(index)"])
+            try object.set("department", departments[index % 5])
+        }
+        try context.save()
+        let coordinator = try Coordinator(model: model)
+        _ = try coordinator.add(store)
+        let fresh = Context(coordinator: coordinator)
+        let request = FetchRequest(entity: try model.requireEntity(named: "Employee"))
+        request.relationshipKeyPathsForPrefetching = ["department"]
+        for _ in 0..<2 {
+            for object in try fresh.fetch(request) {
+                let name = try object.get("name", as: String.self) ?? ""
+                guard name.hasPrefix("x"), let index = Int(name.dropFirst()) else { continue }
+                XCTAssertEqual(try object.get("department.name"), "d\(index % 5)", name)
+            }
+        }
+    }
 }

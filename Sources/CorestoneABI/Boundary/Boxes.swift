@@ -82,6 +82,10 @@ final class ResultList {
     let entity: Entity?
     /// By index, 0 where none was handed out yet.
     private var tokens: UnsafeMutablePointer<Token>?
+    /// The elements of `objects`, which never changes, and the box: read for each row of a fetch without a reference.
+    private let references: UnsafePointer<Unmanaged<ManagedObject>>?
+    private let nearBox: Unmanaged<ContextBox>?
+    let objectCount: Int
     /// Values that key paths computed, kept so that views of them stay valid.
     let kept = KeptValues()
 
@@ -91,6 +95,11 @@ final class ResultList {
         self.entity = entity
         self.box = box
         creator = box == nil ? platform_thread_id() : 0
+        references = objects.withUnsafeBufferPointer {
+            UnsafeRawPointer($0.baseAddress)?.assumingMemoryBound(to: Unmanaged<ManagedObject>.self)
+        }
+        nearBox = box.map(Unmanaged.passUnretained)
+        objectCount = objects.count
     }
 
     deinit {
@@ -104,7 +113,7 @@ final class ResultList {
     /// Throws unless the calling thread may use the list's objects now.
     @inline(__always)
     func checkQueue() throws {
-        if let box, box.isOnQueue { return }
+        if let nearBox, nearBox._withUnsafeGuaranteedRef({ $0.isOnQueue }) { return }
         try refuseThread()
     }
 
@@ -127,7 +136,9 @@ final class ResultList {
     @inline(__always)
     func lend(at index: Int) throws -> Handle? {
         let tokens = self.tokens ?? makeTokens()
-        if tokens[index] == 0 { tokens[index] = try innerToken(objects[index], in: box) }
+        if tokens[index] == 0, let references {
+            tokens[index] = try references[index]._withUnsafeGuaranteedRef { try innerToken($0, in: nearBox) }
+        }
         return handle(tokens[index])
     }
 

@@ -15,17 +15,19 @@ func ownedHandle(_ object: ManagedObject) throws -> Handle? {
 
 /// A token that the library holds, to be given up with `HandleTable.release`. On the object's queue.
 @inline(__always)
-func innerToken(_ object: ManagedObject, in box: ContextBox? = nil) throws -> Token {
+func innerToken(_ object: ManagedObject, in box: Unmanaged<ContextBox>? = nil) throws -> Token {
     if object.token != 0, HandleTable.retain(Token(object.token)) { return Token(object.token) }
     return try newToken(object, hosts: 0, in: box)
 }
 
 /// Made a hundred thousand times by a fetch, hence without a detour.
-private func newToken(_ object: ManagedObject, hosts: UInt32, in known: ContextBox? = nil) throws -> Token {
+private func newToken(
+    _ object: ManagedObject, hosts: UInt32, in known: Unmanaged<ContextBox>? = nil
+) throws -> Token {
     let owner: Unmanaged<AnyObject>
     var isLoose = false
     if let known {
-        owner = Unmanaged.passUnretained(known)
+        owner = Unmanaged.fromOpaque(known.toOpaque())
     } else if let context = object.context, let entry = platform_handle_at(platform_handle_index(Token(context.token)))
     {
         // The entry of a context's handle lives as long as the context's box, and points at it.

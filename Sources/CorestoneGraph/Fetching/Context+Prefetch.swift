@@ -36,14 +36,15 @@ extension Context {
     private func prefetchedTargets(of relationship: Relationship, _ objects: [ManagedObject]) throws -> [ManagedObject]
     {
         let slot = Int(relationship.slot)
-        let seen = KeyTable()
         var targets: [ManagedObject] = []
+        defer { for target in targets { target.state.remove(.collected) } }
         // Most fetches have objects of one entity and one store, whose targets stand in one table: no reference is taken on
         // the way to a target but the one that its source keeps.
         guard let first = objects.first, let store = first.store else {
             return try prefetchedTargetsOneByOne(of: relationship, objects)
         }
-        let layout = first.entity.layout.slots[slot]
+        let entity = first.entity
+        let layout = entity.layout.slots[slot]
         let table = tables[tableIndex(store: store, root: relationship.destination.root)].table
         try objects.withUnsafeBufferPointer { buffer in
             try buffer.withMemoryRebound(to: Unmanaged<ManagedObject>.self) { references in
@@ -52,15 +53,17 @@ extension Context {
                         if let overlay = object.overlay, overlay.isChanged(slot) {
                             return try object.target(of: relationship).map(Unmanaged.passUnretained)
                         }
-                        if let known = object.keepKnownTarget(slot, layout, table, store) { return known }
+                        // A subentity's records have another layout.
+                        if object.entity === entity, let known = object.keepKnownTarget(slot, layout, table, store) {
+                            return known
+                        }
                         return try object.toOneTarget(slot, object.entity.layout.slots[slot])
                     }
                     guard let target else { continue }
-                    // Objects lie at multiples of 16, and none at 0.
-                    let address = target.toOpaque()
-                    if seen.setIfAbsent(Int64(Int(bitPattern: address) >> 4), address) {
-                        targets.append(target.takeUnretainedValue())
+                    let isFirst = target._withUnsafeGuaranteedRef { target in
+                        target.state.insert(.collected).inserted
                     }
+                    if isFirst { targets.append(target.takeUnretainedValue()) }
                 }
             }
         }

@@ -50,6 +50,8 @@ public final class ManagedObject {
         static var propagated: State { State(rawValue: 32) }
         /// A to-many relationship differs from the store.
         static var membersChanged: State { State(rawValue: 64) }
+        /// Counted already by the prefetch that runs.
+        static var collected: State { State(rawValue: 4096) }
         /// On the context's list of inserted, updated or deleted objects.
         static var listedInserted: State { State(rawValue: 128) }
         static var listedUpdated: State { State(rawValue: 256) }
