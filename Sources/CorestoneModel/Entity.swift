@@ -12,12 +12,19 @@ public final class Entity: @unchecked Sendable {
     public private(set) var className = "NSManagedObject"
     /// The name and the user info as C hosts read them: bytes that stay in place.
     package let nameText: Text
+    /// The names of own properties of every kind.
+    private var ownNames: Set<String> = []
     private var userInfoTexts: [String: Text] = [:]
     public private(set) var versionHashModifier: String?
+    /// The name in the models of older versions, when it was another one.
     public private(set) var renamingIdentifier: String?
+    /// What a source model says beyond all this.
+    public private(set) var extras = SourceExtras()
     /// Own attributes, in order of creation; inherited ones are in `properties`.
     public private(set) var ownAttributes: [Attribute] = []
     public private(set) var ownRelationships: [Relationship] = []
+    /// Own fetched properties, in order of creation. They have no slot.
+    public private(set) var ownFetchedProperties: [FetchedProperty] = []
     public private(set) var indexes: [FetchIndex] = []
     /// Each a list of attribute names whose combination is unique among the entity's objects.
     public private(set) var uniqueConstraints: [[String]] = []
@@ -31,8 +38,8 @@ public final class Entity: @unchecked Sendable {
     /// The `index` of the root: what rows and objects of one table have in common. Set by `freeze`.
     @usableFromInline package private(set) var rootIndex: UInt32 = 0
     /// Every property by slot: inherited ones first, with their parent's slots and keys. Set by `freeze`.
-    public private(set) var properties: [Property] = []
-    private var propertiesByName: [String: Property] = [:]
+    public internal(set) var properties: [Property] = []
+    var propertiesByName: [String: Property] = [:]
 
     /// By slot: the key of the property. A key is valid for this entity iff `slotKeys[slot of key] == key`.
     @usableFromInline package var slotKeys: UnsafeMutablePointer<UInt32>
@@ -41,7 +48,7 @@ public final class Entity: @unchecked Sendable {
     @usableFromInline package var layout: RecordLayout
 
     /// Slots whose fresh value is not null. Set by `freeze`.
-    package private(set) var defaults: [(slot: Int, value: PropertyValue)] = []
+    package internal(set) var defaults: [(slot: Int, value: PropertyValue)] = []
 
     /// The token by which C hosts know the entity; 0 when none was asked for.
     package var token: UInt = 0
@@ -68,7 +75,12 @@ public final class Entity: @unchecked Sendable {
 
 extension Entity {
     /// The top of the inheritance tree, whose table holds the rows of all descendants.
-    public var root: Entity { settledRoot ?? parent?.root ?? self }
+    public var root: Entity {
+        if let settledRoot { return settledRoot }
+        var top = self
+        while let parent = top.parent { top = parent }
+        return top
+    }
 
     /// The tree does not change any more, and the entities have their indexes.
     func settleRoot() {
@@ -87,14 +99,34 @@ extension Entity {
     /// A property by name, inherited ones included. The model must be frozen.
     public func property(named name: String) -> Property? { propertiesByName[name] }
 
-    /// Own and inherited properties at any time, parents' first.
+    /// The entity and those that it inherits from, the root first.
+    private var lineage: [Entity] { sequence(first: self, next: \.parent).reversed() }
+
+    /// Own and inherited attributes and relationships at any time, parents' first.
     public var allProperties: [Property] {
-        let own: [Property] = ownAttributes as [Property] + ownRelationships as [Property]
-        return (parent?.allProperties ?? []) + own.sorted { $0.ordinal < $1.ordinal }
+        lineage.flatMap { entity in
+            (entity.ownAttributes as [Property] + entity.ownRelationships as [Property])
+                .sorted { $0.ordinal < $1.ordinal }
+        }
+    }
+
+    /// Own and inherited fetched properties, parents' first.
+    public var fetchedProperties: [FetchedProperty] { lineage.flatMap(\.ownFetchedProperties) }
+
+    /// A fetched property by name, inherited ones included.
+    public func fetchedProperty(named name: String) -> FetchedProperty? {
+        fetchedProperties.first { $0.name == name }
     }
 
     /// Whether the entity is `other` or inherits from it.
-    public func isKind(of other: Entity) -> Bool { self === other || parent?.isKind(of: other) == true }
+    public func isKind(of other: Entity) -> Bool {
+        var entity: Entity? = self
+        while let current = entity {
+            if current === other { return true }
+            entity = current.parent
+        }
+        return false
+    }
 
     /// The entity and all that inherit from it, parents first.
     public var withDescendants: [Entity] { [self] + children.flatMap(\.withDescendants) }
@@ -105,9 +137,11 @@ extension Entity {
     package func relationship(_ slot: Int) -> Relationship { unsafeDowncast(properties[slot], to: Relationship.self) }
 
     /// Siblings are ordered by name without regard to case, then with it.
-    static func precedes(_ a: Entity, _ b: Entity) -> Bool {
-        let (x, y) = (a.name.lowercased(), b.name.lowercased())
-        return x == y ? a.name < b.name : Text(x) < Text(y)
+    static func sorted(_ siblings: [Entity]) -> [Entity] {
+        guard siblings.count > 1 else { return siblings }
+        let folded: [(name: Text, entity: Entity)] = siblings.map { (Text($0.name.lowercased()), $0) }
+        let sorted = folded.sorted { a, b in a.name == b.name ? a.entity.name < b.entity.name : a.name < b.name }
+        return sorted.map(\.entity)
     }
 
     /// The property of that name, or an error that names the nearest one.
@@ -123,11 +157,15 @@ extension Entity {
 // MARK: - Building
 
 extension Entity {
+    /// Entities that inherit from each other in a row, the root included.
+    public static let maximumInheritance = 128
+
     public func setParent(_ newParent: Entity) throws {
         try model.change {
             guard newParent.model === model else {
                 throw modelError("\(newParent.name) belongs to another model than \(name)", entity: name)
             }
+            guard newParent.lineageCount < Entity.maximumInheritance else { throw tooDeep() }
             guard !newParent.isKind(of: self) else {
                 throw modelError("\(name) cannot inherit from \(newParent.name), which inherits from it", entity: name)
             }
@@ -137,10 +175,24 @@ extension Entity {
         }
     }
 
+    /// How many entities inherit from each other down to this one, as far as the limit reaches.
+    private var lineageCount: Int {
+        var (count, entity) = (1, self)
+        while let parent = entity.parent, count <= Entity.maximumInheritance { (count, entity) = (count + 1, parent) }
+        return count
+    }
+
+    func checkInheritance() throws { if lineageCount > Entity.maximumInheritance { throw tooDeep() } }
+
+    private func tooDeep() -> CoreError {
+        modelError("\(name) has more than \(Entity.maximumInheritance - 1) entities above it", entity: name)
+    }
+
     public func setAbstract(_ value: Bool) throws { try model.change { isAbstract = value } }
     public func setClassName(_ value: String) throws { try model.change { className = value } }
     public func setVersionHashModifier(_ value: String?) throws { try model.change { versionHashModifier = value } }
     public func setRenamingIdentifier(_ value: String?) throws { try model.change { renamingIdentifier = value } }
+    public func setExtras(_ value: SourceExtras) throws { try model.change { extras = value } }
     public func setUserInfo(_ value: String?, forKey key: String) throws {
         try model.change { userInfoTexts[key] = value.map { Text($0) } }
     }
@@ -186,6 +238,19 @@ extension Entity {
         }
     }
 
+    @discardableResult
+    public func addFetchedProperty(
+        named name: String, fetchRequest: FetchRequestTemplate, isOptional: Bool = true
+    ) throws -> FetchedProperty {
+        try model.change {
+            try checkNewProperty(name)
+            let property = FetchedProperty(name: name, fetchRequest: fetchRequest, entity: self)
+            property.isOptional = isOptional
+            ownFetchedProperties.append(property)
+            return property
+        }
+    }
+
     public func addIndex(_ index: FetchIndex) throws { try model.change { indexes.append(index) } }
     public func addUniqueConstraint(_ attributes: [String]) throws {
         try model.change { uniqueConstraints.append(attributes) }
@@ -193,106 +258,8 @@ extension Entity {
 
     private func checkNewProperty(_ name: String) throws {
         try checkName(name, of: "a property", in: self.name)
-        guard !(ownAttributes.contains { $0.name == name } || ownRelationships.contains { $0.name == name }) else {
+        guard ownNames.insert(name).inserted else {
             throw modelError("\(self.name) has a property \(name) already", entity: self.name, key: name)
         }
-    }
-}
-
-// MARK: - Freezing
-
-extension Entity {
-    func checkHierarchy() throws {
-        for constraint in uniqueConstraints where constraint.isEmpty {
-            throw modelError("a unique constraint of \(name) names no attribute", entity: name)
-        }
-    }
-
-    /// Gives every property its slot and key: the parent's entries first, so that a parent's key works on a child.
-    func layOut(after inherited: [Property]) throws {
-        let own = (ownAttributes as [Property] + ownRelationships as [Property]).sorted { $0.ordinal < $1.ordinal }
-        properties = inherited + own
-        guard properties.count < 1 << Entity.slotBits else {
-            throw modelError(
-                "\(name) has \(properties.count) properties; \(1 << Entity.slotBits - 1) is the most", entity: name)
-        }
-        for (slot, property) in properties.enumerated() where slot >= inherited.count {
-            guard propertiesByName[property.name] == nil, !inherited.contains(where: { $0.name == property.name })
-            else {
-                throw modelError(
-                    "\(name).\(property.name) repeats a property that \(name) inherits; remove one of them",
-                    entity: name,
-                    key: property.name)
-            }
-            guard model.nextPropertyNumber < 1 << (32 - Entity.slotBits) else {
-                throw modelError("the model has more than a million properties", entity: name)
-            }
-            property.slot = UInt32(slot)
-            property.key = model.nextPropertyNumber << Entity.slotBits | UInt32(slot)
-            model.nextPropertyNumber += 1
-        }
-        propertiesByName = Dictionary(properties.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-        slotKeys.deallocate()
-        slotKeys = UnsafeMutablePointer.allocate(capacity: max(properties.count, 1))
-        for (slot, property) in properties.enumerated() { slotKeys[slot] = property.key }
-        slotCount = UInt32(properties.count)
-        layout.deallocate()
-        layout = RecordLayout(properties: properties)
-        defaults = properties.enumerated().compactMap { slot, property in
-            guard let attribute = property as? Attribute, !attribute.defaultValue.isNull else { return nil }
-            return (slot, attribute.defaultValue)
-        }
-        for child in children { try child.layOut(after: properties) }
-    }
-
-    /// What only the whole model can tell: inverses, indexes, constraints, types.
-    func check() throws {
-        for attribute in ownAttributes { try attribute.check() }
-        for relationship in ownRelationships { try relationship.check() }
-        for index in indexes {
-            for element in index.elements {
-                // Apple's own models index to-many relationships; no store makes such an index.
-                if let relationship = propertiesByName[element.property] as? Relationship, relationship.isToMany {
-                    continue
-                }
-                try checkReference(element.property, in: "the index \(index.name)")
-            }
-        }
-        for constraint in uniqueConstraints {
-            for name in constraint { try checkReference(name, in: "a unique constraint") }
-        }
-    }
-
-    private func checkReference(_ name: String, in what: String) throws {
-        guard let property = propertiesByName[name] else {
-            throw modelError(
-                "\(what) of \(self.name) names \"\(name)\", which is no property of it", entity: self.name, key: name)
-        }
-        guard !property.isTransient, (property as? Relationship)?.isToMany != true else {
-            throw modelError(
-                "\(what) of \(self.name) names \"\(name)\", which has no column: it is transient or to-many",
-                entity: self.name, key: name)
-        }
-    }
-}
-
-/// An index that the store keeps so that fetches by these properties are quick.
-public struct FetchIndex: Sendable {
-    public struct Element: Sendable {
-        public let property: String
-        public let isAscending: Bool
-
-        public init(property: String, isAscending: Bool = true) {
-            self.property = property
-            self.isAscending = isAscending
-        }
-    }
-
-    public let name: String
-    public let elements: [Element]
-
-    public init(name: String, elements: [Element]) {
-        self.name = name
-        self.elements = elements
     }
 }

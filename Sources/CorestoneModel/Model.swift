@@ -9,6 +9,12 @@ public final class Model: @unchecked Sendable {
     public private(set) var entities: [Entity] = []
     /// Labels of this version, for people; no meaning at run time.
     public private(set) var versionIdentifiers: [String] = []
+    /// Requests that the model's author wrote, by name.
+    public private(set) var fetchRequestTemplates: [String: FetchRequestTemplate] = [:]
+    /// Named subsets of the entities, in order of creation; the whole model is not among them.
+    public private(set) var configurations: [ModelConfiguration] = []
+    /// What a source model says beyond all this.
+    public private(set) var extras = SourceExtras()
     public private(set) var isFrozen = false
 
     private var entitiesByName: [String: Entity] = [:]
@@ -49,11 +55,41 @@ public final class Model: @unchecked Sendable {
         try change { if !versionIdentifiers.contains(identifier) { versionIdentifiers.append(identifier) } }
     }
 
+    public func setFetchRequestTemplate(_ template: FetchRequestTemplate?, forName name: String) throws {
+        try change { fetchRequestTemplates[name] = template }
+    }
+
+    /// Makes the entities of these names a configuration, or replaces that of the same name.
+    public func setConfiguration(_ configuration: ModelConfiguration) throws {
+        try change {
+            if let place = configurations.firstIndex(where: { $0.name == configuration.name }) {
+                configurations[place] = configuration
+            } else {
+                configurations.append(configuration)
+            }
+        }
+    }
+
+    /// The entities of a configuration; every one for nil. The whole model's own name, "Default", is nil too.
+    /// - Throws: `.invalidArgument` when the model has no configuration of that name.
+    public func entities(ofConfiguration name: String?) throws -> [Entity] {
+        guard let name, name != ModelConfiguration.defaultName else { return entities }
+        guard let configuration = configurations.first(where: { $0.name == name }) else {
+            let nearest = nearestName(to: name, among: configurations.map(\.name))
+            let hint = nearest.map { "; did you mean \"\($0)\"?" } ?? ""
+            throw CoreError(.invalidArgument, "the model has no configuration \"\(name)\"\(hint)")
+        }
+        return configuration.entityNames.compactMap { entity(named: $0) }
+    }
+
+    public func setExtras(_ value: SourceExtras) throws { try change { extras = value } }
+
     /// Checks the whole model and makes it immutable. Does nothing when it is frozen already.
     public func freeze() throws {
         if isFrozen { return }
         try change {
             for entity in entities { try entity.checkHierarchy() }
+            try checkSize()
             for entity in roots { try entity.layOut(after: []) }
             for entity in entities { try entity.check() }
             for (number, entity) in preorder.enumerated() { entity.number = UInt32(number + 1) }
@@ -68,6 +104,26 @@ public final class Model: @unchecked Sendable {
         }
     }
 
+    /// Slots of all entities together, inherited ones counted each time: what a model costs in memory.
+    public static let maximumSlots = 4_000_000
+
+    private func checkSize() throws {
+        var slots = 0
+        func visit(_ siblings: [Entity], inherited: Int) {
+            for entity in siblings {
+                let count = inherited + entity.ownAttributes.count + entity.ownRelationships.count
+                slots += count
+                visit(entity.children, inherited: count)
+            }
+        }
+        visit(roots, inherited: 0)
+        guard slots <= Model.maximumSlots else {
+            throw modelError(
+                "the entities have \(slots) properties together, inherited ones counted each time; "
+                    + "\(Model.maximumSlots) is the most")
+        }
+    }
+
     /// Entities without a parent, in order of creation.
     public var roots: [Entity] { entities.filter { $0.parent == nil } }
 
@@ -76,7 +132,7 @@ public final class Model: @unchecked Sendable {
     public var preorder: [Entity] {
         var walk: [Entity] = []
         func visit(_ siblings: [Entity]) {
-            for entity in siblings.sorted(by: Entity.precedes) {
+            for entity in Entity.sorted(siblings) {
                 walk.append(entity)
                 visit(entity.children)
             }
@@ -98,6 +154,22 @@ public final class Model: @unchecked Sendable {
             firstError = error as? CoreError
             throw error
         }
+    }
+}
+
+/// A named subset of a model's entities: what one store of several holds.
+public struct ModelConfiguration: Hashable, Sendable {
+    /// How Xcode calls the whole model; no configuration is needed for it.
+    public static let defaultName = "Default"
+
+    public let name: String
+    public let entityNames: [String]
+    public let isUsedWithCloudKit: Bool
+
+    public init(name: String, entityNames: [String], isUsedWithCloudKit: Bool = false) {
+        self.name = name
+        self.entityNames = entityNames
+        self.isUsedWithCloudKit = isUsedWithCloudKit
     }
 }
 

@@ -114,7 +114,8 @@
         if let relationship = property as? Relationship { return relationship.isToMany ? .none : .toOne }
         guard let attribute = property as? Attribute else { return .none }
         switch attribute.type {
-        case .undefined: return .none
+        // The elements of a composite are in no record yet; a store refuses to open for a model with one.
+        case .undefined, .objectID, .composite: return .none
         case .integer16: return .int16
         case .integer32: return .int32
         case .integer64: return .int64

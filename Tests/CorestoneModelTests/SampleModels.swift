@@ -1,4 +1,5 @@
 import CorestoneModel
+import CorestonePredicate
 import CorestoneValues
 
 /// Models that use everything a compiled model can say.
@@ -36,10 +37,44 @@ enum SampleModels {
         try tag.addIndex(
             FetchIndex(
                 name: "byBoth", elements: [.init(property: "label"), .init(property: "weight", isAscending: false)]))
+        try tag.addIndex(
+            FetchIndex(
+                name: "partial",
+                elements: [
+                    .init(expression: ExpressionText("entity"), named: "expression1"), .init(property: "weight"),
+                ], partialPredicate: PredicateText("weight > 0 AND label != nil")))
+        try rarities(item: item, note: note, tag: tag)
         try tag.addUniqueConstraint(["weight", "label"])
         try tag.addUniqueConstraint(["label"])
         try model.freeze()
         return model
+    }
+
+    /// What few models hold.
+    private static func rarities(item: Entity, note: Entity, tag: Entity) throws {
+        let model = item.model
+        let count = try item.addAttribute(named: "tagCount", type: .integer64)
+        try count.setDerivation(Derivation(ExpressionText("tags.@count")))
+        let label = try note.addAttribute(named: "mainLabel", type: .string)
+        try label.setDerivation(Derivation(ExpressionText("mainTag.label")))
+        var request = FetchRequestTemplate(
+            entityName: "Tag", predicate: PredicateText("label == $FETCH_SOURCE.title AND weight IN {1, 2}"))
+        request.sortDescriptors = [SortDescriptor("weight", ascending: false)]
+        request.limit = 10
+        try note.addFetchedProperty(named: "sameTags", fetchRequest: request)
+        try model.setFetchRequestTemplate(
+            FetchRequestTemplate(entityName: "note", predicate: PredicateText("title BEGINSWITH[cd] $PREFIX")),
+            forName: "notesBeginning")
+        try model.setConfiguration(ModelConfiguration(name: "Small", entityNames: ["Tag", "note"]))
+        let rating = try tag.addAttribute(named: "rating", type: .integer16)
+        try rating.setValidationRules([
+            ValidationRule(PredicateText("SELF >= 0"), warning: .code(1620)),
+            ValidationRule(PredicateText("SELF <= 5"), warning: .text("Five stars are the most.")),
+        ])
+        let code = try tag.addAttribute(named: "code", type: .string)
+        try code.setValidationRules([ValidationRule(PredicateText("length <= 3"), warning: .code(1660))])
+        try code.setAllowsCloudEncryption(true)
+        try code.setIndexedBySpotlight(true)
     }
 
     private static func attributes(of entity: Entity) throws {

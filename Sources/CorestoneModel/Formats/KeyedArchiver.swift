@@ -8,7 +8,8 @@ final class KeyedArchiver {
     struct ClassName {
         let chain: [String]
 
-        init(_ chain: String...) { self.chain = chain + ["NSObject"] }
+        init(_ chain: String...) { self.init(chain) }
+        init(_ chain: [String]) { self.chain = chain + ["NSObject"] }
     }
 
     static let null = PropertyListValue.uid(0)

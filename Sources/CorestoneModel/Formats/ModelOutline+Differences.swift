@@ -43,7 +43,8 @@ extension ModelOutline {
 
 extension ModelOutline.Property {
     init(_ property: CorestoneModel.Property) {
-        kind = property is Relationship ? .relationship : .attribute
+        let isDerived = (property as? Attribute)?.derivation != nil
+        kind = property is Relationship ? .relationship : isDerived ? .derivedAttribute : .attribute
         isOptional = property.isOptional
         isTransient = property.isTransient
         versionHashModifier = property.versionHashModifier

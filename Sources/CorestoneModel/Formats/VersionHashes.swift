@@ -39,17 +39,21 @@ private func versionHash(of entity: Entity, parent: [UInt8]?) -> [UInt8] {
 
 /// The digest of one property, which an entity's hash takes in.
 func versionHash(of property: Property) -> [UInt8] {
+    if let derivation = (property as? Attribute)?.derivation { return sha256(Array(derivation.expression.text.utf8)) }
     let modifier = Array((property.versionHashModifier ?? "").utf8)
     var bytes = sha256(Array(property.name.utf8) + [property.isOptional ? 1 : 0, 0] + modifier)
     if let attribute = property as? Attribute {
         bytes += int32(attribute.type.rawValue)
         if attribute.allowsExternalStorage { bytes.append(1) }
         if attribute.preservesValueInHistory { bytes.append(1) }
+        // No known hash covers composites: their elements are taken in as an entity takes in its properties.
+        for element in attribute.elements { bytes += versionHash(of: element) }
     } else if let relationship = property as? Relationship {
         bytes += Array(relationship.destination.name.utf8)
         // Empty for a relationship that is its own inverse, which the known hashes tell by the name.
         if let inverse = relationship.inverse, inverse.name != relationship.name { bytes += Array(inverse.name.utf8) }
-        bytes += int32(Int32(clamping: relationship.maximumCount)) + int32(Int32(clamping: relationship.minimumCount))
+        bytes +=
+            int32(Int32(bitPattern: relationship.maximumCount)) + int32(Int32(bitPattern: relationship.minimumCount))
         if relationship.isOrdered { bytes += [1, 0] }
     }
     return sha256(bytes)

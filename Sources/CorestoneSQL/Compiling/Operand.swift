@@ -34,7 +34,7 @@ extension Operand.Kind {
         case .uri: self = .uri
         case .date: self = .date
         case .uuid: self = .uuid
-        case .binary, .transformable, .undefined: self = .bytes
+        case .binary, .transformable, .undefined, .objectID, .composite: self = .bytes
         }
     }
 

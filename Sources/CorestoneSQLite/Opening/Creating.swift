@@ -12,7 +12,21 @@ struct StoreCreation {
     let place: StorePlace
     let options: StoreOptions
 
+    /// Values of composite attributes have no place in the tables yet.
+    private func refuseComposites() throws {
+        for entity in model.entities {
+            guard let composite = entity.ownAttributes.first(where: { $0.type == .composite && !$0.isTransient }) else {
+                continue
+            }
+            throw CoreError(
+                .unsupported, code: .persistentStoreOpen,
+                "\(entity.name).\(composite.name) is composite, which a store cannot keep yet; "
+                    + "make its elements attributes of \(entity.name)", entity: entity.name, key: composite.name)
+        }
+    }
+
     func run() throws {
+        try refuseComposites()
         if place.hasCompanion("-wal") || place.hasCompanion("-journal") { return try fillBesideRemains() }
         let draft = "\(place.path).new-\(getpid())-\(UInt32.random(in: .min ... .max))"
         defer { for suffix in ["", "-journal", "-wal", "-shm"] { unlink(draft + suffix) } }

@@ -74,7 +74,7 @@ enum ColumnGroup: CaseIterable {
 
     static func of(_ type: AttributeType) -> ColumnGroup? {
         switch type {
-        case .undefined: nil
+        case .undefined, .objectID, .composite: nil
         case .integer16, .integer32, .integer64, .boolean: .integer
         case .double, .float, .date: .real
         case .decimal: .decimal
@@ -93,7 +93,7 @@ enum ColumnGroup: CaseIterable {
         case .double, .float: "FLOAT"
         case .string, .uri: "VARCHAR"
         case .date: "TIMESTAMP"
-        case .binary, .uuid, .transformable, .undefined: "BLOB"
+        case .binary, .uuid, .transformable, .undefined, .objectID, .composite: "BLOB"
         }
     }
 }

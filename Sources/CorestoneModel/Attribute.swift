@@ -1,0 +1,106 @@
+import CorestoneValues
+
+/// A property that holds a value.
+public final class Attribute: Property, @unchecked Sendable {
+    public let type: AttributeType
+    public private(set) var defaultValue = PropertyValue.null
+    /// Large binary values may live in files beside the store.
+    public private(set) var allowsExternalStorage = false
+    /// The value is kept in the history when the object is deleted.
+    public private(set) var preservesValueInHistory = false
+    /// NaN and infinities pass validation.
+    public private(set) var allowsNaN = false
+    /// The transformer of a transformable attribute, kept for Apple's framework.
+    public private(set) var valueTransformerName: String?
+    /// The class of the values of a transformable attribute in an Apple host.
+    public private(set) var valueClassName: String?
+    /// CloudKit keeps the values encrypted.
+    public private(set) var allowsCloudEncryption = false
+    /// Of a derived attribute; nil for all others.
+    public private(set) var derivation: Derivation?
+    /// Of a composite attribute, in the author's order; they may be composite themselves.
+    public private(set) var elements: [Attribute] = []
+    /// The name of a composite attribute's type.
+    public private(set) var compositeName: String?
+    /// The composite attribute of which this one is an element.
+    public private(set) unowned var composite: Attribute?
+
+    init(name: String, type: AttributeType, entity: Entity) {
+        self.type = type
+        super.init(name: name, entity: entity)
+    }
+
+    /// The value of a fresh object; must suit the type.
+    public func setDefaultValue(_ value: PropertyValue) throws {
+        try entity.model.change { defaultValue = try accept(value) }
+    }
+    public func setAllowsExternalStorage(_ value: Bool) throws {
+        try entity.model.change { allowsExternalStorage = value }
+    }
+    public func setPreservesValueInHistory(_ value: Bool) throws {
+        try entity.model.change { preservesValueInHistory = value }
+    }
+    public func setAllowsCloudEncryption(_ value: Bool) throws {
+        try entity.model.change { allowsCloudEncryption = value }
+    }
+    public func setValueClassName(_ value: String?) throws { try entity.model.change { valueClassName = value } }
+    public func setDerivation(_ value: Derivation?) throws { try entity.model.change { derivation = value } }
+    public func setCompositeName(_ value: String?) throws { try entity.model.change { compositeName = value } }
+    public func setAllowsNaN(_ value: Bool) throws { try entity.model.change { allowsNaN = value } }
+    public func setValueTransformerName(_ value: String?) throws {
+        try entity.model.change { valueTransformerName = value }
+    }
+
+    func check() throws {
+        guard isTransient || type != .undefined && type != .objectID else {
+            let what = type == .undefined ? "no type" : "the type Object ID"
+            throw modelError(
+                "\(entity.name).\(name) has \(what), which only a transient attribute may have", entity: entity.name,
+                key: name)
+        }
+        guard (type == .composite) == !elements.isEmpty else {
+            let what = elements.isEmpty ? "is composite and has no elements" : "has elements and is not composite"
+            throw modelError("\(entity.name).\(path) \(what)", entity: entity.name, key: path)
+        }
+        for element in elements { try element.check() }
+    }
+}
+
+// MARK: - Composite attributes
+
+extension Attribute {
+    /// Composites within composites, the attribute itself included.
+    public static let maximumNesting = 16
+
+    /// Adds an element to a composite attribute. It has no slot of its own; its `path` is its key.
+    @discardableResult
+    public func addElement(named name: String, type: AttributeType, isOptional: Bool = true) throws -> Attribute {
+        try entity.model.change {
+            try checkName(name, of: "an element", in: entity.name)
+            guard self.type == .composite, nesting < Attribute.maximumNesting else {
+                let why =
+                    self.type == .composite
+                    ? "is nested \(Attribute.maximumNesting) deep, which is the most" : "is not composite"
+                throw modelError("\(entity.name).\(path) \(why)", entity: entity.name, key: path)
+            }
+            guard !elements.contains(where: { $0.name == name }) else {
+                throw modelError(
+                    "\(entity.name).\(path) has an element \(name) already", entity: entity.name, key: path)
+            }
+            let element = Attribute(name: name, type: type, entity: entity)
+            element.isOptional = isOptional
+            element.composite = self
+            elements.append(element)
+            return element
+        }
+    }
+
+    private var nesting: Int { sequence(first: self, next: \.composite).reduce(0) { count, _ in count + 1 } }
+
+    /// The key path from the object: `name`, or `location.latitude` for an element.
+    public var path: String { (composite.map { $0.path + "." } ?? "") + name }
+
+    /// What has a column: the elements of a composite attribute that are not composite themselves, in order; the attribute
+    /// itself for every other type.
+    public var leaves: [Attribute] { type == .composite ? elements.flatMap(\.leaves) : [self] }
+}

@@ -1,0 +1,43 @@
+/// Core Data's codes of attribute types.
+public enum AttributeType: Int32, Sendable, CaseIterable {
+    case undefined = 0
+    case integer16 = 100
+    case integer32 = 200
+    case integer64 = 300
+    case decimal = 400
+    case double = 500
+    case float = 600
+    case string = 700
+    case boolean = 800
+    case date = 900
+    case binary = 1000
+    case uuid = 1100
+    case uri = 1200
+    case transformable = 1800
+    /// The ID of an object; transient attributes only.
+    case objectID = 2000
+    /// A group of attributes, whose value is a dictionary; see `Attribute.elements`.
+    case composite = 2100
+
+    /// For messages, as Xcode spells it.
+    public var displayName: String {
+        switch self {
+        case .undefined: "Undefined"
+        case .integer16: "Integer 16"
+        case .integer32: "Integer 32"
+        case .integer64: "Integer 64"
+        case .decimal: "Decimal"
+        case .double: "Double"
+        case .float: "Float"
+        case .string: "String"
+        case .boolean: "Boolean"
+        case .date: "Date"
+        case .binary: "Binary Data"
+        case .uuid: "UUID"
+        case .uri: "URI"
+        case .transformable: "Transformable"
+        case .objectID: "Object ID"
+        case .composite: "Composite"
+        }
+    }
+}

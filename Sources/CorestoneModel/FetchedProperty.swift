@@ -1,0 +1,18 @@
+import CorestoneValues
+
+/// A property whose value is what a fetch finds: a weak, one-way relationship without a column.
+///
+/// The predicate may name `$FETCH_SOURCE`, the object that is asked, and `$FETCHED_PROPERTY`, this property. It has no
+/// slot: `Entity.properties` lists what has.
+public final class FetchedProperty: Property, @unchecked Sendable {
+    public private(set) var fetchRequest: FetchRequestTemplate
+
+    init(name: String, fetchRequest: FetchRequestTemplate, entity: Entity) {
+        self.fetchRequest = fetchRequest
+        super.init(name: name, entity: entity)
+    }
+
+    public func setFetchRequest(_ value: FetchRequestTemplate) throws {
+        try entity.model.change { fetchRequest = value }
+    }
+}

@@ -1,0 +1,70 @@
+import CorestoneValues
+
+public enum DeleteRule: UInt32, Sendable { case noAction = 0, nullify, cascade, deny }
+
+/// A property that holds other objects.
+public final class Relationship: Property, @unchecked Sendable {
+    public unowned let destination: Entity
+    /// The destination's place in the model. Set by `Model.freeze`.
+    package internal(set) var destinationIndex: UInt32 = 0
+    public private(set) unowned var inverse: Relationship?
+    public private(set) var deleteRule = DeleteRule.nullify
+    public internal(set) var isOrdered = false
+    public private(set) var minimumCount: UInt32 = 0
+    /// 1 makes it to-one; 0 is no bound.
+    public internal(set) var maximumCount: UInt32 = 1
+    public var isToMany: Bool { maximumCount != 1 }
+
+    init(name: String, destination: Entity, entity: Entity) {
+        self.destination = destination
+        super.init(name: name, entity: entity)
+    }
+
+    /// Makes the two each other's inverse; a relationship may be its own.
+    public func setInverse(_ other: Relationship) throws {
+        try entity.model.change {
+            guard other.entity.model === entity.model else {
+                throw modelError(
+                    "\(other.entity.name).\(other.name) belongs to another model than \(entity.name).\(name)",
+                    entity: entity.name, key: name)
+            }
+            if let old = inverse, old !== other { old.inverse = nil }
+            if let old = other.inverse, old !== self { old.inverse = nil }
+            inverse = other
+            other.inverse = self
+        }
+    }
+
+    public func setDeleteRule(_ rule: DeleteRule) throws { try entity.model.change { deleteRule = rule } }
+
+    public func setCounts(minimum: UInt32, maximum: UInt32) throws {
+        try entity.model.change {
+            guard maximum == 0 || minimum <= maximum else {
+                throw modelError(
+                    "\(entity.name).\(name) would need at least \(minimum) members and at most \(maximum)",
+                    entity: entity.name, key: name)
+            }
+            guard maximum != 1 || !isOrdered else {
+                throw modelError(
+                    "\(entity.name).\(name) is ordered and cannot be limited to one member", entity: entity.name,
+                    key: name)
+            }
+            minimumCount = minimum
+            maximumCount = maximum
+        }
+    }
+
+    func check() throws {
+        guard let inverse else { return }
+        guard inverse.destination.isKind(of: entity) || entity.isKind(of: inverse.destination) else {
+            throw modelError(
+                "\(entity.name).\(name) has the inverse \(inverse.entity.name).\(inverse.name), which leads to "
+                    + "\(inverse.destination.name) instead of \(entity.name)", entity: entity.name, key: name)
+        }
+        guard inverse.entity.isKind(of: destination) || destination.isKind(of: inverse.entity) else {
+            throw modelError(
+                "\(entity.name).\(name) leads to \(destination.name), but its inverse \(inverse.name) belongs to "
+                    + "\(inverse.entity.name)", entity: entity.name, key: name)
+        }
+    }
+}

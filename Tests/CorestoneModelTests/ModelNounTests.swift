@@ -1,0 +1,132 @@
+import CorestonePredicate
+import CorestoneValues
+import XCTest
+
+@testable import CorestoneModel
+
+/// What models hold beyond plain attributes and relationships.
+final class ModelNounTests: XCTestCase {
+    func testOperatorsOfDerivationsBecomeFunctions() {
+        for (text, expected) in [
+            ("pages.@count", "count:(pages)"), ("beachEntities.rating.@sum", "sum:(beachEntities.rating)"),
+            ("items.@sum.price", "sum:(items.price)"), ("primaryLabel.code", "primaryLabel.code"),
+            ("canonical:(city)", "canonical:(city)"), ("now()", "now()"), ("count:(pages)", "count:(pages)"),
+        ] {
+            let derivation = Derivation(ExpressionText(text))
+            XCTAssertEqual(derivation.expression.text, expected)
+            XCTAssertNotNil(derivation.expression.expression, text)
+        }
+        XCTAssertEqual(Derivation(ExpressionText("no (( sense")).expression.text, "no (( sense")
+    }
+
+    func testTextThatCannotBeReadIsKeptAndAnErrorOnUse() {
+        let text = PredicateText("name ~~ 3")
+        XCTAssertNil(text.predicate)
+        XCTAssertEqual(text.text, "name ~~ 3")
+        XCTAssertThrowsError(try text.required()) { XCTAssertEqual(($0 as? CoreError)?.status, .predicateSyntax) }
+    }
+
+    func testCompositesHaveLeavesAndPaths() throws {
+        let model = Model()
+        let place = try model.addEntity(named: "Place")
+        let location = try place.addAttribute(named: "location", type: .composite)
+        try location.setCompositeName("Location")
+        try location.addElement(named: "latitude", type: .double)
+        let altitude = try location.addElement(named: "altitude", type: .composite)
+        try altitude.addElement(named: "meters", type: .float)
+        try altitude.addElement(named: "source", type: .string, isOptional: false)
+        XCTAssertEqual(
+            location.leaves.map(\.path), ["location.latitude", "location.altitude.meters", "location.altitude.source"])
+        XCTAssertEqual(altitude.composite?.name, "location")
+        let plain = try XCTUnwrap(entityVersionHashes(of: model)["Place"])
+        try altitude.addElement(named: "age", type: .date)
+        XCTAssertNotEqual(entityVersionHashes(of: model)["Place"], plain)
+        try model.freeze()
+        XCTAssertEqual(place.properties.map(\.name), ["location"])
+    }
+
+    func testMistakesWithComposites() throws {
+        func message(_ build: (Entity) throws -> Void) -> String? {
+            do {
+                let model = Model()
+                try build(try model.addEntity(named: "E"))
+                try model.freeze()
+                return nil
+            } catch { return (error as? CoreError)?.message }
+        }
+        XCTAssertEqual(
+            message { try $0.addAttribute(named: "a", type: .composite) }, "E.a is composite and has no elements")
+        XCTAssertEqual(
+            message { try $0.addAttribute(named: "a", type: .string).addElement(named: "b", type: .string) },
+            "E.a is not composite")
+        XCTAssertEqual(
+            message { try $0.addAttribute(named: "a", type: .objectID) },
+            "E.a has the type Object ID, which only a transient attribute may have")
+        XCTAssertEqual(
+            message { entity in
+                var attribute = try entity.addAttribute(named: "a", type: .composite)
+                for _ in 0..<20 { attribute = try attribute.addElement(named: "a", type: .composite) }
+            }?.suffix(36), "is nested 16 deep, which is the most")
+    }
+
+    func testConfigurationsAndTemplates() throws {
+        let model = try SampleModels.everything()
+        XCTAssertEqual(try model.entities(ofConfiguration: "Small").map(\.name), ["Tag", "note"])
+        XCTAssertEqual(try model.entities(ofConfiguration: nil).count, 4)
+        XCTAssertEqual(try model.entities(ofConfiguration: "Default").count, 4)
+        XCTAssertThrowsError(try model.entities(ofConfiguration: "small")) {
+            XCTAssertEqual(
+                ($0 as? CoreError)?.message, "the model has no configuration \"small\"; did you mean \"Small\"?")
+        }
+        XCTAssertEqual(model.fetchRequestTemplates["notesBeginning"]?.entityName, "note")
+        XCTAssertThrowsError(try model.setFetchRequestTemplate(nil, forName: "x"), "a frozen model")
+        let note = try model.requireEntity(named: "note")
+        XCTAssertEqual(note.fetchedProperties.map(\.name), ["sameTags"])
+        XCTAssertNil(note.property(named: "sameTags"), "it has no slot")
+    }
+
+    func testInheritanceIsBounded() throws {
+        func chain(_ count: Int, topDown: Bool) throws -> Model {
+            let model = Model()
+            let entities = try (0..<count).map { try model.addEntity(named: "E\($0)") }
+            let pairs = zip(entities.dropFirst(), entities)
+            for (child, parent) in topDown ? Array(pairs) : pairs.reversed() { try child.setParent(parent) }
+            try model.freeze()
+            return model
+        }
+        for topDown in [true, false] {
+            XCTAssertEqual(try chain(Entity.maximumInheritance, topDown: topDown).entities.count, 128)
+            XCTAssertThrowsError(try chain(20_000, topDown: topDown)) {
+                let message = ($0 as? CoreError)?.message ?? ""
+                XCTAssertTrue(message.hasSuffix("has more than 127 entities above it"), message)
+            }
+        }
+    }
+
+    func testSlotsAreBounded() throws {
+        let model = Model()
+        let base = try model.addEntity(named: "Base")
+        for number in 0..<4000 { try base.addAttribute(named: "a\(number)", type: .boolean) }
+        for number in 0..<1000 { try model.addEntity(named: "E\(number)").setParent(base) }
+        XCTAssertThrowsError(try model.freeze()) {
+            XCTAssertEqual(
+                ($0 as? CoreError)?.message,
+                "the entities have 4004000 properties together, inherited ones counted each time; 4000000 is the most")
+        }
+    }
+
+    /// A hundred thousand entities, alike and under one parent: what is quadratic would take minutes.
+    func testLargeModelsFreezeInLinearTime() throws {
+        let model = Model()
+        let base = try model.addEntity(named: "Base")
+        for number in 0..<100_000 {
+            let entity = try model.addEntity(named: "E\(number)")
+            try entity.setParent(base)
+            try entity.addAttribute(named: "a", type: .string)
+        }
+        let started = ContinuousClock.now
+        try model.freeze()
+        XCTAssertLessThan(ContinuousClock.now - started, .seconds(20))
+        XCTAssertEqual(model.entity(named: "E99999")?.property(named: "a")?.slot, 0)
+    }
+}
