@@ -449,10 +449,13 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_new(cst_model *model, cst_c
                                                          cst_error **error);
 
 enum {
-    CST_STORE_READ_ONLY = 1u << 0,       /* never changes the file or its folder */
-    CST_STORE_MUST_EXIST = 1u << 1,      /* a missing file is an error instead of a new store */
-    CST_STORE_NORMAL_SYNC = 1u << 2,     /* WAL without an fsync per save: a power cut may undo the last saves */
-    CST_STORE_ROLLBACK_JOURNAL = 1u << 3 /* a rollback journal instead of WAL */
+    CST_STORE_READ_ONLY = 1u << 0,        /* never changes the file or its folder */
+    CST_STORE_MUST_EXIST = 1u << 1,       /* a missing file is an error instead of a new store */
+    CST_STORE_NORMAL_SYNC = 1u << 2,      /* WAL without an fsync per save: a power cut may undo the last saves */
+    CST_STORE_ROLLBACK_JOURNAL = 1u << 3, /* a rollback journal instead of WAL */
+    /* Each save writes down which objects it inserted, changed and deleted, as Apple's persistent history does. A store
+       that keeps a history already goes on without this flag. */
+    CST_STORE_HISTORY = 1u << 4
 };
 
 typedef struct cst_store_options {

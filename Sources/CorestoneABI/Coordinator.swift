@@ -53,7 +53,8 @@ public func cst_coordinator_add_store(
 private func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -> StoreOptions {
     let given = try options(pointer, cst_store_options(), "options")
     let known = UInt32(
-        CST_STORE_READ_ONLY | CST_STORE_MUST_EXIST | CST_STORE_NORMAL_SYNC | CST_STORE_ROLLBACK_JOURNAL)
+        CST_STORE_READ_ONLY | CST_STORE_MUST_EXIST | CST_STORE_NORMAL_SYNC | CST_STORE_ROLLBACK_JOURNAL
+            | CST_STORE_HISTORY)
     guard given.flags & ~known == 0, given.reserved == 0 else {
         throw CoreError(
             .unsupported,
@@ -66,6 +67,7 @@ private func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -
     options.mustExist = has(Int(CST_STORE_MUST_EXIST))
     options.normalSync = has(Int(CST_STORE_NORMAL_SYNC))
     options.rollbackJournal = has(Int(CST_STORE_ROLLBACK_JOURNAL))
+    options.keepsHistory = has(Int(CST_STORE_HISTORY))
     if given.busy_timeout_ms != 0 {
         options.busyTimeoutMilliseconds = Int(min(given.busy_timeout_ms, UInt32(Int32.max)))
     }

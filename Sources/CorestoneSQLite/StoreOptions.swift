@@ -6,6 +6,8 @@ public struct StoreOptions: Sendable {
     public var mustExist = false
     /// Does not wait for the disk at each save: a power cut may undo the last saves, but never damages the store.
     public var normalSync = false
+    /// Keeps a history of changes, as a store that has one already does in any case.
+    public var keepsHistory = false
     /// A rollback journal instead of a write-ahead log.
     public var rollbackJournal = false
     /// How long to wait for another process's lock.

@@ -4,6 +4,7 @@
  */
 #include "company.h"
 
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -100,6 +101,39 @@ static void a_rollback_journal_store_works_too(void) {
     c = company_open(path);
     CHECK_INT(1, company_count(c.context, c.employee, NULL));
     company_close(&c);
+}
+
+static int count_in(const char *path, const char *query) {
+    sqlite3 *db = NULL;
+    sqlite3_stmt *statement = NULL;
+    REQUIRE(sqlite3_open(path, &db) == SQLITE_OK);
+    REQUIRE(sqlite3_prepare_v2(db, query, -1, &statement, NULL) == SQLITE_OK);
+    int count = sqlite3_step(statement) == SQLITE_ROW ? sqlite3_column_int(statement, 0) : -1;
+    sqlite3_finalize(statement);
+    sqlite3_close(db);
+    return count;
+}
+
+static void a_history_says_what_each_save_changed(void) {
+    const char *path = check_path("a.sqlite");
+    cst_store_options options = CST_STORE_OPTIONS_INIT;
+    options.flags = CST_STORE_HISTORY;
+    struct company c = company_open_with(path, &options);
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    save(c.context);
+    OK(cst_context_delete(c.context, ada, E));
+    OK(cst_release(ada));
+    save(c.context);
+    company_close(&c);
+    CHECK_INT(2, count_in(path, "SELECT count(*) FROM ATRANSACTION"));
+    CHECK_INT(1, count_in(path, "SELECT count(*) FROM ACHANGE WHERE ZCHANGETYPE = 0"));
+    CHECK_INT(1, count_in(path, "SELECT count(*) FROM ACHANGE WHERE ZCHANGETYPE = 2"));
+
+    c = company_open(path);
+    OK(cst_release(company_employee(&c, c.context, "Eve", 2)));
+    save(c.context);
+    company_close(&c);
+    CHECK_INT(3, count_in(path, "SELECT count(*) FROM ATRANSACTION"));
 }
 
 static void short_and_long_options(void) {
@@ -221,6 +255,7 @@ int main(int argc, char **argv) {
     RUN(a_missing_file_is_made_only_when_it_may_be);
     RUN(a_read_only_store_refuses_a_save_and_leaves_the_folder_alone);
     RUN(a_rollback_journal_store_works_too);
+    RUN(a_history_says_what_each_save_changed);
     RUN(short_and_long_options);
     RUN(a_removed_store_is_gone);
     RUN(uris_lead_back_to_objects);

@@ -24,11 +24,7 @@ extension Context {
         for store in coordinator.stores {
             let part = plan.part(in: store, newObjectsHere: store === target)
             if part.isEmpty { continue }
-            guard !store.isReadOnly else {
-                throw CoreError(
-                    .storeReadOnly, code: .persistentStoreSave,
-                    "\(store.path) is open read-only; open it for writing to save", file: store.path)
-            }
+            guard !store.isReadOnly else { throw store.isReadOnlyError() }
             try write(part, to: store)
         }
         clearLists()
@@ -47,6 +43,29 @@ extension Context {
                 throw error
             }
             writer.commit()
+            try takeComputedRows(of: store)
+        }
+    }
+
+    /// Takes over what the store computed while it saved: the objects that it tells of get their rows anew.
+    private func takeComputedRows(of store: Store) throws {
+        let rows = Dictionary(grouping: store.backing.takeComputedRows()) { entity(at: $0.entity).rootIndex }
+        for (rootIndex, group) in rows {
+            let root = entity(at: rootIndex)
+            for row in group { store.rowCache.remove(root, row.primaryKey) }
+            let objects = group.compactMap { registered(store: store, root: root, primaryKey: $0.primaryKey) }
+                .filter { $0.record != nil }
+            if objects.isEmpty { continue }
+            let fresh = try store.backing.rows(of: root, primaryKeys: objects.map(\.primaryKey))
+            store.rowCache.add(fresh.records, root: root, chunks: fresh.chunks)
+            for record in fresh.records {
+                // Another version is somebody else's change, of which a refresh will tell.
+                if let object = registered(store: store, root: root, primaryKey: record.primaryKey),
+                    object.version == record.version
+                {
+                    object.setRecord(record)
+                }
+            }
         }
     }
 

@@ -70,12 +70,7 @@ public final class Coordinator: @unchecked Sendable {
     func writableStore() throws -> Store {
         let stores = self.stores
         if let store = stores.first(where: { !$0.isReadOnly }) { return store }
-        if let store = stores.first {
-            throw CoreError(
-                .storeReadOnly, code: .persistentStoreSave,
-                "\(store.path) is open read-only; open it for writing to save",
-                file: store.path)
-        }
+        if let store = stores.first { throw store.isReadOnlyError() }
         throw CoreError(
             .invalidArgument, code: .persistentStoreSave,
             "the coordinator has no store; add one before saving or fetching")
@@ -103,6 +98,13 @@ public final class Store: @unchecked Sendable {
     public var identifier: String { backing.identifier }
     public var path: String { backing.path }
     public var isReadOnly: Bool { backing.isReadOnly }
+
+    /// For a save into a store that cannot be written.
+    func isReadOnlyError() -> CoreError {
+        CoreError(
+            .storeReadOnly, code: .persistentStoreSave,
+            "\(path) is open read-only: \(backing.readOnlyReason ?? "open it for writing to save")", file: path)
+    }
 
     func requireOpen() throws {
         guard isOpen else {

@@ -11,6 +11,8 @@ package protocol PersistentStore: AnyObject, Sendable {
     var identifier: String { get }
     var path: String { get }
     var isReadOnly: Bool { get }
+    /// Why, and what to do about it, as the end of a sentence; nil when it can be written, or for no special reason.
+    var readOnlyReason: String? { get }
 
     /// Reads what a fetch request asks for. What the store cannot express it leaves out and says so in the outcome.
     func fetch(_ fetch: StoreFetch) throws -> StoreFetchOutcome
@@ -31,6 +33,9 @@ package protocol PersistentStore: AnyObject, Sendable {
     /// Runs `body` in one write transaction: committed when it returns, rolled back when it throws.
     func save(_ body: (any SaveTransaction) throws -> Void) throws
 
+    /// The rows whose values the store itself computed in the last save, such as those of derived attributes.
+    func takeComputedRows() -> [(entity: UInt32, primaryKey: Int64)]
+
     /// Called every few milliseconds while a request runs; true stops it with `Status.cancelled`. nil: never.
     func setInterruptCheck(_ check: (() -> Bool)?)
 
@@ -42,6 +47,10 @@ package protocol PersistentStore: AnyObject, Sendable {
 }
 
 extension PersistentStore {
+    package var readOnlyReason: String? { nil }
+
+    package func takeComputedRows() -> [(entity: UInt32, primaryKey: Int64)] { [] }
+
     package func row(of root: Entity, primaryKey: Int64) throws -> (record: Record, chunk: RecordChunk)? {
         let batch = try rows(of: root, primaryKeys: [primaryKey])
         return batch.records.first.map { ($0, $0.chunk.takeUnretainedValue()) }

@@ -6,6 +6,8 @@ final class Connection {
     let db: OpaquePointer
     /// The file as the host named it, for messages.
     let path: String
+    /// What triggers of Core Data's stores call, and which rows they changed.
+    let triggers = TriggerFunctions()
     private var cache: [String: Statement] = [:]
     private var clock: UInt64 = 0
     private var isClosed = false
@@ -24,6 +26,7 @@ final class Connection {
         }
         db = handle
         self.path = path
+        try triggers.register(with: self)
     }
 
     deinit { close() }

@@ -15,6 +15,8 @@ struct OpenedStore {
     /// Whether a read transaction that stays open keeps no writer out.
     let mayHoldReads: Bool
     let externalFolder: String
+    /// nil when the store keeps no history.
+    let history: HistoryDesign?
 }
 
 /// Opens a store, making it first when there is none.
@@ -39,7 +41,7 @@ struct StoreOpening {
         case .missing: try StoreCreation(model: model, place: place, options: options).run()
         }
         return options.isReadOnly
-            ? try openReadOnly(place, reason: "the store was opened read-only") : try openWritable(place)
+            ? try openReadOnly(place, reason: "open it for writing to save") : try openWritable(place)
     }
 
     private func openWritable(_ place: StorePlace) throws -> OpenedStore {
@@ -59,15 +61,16 @@ struct StoreOpening {
         }
         if let reason = examination.foreignPromise {
             connection.close()
-            return try openReadOnly(place, reason: reason)
+            return try openReadOnly(place, reason: "\(reason); save to another store")
         }
         _ = cst_sqlite3_checkpoint_on_close(connection.db, 1)
         try configure(connection, place)
         let isWAL = try journalMode(connection, place) == "wal"
+        let history = try beginHistory(in: connection) ?? examination.history
         return OpenedStore(
             connection: connection, schema: examination.schema, identifier: examination.document.identifier,
             path: place.absolute, readOnlyReason: nil, mayHoldReads: isWAL,
-            externalFolder: ExternalFile.folder(ofStore: place.path))
+            externalFolder: ExternalFile.folder(ofStore: place.path), history: history)
     }
 
     private func openReadOnly(_ place: StorePlace, reason: String) throws -> OpenedStore {
@@ -78,7 +81,7 @@ struct StoreOpening {
         return OpenedStore(
             connection: connection, schema: examination.schema, identifier: examination.document.identifier,
             path: place.absolute, readOnlyReason: reason, mayHoldReads: !isLocked,
-            externalFolder: ExternalFile.folder(ofStore: place.path))
+            externalFolder: ExternalFile.folder(ofStore: place.path), history: examination.history)
     }
 
     private func configure(_ connection: Connection, _ place: StorePlace) throws {
@@ -88,6 +91,22 @@ struct StoreOpening {
                 + "PRAGMA cache_size=-\(max(options.cacheKilobytes, 64));"
                 + "PRAGMA temp_store=MEMORY;PRAGMA wal_autocheckpoint=4000",
             "open \(place.given)", cocoaCode: .persistentStoreOpen)
+    }
+
+    /// The design of a history that begins now; nil when the options want none, or the file has one.
+    private func beginHistory(in connection: Connection) throws -> HistoryDesign? {
+        guard options.keepsHistory, try HistoryDesign(of: connection) == nil else { return nil }
+        let purpose = "begin a history in \(connection.path)"
+        try connection.execute("BEGIN IMMEDIATE", purpose, cocoaCode: .persistentStoreOpen)
+        do {
+            // Another process may have begun one meanwhile.
+            if try HistoryDesign(of: connection) == nil { try HistoryDesign.install(in: connection, model: model) }
+            try connection.execute("COMMIT", purpose, cocoaCode: .persistentStoreOpen)
+        } catch {
+            sqlite3_exec(connection.db, "ROLLBACK", nil, nil, nil)
+            throw error
+        }
+        return try HistoryDesign(of: connection)
     }
 
     /// The mode in force, after asking for the one that the options want.

@@ -9,10 +9,12 @@ struct StoreExamination {
     /// What Apple's framework promises its users of this store and we do not keep; nil when there is nothing of the
     /// kind.
     let foreignPromise: String?
+    /// nil when the store keeps no history, or one of a design that we do not know.
+    let history: HistoryDesign?
 
     init(_ connection: Connection, model: Model, place: StorePlace) throws {
-        let objects = try StoreExamination.objects(connection, place)
-        let missing = StoreSchema.systemTables.dropLast().filter { objects.tables[$0] == nil }
+        let tables = try StoreExamination.tables(connection, place)
+        let missing = StoreSchema.systemTables.dropLast().filter { tables[$0] == nil }
         guard missing.isEmpty else {
             throw CoreError(
                 .notAStore, code: .persistentStoreOpen,
@@ -25,40 +27,29 @@ struct StoreExamination {
         let numbers = try StoreExamination.numbers(connection, place)
         let comparison = ModelComparison(
             model: model, numbers: numbers, document: document, connection: connection, place: place,
-            tables: objects.tables)
+            tables: tables)
         schema = try comparison.schema()
         self.document = document
-        foreignPromise = objects.foreignPromise
+        (history, foreignPromise) = try StoreExamination.promises(connection)
     }
 
-    private struct Objects {
-        /// Table names.
-        var tables: [String: Void] = [:]
-        var foreignPromise: String?
-    }
-
-    private static func objects(_ connection: Connection, _ place: StorePlace) throws -> Objects {
+    /// By name.
+    private static func tables(_ connection: Connection, _ place: StorePlace) throws -> [String: Void] {
         let purpose = "open \(place.given)"
-        var objects = Objects()
+        var tables: [String: Void] = [:]
         do {
-            let statement = try connection.prepare("SELECT type, name, sql FROM sqlite_master", purpose)
-            while try statement.step(purpose) {
-                guard let name = statement.text(1) else { continue }
-                switch statement.text(0) {
-                case "table":
-                    objects.tables[name] = ()
-                    if name == "ATRANSACTION" {
-                        objects.foreignPromise =
-                            "the store keeps a history of changes, which a save by this library would leave out"
-                    }
-                case "trigger" where position(of: "NSCoreData", in: statement.text(2) ?? "") != nil:
-                    objects.foreignPromise =
-                        "the trigger \(name) of the store calls a function of Apple's framework"
-                default: break
-                }
-            }
+            let statement = try connection.prepare("SELECT name FROM sqlite_master WHERE type = 'table'", purpose)
+            while try statement.step(purpose) { if let name = statement.text(0) { tables[name] = () } }
         } catch let error as CoreError { throw explained(error, place) }
-        return objects
+        return tables
+    }
+
+    private static func promises(_ connection: Connection) throws -> (history: HistoryDesign?, refusal: String?) {
+        do {
+            return (try HistoryDesign(of: connection), try StorePromises(connection: connection).refusal())
+        } catch let refusal as HistoryRefusal {
+            return (nil, refusal.reason)
+        }
     }
 
     /// SQLite notices missing pages, but not that the last one is cut.

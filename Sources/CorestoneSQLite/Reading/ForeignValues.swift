@@ -49,6 +49,19 @@ func isUTF8(_ text: UnsafePointer<UInt8>, _ count: Int) -> Bool {
 
 /// Binary values that Core Data put into files beside the store.
 enum ExternalFile {
+    /// The first byte of a column's value: the data follows.
+    static let inlineMark: UInt8 = 1
+    /// The first byte of a column's value: the name of a file follows, a UUID and a NUL.
+    static let fileMark: UInt8 = 2
+
+    /// The name of the file that a column's value refers to; nil when it refers to none. A name that is no UUID could lead
+    /// out of the folder.
+    static func name(in columnValue: UnsafeRawBufferPointer) -> String? {
+        guard columnValue.first == fileMark else { return nil }
+        let name = String(decoding: columnValue.dropFirst().prefix { $0 != 0 }, as: UTF8.self)
+        return UUIDValue(name) == nil ? nil : name
+    }
+
     /// `.<name without extension>_SUPPORT/_EXTERNAL_DATA` beside the store.
     static func folder(ofStore path: String) -> String {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)

@@ -154,14 +154,16 @@ struct RowReader {
         cursor.mark(step.slot)
     }
 
-    /// The first byte says where the data is: 1 behind it, 2 in the file whose name follows.
+    /// The first byte says where the data is.
     private mutating func readExternal(_ bytes: UnsafeRawBufferPointer, _ step: ColumnStep) throws {
-        guard let mark = bytes.first, mark == 1 || mark == 2 else { return try copy(bytes, step) }
-        let rest = UnsafeRawBufferPointer(rebasing: bytes.dropFirst())
-        if mark == 1 { return try copy(rest, step) }
-        let name = String(decoding: rest.prefix { $0 != 0 }, as: UTF8.self)
-        // A name that is no UUID could lead out of the folder.
-        guard UUIDValue(name) != nil, let data = ExternalFile.read("\(externalFolder)/\(name)") else { return }
+        switch bytes.first {
+        case ExternalFile.inlineMark: return try copy(UnsafeRawBufferPointer(rebasing: bytes.dropFirst()), step)
+        case ExternalFile.fileMark: break
+        default: return try copy(bytes, step)
+        }
+        guard let name = ExternalFile.name(in: bytes), let data = ExternalFile.read("\(externalFolder)/\(name)") else {
+            return
+        }
         try data.withUnsafeBytes { try copy($0, step) }
     }
 

@@ -12,12 +12,17 @@ extension SQLiteStore {
         try write { transaction in try transaction.reservePrimaryKeys(of: root, count: count) }
     }
 
+    func takeComputedRows() -> [(entity: UInt32, primaryKey: Int64)] {
+        let rows = (try? withFile { $0.connection.triggers.takeRows() }) ?? []
+        return rows.compactMap { row in schema.entityIndex(number: row.entity).map { ($0, row.primaryKey) } }
+    }
+
     private func write<Result>(_ body: (WriteTransaction) throws -> Result) throws -> Result {
         try withFile { file in
             if let readOnlyReason {
                 throw CoreError(
                     .storeReadOnly, code: .persistentStoreSave,
-                    "cannot save to \(path): \(readOnlyReason); open it for writing or save to another store",
+                    "\(path) is open read-only: \(readOnlyReason)",
                     file: path)
             }
             file.held?.end()
@@ -28,15 +33,20 @@ extension SQLiteStore {
             }
             let purpose = "save to \(path)"
             try file.connection.execute("BEGIN IMMEDIATE", purpose)
-            let transaction = WriteTransaction(file: file, path: path)
+            let files = ExternalWrites(folder: externalFolder)
             do {
+                let transaction = try WriteTransaction(file: file, path: path, files: files)
                 let result = try body(transaction)
                 try transaction.finish()
+                try files.prepareCommit()
                 try file.connection.execute("COMMIT", purpose)
+                files.didCommit()
                 return result
             } catch {
                 // Some failures, such as a full disk, have ended the transaction already.
                 if !file.connection.isAutocommit { sqlite3_exec(file.connection.db, "ROLLBACK", nil, nil, nil) }
+                files.didRollBack()
+                _ = file.connection.triggers.takeRows()
                 throw error
             }
         }

@@ -29,7 +29,8 @@ final class SQLiteStore: PersistentStore, @unchecked Sendable {
         readOnlyReason = opened.readOnlyReason
         externalFolder = opened.externalFolder
         compiler = FetchCompiler(schema: opened.schema, storeIdentifier: opened.identifier)
-        file = try OpenFile(opened.connection, schema: schema, held: opened.mayHoldReads, lock: lock)
+        file = try OpenFile(
+            opened.connection, schema: schema, history: opened.history, held: opened.mayHoldReads, lock: lock)
     }
 
     deinit { close() }
@@ -78,6 +79,8 @@ final class OpenFile {
     let connection: Connection
     let schema: StoreSchema
     let functions: StoreFunctions
+    /// nil when the store keeps no history.
+    let history: HistoryDesign?
     /// nil where readers would keep a writer out.
     private(set) var held: HeldRead?
     var interruptCheck: InterruptCheck?
@@ -93,9 +96,12 @@ final class OpenFile {
         let leading: Int32
     }
 
-    init(_ connection: Connection, schema: StoreSchema, held: Bool, lock: StoreLock) throws {
+    init(
+        _ connection: Connection, schema: StoreSchema, history: HistoryDesign?, held: Bool, lock: StoreLock
+    ) throws {
         self.connection = connection
         self.schema = schema
+        self.history = history
         functions = try StoreFunctions(connection)
         self.held = held ? try HeldRead(connection, lock: lock) : nil
         faults = Array(repeating: nil, count: schema.tables.count)

@@ -27,7 +27,8 @@ struct BindStep {
 }
 
 extension Statement {
-    /// Binds a value straight from a record's memory, which must live until the statement has run.
+    /// Binds a value straight from a record's memory, which must live until the statement has run. Values that may need a
+    /// file are left to the transaction.
     @inline(__always)
     func bind(_ record: Record, _ step: BindStep, _ numbers: UnsafePointer<Int64>) {
         guard record.hasValue(step.slot) else {
@@ -44,7 +45,7 @@ extension Statement {
         case .real: sqlite3_bind_double(handle, step.parameter, place.load(as: Double.self))
         case .text: bindText(tail(record, place), at: step.parameter)
         case .bytes: bindBlob(tail(record, place), at: step.parameter)
-        case .external: bind(copying: [1] + Array(tail(record, place)), at: step.parameter)
+        case .external: break
         case .uuid: bindBlob(UnsafeRawBufferPointer(start: place, count: 16), at: step.parameter)
         case .decimal:
             let low = place.load(as: UInt64.self)
@@ -59,7 +60,7 @@ extension Statement {
     }
 
     @inline(__always)
-    private func tail(_ record: Record, _ place: UnsafeMutableRawPointer) -> UnsafeRawBufferPointer {
+    func tail(_ record: Record, _ place: UnsafeMutableRawPointer) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(
             start: record.start + Int(place.load(as: UInt32.self)), count: Int((place + 4).load(as: UInt32.self)))
     }
@@ -69,6 +70,8 @@ extension Statement {
 final class InsertPlan {
     let statement: Statement
     let steps: [BindStep]
+    /// Those of `steps` whose values may need a file.
+    let externalSteps: [BindStep]
     let number: Int64
 
     init(entity: Entity, schema: StoreSchema, connection: Connection) throws {
@@ -92,6 +95,7 @@ final class InsertPlan {
             steps.append(step)
         }
         self.steps = steps
+        externalSteps = steps.filter { $0.kind == .external }
         let marks = Array(repeating: "?", count: columns.count).joined(separator: ", ")
         statement = try connection.prepare(
             "INSERT INTO \(table.name) (\(columns.joined(separator: ", "))) VALUES (\(marks))", "insert \(entity.name)")
@@ -102,6 +106,9 @@ final class InsertPlan {
 final class UpdatePlan {
     let statement: Statement
     let steps: [BindStep]
+    /// Those of `steps` whose values may need a file, and the statement that tells what they were; nil without any.
+    let externalSteps: [BindStep]
+    let former: Statement?
     let keyParameter: Int32
 
     init(entity: Entity, slots: [Int], schema: StoreSchema, connection: Connection) throws {
@@ -129,6 +136,8 @@ final class UpdatePlan {
             parameter += 1
         }
         self.steps = steps
+        externalSteps = steps.filter { $0.kind == .external }
+        former = try connection.externalValues(of: externalSteps.map { entity.properties[$0.slot] }, in: table)
         keyParameter = parameter
         statement = try connection.statement(
             "UPDATE \(table.name) SET \(settings.joined(separator: ", ")) "
@@ -152,5 +161,15 @@ extension ColumnStep.Kind {
         case .decimal: self = .decimal
         case .toOne: self = .toOne
         }
+    }
+}
+
+extension Connection {
+    /// The statement that reads a row's values of attributes that may lie in files; nil when there are none.
+    func externalValues(of attributes: [Property], in table: TableSchema) throws -> Statement? {
+        let columns = attributes.compactMap { table.column(of: $0)?.name }
+        if columns.isEmpty { return nil }
+        return try statement(
+            "SELECT \(columns.joined(separator: ", ")) FROM \(table.name) WHERE Z_PK = ?", "read \(table.root.name)")
     }
 }

@@ -12,15 +12,24 @@ final class WriteTransaction: SaveTransaction {
     /// By the table's place: the highest primary key handed out, and whether that is news for the file.
     private var keys: [Int: (highest: Int64, isChanged: Bool)] = [:]
     private var updatePlans: [UpdateShape: UpdatePlan] = [:]
+    /// nil for a store without history.
+    private let history: HistoryWriter?
+    private let files: ExternalWrites
 
     private struct UpdateShape: Hashable {
         let entity: UInt32
         let slots: [Int]
     }
 
-    init(file: OpenFile, path: String) {
+    init(file: OpenFile, path: String, files: ExternalWrites) throws {
         self.file = file
         self.path = path
+        self.files = files
+        history = try file.history.map {
+            try HistoryWriter(
+                design: $0, connection: file.connection, schema: file.schema,
+                names: [.bundle: HistoryWriter.processName, .process: HistoryWriter.processName])
+        }
     }
 
     // MARK: Keys
@@ -60,6 +69,7 @@ final class WriteTransaction: SaveTransaction {
             statement.bind(schema.number(of: table.root), at: 2)
             try statement.run(purpose)
         }
+        try history?.finish()
     }
 
     // MARK: Rows
@@ -74,9 +84,11 @@ final class WriteTransaction: SaveTransaction {
                 statement.bind(plan.number, at: 2)
                 statement.bind(Int64(record.version), at: 3)
                 for step in plan.steps { statement.bind(record, step, numbers) }
+                for step in plan.externalSteps { try bindExternal(record, step, to: statement) }
                 do { try statement.run("insert \(entity.name)") } catch let error as CoreError {
                     throw explained(error, record, entity)
                 }
+                try history?.insert(record.primaryKey, entity: entity)
             }
         }
     }
@@ -97,15 +109,43 @@ final class WriteTransaction: SaveTransaction {
                 let statement = plan.statement
                 statement.bind(Int64(row.record.version), at: 1)
                 for step in plan.steps { statement.bind(row.record, step, numbers) }
+                try leaveExternal(plan.former, row.record.primaryKey, plan.externalSteps.count)
+                for step in plan.externalSteps { try bindExternal(row.record, step, to: statement) }
                 statement.bind(row.record.primaryKey, at: plan.keyParameter)
                 statement.bind(Int64(row.oldVersion), at: plan.keyParameter + 1)
                 do { try statement.run("update \(entity.name)") } catch let error as CoreError {
                     throw explained(error, row.record, entity)
                 }
-                if connection.changes == 0 { stale.append(place) }
+                if connection.changes == 0 {
+                    stale.append(place)
+                } else {
+                    try history?.update(row.record.primaryKey, entity: entity, slots: row.changedSlots)
+                }
             }
         }
         return stale
+    }
+
+    /// Binds a value that may go into a file of its own.
+    private func bindExternal(_ record: Record, _ step: BindStep, to statement: Statement) throws {
+        guard record.hasValue(step.slot) else { return }
+        let bytes = statement.tail(record, record.start + step.offset)
+        statement.bind(copying: try files.columnValue(for: bytes), at: step.parameter)
+    }
+
+    /// The files of a row's present values are no longer needed once the transaction has committed.
+    private func leaveExternal(_ former: Statement?, _ primaryKey: Int64, _ count: Int) throws {
+        guard let former else { return }
+        let purpose = "read a value that lies in a file"
+        former.bind(primaryKey, at: 1)
+        defer { former.reset() }
+        guard try former.step(purpose) else { return }
+        for column in 0..<Int32(count) {
+            let bytes = sqlite3_column_blob(former.handle, column)
+            files.leave(
+                UnsafeRawBufferPointer(
+                    start: bytes, count: bytes == nil ? 0 : Int(sqlite3_column_bytes(former.handle, column))))
+        }
     }
 
     private func updatePlan(for entity: Entity, slots: [Int]) throws -> UpdatePlan {
@@ -122,8 +162,13 @@ final class WriteTransaction: SaveTransaction {
         let statement = try connection.statement(
             "DELETE FROM \(table.name) WHERE Z_PK = ? AND ifnull(Z_OPT, 0) = ?", purpose)
         let traces = try traceStatements(of: entity, purpose)
+        let external = entity.attributes.filter { $0.allowsExternalStorage && table.column(of: $0) != nil }
+        let former = try connection.externalValues(of: external, in: table)
         var stale: [Int] = []
         for (place, row) in rows.enumerated() {
+            // The history takes values from the row. Should that be stale, the whole transaction is undone.
+            try history?.delete(row.primaryKey, entity: entity)
+            try leaveExternal(former, row.primaryKey, external.count)
             statement.bind(row.primaryKey, at: 1)
             statement.bind(Int64(row.version), at: 2)
             try statement.run(purpose)

@@ -34,6 +34,7 @@ class Container:
         journal: str = "wal",
         busy_timeout: float = 5.0,
         cache_kb: int = 0,
+        history: bool = False,
     ) -> None:
         self.model = model
         self.coordinator = Coordinator(model)
@@ -45,6 +46,7 @@ class Container:
             journal=journal,
             busy_timeout=busy_timeout,
             cache_kb=cache_kb,
+            history=history,
         )
         self._contexts: weakref.WeakSet[Context] = weakref.WeakSet()
         self._is_closed = False

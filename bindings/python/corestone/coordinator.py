@@ -66,6 +66,7 @@ class Coordinator:
         journal: str = "wal",
         busy_timeout: float = 5.0,
         cache_kb: int = 0,
+        history: bool = False,
     ) -> Store:
         """Opens the store at a path, or makes it.
 
@@ -73,6 +74,7 @@ class Coordinator:
         journal       "wal" or "rollback"
         busy_timeout  seconds to wait for another process's lock
         cache_kb      SQLite's page cache; 0 is the library's default
+        history       each save writes down what it changed; a store that has a history keeps it in any case
         """
         if sync not in ("full", "normal"):
             raise InvalidArgumentError(f'sync is "full" or "normal", not {sync!r}.')
@@ -87,6 +89,7 @@ class Coordinator:
             | (_abi.STORE_MUST_EXIST if must_exist else 0)
             | (_abi.STORE_NORMAL_SYNC if sync == "normal" else 0)
             | (_abi.STORE_ROLLBACK_JOURNAL if journal == "rollback" else 0)
+            | (_abi.STORE_HISTORY if history else 0)
         )
         options.busy_timeout_ms = max(int(busy_timeout * 1000), 1)
         options.cache_kb = cache_kb

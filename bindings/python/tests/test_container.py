@@ -154,6 +154,23 @@ def test_options(model: Model, path: Path, options: dict[str, object]) -> None:
         assert container.context().count("Employee") == 1
 
 
+def test_history(model: Model, path: Path) -> None:
+    with Container(model, path, history=True) as container:
+        ctx = container.context()
+        ada = ctx.insert("Employee", name="Ada")
+        ctx.save()
+        ada.age = 36
+        ctx.save()
+        ctx.delete(ada)
+        ctx.save()
+    database = sqlite3.connect(path)
+    changes = database.execute(
+        "SELECT ZCHANGETYPE, ZTRANSACTIONID, ZCOLUMNS IS NOT NULL FROM ACHANGE ORDER BY Z_PK"
+    ).fetchall()
+    assert changes == [(0, 1, 0), (1, 2, 1), (2, 3, 0)]
+    database.close()
+
+
 def test_other_tools_can_read_it(model: Model, path: Path) -> None:
     make(model, path)
     database = sqlite3.connect(path)

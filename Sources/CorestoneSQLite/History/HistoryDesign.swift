@@ -1,0 +1,159 @@
+import CorestoneModel
+import CorestoneValues
+
+/// The tables in which a store keeps what each save changed, as the file has them: `ATRANSACTION` one row for each save,
+/// `ACHANGE` one for each object that it touched.
+///
+/// Older frameworks wrote names (of authors, contexts, processes) into the row of the save, newer ones keep each once in
+/// `ATRANSACTIONSTRING` and refer to it. Frameworks differ in columns too, hence the design is read from the file.
+struct HistoryDesign {
+    enum Table: String, CaseIterable {
+        case change = "ACHANGE"
+        case transaction = "ATRANSACTION"
+        case string = "ATRANSACTIONSTRING"
+
+        /// In `Z_PRIMARYKEY`, and as `Z_ENT` of the rows.
+        var number: Int64 {
+            switch self {
+            case .change: 16001
+            case .transaction: 16002
+            case .string: 16003
+            }
+        }
+        var entityName: String { String(rawValue.dropFirst()) }
+    }
+
+    /// What a transaction says about who made it.
+    enum Label: String, CaseIterable {
+        case bundle = "ZBUNDLEID"
+        case context = "ZCONTEXTNAME"
+        case author = "ZAUTHOR"
+        case process = "ZPROCESSID"
+    }
+
+    /// By label: the column, and whether that refers to `ATRANSACTIONSTRING`. A design may lack some.
+    let labels: [Label: (column: String, isReference: Bool)]
+    /// Columns that keep preserved values of deleted objects: `ZTOMBSTONE0`, 1, 2 …
+    let tombstoneCount: Int
+    /// Whether a change says which columns it concerns.
+    let hasColumns: Bool
+
+    /// - Parameter columns: the columns of the tables that the file has.
+    /// - Returns: nil for a file without history.
+    /// - Throws: the reason why we cannot keep this history, as text for people.
+    init?(columns: [Table: Set<String>]) throws(HistoryRefusal) {
+        if columns[.change] == nil && columns[.transaction] == nil { return nil }
+        guard let changes = columns[.change], let transactions = columns[.transaction] else {
+            throw HistoryRefusal("one of the two tables of its history of changes is missing")
+        }
+        let tombstones = changes.filter { $0.hasPrefix("ZTOMBSTONE") }
+        let known: Set<String> = [
+            "Z_PK", "Z_ENT", "Z_OPT", "ZCHANGETYPE", "ZENTITY", "ZENTITYPK", "ZTRANSACTIONID", "ZCOLUMNS",
+        ]
+        try HistoryDesign.compare(.change, changes.subtracting(tombstones), known, optional: ["ZCOLUMNS"])
+        guard tombstones == Set((0..<tombstones.count).map { "ZTOMBSTONE\($0)" }) else {
+            throw HistoryRefusal("the history of changes keeps preserved values in columns of an unknown design")
+        }
+        let names = Set(Label.allCases.flatMap { [$0.rawValue, $0.rawValue + "TS"] })
+        let fixed: Set<String> = ["Z_PK", "Z_ENT", "Z_OPT", "ZTIMESTAMP"]
+        try HistoryDesign.compare(
+            .transaction, transactions, fixed.union(names).union(["ZQUERYGEN"]), optional: names.union(["ZQUERYGEN"]))
+        if let strings = columns[.string] {
+            try HistoryDesign.compare(.string, strings, ["Z_PK", "Z_ENT", "Z_OPT", "ZNAME"], optional: [])
+        }
+        var labels: [Label: (column: String, isReference: Bool)] = [:]
+        for label in Label.allCases {
+            if columns[.string] != nil, transactions.contains(label.rawValue + "TS") {
+                labels[label] = (label.rawValue + "TS", true)
+            } else if transactions.contains(label.rawValue) {
+                labels[label] = (label.rawValue, false)
+            }
+        }
+        self.labels = labels
+        tombstoneCount = tombstones.count
+        hasColumns = changes.contains("ZCOLUMNS")
+    }
+
+    private static func compare(
+        _ table: Table, _ present: Set<String>, _ known: Set<String>, optional: Set<String>
+    ) throws(HistoryRefusal) {
+        if let extra = present.subtracting(known).min(by: byteOrder) {
+            throw HistoryRefusal("its history of changes is of a newer design: \(table.rawValue) has a column \(extra)")
+        }
+        if let missing = known.subtracting(optional).subtracting(present).min(by: byteOrder) {
+            throw HistoryRefusal(
+                "its history of changes is of an unknown design: \(table.rawValue) has no column \(missing)")
+        }
+    }
+}
+
+/// Why a history cannot be kept; completes "the store may only be read: …".
+struct HistoryRefusal: Error {
+    let reason: String
+    init(_ reason: String) { self.reason = reason }
+}
+
+// MARK: - Reading and making the tables
+
+extension HistoryDesign {
+    /// The design of an open file; nil when it keeps no history.
+    init?(of connection: Connection) throws {
+        let purpose = "read the history of \(connection.path)"
+        var columns: [Table: Set<String>] = [:]
+        let statement = try connection.statement("SELECT name FROM pragma_table_info(?)", purpose)
+        for table in Table.allCases {
+            statement.bind(copying: table.rawValue, at: 1)
+            while try statement.step(purpose) {
+                if let name = statement.text(0) { columns[table, default: []].insert(name) }
+            }
+            statement.reset()
+        }
+        try self.init(columns: columns)
+    }
+
+    /// Adds the tables to a file that has none, inside the transaction of the caller.
+    static func install(in connection: Connection, model: Model) throws {
+        let purpose = "begin a history in \(connection.path)"
+        for statement in creationStatements(for: model) {
+            try connection.execute(statement, purpose, cocoaCode: .persistentStoreOpen)
+        }
+        let key = try connection.statement(
+            "INSERT OR REPLACE INTO Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (?, ?, 0, 0)", purpose)
+        for table in Table.allCases {
+            key.bind(table.number, at: 1)
+            key.bind(copying: table.entityName, at: 2)
+            try key.run(purpose)
+        }
+    }
+
+    /// As the frameworks since 2018 write them, in their order.
+    static func creationStatements(for model: Model) -> [String] {
+        let tombstones = (0..<(model.entities.map { preservedAttributes(of: $0).count }.max() ?? 0))
+            .map { ", ZTOMBSTONE\($0) BLOB" }.joined()
+        let head = "Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER"
+        let references = ["ZAUTHORTS", "ZBUNDLEIDTS", "ZCONTEXTNAMETS", "ZPROCESSIDTS"]
+        let names = ["ZAUTHOR", "ZBUNDLEID", "ZCONTEXTNAME", "ZPROCESSID"].map { "\($0) VARCHAR" }
+        return [
+            "CREATE TABLE ACHANGE ( \(head), ZCHANGETYPE INTEGER, ZENTITY INTEGER, ZENTITYPK INTEGER, "
+                + "ZTRANSACTIONID INTEGER, ZCOLUMNS BLOB\(tombstones) )",
+            "CREATE TABLE ATRANSACTION ( \(head), \(references.map { "\($0) INTEGER" }.joined(separator: ", ")), "
+                + "ZTIMESTAMP FLOAT, \(names.joined(separator: ", ")), ZQUERYGEN BLOB )",
+            "CREATE TABLE ATRANSACTIONSTRING ( \(head), ZNAME VARCHAR )",
+            "CREATE INDEX ACHANGE_ZTRANSACTIONID_INDEX ON ACHANGE (ZTRANSACTIONID)",
+        ]
+            + references.map { "CREATE INDEX ATRANSACTION_\($0)_INDEX ON ATRANSACTION (\($0))" }
+            + [
+                "CREATE INDEX Z_TRANSACTION_TransactionAuthorIndex ON ATRANSACTION (ZAUTHOR COLLATE BINARY ASC)",
+                "CREATE INDEX Z_TRANSACTION_TransactionTimestampIndex ON ATRANSACTION (ZTIMESTAMP COLLATE BINARY ASC)",
+                "CREATE UNIQUE INDEX Z_TRANSACTIONSTRING_UNIQUE_NAME ON ATRANSACTIONSTRING (ZNAME COLLATE BINARY ASC)",
+            ]
+    }
+
+    /// The attributes whose values the history keeps when an object is deleted, in the order of the tombstone columns.
+    /// Values that may lie in files of their own are never kept.
+    static func preservedAttributes(of entity: Entity) -> [Attribute] {
+        entity.allProperties.compactMap { $0 as? Attribute }
+            .filter { $0.preservesValueInHistory && !$0.isTransient && !$0.allowsExternalStorage }
+            .sorted { byteOrder($0.name, $1.name) }
+    }
+}

@@ -1,0 +1,175 @@
+import CSQLite
+import CorestoneModel
+import CorestoneValues
+import Glibc
+
+/// Writes what one save changes into the store's history, within the transaction of the save.
+///
+/// The row of the transaction is written with the first change, so a save without changes leaves no trace.
+final class HistoryWriter {
+    enum ChangeType: Int64 { case insert = 0, update, delete }
+
+    private let design: HistoryDesign
+    private let connection: Connection
+    private let schema: StoreSchema
+    private let names: [HistoryDesign.Label: String]
+    private var transaction: Int64 = 0
+    private var lastChange: Int64 = 0
+    private let insertion: Statement
+    private var deletions: [UInt32: Statement] = [:]
+
+    init(
+        design: HistoryDesign, connection: Connection, schema: StoreSchema, names: [HistoryDesign.Label: String]
+    ) throws {
+        self.design = design
+        self.connection = connection
+        self.schema = schema
+        self.names = names
+        insertion = try connection.statement(
+            "INSERT INTO ACHANGE (Z_PK, Z_ENT, ZCHANGETYPE, ZENTITY, ZENTITYPK, ZTRANSACTIONID"
+                + (design.hasColumns
+                    ? ", ZCOLUMNS) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)" : ") VALUES (?1, ?2, ?3, ?4, ?5, ?6)"),
+            HistoryWriter.purpose)
+    }
+
+    private static let purpose = "write the history"
+
+    func insert(_ primaryKey: Int64, entity: Entity) throws {
+        try bind(insertion, .insert, primaryKey, entity)
+        if design.hasColumns { insertion.bindNull(at: 7) }
+        try insertion.run(HistoryWriter.purpose)
+    }
+
+    func update(_ primaryKey: Int64, entity: Entity, slots: [Int]) throws {
+        try bind(insertion, .update, primaryKey, entity)
+        if design.hasColumns {
+            insertion.bind(copying: schema.table(of: entity).changedColumns(slots, of: entity), at: 7)
+        }
+        try insertion.run(HistoryWriter.purpose)
+    }
+
+    /// Notes the deletion of a row that is still there, with the values that the model wants kept.
+    func delete(_ primaryKey: Int64, entity: Entity) throws {
+        let statement = try deletion(of: entity)
+        try bind(statement, .delete, primaryKey, entity)
+        try statement.run(HistoryWriter.purpose)
+    }
+
+    private func deletion(of entity: Entity) throws -> Statement {
+        if let known = deletions[entity.index] { return known }
+        let table = schema.table(of: entity)
+        let kept = HistoryDesign.preservedAttributes(of: entity).prefix(design.tombstoneCount)
+            .compactMap { table.column(of: $0)?.name }
+        let targets = kept.indices.map { ", ZTOMBSTONE\($0)" }.joined()
+        let statement = try connection.statement(
+            "INSERT INTO ACHANGE (Z_PK, Z_ENT, ZCHANGETYPE, ZENTITY, ZENTITYPK, ZTRANSACTIONID\(targets)) "
+                + "SELECT ?1, ?2, ?3, ?4, ?5, ?6\(kept.map { ", \($0)" }.joined()) FROM \(table.name) WHERE Z_PK = ?5",
+            HistoryWriter.purpose)
+        deletions[entity.index] = statement
+        return statement
+    }
+
+    private func bind(_ statement: Statement, _ type: ChangeType, _ primaryKey: Int64, _ entity: Entity) throws {
+        if transaction == 0 { try begin() }
+        lastChange += 1
+        statement.bind(lastChange, at: 1)
+        statement.bind(HistoryDesign.Table.change.number, at: 2)
+        statement.bind(type.rawValue, at: 3)
+        statement.bind(schema.number(of: entity), at: 4)
+        statement.bind(primaryKey, at: 5)
+        statement.bind(transaction, at: 6)
+    }
+
+    /// Writes the highest keys handed out, before the commit.
+    func finish() throws {
+        guard transaction != 0 else { return }
+        try setHighest(lastChange, .change)
+        try setHighest(transaction, .transaction)
+    }
+}
+
+// MARK: - The transaction's row
+
+extension HistoryWriter {
+    private func begin() throws {
+        lastChange = try highest(.change)
+        transaction = try highest(.transaction) + 1
+        var columns = ["Z_PK", "Z_ENT", "ZTIMESTAMP"]
+        var values: [PropertyValue] = [
+            .int(transaction), .int(HistoryDesign.Table.transaction.number), .double(ReferenceDate.currentSeconds),
+        ]
+        for label in HistoryDesign.Label.allCases {
+            guard let name = names[label], let (column, isReference) = design.labels[label] else { continue }
+            columns.append(column)
+            values.append(isReference ? .int(try key(ofString: name)) : .string(name))
+        }
+        let marks = columns.map { _ in "?" }.joined(separator: ", ")
+        let statement = try connection.statement(
+            "INSERT INTO ATRANSACTION (\(columns.joined(separator: ", "))) VALUES (\(marks))", HistoryWriter.purpose)
+        for (place, value) in values.enumerated() { statement.bind(copying: value, at: Int32(place + 1)) }
+        try statement.run(HistoryWriter.purpose)
+    }
+
+    /// The key of a string in the table where each is kept once.
+    private func key(ofString name: String) throws -> Int64 {
+        let search = try connection.statement(
+            "SELECT Z_PK FROM ATRANSACTIONSTRING WHERE ZNAME = ?", HistoryWriter.purpose)
+        search.bind(copying: name, at: 1)
+        defer { search.reset() }
+        if try search.step(HistoryWriter.purpose) { return search.integer(0) }
+        let key = try highest(.string) + 1
+        let insertion = try connection.statement(
+            "INSERT INTO ATRANSACTIONSTRING (Z_PK, Z_ENT, ZNAME) VALUES (?, ?, ?)", HistoryWriter.purpose)
+        insertion.bind(key, at: 1)
+        insertion.bind(HistoryDesign.Table.string.number, at: 2)
+        insertion.bind(copying: name, at: 3)
+        try insertion.run(HistoryWriter.purpose)
+        try setHighest(key, .string)
+        return key
+    }
+
+    /// The highest key handed out, never less than those in use.
+    private func highest(_ table: HistoryDesign.Table) throws -> Int64 {
+        let statement = try connection.statement(
+            "SELECT (SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = ?), (SELECT max(Z_PK) FROM \(table.rawValue))",
+            HistoryWriter.purpose)
+        statement.bind(table.number, at: 1)
+        defer { statement.reset() }
+        guard try statement.step(HistoryWriter.purpose) else { return 0 }
+        return max(statement.integer(0), statement.integer(1), 0)
+    }
+
+    private func setHighest(_ key: Int64, _ table: HistoryDesign.Table) throws {
+        let statement = try connection.statement(
+            "UPDATE Z_PRIMARYKEY SET Z_MAX = ? WHERE Z_ENT = ?", HistoryWriter.purpose)
+        statement.bind(key, at: 1)
+        statement.bind(table.number, at: 2)
+        try statement.run(HistoryWriter.purpose)
+    }
+
+    /// The name of the running program: what stands for the bundle and the process of an Apple host.
+    static let processName: String = {
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink("/proc/self/exe", &buffer, buffer.count)
+        guard count > 0 else { return "corestone" }
+        let path = String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return path.split(separator: "/").last.map(String.init) ?? "corestone"
+    }()
+}
+
+extension TableSchema {
+    /// The bit mask of changed columns in a history: bit n of the mask, counted from the lowest bit of the first byte, is
+    /// the n-th column of the table behind `Z_OPT`, as a fresh store would have it.
+    ///
+    /// That the mask is one of columns is observed; which bit means which is not known of Apple's (docs/DEVIATIONS.md).
+    func changedColumns(_ slots: [Int], of entity: Entity) -> [UInt8] {
+        var mask = [UInt8](repeating: 0, count: max((columns.count + 7) / 8, 1))
+        for slot in slots where slot < entity.properties.count {
+            let property = entity.properties[slot]
+            for (place, column) in columns.enumerated() where column.property === property && column.role != .order {
+                mask[place / 8] |= 1 << UInt8(place % 8)
+            }
+        }
+        return mask
+    }
+}

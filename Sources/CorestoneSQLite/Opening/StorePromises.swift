@@ -1,0 +1,58 @@
+import CSQLite
+import CorestoneValues
+
+/// What a store asks of everybody who writes to it: functions that its triggers call, modules of its virtual tables,
+/// collations of its indexes.
+///
+/// SQLite is asked itself: statements that change the tables in question are compiled, never run.
+struct StorePromises {
+    let connection: Connection
+
+    /// Why the store can only be read, as the end of a sentence; nil when all that it asks for is there.
+    func refusal() throws -> String? {
+        let purpose = "examine the triggers of \(connection.path)"
+        let statement = try connection.statement(
+            "SELECT DISTINCT tbl_name FROM sqlite_master WHERE type = 'trigger' "
+                + "OR type = 'index' AND (sql LIKE '%COLLATE NS%' OR sql LIKE '%(%(%')", purpose)
+        var tables: [String] = []
+        while try statement.step(purpose) { if let name = statement.text(0) { tables.append(name) } }
+        statement.reset()
+        for table in tables {
+            for text in try changes(of: table, purpose) {
+                if let reason = obstacle(to: text) {
+                    return "a trigger or index of its table \(table) needs what this library does not have (\(reason))"
+                }
+            }
+        }
+        return nil
+    }
+
+    /// One statement of each kind that fires every trigger of the table.
+    private func changes(of table: String, _ purpose: String) throws -> [String] {
+        let statement = try connection.statement("SELECT name FROM pragma_table_info(?)", purpose)
+        statement.bind(copying: table, at: 1)
+        var settings: [String] = []
+        while try statement.step(purpose) {
+            if let name = statement.text(0).map(quoted) { settings.append("\(name) = \(name)") }
+        }
+        statement.reset()
+        let name = quoted(table)
+        return [
+            "INSERT INTO \(name) DEFAULT VALUES", "UPDATE \(name) SET \(settings.joined(separator: ", "))",
+            "DELETE FROM \(name)",
+        ]
+    }
+
+    /// SQLite's words for what a statement lacks; nil when it compiles.
+    private func obstacle(to text: String) -> String? {
+        var handle: OpaquePointer?
+        defer { sqlite3_finalize(handle) }
+        let code = sqlite3_prepare_v2(connection.db, text, -1, &handle, nil)
+        guard code & 0xff == SQLITE_ERROR else { return nil }
+        return sqlite3_errmsg(connection.db).map { String(cString: $0) }
+    }
+
+    private func quoted(_ name: String) -> String {
+        "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+    }
+}

@@ -1,0 +1,81 @@
+import CorestoneValues
+import Glibc
+
+/// The files beside the store that one save makes and no longer needs.
+///
+/// New files are complete and on disk before the transaction commits, old ones go only after it has: whatever happens in
+/// between, every row finds its file. A crash leaves at most a file that nothing refers to.
+final class ExternalWrites {
+    /// Values of more bytes get a file of their own. Apple's framework decides likewise, by a rule that it keeps to itself;
+    /// about 100 KB is what its engineers name.
+    static let threshold = 100 << 10
+
+    private let folder: String
+    private var written: [String] = []
+    private var obsolete: [String] = []
+
+    init(folder: String) { self.folder = folder }
+
+    /// What goes into the column for a value: the value itself behind a 1, or a 2 and the name of the file made for it.
+    func columnValue(for bytes: UnsafeRawBufferPointer) throws -> [UInt8] {
+        guard bytes.count > ExternalWrites.threshold else { return [ExternalFile.inlineMark] + Array(bytes) }
+        let name = UUIDValue.random().description
+        try write(bytes, to: name)
+        return [ExternalFile.fileMark] + Array(name.utf8) + [0]
+    }
+
+    /// The row no longer refers to what the column held.
+    func leave(_ columnValue: UnsafeRawBufferPointer) {
+        if let name = ExternalFile.name(in: columnValue) { obsolete.append(name) }
+    }
+
+    /// Makes the names of the new files durable; the transaction may commit.
+    func prepareCommit() throws {
+        guard !written.isEmpty else { return }
+        try synchronise(folder)
+    }
+
+    func didCommit() { for name in obsolete { unlink("\(folder)/\(name)") } }
+    func didRollBack() { for name in written { unlink("\(folder)/\(name)") } }
+
+    private func write(_ bytes: UnsafeRawBufferPointer, to name: String) throws {
+        if written.isEmpty { try makeFolder() }
+        let path = "\(folder)/\(name)"
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o644)
+        guard descriptor >= 0 else { throw failure("make", path, errno) }
+        written.append(name)
+        defer { close(descriptor) }
+        var done = 0
+        while done < bytes.count {
+            let count = Glibc.write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else { throw failure("write", path, errno) }
+            done += count
+        }
+        guard fsync(descriptor) == 0 else { throw failure("write", path, errno) }
+    }
+
+    /// The folder lies in a hidden one that is made with it.
+    private func makeFolder() throws {
+        let parent = String(folder.prefix(upTo: folder.lastIndex(of: "/") ?? folder.startIndex))
+        for path in [parent, folder] {
+            if mkdir(path, 0o755) == 0 { continue }
+            guard errno == EEXIST else { throw failure("make", path, errno) }
+        }
+        try synchronise(parent)
+    }
+
+    private func synchronise(_ path: String) throws {
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failure("write", path, errno) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw failure("write", path, errno) }
+    }
+
+    private func failure(_ action: String, _ path: String, _ code: Int32) -> CoreError {
+        CoreError(
+            .storeIO, code: .persistentStoreSave,
+            "cannot \(action) \(path), which is to hold a large value: \(StorePlace.text(of: code)); "
+                + "free some space or make its folder writable, and save again", file: path)
+    }
+}

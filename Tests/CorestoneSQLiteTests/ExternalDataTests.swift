@@ -1,0 +1,103 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+import Foundation
+import XCTest
+
+@testable import CorestoneSQLite
+
+final class ExternalDataTests: StoreTestCase {
+    private let large = PropertyValue.bytes(Bytes(Array(repeating: 7, count: 200_000)))
+    private let small = PropertyValue.bytes(Bytes([1, 2, 3]))
+
+    private var externalFiles: [String] {
+        let folder = path(".zoo_SUPPORT/_EXTERNAL_DATA")
+        return ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
+    }
+
+    /// What the column of the row begins with.
+    private func column(_ key: Int) throws -> String {
+        try shell(
+            "zoo.sqlite",
+            "SELECT hex(substr(ZLARGE, 1, 1)) || ' ' || length(ZLARGE) FROM ZEVERYTHING WHERE Z_PK = \(key)")
+    }
+
+    private func value(_ store: SQLiteStore, _ zoo: Zoo, _ key: Int64) throws -> PropertyValue {
+        let rows = try store.rows(of: zoo.everything, primaryKeys: [key])
+        return zoo.everything.value("large", of: try XCTUnwrap(rows.records.first))
+    }
+
+    func testLargeValuesLieInFiles() throws {
+        let zoo = try Zoo()
+        let store = try open("zoo.sqlite", zoo.model)
+        var rows = Rows()
+        let slot = Int(try XCTUnwrap(zoo.everything.property(named: "large")).slot)
+        try store.save { save in
+            _ = try save.reservePrimaryKeys(of: zoo.everything, count: 3)
+            try save.insert(
+                [
+                    rows.add(zoo.everything, 1, ["large": large]), rows.add(zoo.everything, 2, ["large": small]),
+                    rows.add(zoo.everything, 3, [:]),
+                ], entity: zoo.everything)
+        }
+        XCTAssertEqual(try [column(1), column(2), column(3)], ["02 38", "01 4", ""])
+        XCTAssertEqual(externalFiles.count, 1)
+        XCTAssertEqual(
+            try shell("zoo.sqlite", "SELECT substr(ZLARGE, 2, 36) FROM ZEVERYTHING WHERE Z_PK = 1"), externalFiles[0])
+        XCTAssertEqual(try value(store, zoo, 1), large)
+        XCTAssertEqual(try value(store, zoo, 2), small)
+
+        func update(_ key: Int64, _ version: Int32, _ value: PropertyValue) throws {
+            try store.save { save in
+                let record = rows.add(zoo.everything, key, version: version + 1, ["large": value])
+                let stale = try save.update(
+                    [UpdatedRow(record: record, oldVersion: version, changedSlots: [slot])], entity: zoo.everything)
+                XCTAssertEqual(stale, [])
+            }
+        }
+        // Another file takes the place of the first; then none is needed; then two.
+        let first = externalFiles
+        try update(1, 1, large)
+        XCTAssertEqual(externalFiles.count, 1)
+        XCTAssertNotEqual(externalFiles, first)
+        try update(1, 2, small)
+        XCTAssertEqual(externalFiles, [])
+        XCTAssertEqual(try value(store, zoo, 1), small)
+        try update(1, 3, large)
+        try update(2, 1, large)
+        XCTAssertEqual(externalFiles.count, 2)
+        try store.save { XCTAssertEqual(try $0.delete([(1, 4)], entity: zoo.everything), []) }
+        XCTAssertEqual(externalFiles.count, 1)
+        XCTAssertEqual(try value(store, zoo, 2), large)
+    }
+
+    func testASaveThatFailsLeavesTheFilesAsTheyWere() throws {
+        let zoo = try Zoo()
+        let store = try open("zoo.sqlite", zoo.model)
+        var rows = Rows()
+        try store.save { try $0.insert([rows.add(zoo.everything, 1, ["large": large])], entity: zoo.everything) }
+        let before = externalFiles
+        struct Stop: Error {}
+        XCTAssertThrowsError(
+            try store.save { save in
+                try save.insert([rows.add(zoo.everything, 2, ["large": large])], entity: zoo.everything)
+                _ = try save.delete([(1, 1)], entity: zoo.everything)
+                throw Stop()
+            })
+        XCTAssertEqual(externalFiles, before)
+        XCTAssertEqual(try value(store, zoo, 1), large)
+    }
+
+    func testNoRoomForAFileIsAnErrorOfTheSave() throws {
+        let zoo = try Zoo()
+        let store = try open("zoo.sqlite", zoo.model)
+        var rows = Rows()
+        XCTAssert(FileManager.default.createFile(atPath: path(".zoo_SUPPORT"), contents: nil))
+        let error = failure {
+            try store.save { try $0.insert([rows.add(zoo.everything, 1, ["large": large])], entity: zoo.everything) }
+        }
+        XCTAssertEqual(error.status, .storeIO)
+        XCTAssert(error.message.contains(".zoo_SUPPORT"), error.message)
+        XCTAssertEqual(try shell("zoo.sqlite", "SELECT count(*) FROM ZEVERYTHING"), "0")
+    }
+}
