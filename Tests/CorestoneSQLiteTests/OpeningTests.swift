@@ -211,7 +211,7 @@ final class OpeningTests: StoreTestCase {
         XCTAssertEqual(added.code, 134100)
         XCTAssertEqual(added.entity, "Package")
         XCTAssertEqual(added.key, "size")
-        XCTAssert(added.message.contains("lacks Package.size"), added.message)
+        XCTAssert(added.message.contains("Package.size is in the model only"), added.message)
         let typed = Model()
         try typed.addEntity(named: "Package").addAttribute(named: "name", type: .integer16, isOptional: false)
         let changed = failure { _ = try open("p.sqlite", try frozen(typed)) }
@@ -224,7 +224,7 @@ final class OpeningTests: StoreTestCase {
         XCTAssert(required.message.contains("required in the store"), required.message)
         let fewer = Model()
         try fewer.addEntity(named: "Package")
-        XCTAssert(failure { _ = try open("p.sqlite", try frozen(fewer)) }.message.contains("has Package.name"))
+        XCTAssert(failure { _ = try open("p.sqlite", try frozen(fewer)) }.message.contains("Package.name is in the store only"))
         // Without the cached model the columns tell.
         _ = try shell("p.sqlite", "UPDATE Z_METADATA SET Z_PLIST = Z_PLIST; UPDATE Z_MODELCACHE SET Z_CONTENT = x'00'")
         XCTAssert(failure { _ = try open("p.sqlite", try frozen(fewer)) }.message.contains("ZNAME"))

@@ -8,8 +8,9 @@ struct KeyedArchiveReader {
     private let root: PropertyListValue
 
     /// - Throws: `.storeCorrupt` when the bytes are no property list or no keyed archive.
-    init(_ bytes: [UInt8]) throws {
-        guard let top = try decodePropertyList(bytes).dictionary, top["$archiver"]?.string == "NSKeyedArchiver",
+    init(_ bytes: [UInt8], limits: PropertyListLimits = .model) throws {
+        guard let top = try decodePropertyList(bytes, limits: limits).dictionary,
+            top["$archiver"]?.string == "NSKeyedArchiver",
             let objects = top["$objects"]?.array, let roots = top["$top"]?.dictionary,
             let root = roots["root"] ?? roots.values.first
         else {

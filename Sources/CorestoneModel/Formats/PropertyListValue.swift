@@ -45,6 +45,13 @@ public struct PropertyListLimits: Sendable {
     public var size = 256 << 20
 
     public init() {}
+
+    /// What models are read with: the largest known one has 2 MB and 60,000 values.
+    static var model: PropertyListLimits {
+        var limits = PropertyListLimits()
+        limits.size = 64 << 20
+        return limits
+    }
 }
 
 /// Names in the order of their UTF-8 bytes, which is "case-sensitive name order" of the formats.

@@ -63,11 +63,14 @@ struct ModelComparison {
         guard !changed.isEmpty, tables["Z_MODELCACHE"] != nil else { return nil }
         let purpose = "read the model of \(place.given)"
         let statement = try connection.prepare("SELECT Z_CONTENT FROM Z_MODELCACHE LIMIT 1", purpose)
-        guard try statement.step(purpose), let cached = CachedModel(statement.blob(0) ?? []) else { return nil }
+        guard try statement.step(purpose), let cached = try? Model(modelCache: statement.blob(0) ?? []) else {
+            return nil
+        }
+        let differences = cached.differences(from: model)
         // Parents first: what they changed, their children changed with them.
         for entity in model.preorder where changed.contains(entity.name) {
-            if let (key, text) = cached.difference(from: entity) {
-                return Difference(text: text, entity: entity.name, key: key)
+            if let first = differences.first(where: { $0.entity == entity.name }) {
+                return Difference(text: first.text, entity: entity.name, key: first.key)
             }
         }
         return nil

@@ -1,0 +1,151 @@
+import CorestonePredicate
+import CorestoneValues
+
+extension CompiledModelReader {
+    func type(_ fields: Fields, _ name: String, _ entity: Entity) throws -> AttributeType {
+        let code = fields["NSAttributeType"]?.integer ?? 0
+        if let type = Int32(exactly: code).flatMap(AttributeType.init(rawValue:)) { return type }
+        throw modelError(
+            "\(entity.name).\(name) has the attribute type \(code), which no known framework has", entity: entity.name,
+            key: name)
+    }
+
+    func describe(_ attribute: Attribute, _ fields: Fields) throws {
+        // What the attribute cannot hold is a default in vain, an object of the application's for example.
+        if let value = archive.value(fields["NSDefaultValue"]), !value.isNull, let suited = try? attribute.accept(value)
+        {
+            try attribute.setDefaultValue(suited)
+        }
+        let flags = fields["NSFlagsKey"]?.integer ?? 0
+        if flags & 4 != 0 { try attribute.setAllowsExternalStorage(true) }
+        if flags & 16 != 0 { try attribute.setPreservesValueInHistory(true) }
+        if let name = archive.string(fields["NSValueTransformerName"]) { try attribute.setValueTransformerName(name) }
+        if let name = archive.string(fields["NSAttributeValueClassName"]), name != attribute.type.valueClassName {
+            try attribute.setValueClassName(name)
+        }
+        if let expression = fields["NSDerivationExpression"] {
+            let filter = try ArchivedPredicates.predicate(fields["NSFilteringPredicate"], in: archive)
+            try attribute.setDerivation(
+                Derivation(try derivation(expression, attribute), filter: filter.map { PredicateText($0) }))
+        }
+        guard attribute.type == .composite else { return }
+        for reference in archive.elements(fields["NSElements"]) {
+            guard let fields = archive.fields(reference), let name = archive.string(fields["NSPropertyName"]) else {
+                continue
+            }
+            try spend(1)
+            let element = try attribute.addElement(
+                named: name, type: try type(fields, "\(attribute.path).\(name)", attribute.entity),
+                isOptional: fields["NSIsOptional"]?.flag == true)
+            try describe(element, fields)
+        }
+    }
+
+    private func derivation(_ reference: PropertyListValue, _ attribute: Attribute) throws -> ExpressionText {
+        if let expression = try ArchivedPredicates.expression(reference, in: archive) {
+            return ExpressionText(expression)
+        }
+        throw modelError(
+            "the derivation of \(attribute.entity.name).\(attribute.name) is no expression that can be read",
+            entity: attribute.entity.name, key: attribute.name)
+    }
+
+    // MARK: - Indexes
+
+    func readIndexes(of entity: Entity, _ fields: Fields) throws {
+        for tuple in archive.elements(fields["NSUniqueTuples"]) {
+            try entity.addUniqueConstraint(try names(tuple))
+        }
+        guard let descriptions = fields["NSFetchIndexDescriptions"], archive.object(descriptions) != nil else {
+            return try readOldIndexes(of: entity, fields)
+        }
+        for reference in archive.elements(descriptions) {
+            guard let fields = archive.fields(reference) else { continue }
+            let elements = try archive.elements(fields["NSIndexElements"]).compactMap(indexElement)
+            let predicate = try ArchivedPredicates.predicate(fields["NSPartialIndexPredicate"], in: archive)
+            try entity.addIndex(
+                FetchIndex(
+                    name: archive.string(fields["NSIndexName"]) ?? "", elements: elements,
+                    partialPredicate: predicate.map { PredicateText($0) }))
+        }
+    }
+
+    private func names(_ list: PropertyListValue) throws -> [String] {
+        let elements = archive.elements(list)
+        try spend(elements.count)
+        return elements.compactMap { archive.string($0) ?? archive.string(archive.fields($0)?["NSPropertyName"]) }
+    }
+
+    private func indexElement(_ reference: PropertyListValue) throws -> FetchIndex.Element? {
+        try spend(1)
+        guard let fields = archive.fields(reference), let name = archive.string(fields["NSPropertyName"]) else {
+            return nil
+        }
+        let collation = fields["NSFetchIndexElementType"]?.integer.flatMap(FetchIndex.Collation.init) ?? .binary
+        let isAscending = fields["NSAscending"]?.flag ?? true
+        guard let description = archive.fields(fields["NSIndexedProperty"]),
+            let expression = try ArchivedPredicates.expression(description["NSExpression"], in: archive)
+        else { return FetchIndex.Element(property: name, collation: collation, isAscending: isAscending) }
+        let code = Int32(clamping: description["NSExpressionType"]?.integer ?? 0)
+        return FetchIndex.Element(
+            expression: ExpressionText(expression), named: name, type: AttributeType(rawValue: code) ?? .undefined,
+            collation: collation, isAscending: isAscending)
+    }
+
+    /// Before there were fetch indexes: marked attributes, and lists of names. Their names are those that newer compilers
+    /// give them.
+    private func readOldIndexes(of entity: Entity, _ fields: Fields) throws {
+        let indexed = archive.entries(fields["NSProperties"]).filter {
+            archive.fields($0.value)?["NSIsIndexed"]?.flag == true
+        }
+        let names = Set(indexed.map(\.key))
+        for attribute in entity.ownAttributes where names.contains(attribute.name) {
+            try entity.addIndex(FetchIndex(name: attribute.name, elements: [.init(property: attribute.name)]))
+        }
+        for list in archive.elements(fields["NSCompoundIndexes"]) {
+            let names = try self.names(list)
+            try entity.addIndex(
+                FetchIndex(name: names.joined(separator: "_"), elements: names.map { .init(property: $0) }))
+        }
+    }
+
+    // MARK: - Fetch requests and configurations
+
+    func readTemplates(_ root: Fields) throws {
+        for (name, reference) in archive.entries(root["NSFetchRequestTemplates"]) {
+            guard let fields = archive.fields(reference) else { continue }
+            try model.setFetchRequestTemplate(try template(fields), forName: name)
+        }
+    }
+
+    func template(_ fields: Fields, entityName: String = "") throws -> FetchRequestTemplate {
+        try spend(1)
+        let entity = archive.string(archive.fields(fields["NSEntity"])?["NSEntityName"])
+        var template = FetchRequestTemplate(entityName: entity ?? entityName)
+        template.predicate = try ArchivedPredicates.predicate(fields["NSPredicate"], in: archive).map {
+            PredicateText($0)
+        }
+        template.sortDescriptors = archive.elements(fields["NSSortDescriptors"]).compactMap { reference in
+            guard let fields = archive.fields(reference), let key = archive.string(fields["NSKey"]) else { return nil }
+            let selector = archive.string(fields["NSSelector"]).flatMap(SortDescriptor.Selector.init(rawValue:))
+            return SortDescriptor(
+                path: KeyPath(key), ascending: fields["NSAscending"]?.flag ?? true, selector: selector ?? .compare)
+        }
+        template.limit = Int(max(fields["NSFetchLimit"]?.integer ?? 0, 0))
+        template.offset = Int(max(fields["NSFetchOffset"]?.integer ?? 0, 0))
+        template.batchSize = Int(max(fields["NSBatchSize"]?.integer ?? 0, 0))
+        template.resultType = fields["NSResultType"]?.integer.flatMap(FetchRequestTemplate.ResultType.init) ?? .objects
+        template.relationshipKeyPathsForPrefetching = try names(
+            fields["NSRelationshipKeyPathsForPrefetching"] ?? .null)
+        return template
+    }
+
+    func readConfigurations(_ root: Fields) throws {
+        for (name, list) in archive.entries(root["NSConfigurations"]) {
+            let entities = archive.elements(list)
+            try spend(entities.count)
+            let names = entities.compactMap { archive.string(archive.fields($0)?["NSEntityName"]) }
+            try model.setConfiguration(ModelConfiguration(name: name, entityNames: sortedByBytes(Set(names))))
+        }
+    }
+}

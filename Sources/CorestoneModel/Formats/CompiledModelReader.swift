@@ -1,0 +1,186 @@
+import CorestonePredicate
+import CorestoneValues
+
+extension Model {
+    /// The model of a `.mom` file, or of an expanded `Z_MODELCACHE`. It is not frozen.
+    ///
+    /// - Throws: `.storeCorrupt` when the bytes are no compiled model or go beyond a limit, which the message names;
+    ///   `.model` when the model in them contradicts itself.
+    public convenience init(compiledModel bytes: [UInt8]) throws {
+        self.init()
+        let archive = try KeyedArchiveReader(bytes)
+        guard let root = archive.rootFields, root["NSEntities"] != nil else {
+            throw archiveError("the keyed archive holds no managed object model")
+        }
+        try CompiledModelReader(archive, into: self).read(root)
+    }
+
+    /// The model that a store carries in `Z_MODELCACHE`: a compiled model under raw DEFLATE.
+    public convenience init(modelCache bytes: [UInt8]) throws {
+        try self.init(compiledModel: inflateRaw(bytes, limit: PropertyListLimits.model.size))
+    }
+}
+
+func archiveError(_ what: String) -> CoreError { CoreError(.storeCorrupt, code: .persistentStoreOpen, what) }
+
+/// Fills a model from an archive of `NSManagedObjectModel` (store-format.md section 3), which may come from anywhere:
+/// the model's own rules are checked, what is missing has Core Data's default, and what is unknown is left out.
+final class CompiledModelReader {
+    typealias Fields = KeyedArchiveReader.Fields
+
+    /// Entities, properties and references to them that are followed; an archive can share its lists among many.
+    static let maximumCount = 4_000_000
+
+    let archive: KeyedArchiveReader
+    let model: Model
+    /// By name, what the archive says of each entity.
+    private var fields: [String: Fields] = [:]
+    private var count = 0
+    private var inverses = InverseNames()
+
+    init(_ archive: KeyedArchiveReader, into model: Model) {
+        self.archive = archive
+        self.model = model
+    }
+
+    func read(_ root: Fields) throws {
+        for identifier in archive.elements(root["NSVersionIdentifiers"]).compactMap({ archive.string($0) }) {
+            try model.addVersionIdentifier(identifier)
+        }
+        let entries = archive.entries(root["NSEntities"])
+        try spend(entries.count)
+        for (name, reference) in entries where fields[name] == nil { fields[name] = archive.fields(reference) }
+        for name in sortedByBytes(fields.keys) { try model.addEntity(named: name) }
+        for entity in model.entities { try describe(entity, fields[entity.name] ?? [:]) }
+        for entity in model.entities { try readProperties(of: entity, fields[entity.name] ?? [:]) }
+        try inverses.connect()
+        for entity in model.entities { try readIndexes(of: entity, fields[entity.name] ?? [:]) }
+        try readTemplates(root)
+        try readConfigurations(root)
+    }
+
+    /// Counts what is read, so that shared lists cannot make work without end.
+    func spend(_ amount: Int) throws {
+        count += amount
+        guard count <= CompiledModelReader.maximumCount else {
+            throw archiveError("the model has more than \(CompiledModelReader.maximumCount) entities and properties")
+        }
+    }
+
+    // MARK: - Entities
+
+    private func describe(_ entity: Entity, _ fields: Fields) throws {
+        if let parent = archive.string(archive.fields(fields["NSSuperentity"])?["NSEntityName"]) {
+            try entity.setParent(try required(parent, "\(entity.name) inherits from", entity))
+        }
+        if fields["NSIsAbstract"]?.flag == true { try entity.setAbstract(true) }
+        if let name = archive.string(fields["NSClassNameForEntity"]) { try entity.setClassName(name) }
+        try entity.setVersionHashModifier(archive.string(fields["NSVersionHashModifier"]))
+        if let identifier = archive.string(fields["NSRenamingIdentifier"]), identifier != entity.name {
+            try entity.setRenamingIdentifier(identifier)
+        }
+        for (key, value) in try userInfo(fields) { try entity.setUserInfo(value, forKey: key) }
+    }
+
+    /// The entity of a name that another part of the archive mentions.
+    func required(_ name: String, _ what: String, _ entity: Entity, key: String? = nil) throws -> Entity {
+        if let found = model.entity(named: name) { return found }
+        throw modelError("\(what) \(name), which is no entity of the model", entity: entity.name, key: key)
+    }
+
+    func userInfo(_ fields: Fields) throws -> [(String, String)] {
+        let entries = archive.entries(fields["NSUserInfo"])
+        try spend(entries.count)
+        return entries.compactMap { key, value in archive.string(value).map { (key, $0) } }
+    }
+
+    // MARK: - Properties
+
+    /// An entity's list includes what it inherits; its own are those that its parent does not have.
+    private func readProperties(of entity: Entity, _ fields: Fields) throws {
+        let entries = archive.entries(fields["NSProperties"])
+        try spend(entries.count)
+        var inherited: Set<String> = []
+        if let parent = entity.parent, let list = self.fields[parent.name]?["NSProperties"] {
+            let names = archive.entries(list).map(\.key)
+            try spend(names.count)
+            inherited = Set(names)
+        }
+        var own: [String: PropertyListValue] = [:]
+        for (name, reference) in entries where !inherited.contains(name) { own[name] = reference }
+        for name in sortedByBytes(own.keys) {
+            // A proxy may stand for a property.
+            let reference = archive.fields(own[name])?["NSUnderlyingProperty"] ?? own[name]
+            guard let fields = archive.fields(reference) else { continue }
+            try readProperty(named: name, of: archive.className(reference), fields, entity)
+        }
+    }
+
+    private func readProperty(named name: String, of className: String?, _ fields: Fields, _ entity: Entity) throws {
+        let property: Property
+        switch className {
+        case "NSAttributeDescription", "NSDerivedAttributeDescription", "NSCompositeAttributeDescription":
+            let attribute = try entity.addAttribute(named: name, type: try type(fields, name, entity))
+            try describe(attribute, fields)
+            property = attribute
+        case "NSRelationshipDescription": property = try relationship(named: name, fields, entity)
+        case "NSFetchedPropertyDescription":
+            let request = archive.fields(fields["NSFetchRequest"]) ?? [:]
+            let target = archive.string(fields["_NSFetchRequestEntityName"]) ?? ""
+            property = try entity.addFetchedProperty(
+                named: name, fetchRequest: try template(request, entityName: target))
+        default: return
+        }
+        try describe(property, fields)
+    }
+
+    private func describe(_ property: Property, _ fields: Fields) throws {
+        try property.setOptional(fields["NSIsOptional"]?.flag == true)
+        if fields["NSIsTransient"]?.flag == true, !(property is FetchedProperty) { try property.setTransient(true) }
+        if let modifier = archive.string(fields["NSVersionHashModifier"]) {
+            try property.setVersionHashModifier(modifier)
+        }
+        if let identifier = archive.string(fields["NSRenamingIdentifier"]), identifier != property.name {
+            try property.setRenamingIdentifier(identifier)
+        }
+        if fields["NSIndexedBySpotlight"]?.flag == true { try property.setIndexedBySpotlight(true) }
+        for (key, value) in try userInfo(fields) { try property.setUserInfo(value, forKey: key) }
+        let rules = try validationRules(fields)
+        if !rules.isEmpty { try property.setValidationRules(rules) }
+    }
+
+    private func validationRules(_ fields: Fields) throws -> [ValidationRule] {
+        let predicates = archive.elements(fields["NSValidationPredicates"])
+        let warnings = archive.elements(fields["NSValidationWarnings"])
+        try spend(predicates.count)
+        return try zip(predicates, warnings).compactMap { reference, warning in
+            guard let predicate = try ArchivedPredicates.predicate(reference, in: archive) else { return nil }
+            let text = archive.string(warning).map { ValidationRule.Warning.text($0) }
+            return ValidationRule(
+                PredicateText(predicate), warning: text ?? .code(archive.object(warning)?.integer ?? 0))
+        }
+    }
+
+    private func relationship(named name: String, _ fields: Fields, _ entity: Entity) throws -> Relationship {
+        let target =
+            archive.string(fields["_NSDestinationEntityName"])
+            ?? archive.string(archive.fields(fields["NSDestinationEntity"])?["NSEntityName"])
+        let destination = try required(target ?? "nothing", "\(entity.name).\(name) leads to", entity, key: name)
+        let maximum = fields["NSMaxCount"]?.integer ?? 0
+        let minimum = max(fields["NSMinCount"]?.integer ?? 0, 0)
+        let relationship = try entity.addRelationship(
+            named: name, destination: destination, isToMany: maximum != 1,
+            isOrdered: maximum != 1 && fields["NSIsOrdered"]?.flag == true)
+        // Without bound is 0, and -1 in models that a program built: as 32 bits, which is how the version hash has it.
+        try relationship.setCounts(
+            minimum: UInt32(clamping: minimum), maximum: UInt32(bitPattern: Int32(clamping: maximum)))
+        if let rule = UInt32(exactly: fields["NSDeleteRule"]?.integer ?? 1).flatMap(DeleteRule.init(rawValue:)) {
+            try relationship.setDeleteRule(rule)
+        }
+        let inverse =
+            archive.string(fields["_NSInverseRelationshipName"])
+            ?? archive.string(archive.fields(fields["NSInverseRelationship"])?["NSPropertyName"])
+        if let inverse { inverses.add(relationship, inverse: inverse) }
+        return relationship
+    }
+}

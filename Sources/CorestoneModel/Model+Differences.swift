@@ -1,0 +1,125 @@
+import CorestoneValues
+
+extension Model {
+    /// One way in which a model departs from the one that a store was written with.
+    public struct Difference: Sendable, Equatable {
+        public let entity: String
+        /// The property; nil when the entity itself differs.
+        public let key: String?
+        /// A clause for a message: `Package.size is Integer 32 in the store and is Integer 64 in the model`.
+        public let text: String
+    }
+
+    /// What makes the entities of `model` hash otherwise than those of this one, the store's: entities by name, properties
+    /// by name within them. An inherited property is named once, with the entity that declares it.
+    public func differences(from model: Model) -> [Difference] {
+        let names = Set(entities.map(\.name)).union(model.entities.map(\.name))
+        return sortedByBytes(names).flatMap { name -> [Difference] in
+            switch (entity(named: name), model.entity(named: name)) {
+            case (let stored?, let wanted?): stored.differences(from: wanted)
+            case (nil, _): [Difference(entity: name, key: nil, text: "\(name) is in the model only")]
+            case (_, nil): [Difference(entity: name, key: nil, text: "\(name) is in the store only")]
+            }
+        }
+    }
+}
+
+extension Entity {
+    fileprivate func differences(from other: Entity) -> [Model.Difference] {
+        var found: [Model.Difference] = []
+        func add(_ key: String?, _ text: String) {
+            let subject = key.map { "\(name).\($0)" } ?? name
+            found.append(Model.Difference(entity: name, key: key, text: "\(subject) \(text)"))
+        }
+        func abstract(_ flag: Bool) -> String { flag ? "abstract" : "not abstract" }
+        if isAbstract != other.isAbstract {
+            add(nil, "is \(abstract(isAbstract)) in the store and \(abstract(other.isAbstract)) in the model")
+        }
+        let (parent, wantedParent) = (self.parent?.name, other.parent?.name)
+        if parent != wantedParent {
+            add(
+                nil,
+                "inherits from \(parent ?? "nothing") in the store and from \(wantedParent ?? "nothing") in the model")
+        }
+        // With the same parent, what the parents differ in is told there.
+        let (mine, theirs) = (
+            parent == wantedParent ? ownPersistent : allPersistent,
+            parent == wantedParent ? other.ownPersistent : other.allPersistent
+        )
+        for key in sortedByBytes(Set(mine.keys).union(theirs.keys)) {
+            switch (mine[key], theirs[key]) {
+            case (let stored?, let wanted?):
+                guard let difference = stored.difference(from: wanted) else { continue }
+                add(key, "\(difference.stored) in the store and \(difference.wanted) in the model")
+            case (nil, _): add(key, "is in the model only")
+            case (_, nil): add(key, "is in the store only")
+            }
+        }
+        if let (stored, wanted) = constraintDifference(from: other) {
+            add(nil, "has \(stored) in the store and \(wanted) in the model")
+        }
+        if versionHashModifier != other.versionHashModifier {
+            add(nil, "has another version hash modifier in the store than in the model")
+        }
+        return found
+    }
+
+    private func constraintDifference(from other: Entity) -> (String, String)? {
+        func constraints(_ list: [[String]]) -> [String] { sortedByBytes(list.map { $0.joined(separator: ", ") }) }
+        func text(_ list: [String]) -> String {
+            list.isEmpty ? "no unique constraint" : "unique (\(list.joined(separator: "), ("))" + ")"
+        }
+        let (stored, wanted) = (constraints(uniqueConstraints), constraints(other.uniqueConstraints))
+        return stored == wanted ? nil : (text(stored), text(wanted))
+    }
+
+    /// What the version hash and the store have a place for, by name.
+    private var allPersistent: [String: Property] { Entity.persistent(allProperties) }
+    private var ownPersistent: [String: Property] {
+        Entity.persistent(ownAttributes as [Property] + ownRelationships as [Property])
+    }
+
+    private static func persistent(_ properties: [Property]) -> [String: Property] {
+        Dictionary(
+            properties.filter { !$0.isTransient }.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+}
+
+extension Property {
+    /// The first difference that counts, as both sides have it.
+    fileprivate func difference(from other: Property) -> (stored: String, wanted: String)? {
+        guard let (stored, wanted) = zip(clauses, other.clauses).first(where: { $0 != $1 }) else { return nil }
+        // The verb, when it is the same, stands once.
+        let verb = stored.prefix { $0 != " " } + " "
+        return (stored, wanted.hasPrefix(verb) ? String(wanted.dropFirst(verb.count)) : wanted)
+    }
+
+    /// What the version hash takes in, each as a predicate of the property: always as many, in this order.
+    private var clauses: [String] {
+        let (attribute, relationship) = (self as? Attribute, self as? Relationship)
+        let modifier = versionHashModifier.map { "the version hash modifier \"\($0)\"" }
+        return [
+            attribute == nil
+                ? "is a relationship" : "is \(attribute?.derivation == nil ? "an" : "a derived") attribute",
+            attribute.map { "is \($0.type.displayName)" } ?? "",
+            attribute?.derivation.map { "is derived as \($0.expression.text)" } ?? "",
+            relationship.map { "leads to \($0.destination.name)" } ?? "",
+            "has \(relationship?.inverse.map { "the inverse \($0.name)" } ?? "no inverse")",
+            relationship.map { $0.isToMany ? "is to-many with \($0.bound)" : "is to-one" } ?? "",
+            "has at least \(relationship?.minimumCount ?? 0) members",
+            isOptional ? "is optional" : "is required",
+            relationship?.isOrdered == true ? "is ordered" : "is not ordered",
+            attribute?.allowsExternalStorage == true ? "may be stored in files" : "is not stored in files",
+            attribute?.preservesValueInHistory == true
+                ? "is preserved in the history" : "is not preserved in the history",
+            "has \(modifier ?? "no version hash modifier")",
+        ]
+    }
+}
+
+extension Relationship {
+    /// Without bound are 0, and what code-built models have for it; they hash otherwise, and people need not know.
+    fileprivate var bound: String {
+        Int32(bitPattern: maximumCount) > 0 ? "at most \(maximumCount) members" : "any number of members"
+    }
+}
