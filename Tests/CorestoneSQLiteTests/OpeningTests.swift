@@ -224,7 +224,9 @@ final class OpeningTests: StoreTestCase {
         XCTAssert(required.message.contains("required in the store"), required.message)
         let fewer = Model()
         try fewer.addEntity(named: "Package")
-        XCTAssert(failure { _ = try open("p.sqlite", try frozen(fewer)) }.message.contains("Package.name is in the store only"))
+        XCTAssert(
+            failure { _ = try open("p.sqlite", try frozen(fewer)) }.message.contains(
+                "Package.name is in the store only"))
         // Without the cached model the columns tell.
         _ = try shell("p.sqlite", "UPDATE Z_METADATA SET Z_PLIST = Z_PLIST; UPDATE Z_MODELCACHE SET Z_CONTENT = x'00'")
         XCTAssert(failure { _ = try open("p.sqlite", try frozen(fewer)) }.message.contains("ZNAME"))

@@ -5,56 +5,6 @@ import XCTest
 @testable import CorestoneSQLite
 
 final class SchemaTests: XCTestCase {
-    /// Every statement that Apple's framework wrote, from the model that it cached beside.
-    ///
-    /// Frameworks before fetch indexes (about 800) named indexes of attributes otherwise and wrote unique constraints
-    /// into the table; migrated tables keep the order and the index names of their past. Of those the columns are
-    /// compared.
-    func testStatementsOfAppleStores() throws {
-        try Fixtures.require()
-        var exact = 0
-        var columnwise = 0
-        for (file, framework, wasAltered) in try Fixtures.storesWithModel() {
-            let store = Fixtures.folder + "/" + file
-            let model = try Fixtures.model(ofStore: store)
-            let schema = StoreSchema(model: model)
-            let ours = Set(schema.creationStatements)
-            let text = try Fixtures.run(
-                "sqlite3",
-                ["file:\(store)?immutable=1&mode=ro", "SELECT sql FROM sqlite_master WHERE type IN ('table', 'index')"])
-            for statement in text.split(separator: "\n").map(String.init) where SchemaTests.isOurs(statement) {
-                if ours.contains(statement) {
-                    exact += 1
-                } else if framework >= 800 && !wasAltered {
-                    XCTFail("\(file) has \(statement)")
-                } else if statement.hasPrefix("CREATE TABLE Z"),
-                    let table = schema.tables.first(where: {
-                        SchemaTests.tableName(statement) == $0.name
-                    })
-                {
-                    columnwise += 1
-                    for column in table.columns {
-                        XCTAssert(
-                            statement.contains(" \(column.name) \(column.declaredType)"),
-                            "\(file): \(column.name) in \(statement)")
-                    }
-                }
-            }
-        }
-        XCTAssertGreaterThan(exact, 500)
-        print("\(exact) statements equal, \(columnwise) tables of older or migrated stores compared by column")
-    }
-
-    private static func tableName(_ statement: String) -> String {
-        String(statement.dropFirst("CREATE TABLE ".count).prefix { $0 != " " }).replacingOccurrences(of: "\"", with: "")
-    }
-
-    /// Not the tables of histories and R-trees, nor indexes with a condition, which models here cannot express.
-    private static func isOurs(_ statement: String) -> Bool {
-        let foreign = ["ATRANSACTION", "ACHANGE", "Z_RT_", "Z_TRANSACTION", " WHERE ", "Z_ENT COLLATE"]
-        return !foreign.contains { statement.contains($0) }
-    }
-
     /// The examples of the format's description.
     func testNamesAndOrder() throws {
         let model = Model()

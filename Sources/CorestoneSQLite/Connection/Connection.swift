@@ -27,6 +27,7 @@ final class Connection {
         db = handle
         self.path = path
         try triggers.register(with: self)
+        try TextFunction.register(with: self)
     }
 
     deinit { close() }

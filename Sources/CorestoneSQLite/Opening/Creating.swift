@@ -25,8 +25,23 @@ struct StoreCreation {
         }
     }
 
+    /// A column that nothing fills would look like data.
+    private func refuseUnknownDerivations(_ schema: StoreSchema) throws {
+        let known = Set(schema.derivedAttributes.map { ObjectIdentifier($0.attribute) })
+        for attribute in model.entities.flatMap(\.ownAttributes) where !attribute.isTransient {
+            guard let derivation = attribute.derivation, !known.contains(ObjectIdentifier(attribute)) else { continue }
+            let entity = attribute.entity.name
+            throw CoreError(
+                .unsupported, code: .persistentStoreOpen,
+                "\(entity).\(attribute.name) is derived by \(derivation.expression.text), which a store cannot compute; use "
+                    + "to-one.attribute, to-many.@count, to-many.attribute.@sum, canonical:(attribute), "
+                    + "uppercase:(attribute), lowercase:(attribute) or now()", entity: entity, key: attribute.name)
+        }
+    }
+
     func run() throws {
         try refuseComposites()
+        try refuseUnknownDerivations(StoreSchema(model: model))
         if place.hasCompanion("-wal") || place.hasCompanion("-journal") { return try fillBesideRemains() }
         let draft = "\(place.path).new-\(getpid())-\(UInt32.random(in: .min ... .max))"
         defer { for suffix in ["", "-journal", "-wal", "-shm"] { unlink(draft + suffix) } }

@@ -66,6 +66,10 @@ struct StoreOpening {
         _ = cst_sqlite3_checkpoint_on_close(connection.db, 1)
         try configure(connection, place)
         let isWAL = try journalMode(connection, place) == "wal"
+        for statement in examination.schema.derivedAttributes.flatMap(\.connectionTriggerStatements) {
+            try connection.execute(
+                statement, "prepare the derived attributes of \(place.given)", cocoaCode: .persistentStoreOpen)
+        }
         let history = try beginHistory(in: connection) ?? examination.history
         return OpenedStore(
             connection: connection, schema: examination.schema, identifier: examination.document.identifier,

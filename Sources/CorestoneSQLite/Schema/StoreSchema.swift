@@ -19,6 +19,8 @@ final class StoreSchema: @unchecked Sendable {
     private var entityOfNumber: [Int64: UInt32] = [:]
     /// By the entity's index in the model: what the compiler of predicates reads.
     private(set) var mappings: [EntityMapping] = []
+    /// Those that the store itself computes.
+    private(set) var derivedAttributes: [DerivedAttribute] = []
 
     /// `numbers` are those of an existing store; nil numbers the entities as a fresh store does. Of the names that
     /// older frameworks may have given a table, one in `existingTables` is taken.
@@ -39,6 +41,9 @@ final class StoreSchema: @unchecked Sendable {
         for join in joins { register(join) }
         registerForeignKeys()
         mappings = makeMappings()
+        derivedAttributes = tables.flatMap { table in
+            table.entities.flatMap(\.ownAttributes).compactMap { DerivedAttribute($0, schema: self) }
+        }
     }
 
     static let systemTables = ["Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE"]
@@ -81,6 +86,12 @@ final class StoreSchema: @unchecked Sendable {
         }
     }
 
+    private var spatialIndexes: [SpatialIndex] {
+        tables.flatMap { table in
+            table.entities.flatMap { entity in entity.indexes.compactMap { SpatialIndex($0, of: entity, in: table) } }
+        }
+    }
+
     /// The statements that make an empty store, in Apple's order.
     var creationStatements: [String] {
         var statements: [String] = []
@@ -93,6 +104,8 @@ final class StoreSchema: @unchecked Sendable {
             statements += joins.filter { $0.host === table }.map(\.indexStatement)
             statements += table.modelIndexStatements
         }
+        statements += derivedAttributes.flatMap(\.triggerStatements)
+        for index in spatialIndexes { statements += [index.creationStatement] + index.triggerStatements }
         return statements + [
             "CREATE TABLE Z_PRIMARYKEY (Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER)",
             "CREATE TABLE Z_METADATA (Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB)",

@@ -165,38 +165,4 @@ extension TableSchema {
         let own = columns.map { ", \($0.name) \($0.declaredType)" }.joined()
         return "CREATE TABLE \(name) ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER\(own) )"
     }
-
-    /// Indexes of relationships, and of the entity when the table holds several.
-    var propertyIndexStatements: [String] {
-        var statements = columns.filter { $0.role == .toOne || $0.role == .owner }.map {
-            "CREATE INDEX \(name)_\($0.name)_INDEX ON \(name) (\($0.name))"
-        }
-        if hasSubentities { statements.append("CREATE INDEX \(name)_Z_ENT_INDEX ON \(name) (Z_ENT)") }
-        return statements
-    }
-
-    /// Fetch indexes and unique constraints of the model.
-    var modelIndexStatements: [String] {
-        entities.flatMap { entity in
-            entity.indexes.compactMap { index -> String? in
-                let properties = index.elements.compactMap { entity.property(named: $0.property) }
-                guard properties.contains(where: { $0 is Attribute }) else { return nil }
-                let elements = index.elements.compactMap { element -> String? in
-                    guard let property = entity.property(named: element.property), let column = column(of: property)
-                    else {
-                        return nil
-                    }
-                    return "\(column.name) COLLATE BINARY \(element.isAscending ? "ASC" : "DESC")"
-                }
-                return "CREATE INDEX Z_\(entity.name)_\(index.name) ON \(name) (\(elements.joined(separator: ", ")))"
-            }
-        } + entities.flatMap { entity in entity.uniqueConstraints.map { uniqueIndex($0, of: entity) } }
-    }
-
-    private func uniqueIndex(_ constraint: [String], of entity: Entity) -> String {
-        let columns = constraint.compactMap { entity.property(named: $0) }.compactMap { column(of: $0) }
-        let elements = columns.map { "\($0.name) COLLATE BINARY ASC" }.joined(separator: ", ")
-        let index = "Z_\(entity.name)_UNIQUE_\(constraint.joined(separator: "_"))"
-        return "CREATE UNIQUE INDEX \(index) ON \(name) (\(elements))"
-    }
 }

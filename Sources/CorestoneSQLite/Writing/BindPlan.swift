@@ -14,7 +14,8 @@ struct BindStep {
 
     init?(property: Property, entity: Entity, table: TableSchema, parameter: Int32) {
         let layout = entity.layout.slots[Int(property.slot)]
-        guard table.column(of: property) != nil,
+        // What the store itself computes is never written.
+        guard table.column(of: property) != nil, (property as? Attribute)?.derivation == nil,
             let kind = ColumnStep.Kind(layout.kind, isExternal: (property as? Attribute)?.allowsExternalStorage == true)
         else { return nil }
         self.kind = kind

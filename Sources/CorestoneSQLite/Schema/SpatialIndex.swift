@@ -1,0 +1,43 @@
+import CorestoneModel
+
+/// An R-tree over columns of a table: a virtual table with a row for each of that table's, kept up to date by triggers.
+struct SpatialIndex {
+    let name: String
+    let table: String
+    let columns: [String]
+
+    /// nil when the index is no R-tree, or names what has no column.
+    init?(_ index: FetchIndex, of entity: Entity, in table: TableSchema) {
+        guard index.isRTree else { return nil }
+        let columns = index.elements.compactMap { element in
+            element.expression == nil
+                ? entity.property(named: element.property).flatMap { table.column(of: $0)?.name } : nil
+        }
+        // SQLite's R-trees have one to five dimensions.
+        guard columns.count == index.elements.count, (1...5).contains(columns.count) else { return nil }
+        name = "Z_RT_\(entity.name)_\(index.name)"
+        self.table = table.name
+        self.columns = columns
+    }
+
+    var creationStatement: String {
+        let bounds = columns.map { ", \($0)_MIN FLOAT, \($0)_MAX FLOAT" }.joined()
+        return "CREATE VIRTUAL TABLE \(name) USING RTREE (Z_PK INTEGER PRIMARY KEY\(bounds))"
+    }
+
+    /// To the letter, blanks included, as Apple's framework writes them.
+    var triggerStatements: [String] {
+        let bounds = columns.map { ", \($0)_MIN, \($0)_MAX" }.joined()
+        let values = columns.enumerated().map { place, column in
+            place == 0 ? ", NEW.\(column) ,NEW.\(column)" : ", NEW.\(column), NEW.\(column)"
+        }.joined()
+        let insertion = "INTO \(name) (Z_PK\(bounds)) VALUES (NEW.Z_PK\(values)) ; END"
+        return [
+            "CREATE TRIGGER \(name)_INSERT AFTER INSERT ON \(table) FOR EACH ROW BEGIN INSERT OR REPLACE \(insertion)",
+            "CREATE TRIGGER \(name)_UPDATE AFTER UPDATE ON \(table) FOR EACH ROW BEGIN "
+                + "DELETE FROM \(name) WHERE Z_PK = NEW.Z_PK ; INSERT \(insertion)",
+            "CREATE TRIGGER \(name)_DELETE AFTER DELETE ON \(table) FOR EACH ROW BEGIN "
+                + "DELETE FROM \(name) WHERE Z_PK = OLD.Z_PK ; END",
+        ]
+    }
+}

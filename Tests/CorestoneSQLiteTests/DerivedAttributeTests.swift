@@ -1,0 +1,170 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+import Foundation
+import XCTest
+
+@testable import CorestoneSQLite
+
+final class DerivedAttributeTests: StoreTestCase {
+    private func model() throws -> Model {
+        let model = Model()
+        let person = try model.addEntity(named: "Person")
+        let writer = try model.addEntity(named: "Writer")
+        let book = try model.addEntity(named: "Book")
+        let tag = try model.addEntity(named: "Tag")
+        try writer.setParent(person)
+        try person.addAttribute(named: "name", type: .string)
+        try book.addAttribute(named: "title", type: .string)
+        try book.addAttribute(named: "pages", type: .integer32)
+        try tag.addAttribute(named: "weight", type: .double)
+        let books = try writer.addRelationship(named: "books", destination: book, isToMany: true)
+        try books.setInverse(book.addRelationship(named: "author", destination: writer))
+        let tags = try book.addRelationship(named: "tags", destination: tag, isToMany: true)
+        try tags.setInverse(tag.addRelationship(named: "books", destination: book, isToMany: true))
+        func derive(_ entity: Entity, _ name: String, _ type: AttributeType, _ expression: String) throws {
+            try entity.addAttribute(named: name, type: type).setDerivation(Derivation(ExpressionText(expression)))
+        }
+        try derive(writer, "bookCount", .integer16, "books.@count")
+        try derive(writer, "pageCount", .integer32, "books.pages.@sum")
+        try derive(book, "tagCount", .integer16, "tags.@count")
+        try derive(book, "tagWeight", .double, "tags.weight.@sum")
+        try derive(book, "authorName", .string, "author.name")
+        try derive(person, "searchName", .string, "canonical:(name)")
+        try derive(book, "loudTitle", .string, "uppercase:(title)")
+        try derive(book, "quietTitle", .string, "lowercase:(title)")
+        try derive(book, "changed", .date, "now()")
+        try model.freeze()
+        return model
+    }
+
+    /// What each derived attribute should be, against what the objects of `context` and those of a fresh one say.
+    private func check(_ context: Context, line: UInt = #line) throws {
+        let model = context.coordinator.model
+        for context in [context, Context(coordinator: context.coordinator)] {
+            for writer in try context.fetch(FetchRequest(entity: model.requireEntity(named: "Writer"))) {
+                for (derived, path) in [("bookCount", "books.@count"), ("pageCount", "books.@sum.pages")] {
+                    XCTAssertEqual(
+                        try writer.value(forKey: derived), try writer.value(forKeyPath: path), derived, line: line)
+                }
+            }
+            for book in try context.fetch(FetchRequest(entity: model.requireEntity(named: "Book"))) {
+                for (derived, path) in [
+                    ("tagCount", "tags.@count"), ("tagWeight", "tags.@sum.weight"), ("authorName", "author.name"),
+                ] {
+                    XCTAssertEqual(
+                        try book.value(forKey: derived), try book.value(forKeyPath: path), derived, line: line)
+                }
+            }
+        }
+    }
+
+    func testEveryFormFollowsWhatItDependsOn() throws {
+        let model = try model()
+        let coordinator = try Coordinator(model: model)
+        try coordinator.addSQLiteStore(at: path("a.sqlite"))
+        let context = Context(coordinator: coordinator)
+        let writers = try (0..<3).map { number in
+            let writer = try context.insert("Writer")
+            try writer.setValue(.string("Zoë \(number)"), forKey: "name")
+            return writer
+        }
+        let tags = try (1...4).map { number in
+            let tag = try context.insert("Tag")
+            try tag.setValue(.double(Double(number)), forKey: "weight")
+            return tag
+        }
+        var books: [ManagedObject] = []
+        for number in 0..<6 {
+            let book = try context.insert("Book")
+            try book.setValue(.string("Äpfel \(number)"), forKey: "title")
+            try book.setValue(.int(Int64(number * 10)), forKey: "pages")
+            try book.setValue(.object(writers[number % 3]), forKey: "author")
+            try book.setValue(.set(Set(tags.prefix(number % 4).map { .object($0) })), forKey: "tags")
+            books.append(book)
+        }
+        try context.save()
+        try check(context)
+        XCTAssertEqual(try writers[0].value(forKey: "searchName"), .string("zoe 0"))
+        XCTAssertEqual(try books[1].value(forKey: "loudTitle"), .string("ÄPFEL 1"))
+        XCTAssertEqual(try books[1].value(forKey: "quietTitle"), .string("äpfel 1"))
+        guard case .date(let first) = try books[0].value(forKey: "changed") else { return XCTFail("no date") }
+        XCTAssertEqual(first, ReferenceDate.currentSeconds, accuracy: 60)
+
+        try writers[1].setValue(.string("Ann"), forKey: "name")
+        try books[0].setValue(.int(500), forKey: "pages")
+        try books[1].setValue(.object(writers[2]), forKey: "author")
+        try books[2].setValue(.null, forKey: "author")
+        try tags[0].setValue(.double(100), forKey: "weight")
+        try books[0].setValue(.set([.object(tags[3])]), forKey: "tags")
+        try context.delete(books[5])
+        try context.delete(tags[1])
+        try context.save()
+        try check(context)
+        XCTAssertEqual(try writers[1].value(forKey: "searchName"), .string("ann"))
+        guard case .date(let second) = try books[0].value(forKey: "changed") else { return XCTFail("no date") }
+        XCTAssertGreaterThan(second, first)
+
+        try context.delete(writers[2])
+        try context.save()
+        try check(context)
+    }
+
+    /// Triggers in the file call only what Apple's framework has.
+    func testTheFileAsksForNothingOfOurs() throws {
+        let model = try model()
+        try open("a.sqlite", model).close()
+        let text = try shell("a.sqlite", "SELECT group_concat(sql) FROM sqlite_master WHERE type = 'trigger'")
+        XCTAssertFalse(text.contains("corestone"))
+        XCTAssert(text.contains("Z_DA_ZPERSON_Writer_bookCount_SOURCE_INSERT"), text)
+        XCTAssert(text.contains("WHEN (NEW.Z_ENT IN (3))"), text)
+        XCTAssertNil(try open("a.sqlite", model).readOnlyReason)
+    }
+
+    func testADerivationThatNoStoreCanComputeIsRefused() throws {
+        let model = Model()
+        let thing = try model.addEntity(named: "Thing")
+        try thing.addAttribute(named: "size", type: .double)
+        try thing.addAttribute(named: "root", type: .double).setDerivation(Derivation(ExpressionText("sqrt:(size)")))
+        try model.freeze()
+        let error = failure { _ = try open("a.sqlite", model) }
+        XCTAssertEqual(error.status, .unsupported)
+        XCTAssertEqual(error.key, "root")
+        XCTAssert(error.message.contains("sqrt"), error.message)
+        XCTAssertEqual(try files(), [])
+    }
+
+    /// An R-tree that the model declares finds what lies in a rectangle.
+    func testASpatialIndexIsKept() throws {
+        let model = Model()
+        let place = try model.addEntity(named: "Place")
+        try place.addAttribute(named: "latitude", type: .double)
+        try place.addAttribute(named: "longitude", type: .double)
+        try place.addIndex(
+            FetchIndex(
+                name: "where",
+                elements: ["latitude", "longitude"].map { FetchIndex.Element(property: $0, collation: .rTree) }))
+        try model.freeze()
+        let store = try open("a.sqlite", model)
+        var rows = Rows()
+        let latitude = Int(try XCTUnwrap(place.property(named: "latitude")).slot)
+        try store.save { save in
+            try save.insert(
+                (1...3).map {
+                    rows.add(place, $0, ["latitude": .double(Double($0)), "longitude": .double(Double($0 * 10))])
+                }, entity: place)
+        }
+        let inside = "SELECT group_concat(Z_PK) FROM Z_RT_Place_where WHERE ZLATITUDE_MIN >= 1.5"
+        XCTAssertEqual(try shell("a.sqlite", inside), "2,3")
+        try store.save { save in
+            let row = UpdatedRow(
+                record: rows.add(place, 2, version: 2, ["latitude": .double(0), "longitude": .double(0)]),
+                oldVersion: 1,
+                changedSlots: [latitude])
+            XCTAssertEqual(try save.update([row], entity: place), [])
+        }
+        XCTAssertEqual(try shell("a.sqlite", inside), "3")
+        try store.save { XCTAssertEqual(try $0.delete([(3, 1)], entity: place), []) }
+        XCTAssertEqual(try shell("a.sqlite", "SELECT count(*) FROM Z_RT_Place_where"), "2")
+    }
+}
