@@ -23,3 +23,10 @@ static inline void cst_sqlite3_result_text_copy(sqlite3_context *c, const char *
 static inline int cst_sqlite3_checkpoint_on_close(sqlite3 *db, int on) {
     return sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, on ? 0 : 1, (int *)0);
 }
+
+/* What a file's schema may not do when the file comes from anywhere: write into shadow tables, call functions that are
+   not harmless. */
+static inline void cst_sqlite3_distrust(sqlite3 *db) {
+    sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)0);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, (int *)0);
+}

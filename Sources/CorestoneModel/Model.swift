@@ -180,13 +180,15 @@ func modelError(
 }
 
 /// Names become parts of SQL identifiers and of predicates, hence identifiers only.
-func checkName(_ name: String, of what: String, in entity: String?) throws {
-    let isIdentifier =
-        !name.isEmpty && name.utf8.count <= 255
+package func isIdentifier(_ name: String) -> Bool {
+    !name.isEmpty && name.utf8.count <= 255
         && name.unicodeScalars.enumerated().allSatisfy { position, scalar in
             scalar == "_" || scalar.properties.isAlphabetic || position > 0 && scalar.properties.numericType != nil
         }
-    guard isIdentifier else {
+}
+
+func checkName(_ name: String, of what: String, in entity: String?) throws {
+    guard isIdentifier(name) else {
         throw modelError(
             "\"\(name)\" cannot name \(what): use letters, digits and underscores, no digit first", entity: entity,
             key: name)

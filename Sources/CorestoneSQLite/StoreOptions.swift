@@ -16,4 +16,11 @@ public struct StoreOptions: Sendable {
     public var cacheKilobytes = 32768
 
     public init() {}
+
+    /// For files of others: nothing in the folder is changed, made or locked.
+    public static var readOnly: StoreOptions {
+        var options = StoreOptions()
+        options.isReadOnly = true
+        return options
+    }
 }

@@ -157,7 +157,8 @@ final class SchemaParityTests: XCTestCase {
             try model.freeze()
             return StoreSchema(
                 model: model, numbers: model.entities.map { numbers[$0.name] ?? 0 },
-                existingTables: Set(statements.filter { $0.type == "table" }.map(\.table)))
+                tables: Dictionary(
+                    statements.filter { $0.type == "table" }.map { ($0.table, [:]) }, uniquingKeysWith: { $1 }))
         }
     }
 

@@ -98,6 +98,10 @@ public final class Store: @unchecked Sendable {
     public var identifier: String { backing.identifier }
     public var path: String { backing.path }
     public var isReadOnly: Bool { backing.isReadOnly }
+    /// Why nothing can be saved; nil when it can.
+    public var readOnlyReason: String? { backing.readOnlyReason }
+    /// Where the coordinator's model comes from.
+    public var modelSource: ModelSource { backing.modelSource }
 
     /// For a save into a store that cannot be written.
     func isReadOnlyError() -> CoreError {

@@ -10,6 +10,7 @@ package protocol PersistentStore: AnyObject, Sendable {
     /// The UUID as text: the host of the store's object URIs.
     var identifier: String { get }
     var path: String { get }
+    var modelSource: ModelSource { get }
     var isReadOnly: Bool { get }
     /// Why, and what to do about it, as the end of a sentence; nil when it can be written, or for no special reason.
     var readOnlyReason: String? { get }
@@ -46,7 +47,18 @@ package protocol PersistentStore: AnyObject, Sendable {
     func close()
 }
 
+/// Where the model of an open store comes from.
+public enum ModelSource: UInt32, Sendable {
+    /// From the host.
+    case given = 1
+    /// From the store, which carries it.
+    case cached = 2
+    /// From the store's tables: names are in lower case, and what the tables do not tell is a guess.
+    case inferred = 3
+}
+
 extension PersistentStore {
+    package var modelSource: ModelSource { .given }
     package var readOnlyReason: String? { nil }
 
     package func takeComputedRows() -> [(entity: UInt32, primaryKey: Int64)] { [] }

@@ -18,6 +18,8 @@ public struct StoreMetadata: Sendable {
         public static let checksum = "NSStoreModelVersionChecksumKey"
         public static let storeType = "NSStoreType"
         public static let autoVacuum = "_NSAutoVacuumLevel"
+        /// True while a lightweight migration that was put off is unfinished.
+        public static let deferredMigration = "NSPersistentStoreDeferredLightweightMigrationOptionKey"
     }
 
     /// The version that new stores name as their writer: the newest of the known stores, whose layout ours is.
@@ -33,6 +35,12 @@ public struct StoreMetadata: Sendable {
             Key.autoVacuum: .string("2"),
         ]
         setModel(model)
+    }
+
+    /// The metadata of a store that says nothing but who it is, as some very old ones.
+    public init(uuid: UUIDValue) {
+        self.uuid = uuid
+        values = [:]
     }
 
     /// Reads the property list of `Z_PLIST`.

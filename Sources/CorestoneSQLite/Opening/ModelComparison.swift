@@ -1,87 +1,33 @@
+import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// Whether a file was written with the model that is to be used with it.
+/// Whether a file was written with the model that is to be used with it: by the version hashes, and by what its tables
+/// hold. A difference is named by entity and property.
 struct ModelComparison {
     let model: Model
-    /// The store's entity numbers, by name.
-    let numbers: [String: Int64]
-    let document: StoreDocument
+    let source: ModelSource
+    let contents: StoreContents
     let connection: Connection
-    let place: StorePlace
-    /// The tables that the file has.
-    let tables: [String: Void]
 
-    /// The places of the model's entities in the file; throws what differs.
-    func schema() throws -> StoreSchema {
-        if let stored = document.hashes {
-            let wanted = StoreDocument.versionHashes(of: model)
-            let changed = wanted.keys.filter { stored[$0] != nil && stored[$0] != wanted[$0] }.sorted(by: byteOrder)
-            let added = wanted.keys.filter { stored[$0] == nil }.sorted(by: byteOrder)
-            let removed = stored.keys.filter { wanted[$0] == nil }.sorted(by: byteOrder)
-            guard changed.isEmpty && added.isEmpty && removed.isEmpty else {
-                throw try mismatch(changed: changed, added: added, removed: removed)
-            }
+    /// The places of the model's entities in the file, and why they may be read but not written, if there is a reason.
+    func run() throws -> (schema: StoreSchema, doubt: String?) {
+        let doubt = try compareHashes()
+        let unknown = model.entities.filter { contents.number(ofEntity: $0.name) == nil }.map(\.name)
+        guard unknown.isEmpty else {
+            throw error(["the store does not know \(ModelComparison.list(unknown))"], entity: unknown.first)
         }
-        var list: [Int64] = []
-        for entity in model.entities {
-            guard let number = numbers[entity.name] else {
-                throw try mismatch(changed: [], added: [entity.name], removed: [])
-            }
-            list.append(number)
-        }
-        let schema = StoreSchema(model: model, numbers: list, existingTables: Set(tables.keys))
-        if let difference = try firstDifference(schema, onlyMissing: true) {
+        let schema = schema()
+        if let difference = missing(in: schema) {
             throw error([difference.text], entity: difference.entity, key: difference.key)
         }
-        return schema
+        return (schema, doubt)
     }
 
-    private func mismatch(changed: [String], added: [String], removed: [String]) throws -> CoreError {
-        var parts: [String] = []
-        func list(_ names: [String]) -> String {
-            let shown = names.prefix(5).joined(separator: ", ")
-            return names.count > 5 ? "\(shown) and \(names.count - 5) more" : shown
-        }
-        if !changed.isEmpty {
-            parts.append("\(list(changed)) differ\(changed.count == 1 ? "s" : "") from what the store was written with")
-        }
-        if !added.isEmpty { parts.append("the store does not know \(list(added))") }
-        if !removed.isEmpty { parts.append("the model lacks \(list(removed))") }
-        var difference = try propertyDifference(changed)
-        if difference == nil, model.entities.allSatisfy({ numbers[$0.name] != nil }) {
-            let schema = StoreSchema(
-                model: model, numbers: model.entities.map { numbers[$0.name] ?? 0 }, existingTables: Set(tables.keys))
-            difference = try firstDifference(schema, onlyMissing: false)
-        }
-        if let difference { parts.append(difference.text) }
-        return error(parts, entity: difference?.entity ?? (changed + added + removed).first, key: difference?.key)
-    }
-
-    /// The first property in which a changed entity differs from the model that the store carries.
-    private func propertyDifference(_ changed: [String]) throws -> Difference? {
-        guard !changed.isEmpty, tables["Z_MODELCACHE"] != nil else { return nil }
-        let purpose = "read the model of \(place.given)"
-        let statement = try connection.prepare("SELECT Z_CONTENT FROM Z_MODELCACHE LIMIT 1", purpose)
-        guard try statement.step(purpose), let cached = try? Model(modelCache: statement.blob(0) ?? []) else {
-            return nil
-        }
-        let differences = cached.differences(from: model)
-        // Parents first: what they changed, their children changed with them.
-        for entity in model.preorder where changed.contains(entity.name) {
-            if let first = differences.first(where: { $0.entity == entity.name }) {
-                return Difference(text: first.text, entity: entity.name, key: first.key)
-            }
-        }
-        return nil
-    }
-
-    private func error(_ parts: [String], entity: String?, key: String?) -> CoreError {
-        CoreError(
-            .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
-            "the model does not match \(place.given): \(parts.joined(separator: "; ")); "
-                + "open the store with the model it was written with, or migrate it",
-            entity: entity, key: key, file: place.given)
+    private func schema() -> StoreSchema {
+        StoreSchema(
+            model: model, numbers: model.entities.map { contents.number(ofEntity: $0.name) ?? 0 },
+            tables: contents.tables)
     }
 
     private struct Difference {
@@ -89,31 +35,123 @@ struct ModelComparison {
         let entity: String
         let key: String?
     }
+}
 
-    /// The first column that only one of the two has.
-    private func firstDifference(_ schema: StoreSchema, onlyMissing: Bool) throws -> Difference? {
+// MARK: - By hashes
+
+extension ModelComparison {
+    /// Throws what differs. Hashes that differ although nothing in the two models does are a doubt, no refusal.
+    private func compareHashes() throws -> String? {
+        guard source != .inferred, let stored = contents.document.hashes else { return nil }
+        let wanted = StoreDocument.versionHashes(of: model)
+        let changed = wanted.keys.filter { stored[$0] != nil && stored[$0] != wanted[$0] }.sorted(by: byteOrder)
+        let added = wanted.keys.filter { stored[$0] == nil }.sorted(by: byteOrder)
+        let removed = stored.keys.filter { wanted[$0] == nil }.sorted(by: byteOrder)
+        if changed.isEmpty && added.isEmpty && removed.isEmpty { return nil }
+        if source == .cached {
+            return "the model cached in it is not the one that its metadata names (a migration may be unfinished)"
+        }
+        let cached = try? contents.cachedModel(connection)
+        var difference = cached.flatMap { propertyDifference(changed + added + removed, from: $0) }
+        if difference == nil, added.isEmpty, removed.isEmpty {
+            if cached != nil {
+                return "\(ModelComparison.list(changed)) hashes otherwise than Apple's framework hashed it, "
+                    + "although the model is the same"
+            }
+            difference = tableDifference()
+        }
+        var parts: [String] = []
+        if !changed.isEmpty {
+            let verb = changed.count == 1 ? "differs" : "differ"
+            parts.append("\(ModelComparison.list(changed)) \(verb) from what the store was written with")
+        }
+        if !added.isEmpty { parts.append("the store does not know \(ModelComparison.list(added))") }
+        if !removed.isEmpty { parts.append("the model lacks \(ModelComparison.list(removed))") }
+        if let difference { parts.append(difference.text) }
+        throw error(parts, entity: difference?.entity ?? (changed + added + removed).first, key: difference?.key)
+    }
+
+    /// The first property in which the model that the store carries differs from ours, within these entities; parents
+    /// first, since what they changed, their children changed with them.
+    private func propertyDifference(_ entities: [String], from cached: Model) -> Difference? {
+        let found = cached.differences(from: model)
+        let order = model.preorder.map(\.name)
+        let names = order.filter(entities.contains) + entities.filter { !order.contains($0) }
+        let first = names.lazy.compactMap { name in found.first { $0.entity == name } }.first
+        return first.map { Difference(text: $0.text, entity: $0.entity, key: $0.key) }
+    }
+
+    private static func list(_ names: [String]) -> String {
+        let shown = names.prefix(5).joined(separator: ", ")
+        return names.count > 5 ? "\(shown) and \(names.count - 5) more" : shown
+    }
+
+    private func error(_ parts: [String], entity: String?, key: String? = nil) -> CoreError {
+        let what = parts.joined(separator: "; ")
+        let message =
+            source == .given
+            ? "the model does not match \(contents.place.given): \(what); "
+                + "open the store with the model it was written with, or migrate it"
+            : "the model that \(contents.place.given) carries does not fit its tables: \(what) (a migration of it may be "
+                + "unfinished, or its write-ahead log lost)"
+        return CoreError(
+            .modelMismatch, code: .persistentStoreIncompatibleVersionHash, message, entity: entity, key: key,
+            file: contents.place.given)
+    }
+}
+
+// MARK: - By tables
+
+extension ModelComparison {
+    /// The first table or column of the model that the file lacks.
+    private func missing(in schema: StoreSchema) -> Difference? {
         for table in schema.tables {
-            guard tables[table.name] != nil else {
+            guard let present = contents.tables[table.name] else {
                 return Difference(
                     text: "the store has no table \(table.name) for \(table.root.name)", entity: table.root.name,
                     key: nil)
             }
-            let present = try columns(of: table.name)
-            for column in table.columns {
-                let property = column.property
-                let owner = "\(property.entity.name).\(property.name)"
-                guard let type = present[column.name] else {
-                    return Difference(
-                        text: "the store has no column \(column.name) for \(owner)", entity: property.entity.name,
-                        key: property.name)
-                }
-                if !onlyMissing, !type.isEmpty, type != column.declaredType {
-                    return Difference(
-                        text: "\(owner) is stored as \(type), but the model's type is stored as \(column.declaredType)",
-                        entity: property.entity.name, key: property.name)
-                }
+            for column in ["Z_PK", "Z_ENT", "Z_OPT"] where present[column] == nil {
+                return Difference(
+                    text: "the store has no column \(column) in \(table.name)", entity: table.root.name, key: nil)
             }
-            if onlyMissing { continue }
+            for column in table.columns where present[column.name] == nil {
+                let property = column.property
+                return Difference(
+                    text: "the store has no column \(column.name) for \(property.entity.name).\(property.name)",
+                    entity: property.entity.name, key: property.name)
+            }
+        }
+        for join in schema.joins {
+            let relationship = join.naming
+            let present = contents.tables[join.name] ?? [:]
+            let names = [join.namingColumn, join.otherColumn].flatMap { [$0.name] + ($0.orderName.map { [$0] } ?? []) }
+            guard let missing = names.first(where: { present[$0] == nil }) else { continue }
+            let what =
+                contents.tables[join.name] == nil ? "table \(join.name)" : "column \(missing) in \(join.name)"
+            return Difference(
+                text: "the store has no \(what) for \(relationship.entity.name).\(relationship.name)",
+                entity: relationship.entity.name, key: relationship.name)
+        }
+        return nil
+    }
+
+    /// What the columns tell of a model that the store does not carry: one that is missing, of another type, or too
+    /// many.
+    private func tableDifference() -> Difference? {
+        let schema = schema()
+        if let difference = missing(in: schema) { return difference }
+        for table in schema.tables {
+            let present = contents.tables[table.name] ?? [:]
+            for column in table.columns {
+                guard let type = present[column.name], !type.isEmpty, type != column.declaredType else { continue }
+                let property = column.property
+                return Difference(
+                    text:
+                        "\(property.entity.name).\(property.name) is stored as \(type), but the model's type is stored "
+                        + "as \(column.declaredType)",
+                    entity: property.entity.name, key: property.name)
+            }
             let known = Set(table.columns.map(\.name) + ["Z_PK", "Z_ENT", "Z_OPT"])
             if let extra = present.keys.filter({ !known.contains($0) }).min(by: byteOrder) {
                 return Difference(
@@ -122,27 +160,6 @@ struct ModelComparison {
                     entity: table.root.name, key: nil)
             }
         }
-        for join in schema.joins {
-            let relationship = join.naming
-            let present = tables[join.name] == nil ? [:] : try columns(of: join.name)
-            let names = [join.namingColumn, join.otherColumn].flatMap { [$0.name] + ($0.orderName.map { [$0] } ?? []) }
-            guard let missing = names.first(where: { present[$0] == nil }) else { continue }
-            let what = tables[join.name] == nil ? "table \(join.name)" : "column \(missing) in \(join.name)"
-            return Difference(
-                text: "the store has no \(what) for \(relationship.entity.name).\(relationship.name)",
-                entity: relationship.entity.name, key: relationship.name)
-        }
         return nil
-    }
-
-    /// Declared types by column name.
-    private func columns(of table: String) throws -> [String: String] {
-        let purpose = "read the columns of \(table) in \(place.given)"
-        let statement = try connection.prepare("PRAGMA table_info(\(table))", purpose)
-        var types: [String: String] = [:]
-        while try statement.step(purpose) {
-            if let name = statement.text(1) { types[name] = statement.text(2) ?? "" }
-        }
-        return types
     }
 }

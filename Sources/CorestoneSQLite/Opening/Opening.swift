@@ -1,4 +1,5 @@
 import CSQLite
+import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 import Glibc
@@ -8,20 +9,24 @@ struct OpenedStore {
     let connection: Connection
     let schema: StoreSchema
     let identifier: String
+    let source: ModelSource
     /// The absolute path.
     let path: String
     /// Why nothing can be written; nil when it can.
     let readOnlyReason: String?
     /// Whether a read transaction that stays open keeps no writer out.
     let mayHoldReads: Bool
+    /// Notices changes of a file that was opened as one that does not change.
+    let watch: FileWatch?
     let externalFolder: String
     /// nil when the store keeps no history.
     let history: HistoryDesign?
 }
 
-/// Opens a store, making it first when there is none.
+/// Opens a store, making it first when there is none and a model for it.
 struct StoreOpening {
-    let model: Model
+    /// nil for the store's own: the one cached in it, else one inferred from its tables.
+    let model: Model?
     let options: StoreOptions
 
     func run(_ path: String) throws -> OpenedStore {
@@ -38,14 +43,19 @@ struct StoreOpening {
                 .notAStore,
                 "\(path) is an empty file and no store; restore it from a backup, or delete it so that a new "
                     + "store can be made there", place)
-        case .missing: try StoreCreation(model: model, place: place, options: options).run()
+        case .missing:
+            guard let model else {
+                throw failure(.storeIO, "there is no store \(path); check the path, or give a model to make it", place)
+            }
+            try StoreCreation(model: model, place: place, options: options).run()
         }
         return options.isReadOnly
-            ? try openReadOnly(place, reason: "open it for writing to save") : try openWritable(place)
+            ? try openReadOnly(place) : try openWritable(place)
     }
 
     private func openWritable(_ place: StorePlace) throws -> OpenedStore {
         let connection = try Connection(place.path, path: place.given, flags: SQLITE_OPEN_READWRITE)
+        try FileHeader(connection).requireDatabase(place, connection)
         // Until the file is known to be a store of ours, nothing in it may change, not even by closing it.
         if place.hasCompanion("-wal") { _ = cst_sqlite3_checkpoint_on_close(connection.db, 0) }
         sqlite3_busy_timeout(connection.db, Int32(clamping: options.busyTimeoutMilliseconds))
@@ -56,36 +66,40 @@ struct StoreOpening {
                 sqliteCode: SQLITE_READONLY)
         }
         let examination: StoreExamination
-        do { examination = try StoreExamination(connection, model: model, place: place) } catch let error as CoreError {
+        do {
+            examination = try StoreExamination(connection, model: model, place: place, forWriting: true)
+        } catch let error as CoreError {
             throw explained(error, place)
         }
-        if let reason = examination.foreignPromise {
+        if let reason = examination.readOnlyReason {
             connection.close()
             return try openReadOnly(place, reason: "\(reason); save to another store")
         }
+        let schema = examination.schema
         _ = cst_sqlite3_checkpoint_on_close(connection.db, 1)
         try configure(connection, place)
         let isWAL = try journalMode(connection, place) == "wal"
-        for statement in examination.schema.derivedAttributes.flatMap(\.connectionTriggerStatements) {
+        for statement in schema.derivedAttributes.flatMap(\.connectionTriggerStatements) {
             try connection.execute(
                 statement, "prepare the derived attributes of \(place.given)", cocoaCode: .persistentStoreOpen)
         }
-        let history = try beginHistory(in: connection) ?? examination.history
+        let history = try beginHistory(in: connection, model: schema.model) ?? examination.history
         return OpenedStore(
-            connection: connection, schema: examination.schema, identifier: examination.document.identifier,
-            path: place.absolute, readOnlyReason: nil, mayHoldReads: isWAL,
+            connection: connection, schema: schema, identifier: examination.contents.document.identifier,
+            source: examination.source, path: place.absolute, readOnlyReason: nil, mayHoldReads: isWAL, watch: nil,
             externalFolder: ExternalFile.folder(ofStore: place.path), history: history)
     }
 
-    private func openReadOnly(_ place: StorePlace, reason: String) throws -> OpenedStore {
-        let (connection, isLocked) = try ReadOnlyFile(place: place).open()
-        sqlite3_busy_timeout(connection.db, Int32(clamping: options.busyTimeoutMilliseconds))
-        let examination = try StoreExamination(connection, model: model, place: place)
-        try configure(connection, place)
+    private func openReadOnly(_ place: StorePlace, reason: String? = nil) throws -> OpenedStore {
+        let file = try ReadOnlyFile(place)
+        let examination = try StoreExamination(file.connection, model: model, place: place)
+        try configure(file.connection, place)
         return OpenedStore(
-            connection: connection, schema: examination.schema, identifier: examination.document.identifier,
-            path: place.absolute, readOnlyReason: reason, mayHoldReads: !isLocked,
-            externalFolder: ExternalFile.folder(ofStore: place.path), history: examination.history)
+            connection: file.connection, schema: examination.schema,
+            identifier: examination.contents.document.identifier, source: examination.source, path: place.absolute,
+            readOnlyReason: reason ?? examination.readOnlyReason ?? "open it for writing to save", mayHoldReads: true,
+            watch: file.watch,
+            externalFolder: ExternalFile.folder(ofStore: place.path), history: nil)
     }
 
     private func configure(_ connection: Connection, _ place: StorePlace) throws {
@@ -98,7 +112,7 @@ struct StoreOpening {
     }
 
     /// The design of a history that begins now; nil when the options want none, or the file has one.
-    private func beginHistory(in connection: Connection) throws -> HistoryDesign? {
+    private func beginHistory(in connection: Connection, model: Model) throws -> HistoryDesign? {
         guard options.keepsHistory, try HistoryDesign(of: connection) == nil else { return nil }
         let purpose = "begin a history in \(connection.path)"
         try connection.execute("BEGIN IMMEDIATE", purpose, cocoaCode: .persistentStoreOpen)

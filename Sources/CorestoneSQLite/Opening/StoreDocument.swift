@@ -1,35 +1,61 @@
 import CorestoneModel
 import CorestoneValues
 
-/// What a store says about itself: its identifier and the version hashes of the entities it was written with.
+/// What a store says about itself: its identifier, and by which model and framework it was written.
 struct StoreDocument {
     /// Upper-case UUID text.
     let identifier: String
     /// The binary property list of `Z_METADATA`.
     let propertyList: [UInt8]
+    /// nil for a store that says nothing, as some very old ones.
+    let metadata: StoreMetadata?
+
     /// By entity name; nil when the store does not say.
-    let hashes: [String: [UInt8]]?
+    var hashes: [String: [UInt8]]? {
+        let known = metadata?.entityVersionHashes ?? [:]
+        return known.isEmpty ? nil : known
+    }
 
     /// For a new store of that model.
     init(fresh model: Model) {
         let metadata = StoreMetadata(model: model)
         identifier = metadata.uuid.description
         propertyList = metadata.encoded()
-        hashes = metadata.entityVersionHashes
+        self.metadata = metadata
     }
 
-    /// From the row of `Z_METADATA`. Some very old stores say nothing.
+    /// From the row of `Z_METADATA`.
     ///
     /// - Throws: `storeCorrupt` for bytes that are no property list.
     init(identifier: String, propertyList: [UInt8]) throws {
         self.identifier = identifier
         self.propertyList = propertyList
-        let known = propertyList.isEmpty ? [:] : try StoreMetadata(decoding: propertyList).entityVersionHashes
-        hashes = known.isEmpty ? nil : known
+        metadata =
+            propertyList.isEmpty
+            ? nil : try StoreMetadata(decoding: propertyList, uuid: UUIDValue(identifier) ?? .random())
     }
 
     /// The compiled model as a store keeps it.
     static func modelCache(of model: Model) throws -> [UInt8] { try deflateRaw(compiledModel(model, form: .cache)) }
 
     static func versionHashes(of model: Model) -> [String: [UInt8]] { entityVersionHashes(of: model) }
+}
+
+extension StoreMetadata {
+    /// What the metadata says of its writer that keeps us from writing; nil when there is nothing of the kind.
+    var foreignState: String? {
+        if values[Key.deferredMigration]?.flag == true {
+            return "a migration of it was put off and is unfinished: let the application that owns it finish it "
+                + "(finishDeferredLightweightMigration)"
+        }
+        if frameworkVersion > StoreMetadata.frameworkVersion {
+            return "it was written by a framework newer than known (version \(frameworkVersion); "
+                + "\(StoreMetadata.frameworkVersion) is the newest known)"
+        }
+        let rule = values[Key.hashesVersion]?.integer ?? StoreMetadata.hashesVersion
+        if rule > StoreMetadata.hashesVersion {
+            return "its version hashes follow a newer rule than known (version \(rule))"
+        }
+        return nil
+    }
 }

@@ -61,12 +61,11 @@ extension JoinTable {
     /// All join tables of a model, those of one host in order of the naming relationship.
     ///
     /// Entities are visited by name, each with its inherited relationships; the first one seen names the table, except
-    /// that of two relationships of one entity the later name does (store-format.md 1.3).
-    /// Of these two, the other name is taken when `existing` has it alone: older frameworks vary.
-    static func all(of schema: StoreSchema, existing: Set<String>, tableNames: inout UniqueNames) -> [JoinTable] {
+    /// that of two relationships of one entity the later name does (store-format.md 1.3). Of the two names the other one
+    /// is taken when `existing` has it alone: older frameworks vary.
+    static func all(of schema: StoreSchema, existing: StoreTables, tableNames: inout UniqueNames) -> [JoinTable] {
         var seen: Set<UInt32> = []
-        var columnNames = UniqueNames()
-        var joins: [JoinTable] = []
+        var maker = JoinTableMaker(schema: schema, existing: existing)
         for entity in schema.model.entities.sorted(by: { byteOrder($0.name, $1.name) }) {
             for relationship in entity.relationships.sorted(by: { byteOrder($0.name, $1.name) }) {
                 guard relationship.isStoredToMany, let inverse = relationship.inverse, inverse.isToMany,
@@ -78,41 +77,83 @@ extension JoinTable {
                 if inverse.entity === relationship.entity, byteOrder(relationship.name, inverse.name) {
                     sides.reverse()
                 }
-                let names = sides.map { "Z_\(schema.number(of: $0.entity))\($0.name.uppercased())" }
-                let naming = !existing.contains(names[0]) && existing.contains(names[1]) ? sides[1] : sides[0]
-                joins.append(
-                    make(naming: naming, schema: schema, tableNames: &tableNames, columnNames: &columnNames))
+                maker.make(sides, tableNames: &tableNames)
             }
         }
-        return joins
+        return maker.joins
+    }
+}
+
+/// Names join tables and their columns: as a fresh store does, or as the file has them.
+private struct JoinTableMaker {
+    let schema: StoreSchema
+    let existing: StoreTables
+    private(set) var joins: [JoinTable] = []
+    private var columnNames = UniqueNames()
+    /// What the tables should be called; nobody else may take one of these.
+    private let expected: Set<String>
+
+    init(schema: StoreSchema, existing: StoreTables) {
+        self.schema = schema
+        self.existing = existing
+        let sides = existing.isEmpty ? [] : schema.model.entities.flatMap(\.ownRelationships).filter(\.isStoredToMany)
+        expected = Set(sides.map { "Z_\(schema.number(of: $0.entity))\($0.name.uppercased())" })
     }
 
-    private static func make(
-        naming: Relationship, schema: StoreSchema, tableNames: inout UniqueNames, columnNames: inout UniqueNames
-    ) -> JoinTable {
+    /// `sides` are a relationship and its inverse, the one first that names the table in a fresh store.
+    mutating func make(_ sides: [Relationship], tableNames: inout UniqueNames) {
+        let naming = naming(of: sides)
         let number = schema.number(of: naming.entity)
         let upper = naming.name.uppercased()
-        let table = tableNames.take("Z_\(number)\(upper)")
+        let table = NumberedName(prefix: "Z_", number: number, tail: upper).choose(
+            tableNames.take("Z_\(number)\(upper)"), existing: existing.isEmpty ? nil : existing.mapValues { _ in "" }
+        ) { other in expected.contains(other) || joins.contains { $0.name == other } }
         let host = schema.table(of: naming.entity)
         guard let other = naming.inverse, other !== naming else {
-            let members = columnNames.take("\(number)\(upper)")
-            return JoinTable(
-                name: table, naming: naming, other: nil,
-                namingColumn: Column(name: "REFLEXIVE", entity: naming.entity, orderName: nil),
-                otherColumn: Column(
-                    name: "Z_" + members, entity: naming.destination,
-                    orderName: naming.isOrdered ? "Z_FOK_" + members : nil),
-                host: host)
+            let member = column(number, upper, of: table)
+            let order = naming.isOrdered ? member.order : nil
+            joins.append(
+                JoinTable(
+                    name: table, naming: naming, other: nil,
+                    namingColumn: JoinTable.Column(name: "REFLEXIVE", entity: naming.entity, orderName: nil),
+                    otherColumn: JoinTable.Column(name: member.name, entity: naming.destination, orderName: order),
+                    host: host))
+            return
         }
-        let namingTail = columnNames.take("\(number)\(other.name.uppercased())")
-        let otherTail = columnNames.take("\(schema.number(of: other.entity))\(upper)")
-        return JoinTable(
-            name: table, naming: naming, other: other,
-            namingColumn: Column(
-                name: "Z_" + namingTail, entity: naming.entity, orderName: other.isOrdered ? "Z_FOK_" + namingTail : nil
-            ),
-            otherColumn: Column(
-                name: "Z_" + otherTail, entity: other.entity, orderName: naming.isOrdered ? "Z_FOK_" + otherTail : nil),
-            host: host)
+        let owner = column(number, other.name.uppercased(), of: table)
+        let member = column(schema.number(of: other.entity), upper, of: table, except: owner.name)
+        joins.append(
+            JoinTable(
+                name: table, naming: naming, other: other,
+                namingColumn: JoinTable.Column(
+                    name: owner.name, entity: naming.entity, orderName: other.isOrdered ? owner.order : nil),
+                otherColumn: JoinTable.Column(
+                    name: member.name, entity: other.entity, orderName: naming.isOrdered ? member.order : nil),
+                host: host))
+    }
+
+    /// The side whose name the file uses; the first when it has neither or both.
+    private func naming(of sides: [Relationship]) -> Relationship {
+        let names = sides.map {
+            NumberedName(prefix: "Z_", number: schema.number(of: $0.entity), tail: $0.name.uppercased())
+        }
+        let found = names.map { existing[$0.text] != nil }
+        if found[0] || existing.isEmpty { return sides[0] }
+        if found[1] { return sides[1] }
+        let isNumberedOtherwise = names.map { name in
+            existing.keys.contains { name.resembles($0) && !expected.contains($0) }
+        }
+        return !isNumberedOtherwise[0] && isNumberedOtherwise[1] ? sides[1] : sides[0]
+    }
+
+    private mutating func column(
+        _ number: Int64, _ tail: String, of table: String, except other: String? = nil
+    ) -> (name: String, order: String) {
+        let name = NumberedName(prefix: "Z_", number: number, tail: tail)
+        let chosen = name.choose("Z_" + columnNames.take("\(number)\(tail)"), existing: existing[table]) { $0 == other }
+        let order = NumberedName(prefix: "Z_FOK_", number: number, tail: tail).choose(
+            "Z_FOK_" + chosen.dropFirst(2), existing: existing[table]
+        ) { $0.dropFirst("Z_FOK_".count) == other?.dropFirst(2) }
+        return (chosen, order)
     }
 }

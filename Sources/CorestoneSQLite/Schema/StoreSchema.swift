@@ -23,21 +23,22 @@ final class StoreSchema: @unchecked Sendable {
     private(set) var derivedAttributes: [DerivedAttribute] = []
 
     /// `numbers` are those of an existing store; nil numbers the entities as a fresh store does. Of the names that
-    /// older frameworks may have given a table, one in `existingTables` is taken.
-    init(model: Model, numbers: [Int64]? = nil, existingTables: Set<String> = []) {
+    /// another framework or a migration may have given a table or a column, one that is in `tables` is taken.
+    init(model: Model, numbers: [Int64]? = nil, tables existing: StoreTables = [:]) {
         self.model = model
         self.numbers = numbers ?? model.entities.map { Int64($0.number) }
         for entity in model.entities { entityOfNumber[self.numbers[Int(entity.index)]] = entity.index }
         var names = UniqueNames(taken: StoreSchema.systemTables)
         tables = model.roots.sorted { byteOrder($0.name, $1.name) }.enumerated().map { place, root in
-            TableSchema(root: root, name: names.take("Z" + root.name.uppercased()), place: place, schema: self)
+            let name = names.take("Z" + root.name.uppercased())
+            return TableSchema(root: root, name: name, place: place, schema: self, existing: existing[name])
         }
         let placeholder = tables.first
         tableOfEntity = model.entities.compactMap { entity in
             let root = entity.root
             return tables.first { $0.root === root } ?? placeholder
         }
-        joins = JoinTable.all(of: self, existing: existingTables, tableNames: &names)
+        joins = JoinTable.all(of: self, existing: existing, tableNames: &names)
         for join in joins { register(join) }
         registerForeignKeys()
         mappings = makeMappings()
@@ -126,32 +127,17 @@ extension Relationship {
     var isStoredToMany: Bool { isToMany && !isTransient }
 }
 
-/// Names in the order in which they are given out: the first of several equal ones stays plain, the next get 1, 2, 3…
-struct UniqueNames {
-    private var taken: Set<String>
-    private var counts: [String: Int] = [:]
-
-    init(taken: [String] = []) { self.taken = Set(taken) }
-
-    mutating func take(_ name: String) -> String {
-        if taken.insert(name).inserted { return name }
-        var number = counts[name, default: 0]
-        var candidate: String
-        repeat {
-            number += 1
-            candidate = name + String(number)
-        } while !taken.insert(candidate).inserted
-        counts[name] = number
-        return candidate
-    }
-}
-
 /// The order of names by their bytes, as Core Data's case-sensitive comparison of identifiers gives it.
 func byteOrder(_ a: String, _ b: String) -> Bool { a.utf8.lexicographicallyPrecedes(b.utf8) }
 
 /// Where `part` begins in `text`, in bytes; nil when it is not in there.
-func position(of part: String, in text: String) -> Int? {
-    let (part, text) = (Array(part.utf8), Array(text.utf8))
-    guard part.count <= text.count else { return nil }
-    return (0...text.count - part.count).first { text[$0..<$0 + part.count].elementsEqual(part) }
+func position(of part: String, in text: String) -> Int? { position(of: Array(part.utf8), in: Array(text.utf8)) }
+
+func position(of part: [UInt8], in bytes: [UInt8]) -> Int? {
+    guard let first = part.first, part.count <= bytes.count else { return part.isEmpty ? 0 : nil }
+    return bytes.withUnsafeBufferPointer { bytes in
+        (0...bytes.count - part.count).first { place in
+            bytes[place] == first && bytes[place..<place + part.count].elementsEqual(part)
+        }
+    }
 }

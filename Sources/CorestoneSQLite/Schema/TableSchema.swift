@@ -29,17 +29,20 @@ final class TableSchema: @unchecked Sendable {
     let entities: [Entity]
     /// In the order of the CREATE statement.
     private(set) var columns: [ColumnSchema] = []
+    private let existing: [String: String]?
     private var byKey: [UInt32: Int] = [:]
     private var orderByKey: [UInt32: Int] = [:]
     private var targetEntityByKey: [UInt32: Int] = [:]
 
     var hasSubentities: Bool { entities.count > 1 }
 
-    init(root: Entity, name: String, place: Int, schema: StoreSchema) {
+    /// `existing` are the columns of the table in a file; nil when there is none.
+    init(root: Entity, name: String, place: Int, schema: StoreSchema, existing: [String: String]?) {
         self.root = root
         self.name = name
         self.place = place
         entities = TableSchema.preorder(root)
+        self.existing = existing
         var names = UniqueNames(taken: ["Z_PK", "Z_ENT", "Z_OPT"])
         for group in ColumnGroup.allCases {
             for entity in entities { add(properties: entity, group: group, numbers: schema.numbers, names: &names) }
@@ -115,7 +118,7 @@ extension TableSchema {
             guard !relationship.destination.children.isEmpty else { continue }
             let number = numbers[Int(relationship.destination.index)]
             targetEntityByKey[relationship.key] = append(
-                names.take("Z\(number)_\(upper)"), "INTEGER", relationship, .targetEntity)
+                choose("Z", number, "_" + upper, &names), "INTEGER", relationship, .targetEntity)
         }
     }
 
@@ -124,7 +127,7 @@ extension TableSchema {
         for relationship in TableSchema.withoutInverse(model, leadingTo: root) {
             let number = numbers[Int(relationship.entity.index)]
             byKey[relationship.key] = append(
-                names.take("Z\(number)\(relationship.name.uppercased())"), "INTEGER", relationship, .owner)
+                choose("Z", number, relationship.name.uppercased(), &names), "INTEGER", relationship, .owner)
         }
     }
 
@@ -141,7 +144,7 @@ extension TableSchema {
         for relationship in TableSchema.withoutInverse(model, leadingTo: root) where relationship.isOrdered {
             let number = numbers[Int(relationship.entity.index)]
             orderByKey[relationship.key] = append(
-                names.take("Z_FOK_\(number)\(relationship.name.uppercased())"), "INTEGER", relationship, .order)
+                choose("Z_FOK_", number, relationship.name.uppercased(), &names), "INTEGER", relationship, .order)
         }
     }
 
@@ -150,6 +153,11 @@ extension TableSchema {
             entity.ownRelationships.filter { $0.isStoredToMany && $0.inverse == nil && $0.destination.root === root }
                 .sorted { byteOrder($0.name, $1.name) }
         }
+    }
+
+    private func choose(_ prefix: String, _ number: Int64, _ tail: String, _ names: inout UniqueNames) -> String {
+        let name = NumberedName(prefix: prefix, number: number, tail: tail)
+        return name.choose(names.take(name.text), existing: existing) { taken in columns.contains { $0.name == taken } }
     }
 
     private func append(_ name: String, _ type: String, _ property: Property, _ role: ColumnSchema.Role) -> Int {

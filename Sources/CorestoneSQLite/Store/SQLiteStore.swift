@@ -11,6 +11,7 @@ import CorestoneValues
 final class SQLiteStore: PersistentStore, @unchecked Sendable {
     let identifier: String
     let path: String
+    let modelSource: ModelSource
     let schema: StoreSchema
     /// Why nothing can be written; nil when it can.
     let readOnlyReason: String?
@@ -25,12 +26,14 @@ final class SQLiteStore: PersistentStore, @unchecked Sendable {
     init(_ opened: OpenedStore) throws {
         identifier = opened.identifier
         path = opened.path
+        modelSource = opened.source
         schema = opened.schema
         readOnlyReason = opened.readOnlyReason
         externalFolder = opened.externalFolder
         compiler = FetchCompiler(schema: opened.schema, storeIdentifier: opened.identifier)
         file = try OpenFile(
-            opened.connection, schema: schema, history: opened.history, held: opened.mayHoldReads, lock: lock)
+            opened.connection, schema: schema, history: opened.history, held: opened.mayHoldReads, watch: opened.watch,
+            lock: lock)
     }
 
     deinit { close() }
@@ -46,7 +49,8 @@ final class SQLiteStore: PersistentStore, @unchecked Sendable {
                 "the store \(path) was closed; add it to a coordinator again",
                 file: path)
         }
-        return try body(file)
+        guard let watch = file.watch else { return try body(file) }
+        return try watch.reading { try body(file) }
     }
 
     func setInterruptCheck(_ check: (() -> Bool)?) {
@@ -83,6 +87,8 @@ final class OpenFile {
     let history: HistoryDesign?
     /// nil where readers would keep a writer out.
     private(set) var held: HeldRead?
+    /// nil for a file that is locked while it is read, or that nobody else can write.
+    let watch: FileWatch?
     var interruptCheck: InterruptCheck?
     var singleRows: SingleRows?
     /// By the root's place in `schema.tables`.
@@ -97,9 +103,11 @@ final class OpenFile {
     }
 
     init(
-        _ connection: Connection, schema: StoreSchema, history: HistoryDesign?, held: Bool, lock: StoreLock
+        _ connection: Connection, schema: StoreSchema, history: HistoryDesign?, held: Bool, watch: FileWatch?,
+        lock: StoreLock
     ) throws {
         self.connection = connection
+        self.watch = watch
         self.schema = schema
         self.history = history
         functions = try StoreFunctions(connection)

@@ -1,0 +1,37 @@
+import CSQLite
+import CorestoneValues
+
+extension Connection {
+    /// Bytes of the file itself, fewer at its end, through the handle that SQLite holds: closing a descriptor of our own
+    /// would drop the locks of other connections of this process.
+    func bytes(from offset: Int64, count: Int) throws -> [UInt8] {
+        let wanted = min(Int64(count), max(0, Int64(fileSize) - offset))
+        guard wanted > 0, let file, let read = file.pointee.pMethods?.pointee.xRead else { return [] }
+        var code = SQLITE_OK
+        let bytes = [UInt8](unsafeUninitializedCapacity: Int(wanted)) { buffer, filled in
+            code = read(file, buffer.baseAddress, Int32(wanted), offset)
+            filled = code == SQLITE_OK ? Int(wanted) : 0
+        }
+        // SQLITE_IOERR_SHORT_READ, a macro that Swift does not import, is an ordinary end of file.
+        guard code == SQLITE_OK || code & 0xff == SQLITE_IOERR && code >> 8 == 2 else {
+            throw SQLiteError.make(
+                nil, code: code, path: path, purpose: "read \(path)", cocoaCode: .persistentStoreOpen)
+        }
+        return bytes
+    }
+
+    /// Bytes of the file at this moment, without its log; 0 when it cannot be told.
+    var fileSize: Int {
+        var size: Int64 = 0
+        guard let file, let ask = file.pointee.pMethods?.pointee.xFileSize, ask(file, &size) == SQLITE_OK else {
+            return 0
+        }
+        return Int(size)
+    }
+
+    private var file: UnsafeMutablePointer<sqlite3_file>? {
+        var place: UnsafeMutableRawPointer?
+        sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &place)
+        return place?.assumingMemoryBound(to: sqlite3_file.self)
+    }
+}

@@ -1,0 +1,92 @@
+import CorestoneModel
+import CorestoneValues
+
+/// Which entity a column of integers leads to, as far as names, indexes and values tell.
+struct ColumnHints {
+    private let contents: StoreContents
+    private let connection: Connection
+    /// By table: columns that Core Data indexed as it indexes relationships (and, before 2016, some attributes).
+    private var indexed: [String: Set<String>] = [:]
+
+    /// How many values of a column are looked up.
+    private static let sample = 200
+
+    init(_ contents: StoreContents, _ connection: Connection) throws {
+        self.contents = contents
+        self.connection = connection
+        let purpose = "read the indexes of \(contents.place.given)"
+        let statement = try connection.prepare(
+            "SELECT tbl_name, name FROM sqlite_master WHERE type = 'index' AND name LIKE 'Z%\\_INDEX' ESCAPE '\\'",
+            purpose)
+        while try statement.step(purpose) {
+            guard let table = statement.text(0), let name = statement.text(1), name.hasPrefix(table + "_") else {
+                continue
+            }
+            indexed[table, default: []].insert(String(name.dropFirst(table.count + 1).dropLast("_INDEX".count)))
+        }
+    }
+
+    /// The number of the entity that the column leads to; nil for what is, or may be, an attribute.
+    func target(of column: String, in table: String, entity owner: StoreContents.StoredEntity) -> Int64? {
+        let columns = contents.tables[table] ?? [:]
+        guard columns[column]?.uppercased() == "INTEGER" else { return nil }
+        let tail = String(column.dropFirst())
+        // The column of the target's entity names the declared one.
+        let companion = columns.keys.first { name in
+            guard name.hasSuffix("_" + tail), name.hasPrefix("Z") else { return false }
+            let digits = name.dropFirst().dropLast(tail.count + 1)
+            return !digits.isEmpty && digits.allSatisfy { $0.isASCII && $0.isNumber }
+        }
+        if let companion { return Int64(companion.dropFirst().dropLast(tail.count + 1)) }
+        guard indexed[table]?.contains(column) == true || columns["Z_FOK_" + tail] != nil else { return nil }
+        guard let target = named(tail, owner), leads(column, in: table, to: target) else { return nil }
+        return target.number
+    }
+
+    /// The entity that a column's name means: its own name, with the owner's before it, at the end of the one or of the
+    /// other. Of several, none.
+    private func named(_ tail: String, _ owner: StoreContents.StoredEntity) -> StoreContents.StoredEntity? {
+        // An entity that others inherit from would have a column for the target's entity.
+        let parents = Set(contents.entities.map(\.parent))
+        let candidates = contents.entities.filter { !parents.contains($0.number) }.map { ($0, $0.name.uppercased()) }
+        let own = owner.name.uppercased()
+        func only(_ fits: (String) -> Bool) -> StoreContents.StoredEntity? {
+            let found = candidates.filter { fits($0.1) }
+            return found.count == 1 ? found[0].0 : nil
+        }
+        if let exact = only({ $0 == tail }) ?? only({ $0 == own + tail }) ?? only({ $0.hasSuffix(tail) }) {
+            return exact
+        }
+        if let longest = candidates.filter({ tail.hasSuffix($0.1) }).max(by: { $0.1.count < $1.1.count }) {
+            return longest.0
+        }
+        let shared = candidates.map { zip($0.1.reversed(), tail.reversed()).prefix { $0 == $1 }.count }
+        guard let most = shared.max(), most >= 4, shared.filter({ $0 == most }).count == 1 else { return nil }
+        return shared.firstIndex(of: most).map { candidates[$0].0 }
+    }
+
+    /// Whether the first values are all primary keys of the target.
+    private func leads(_ column: String, in table: String, to target: StoreContents.StoredEntity) -> Bool {
+        guard let root = root(of: target), contents.tables["Z" + root.name.uppercased()] != nil,
+            isIdentifier(column), isIdentifier(table)
+        else { return false }
+        let purpose = "read \(table)"
+        let sql =
+            "SELECT 1 FROM (SELECT \(column) AS c FROM \(table) WHERE \(column) IS NOT NULL LIMIT \(ColumnHints.sample)) "
+            + "WHERE c NOT IN (SELECT Z_PK FROM Z\(root.name.uppercased())) LIMIT 1"
+        guard let statement = try? connection.prepare(sql, purpose) else { return false }
+        return (try? statement.step(purpose)) == false
+    }
+
+    private func root(of entity: StoreContents.StoredEntity) -> StoreContents.StoredEntity? {
+        var current = entity
+        while current.parent != 0 {
+            // Parents are numbered before their children.
+            guard current.parent < current.number,
+                let parent = contents.entities.first(where: { $0.number == current.parent })
+            else { return nil }
+            current = parent
+        }
+        return current
+    }
+}

@@ -1,0 +1,109 @@
+import CorestoneValues
+import Glibc
+
+/// The first bytes of a file, which say what kind of file it is.
+struct FileHeader {
+    /// Up to 4096.
+    private let bytes: [UInt8]
+
+    init(_ connection: Connection) throws { bytes = try connection.bytes(from: 0, count: 4096) }
+
+    var isDatabase: Bool { bytes.starts(with: Array("SQLite format 3\0".utf8)) }
+
+    /// Bytes of a page; 0 when the header is cut off.
+    var pageSize: Int {
+        guard bytes.count >= 18 else { return 0 }
+        let size = Int(bytes[16]) << 8 | Int(bytes[17])
+        return size == 1 ? 65536 : size
+    }
+
+    /// Bytes of the database as its last writer counted them; 0 when it did not, as old versions of SQLite.
+    var size: Int {
+        guard bytes.count >= 100, bytes[24..<28] == bytes[92..<96] else { return 0 }
+        return bytes[28..<32].reduce(0) { $0 << 8 | Int($1) } * pageSize
+    }
+
+    /// Whether the file was last written with a write-ahead log.
+    var usesLog: Bool { bytes.count > 18 && bytes[18] == 2 }
+
+    /// Throws unless the file is an SQLite database; the error says what it is instead, as far as its bytes tell.
+    func requireDatabase(_ place: StorePlace, _ connection: Connection) throws {
+        if isDatabase || bytes.isEmpty { return }
+        let kind = try kind(place, connection)
+        throw CoreError(
+            kind.isStore ? .unsupported : .notAStore,
+            code: kind.isStore ? .persistentStoreInvalidType : .persistentStoreOpen,
+            "\(place.given) is \(kind.text)", file: place.given)
+    }
+
+    private struct Kind {
+        /// What completes "… is", and the remedy.
+        let text: String
+        /// A store of another type than ours.
+        var isStore = false
+
+        static let otherStore =
+            "this version opens SQLite stores, so let Apple's framework migrate it to one (migratePersistentStore)"
+    }
+
+    private func kind(_ place: StorePlace, _ connection: Connection) throws -> Kind {
+        if isText {
+            if contains("<database") {
+                return Kind(text: "an XML store, and no SQLite store; \(Kind.otherStore)", isStore: true)
+            }
+            if contains("<model") {
+                return Kind(text: "a model in source form, and no store; open the store and give it this model")
+            }
+            return Kind(text: "a text file and no store; give the path of a store, or of a file that is not there yet")
+        }
+        if bytes.starts(with: Array("bplist0".utf8)) { return try propertyListKind(connection) }
+        if bytes.starts(with: [0x04, 0x0b] + Array("streamtyped".utf8)) {
+            return Kind(text: "an archive of Apple's, perhaps a binary store; \(Kind.otherStore)", isStore: true)
+        }
+        if let format = FileHeader.packed.first(where: { bytes.starts(with: $0.mark) })?.name {
+            return Kind(text: "a \(format) archive and no store; unpack it and open what is inside")
+        }
+        if looksEncrypted {
+            return Kind(
+                text: "no SQLite database that can be read: it looks encrypted (by SQLCipher, for example); "
+                    + "decrypt it with its key and open the result")
+        }
+        return Kind(text: "no SQLite database; give the path of a store, or of a file that is not there yet")
+    }
+
+    private func propertyListKind(_ connection: Connection) throws -> Kind {
+        let all = try connection.bytes(from: 0, count: 16 << 20)
+        func names(_ text: String) -> Bool { position(of: Array(text.utf8), in: all) != nil }
+        if names("NSStoreModelVersionHashes") {
+            return Kind(text: "a binary store, and no SQLite store; \(Kind.otherStore)", isStore: true)
+        }
+        if names("NSManagedObjectModel") {
+            return Kind(text: "a compiled model, and no store; open the store and give it this model")
+        }
+        return Kind(text: "a property list and no store; give the path of a store")
+    }
+
+    private static let packed: [(mark: [UInt8], name: String)] = [
+        ([0x1f, 0x8b], "gzip"), (Array("PK\u{3}\u{4}".utf8), "zip"), ([0xfd] + Array("7zXZ".utf8), "xz"),
+        (Array("BZh".utf8), "bzip2"), ([0x28, 0xb5, 0x2f, 0xfd], "Zstandard"), (Array("7z".utf8) + [0xbc, 0xaf], "7z"),
+    ]
+
+    private var isText: Bool {
+        let start = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? bytes.dropFirst(3) : bytes[...]
+        return start.allSatisfy { $0 >= 0x20 && $0 != 0x7f || [9, 10, 13].contains($0) }
+    }
+
+    /// Encrypted bytes are as even as chance makes them. Fewer than a kilobyte tell nothing.
+    private var looksEncrypted: Bool {
+        guard bytes.count >= 1024 else { return false }
+        var counts = [Int](repeating: 0, count: 256)
+        for byte in bytes { counts[Int(byte)] += 1 }
+        let entropy = counts.reduce(0.0) { sum, count in
+            let share = Double(count) / Double(bytes.count)
+            return count == 0 ? sum : sum - share * log2(share)
+        }
+        return entropy > 7.6
+    }
+
+    private func contains(_ text: String) -> Bool { position(of: Array(text.utf8), in: bytes) != nil }
+}

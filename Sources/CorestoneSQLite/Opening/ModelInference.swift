@@ -1,0 +1,164 @@
+import CorestoneModel
+import CorestoneValues
+
+/// Makes a model that fits the tables of a store that carries none.
+///
+/// What the tables tell for sure: the entities with their names and their inheritance, the attributes with their kind of
+/// storage, the relationships that have a table or a column with an entity's number of their own. Names of properties are
+/// in lower case, since the tables have them in capitals, unless a cached model that does not fit has them. A column of integers is a to-one relationship when its name,
+/// its index and its values say so, else an Integer 64. To-many relationships that have an inverse to-one leave no trace.
+struct ModelInference {
+    private let contents: StoreContents
+    private let model = Model()
+    private let hints: ColumnHints
+    private let cached: Model?
+    private var entities: [Int64: Entity] = [:]
+
+    /// `cached` is a model that the store carries although it does not fit: good for names and types.
+    init(_ contents: StoreContents, _ connection: Connection, cached: Model?) throws {
+        self.contents = contents
+        self.cached = cached
+        hints = try ColumnHints(contents, connection)
+    }
+
+    /// - Throws: `storeCorrupt` when the tables cannot be those of any model.
+    mutating func run() throws -> Model {
+        do {
+            try addEntities()
+            for stored in contents.entities where stored.parent == 0 { try addColumns(of: stored) }
+            for (table, columns) in contents.tables.sorted(by: { byteOrder($0.key, $1.key) }) {
+                try addJoin(table, columns)
+            }
+            try model.freeze()
+            return model
+        } catch let error as CoreError {
+            throw CoreError(
+                .storeCorrupt, code: .persistentStoreOpen,
+                "\(contents.place.given) carries no model, and none fits its tables: \(error.message); "
+                    + "give the model it was written with", entity: error.entity, key: error.key,
+                file: contents.place.given)
+        }
+    }
+
+    /// Entities whose root has a table; the histories' rows have none.
+    private mutating func addEntities() throws {
+        for stored in contents.entities {
+            if stored.parent == 0 && contents.tables["Z" + stored.name.uppercased()] == nil { continue }
+            let entity = try model.addEntity(named: stored.name)
+            guard entities.updateValue(entity, forKey: stored.number) == nil else {
+                throw CoreError(.storeCorrupt, "two entities have the number \(stored.number)", entity: stored.name)
+            }
+            // Parents are numbered before their children, so no circle passes.
+            if stored.parent == 0 { continue }
+            guard let parent = entities[stored.parent] else {
+                throw CoreError(
+                    .storeCorrupt, "\(stored.name) inherits from an entity \(stored.parent), which is not there",
+                    entity: stored.name)
+            }
+            try entity.setParent(parent)
+        }
+    }
+
+    private func addColumns(of stored: StoreContents.StoredEntity) throws {
+        guard let root = entities[stored.number] else { return }
+        let table = "Z" + stored.name.uppercased()
+        let columns = contents.tables[table] ?? [:]
+        for (column, type) in columns.sorted(by: { byteOrder($0.key, $1.key) }) {
+            guard column.hasPrefix("Z"), !["Z_PK", "Z_ENT", "Z_OPT"].contains(column) else { continue }
+            let rest = column.dropFirst()
+            let digits = rest.prefix { $0.isASCII && $0.isNumber }
+            if !digits.isEmpty {
+                // Z5_NAME tells the entity of ZNAME's target; Z5NAME is the owner in a to-many without inverse.
+                if rest.dropFirst(digits.count).first != "_" {
+                    try addOwner(digits, String(rest.dropFirst(digits.count)), root, columns)
+                }
+            } else if rest.first != "_" || !rest.hasPrefix("_FOK_") {
+                let known = known(rest, of: stored.name)
+                let name = known?.name ?? rest.lowercased()
+                guard isIdentifier(name), ownProperty(name, of: root) == nil else { continue }
+                if let target = hints.target(of: column, in: table, entity: stored).flatMap({ entities[$0] }) {
+                    try root.addRelationship(named: name, destination: target)
+                } else {
+                    let attribute = (known as? Attribute).flatMap {
+                        ColumnGroup.declaredType($0.type) == type ? $0.type : nil
+                    }
+                    try root.addAttribute(named: name, type: attribute ?? ModelInference.type(declared: type))
+                }
+            }
+        }
+    }
+
+    /// The property of the cached model whose column that would be.
+    private func known(_ tail: Substring, of root: String) -> Property? {
+        let family = cached?.entity(named: root)?.withDescendants ?? []
+        return family.lazy.flatMap { $0.ownAttributes as [Property] + $0.ownRelationships }.first {
+            $0.name.uppercased() == tail
+        }
+    }
+
+    private func addOwner(_ digits: Substring, _ tail: String, _ root: Entity, _ columns: [String: String]) throws {
+        guard let owner = Int64(digits).flatMap({ entities[$0] }), isIdentifier(tail.lowercased()),
+            ownProperty(tail.lowercased(), of: owner) == nil
+        else { return }
+        try owner.addRelationship(
+            named: tail.lowercased(), destination: root, isToMany: true,
+            isOrdered: columns["Z_FOK_\(digits)\(tail)"] != nil)
+    }
+
+    /// Z_3TAGS (Z_3NOTES, Z_5TAGS): entity 3 has `tags`, which lead to entity 5, whose `notes` lead back.
+    private func addJoin(_ table: String, _ columns: [String: String]) throws {
+        guard table.hasPrefix("Z_"), let (number, name) = ModelInference.numbered(table.dropFirst(2)),
+            let naming = entities[number], !columns.isEmpty, columns["Z_PK"] == nil
+        else { return }
+        var keys = columns.keys.filter { !$0.hasPrefix("Z_FOK_") }.sorted(by: byteOrder)
+        if keys.contains("REFLEXIVE") {
+            guard let member = keys.first(where: { $0 != "REFLEXIVE" }), isFree(name, naming) else { return }
+            let relationship = try naming.addRelationship(
+                named: name.lowercased(), destination: naming, isToMany: true,
+                isOrdered: columns["Z_FOK_" + member.dropFirst(2)] != nil)
+            return try relationship.setInverse(relationship)
+        }
+        guard keys.count == 2, keys.allSatisfy({ $0.hasPrefix("Z_") }) else { return }
+        // The column of the members bears the table's name, the other one the inverse's.
+        let isMember = keys.map { ModelInference.numbered($0.dropFirst(2))?.name.hasPrefix(name) == true }
+        if isMember[0] && !isMember[1] { keys.reverse() }
+        guard let (ownerNumber, inverseName) = ModelInference.numbered(keys[0].dropFirst(2)), ownerNumber == number,
+            let (memberNumber, _) = ModelInference.numbered(keys[1].dropFirst(2)),
+            let member = entities[memberNumber], isFree(name, naming), isFree(inverseName, member),
+            naming !== member || name != inverseName
+        else { return }
+        let relationship = try naming.addRelationship(
+            named: name.lowercased(), destination: member, isToMany: true,
+            isOrdered: columns["Z_FOK_" + keys[1].dropFirst(2)] != nil)
+        let inverse = try member.addRelationship(
+            named: inverseName.lowercased(), destination: naming, isToMany: true,
+            isOrdered: columns["Z_FOK_" + keys[0].dropFirst(2)] != nil)
+        try relationship.setInverse(inverse)
+    }
+
+    private func isFree(_ name: String, _ entity: Entity) -> Bool {
+        isIdentifier(name.lowercased()) && ownProperty(name.lowercased(), of: entity) == nil
+    }
+
+    /// A property of the entity or of any of its tree, in which no name may come twice along a line.
+    private func ownProperty(_ name: String, of entity: Entity) -> Property? {
+        entity.root.withDescendants.lazy.flatMap(\.allProperties).first { $0.name == name }
+    }
+
+    private static func numbered(_ text: Substring) -> (number: Int64, name: String)? {
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        guard let number = Int64(digits), digits.count < text.count else { return nil }
+        return (number, String(text.dropFirst(digits.count)))
+    }
+
+    /// By the words of Core Data, else by SQLite's rules of affinity.
+    private static func type(declared: String) -> AttributeType {
+        let type = declared.uppercased()
+        func has(_ words: String...) -> Bool { words.contains { position(of: $0, in: type) != nil } }
+        if has("TIMESTAMP") { return .date }
+        if has("INT") { return .integer64 }
+        if has("CHAR", "CLOB", "TEXT") { return .string }
+        if has("BLOB") || type.isEmpty { return .binary }
+        return has("REAL", "FLOA", "DOUB") ? .double : .decimal
+    }
+}

@@ -1,0 +1,166 @@
+import CSQLite
+import CorestoneModel
+import CorestoneValues
+
+/// What the file of a store says about itself. Read without a model; changes nothing.
+struct StoreContents {
+    /// A row of `Z_PRIMARYKEY`.
+    struct StoredEntity {
+        let name: String
+        let number: Int64
+        /// The number of the entity from which it inherits; 0 for a root.
+        let parent: Int64
+    }
+
+    let place: StorePlace
+    let document: StoreDocument
+    /// In order of their numbers.
+    let entities: [StoredEntity]
+    let tables: StoreTables
+    init(_ connection: Connection, place: StorePlace) throws {
+        self.place = place
+        let header = try FileHeader(connection)
+        try StoreContents.checkSize(connection, header, place)
+        do {
+            var tables = try StoreContents.tables(connection, place)
+            try StoreContents.requireSystemTables(tables, header, place)
+            try StoreContents.addColumns(to: &tables, connection, place)
+            self.tables = tables
+            document = try StoreContents.document(connection, place)
+            entities = try StoreContents.entities(connection, place)
+        } catch let error as CoreError { throw StoreContents.explained(error, place) }
+    }
+
+    func number(ofEntity name: String) -> Int64? { entities.first { $0.name == name }?.number }
+
+    /// The model that the store carries, which is not frozen; nil when it carries none.
+    ///
+    /// - Throws: `storeCorrupt` or `model` when what is there cannot be read.
+    func cachedModel(_ connection: Connection) throws -> Model? {
+        guard tables["Z_MODELCACHE"] != nil else { return nil }
+        let purpose = "read the model of \(place.given)"
+        do {
+            let statement = try connection.prepare("SELECT Z_CONTENT FROM Z_MODELCACHE LIMIT 1", purpose)
+            guard try statement.step(purpose), let content = statement.blob(0), !content.isEmpty else { return nil }
+            return try Model(modelCache: content)
+        } catch let error as CoreError {
+            throw CoreError(
+                error.status, code: .persistentStoreOpen,
+                "the model that \(place.given) carries cannot be read: \(error.message)",
+                entity: error.entity, key: error.key, sqliteCode: error.sqliteCode, file: place.given)
+        }
+    }
+}
+
+/// Declared types by column name, by table name.
+typealias StoreTables = [String: [String: String]]
+
+// MARK: - Reading
+
+extension StoreContents {
+    /// Names alone; not virtual ones, which may need modules that are not there.
+    private static func tables(_ connection: Connection, _ place: StorePlace) throws -> StoreTables {
+        let purpose = "open \(place.given)"
+        var tables: StoreTables = [:]
+        let statement = try connection.prepare("SELECT name, sql FROM sqlite_master WHERE type = 'table'", purpose)
+        while try statement.step(purpose) {
+            guard let name = statement.text(0), statement.text(1)?.hasPrefix("CREATE VIRTUAL") != true else { continue }
+            tables[name] = [:]
+        }
+        return tables
+    }
+
+    private static func addColumns(to tables: inout StoreTables, _ connection: Connection, _ place: StorePlace) throws {
+        let purpose = "read the tables of \(place.given)"
+        let statement = try connection.prepare("SELECT name, type FROM pragma_table_info(?)", purpose)
+        for table in tables.keys where table.hasPrefix("Z") {
+            statement.bind(copying: table, at: 1)
+            var columns: [String: String] = [:]
+            while try statement.step(purpose) {
+                if let name = statement.text(0) { columns[name] = statement.text(1) ?? "" }
+            }
+            statement.reset()
+            tables[table] = columns
+        }
+    }
+
+    private static func document(_ connection: Connection, _ place: StorePlace) throws -> StoreDocument {
+        let purpose = "read the metadata of \(place.given)"
+        let statement = try connection.prepare(
+            "SELECT Z_UUID, Z_PLIST FROM Z_METADATA ORDER BY Z_VERSION LIMIT 1", purpose)
+        guard try statement.step(purpose), let identifier = statement.text(0), !identifier.isEmpty else {
+            throw CoreError(
+                .notAStore, code: .persistentStoreOpen,
+                "\(place.given) is no complete Core Data store: its table Z_METADATA has no row with an identifier",
+                file: place.given)
+        }
+        return try StoreDocument(identifier: identifier, propertyList: statement.blob(1) ?? [])
+    }
+
+    private static func entities(_ connection: Connection, _ place: StorePlace) throws -> [StoredEntity] {
+        let purpose = "read the entities of \(place.given)"
+        var entities: [StoredEntity] = []
+        let statement = try connection.prepare(
+            "SELECT Z_NAME, Z_ENT, Z_SUPER FROM Z_PRIMARYKEY WHERE Z_NAME IS NOT NULL ORDER BY Z_ENT", purpose)
+        while try statement.step(purpose) {
+            entities.append(
+                StoredEntity(
+                    name: statement.text(0) ?? "", number: statement.integer(1), parent: statement.integer(2)))
+        }
+        return entities
+    }
+}
+
+// MARK: - What is no store
+
+extension StoreContents {
+    private static func requireSystemTables(_ tables: StoreTables, _ header: FileHeader, _ place: StorePlace) throws {
+        if tables.isEmpty, header.usesLog, !place.hasCompanion("-wal") {
+            throw CoreError(
+                .notAStore, code: .persistentStoreOpen,
+                "\(place.given) holds no tables: what was written to it lay in its write-ahead log \(place.given)-wal, "
+                    + "which is missing; put the log back beside it", file: place.given)
+        }
+        let missing = StoreSchema.systemTables.dropLast().filter { tables[$0] == nil }
+        guard missing.isEmpty else {
+            throw CoreError(
+                .notAStore, code: .persistentStoreOpen,
+                "\(place.given) is an SQLite database but no Core Data store: "
+                    + "it has no table \(missing.joined(separator: " and no table "))",
+                file: place.given)
+        }
+    }
+
+    /// SQLite only says "malformed", and does not notice that the last page is cut.
+    private static func checkSize(_ connection: Connection, _ header: FileHeader, _ place: StorePlace) throws {
+        if place.hasCompanion("-wal") { return }
+        let (size, needed) = (connection.fileSize, header.size)
+        guard size > 0, size < needed else { return }
+        let log =
+            header.usesLog
+            ? ", or its write-ahead log \(place.given)-wal is missing; put that back beside it, or" : ";"
+        throw CoreError(
+            .storeCorrupt, code: .persistentStoreOpen,
+            "\(place.given) is cut off (\(size) of \(needed) bytes are there)\(log) restore it from a backup",
+            sqliteCode: SQLITE_CORRUPT, file: place.given)
+    }
+
+    /// Puts the failure of a first look at a file in terms of stores.
+    private static func explained(_ error: CoreError, _ place: StorePlace) -> CoreError {
+        let message: String
+        var status = error.status
+        switch error.sqliteCode & 0xff {
+        case SQLITE_NOTADB:
+            message =
+                "\(place.given) is no SQLite database; give the path of a store, or of a file that is not there yet"
+        case SQLITE_CORRUPT:
+            message = "\(place.given) is damaged or cut off (\(place.size) bytes are there); restore it from a backup"
+        case SQLITE_ERROR:
+            status = .notAStore
+            message = "\(place.given) is no Core Data store: \(error.message)"
+        default:
+            message = error.file == nil ? "\(place.given) is damaged: \(error.message)" : error.message
+        }
+        return CoreError(status, code: .persistentStoreOpen, message, sqliteCode: error.sqliteCode, file: place.given)
+    }
+}

@@ -1,0 +1,141 @@
+import CorestoneValues
+import Glibc
+
+/// What the write-ahead log beside a file says, read without SQLite: whether anything committed lies in it, and whether
+/// it belongs to the file at all.
+///
+/// The format is SQLite's (fileformat2, section 4): a header of 32 bytes, then frames of 24 bytes and one page each. Every
+/// frame repeats the header's two salts and carries a running checksum.
+struct WriteAheadLog {
+    enum State: Equatable {
+        /// Nothing in it that the file does not hold already.
+        case settled
+        /// Committed pages that the file lacks.
+        case live
+        /// Of another file, or damaged: what is wrong with it.
+        case stale(String)
+    }
+
+    /// The state of the log at `path`, for a file with pages of `pageSize` bytes and `pageCount` of them.
+    ///
+    /// - Throws: `storeIO` when the log cannot be read.
+    static func state(ofLogAt path: String, pageSize: Int, pageCount: Int, _ place: StorePlace) throws -> State {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return .settled }
+            throw unreadable(place, errno)
+        }
+        defer { close(descriptor) }
+        var log = WriteAheadLog(descriptor: descriptor, place: place)
+        return try log.examine(pageSize: pageSize, pageCount: pageCount)
+    }
+
+    private let descriptor: Int32
+    private let place: StorePlace
+    private var isBigEndian = false
+    private var sums: (UInt32, UInt32) = (0, 0)
+
+    private init(descriptor: Int32, place: StorePlace) {
+        self.descriptor = descriptor
+        self.place = place
+    }
+
+    private mutating func examine(pageSize: Int, pageCount: Int) throws -> State {
+        let header = try read(at: 0, count: 32)
+        // A crash before the first commit leaves a header that is cut off or empty.
+        guard header.count == 32, header.contains(where: { $0 != 0 }) else { return .settled }
+        let magic = word(header, 0)
+        guard magic & ~1 == 0x377f_0682 else { return .stale("it does not begin as a write-ahead log does") }
+        isBigEndian = magic & 1 != 0
+        let logPageSize = Int(word(header, 8))
+        guard logPageSize == pageSize else {
+            return .stale("its pages have \(logPageSize) bytes, those of the store \(pageSize)")
+        }
+        add(header[..<24])
+        guard sums == (word(header, 24), word(header, 28)) else { return .stale("its header is damaged") }
+
+        var committed: Set<UInt32> = []
+        var pending: [UInt32] = []
+        var size: UInt32 = 0
+        var offset: Int64 = 32
+        while true {
+            let frame = try read(at: offset, count: 24 + pageSize)
+            guard frame.count == 24 + pageSize else { break }
+            guard frame[8..<16] == header[16..<24] else {
+                // Frames of the round before, which were all taken into the file, follow the newest ones.
+                let isFirst = offset == 32
+                if isFirst && word(frame, 8) &+ 1 != word(header, 16) {
+                    return .stale("its frames do not go with its header")
+                }
+                break
+            }
+            add(frame[..<8])
+            add(frame[24...])
+            guard sums == (word(frame, 16), word(frame, 20)) else { break }
+            pending.append(word(frame, 0))
+            if word(frame, 4) != 0 {
+                size = word(frame, 4)
+                committed.formUnion(pending)
+                pending.removeAll(keepingCapacity: true)
+            }
+            offset += Int64(24 + pageSize)
+        }
+        guard size > 0 else { return .settled }
+        return lacks(pages: size, beyond: pageCount, committed, pageSize: pageSize) ?? .live
+    }
+
+    /// Pages that neither the file nor the log has: then the two were not written together.
+    private func lacks(pages: UInt32, beyond pageCount: Int, _ committed: Set<UInt32>, pageSize: Int) -> State? {
+        guard Int(pages) > pageCount else { return nil }
+        let added = committed.count { Int($0) > pageCount && $0 <= pages }
+        // The page at the first gigabyte holds SQLite's locks and is never written.
+        let unused = pageCount < (1 << 30) / pageSize + 1 && Int(pages) > (1 << 30) / pageSize ? 1 : 0
+        guard added + unused < Int(pages) - pageCount else { return nil }
+        return .stale(
+            "it belongs to a file of \(pages) pages, of which the store has \(pageCount) and the log \(added) more")
+    }
+
+    /// SQLite's checksum goes on over all words, in the order of bytes that the magic number names.
+    private mutating func add(_ bytes: ArraySlice<UInt8>) {
+        bytes.withUnsafeBytes { raw in
+            var (a, b) = sums
+            var place = 0
+            while place + 8 <= raw.count {
+                let x = raw.loadUnaligned(fromByteOffset: place, as: UInt32.self)
+                let y = raw.loadUnaligned(fromByteOffset: place + 4, as: UInt32.self)
+                a = a &+ (isBigEndian ? UInt32(bigEndian: x) : UInt32(littleEndian: x)) &+ b
+                b = b &+ (isBigEndian ? UInt32(bigEndian: y) : UInt32(littleEndian: y)) &+ a
+                place += 8
+            }
+            sums = (a, b)
+        }
+    }
+
+    private func word(_ bytes: [UInt8], _ place: Int) -> UInt32 {
+        bytes.withUnsafeBytes { UInt32(bigEndian: $0.loadUnaligned(fromByteOffset: place, as: UInt32.self)) }
+    }
+
+    /// Fewer bytes at the end of the log.
+    private func read(at offset: Int64, count: Int) throws -> [UInt8] {
+        var failure: Int32 = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            filled = 0
+            while filled < count {
+                let taken = pread(
+                    descriptor, buffer.baseAddress.map { $0 + filled }, count - filled, Int(offset) + filled)
+                if taken < 0 && errno == EINTR { continue }
+                if taken < 0 { failure = errno }
+                if taken <= 0 { return }
+                filled += taken
+            }
+        }
+        if failure != 0 { throw WriteAheadLog.unreadable(place, failure) }
+        return bytes
+    }
+
+    private static func unreadable(_ place: StorePlace, _ code: Int32) -> CoreError {
+        CoreError(
+            .storeIO, code: .persistentStoreOpen,
+            "cannot read the write-ahead log of \(place.given): \(StorePlace.text(of: code))", file: place.given)
+    }
+}

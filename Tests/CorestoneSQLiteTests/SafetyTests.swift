@@ -1,0 +1,258 @@
+import CSQLite
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+import Foundation
+import XCTest
+
+@testable import CorestoneSQLite
+
+/// Strangers' files: reading never touches them, and what is wrong with one is named.
+final class SafetyTests: StoreTestCase {
+    private let readOnly = StoreOptions.readOnly
+
+    /// Names, bytes and times of the files in the test's folder.
+    private func listing() throws -> [String: [AnyHashable]] {
+        var listing: [String: [AnyHashable]] = [:]
+        for name in try files() {
+            var facts = stat()
+            XCTAssertEqual(stat(path(name), &facts), 0)
+            let bytes = try Data(contentsOf: URL(fileURLWithPath: path(name)))
+            listing[name] = [bytes, facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec, facts.st_ino]
+        }
+        return listing
+    }
+
+    private func copy(_ name: String, to other: String) throws {
+        try? FileManager.default.removeItem(atPath: path(other))
+        try FileManager.default.copyItem(atPath: path(name), toPath: path(other))
+    }
+
+    private func connection(_ name: String) -> OpaquePointer? {
+        var db: OpaquePointer?
+        XCTAssertEqual(sqlite3_open(path(name), &db), SQLITE_OK)
+        return db
+    }
+
+    private func run(_ db: OpaquePointer?, _ sql: String, line: UInt = #line) {
+        XCTAssertEqual(sqlite3_exec(db, sql, nil, nil, nil), SQLITE_OK, String(cString: sqlite3_errmsg(db)), line: line)
+    }
+
+    private func cages(_ store: SQLiteStore, _ zoo: Zoo) throws -> Int {
+        try store.fetch(StoreFetch(entity: zoo.cage, result: .count)).count
+    }
+
+    /// Makes a store with `count` cages in the file itself.
+    private func make(_ name: String, _ zoo: Zoo, count: Int, rollback: Bool = false) throws {
+        var options = StoreOptions()
+        options.rollbackJournal = rollback
+        let store = try open(name, zoo.model, options: options)
+        var rows = Rows()
+        try store.save { save in
+            for key in 1...Int64(count) {
+                try save.insert([rows.add(zoo.cage, key, ["number": .int(key)])], entity: zoo.cage)
+            }
+        }
+        store.close()
+    }
+
+    func testReadingLocksNothing() throws {
+        let zoo = try Zoo()
+        try make("zoo.sqlite", zoo, count: 3, rollback: true)
+        let before = try listing()
+        let store = try open("zoo.sqlite", zoo.model, options: readOnly)
+        XCTAssertEqual(try cages(store, zoo), 3)
+        XCTAssertEqual(try listing() as NSDictionary, before as NSDictionary)
+        let writer = connection("zoo.sqlite")
+        run(writer, "BEGIN EXCLUSIVE; INSERT INTO ZCAGE (Z_PK, Z_ENT, Z_OPT) VALUES (9, 3, 1)")
+        // What the writer has not written yet is not there.
+        XCTAssertEqual(try cages(store, zoo), 3)
+        run(writer, "COMMIT")
+        sqlite3_close(writer)
+        let error = failure { _ = try cages(store, zoo) }
+        XCTAssertEqual(error.status, .storeBusy)
+        XCTAssert(error.message.contains("open it again"), error.message)
+        store.close()
+        let again = try open("zoo.sqlite", zoo.model, options: readOnly)
+        XCTAssertEqual(try cages(again, zoo), 4)
+        again.close()
+    }
+
+    /// A journal left by a crash is undone in a private copy; one that was finished says nothing.
+    func testJournals() throws {
+        let zoo = try Zoo()
+        try make("zoo.sqlite", zoo, count: 200, rollback: true)
+        let writer = connection("zoo.sqlite")
+        run(writer, "PRAGMA cache_size=1; PRAGMA cache_spill=1; BEGIN; UPDATE ZCAGE SET ZNUMBER = 0; DELETE FROM ZCAGE")
+        try copy("zoo.sqlite", to: "crashed.sqlite")
+        try copy("zoo.sqlite-journal", to: "crashed.sqlite-journal")
+        run(writer, "ROLLBACK; PRAGMA journal_mode=PERSIST; INSERT INTO ZCAGE (Z_PK, Z_ENT, Z_OPT) VALUES (201, 3, 1)")
+        sqlite3_close(writer)
+        let before = try listing()
+        XCTAssertNotNil(before["zoo.sqlite-journal"])
+        for (name, count) in [("crashed.sqlite", 200), ("zoo.sqlite", 201)] {
+            let store = try open(name, zoo.model, options: readOnly)
+            XCTAssertEqual(try cages(store, zoo), count, name)
+            XCTAssertEqual(try store.fetch(StoreFetch(entity: zoo.cage)).batch.records.count, count, name)
+            store.close()
+        }
+        XCTAssertEqual(try listing() as NSDictionary, before as NSDictionary)
+    }
+
+    /// Files of a store with a live log, and the state of the main file alone.
+    private func makeLive(_ zoo: Zoo) throws {
+        try make("zoo.sqlite", zoo, count: 2)
+        let writer = try open("zoo.sqlite", zoo.model)
+        var rows = Rows()
+        try writer.save { save in
+            for key in 3...50 as ClosedRange<Int64> {
+                try save.insert([rows.add(zoo.cage, key, ["number": .int(key)])], entity: zoo.cage)
+            }
+        }
+        try copy("zoo.sqlite", to: "live.sqlite")
+        try copy("zoo.sqlite-wal", to: "live.sqlite-wal")
+        writer.close()
+    }
+
+    func testStaleLogs() throws {
+        let zoo = try Zoo()
+        try makeLive(zoo)
+        let log = try Data(contentsOf: URL(fileURLWithPath: path("live.sqlite-wal")))
+        func counts(_ change: (inout Data) -> Void) throws -> Int {
+            var bytes = log
+            change(&bytes)
+            try bytes.write(to: URL(fileURLWithPath: path("live.sqlite-wal")))
+            let before = try listing()
+            defer { XCTAssertEqual(try? listing() as NSDictionary, before as NSDictionary) }
+            let store = try open("live.sqlite", zoo.model, options: readOnly)
+            defer { store.close() }
+            return try cages(store, zoo)
+        }
+        XCTAssertEqual(try counts { _ in }, 50)
+        // What a crash may leave: no header yet, an empty one, a transaction that is cut off or torn.
+        XCTAssertEqual(try counts { $0 = $0.prefix(20) }, 2)
+        XCTAssertEqual(try counts { $0 = Data(count: 4096) }, 2)
+        XCTAssertEqual(try counts { $0 = $0.prefix(32 + 24 + 4096 - 1) }, 2)
+        XCTAssertEqual(try counts { $0[32 + 24 + 100] ^= 1 }, 2)
+        // What cannot belong to the file.
+        func refusal(_ change: (inout Data) -> Void) -> String {
+            let error = failure { _ = try counts(change) }
+            XCTAssertEqual(error.status, .storeCorrupt)
+            XCTAssertEqual(error.file, path("live.sqlite"))
+            return error.message
+        }
+        for (place, byte, text) in [
+            (0, 1, "does not begin"), (16, 0xff, "header is damaged"), (10, 0x30, "8192 bytes"),
+            (32 + 8, 0x55, "do not go with its header"),
+        ] as [(Int, UInt8, String)] {
+            let message = refusal { $0[place] ^= byte }
+            XCTAssert(message.contains(text), "\(text): \(message)")
+        }
+        // The log of a larger store.
+        let large = try Zoo()
+        try make("large.sqlite", large, count: 5000)
+        let writer = connection("large.sqlite")
+        run(writer, "PRAGMA wal_autocheckpoint=0; UPDATE ZCAGE SET ZNUMBER = 77 WHERE Z_PK = 1")
+        try copy("large.sqlite-wal", to: "live.sqlite-wal")
+        sqlite3_close(writer)
+        let error = failure { _ = try open("live.sqlite", zoo.model, options: readOnly) }
+        XCTAssert(error.message.contains("belongs to a file of"), error.message)
+        XCTAssert(error.message.contains("move the log away"), error.message)
+    }
+
+    func testMissingLog() throws {
+        let zoo = try Zoo()
+        let writer = connection("new.sqlite")
+        run(writer, "PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0; CREATE TABLE Z_METADATA (a)")
+        try copy("new.sqlite", to: "alone.sqlite")
+        sqlite3_close(writer)
+        let error = failure { _ = try open("alone.sqlite", zoo.model, options: readOnly) }
+        XCTAssert(error.message.contains("alone.sqlite-wal"), error.message)
+        XCTAssertEqual(error.status, .notAStore)
+        // A file whose last pages were only in the log.
+        try make("zoo.sqlite", zoo, count: 2)
+        try copy("zoo.sqlite", to: "cut.sqlite")
+        truncate(path("cut.sqlite"), 4096 * 12)
+        let cut = failure { _ = try open("cut.sqlite", zoo.model, options: readOnly) }
+        XCTAssert(cut.message.contains("cut.sqlite-wal"), cut.message)
+    }
+
+    func testPrivateCopiesAreRemoved() throws {
+        let zoo = try Zoo()
+        try makeLive(zoo)
+        let temporary = path("temporary")
+        let old = PrivateFolder.parent
+        setenv("TMPDIR", temporary, 1)
+        defer { setenv("TMPDIR", old, 1) }
+        XCTAssert(failure { _ = try open("live.sqlite", zoo.model, options: readOnly) }.message.contains("TMPDIR"))
+        try FileManager.default.createDirectory(atPath: temporary, withIntermediateDirectories: true)
+        // What a crash left, what is in use, and what is somebody else's.
+        for name in ["corestone-copy-crashed", "corestone-copy-busy", "corestone-copy-fresh", "other"] {
+            try FileManager.default.createDirectory(atPath: "\(temporary)/\(name)", withIntermediateDirectories: true)
+            try Data([1]).write(to: URL(fileURLWithPath: "\(temporary)/\(name)/store"))
+            if name != "corestone-copy-fresh" {
+                try FileManager.default.setAttributes(
+                    [.modificationDate: Date(timeIntervalSince1970: 1e9)], ofItemAtPath: "\(temporary)/\(name)")
+            }
+        }
+        let busy = Glibc.open("\(temporary)/corestone-copy-busy", O_RDONLY)
+        flock(busy, LOCK_SH)
+        let store = try open("live.sqlite", zoo.model, options: readOnly)
+        XCTAssertEqual(
+            try FileManager.default.contentsOfDirectory(atPath: temporary).sorted(),
+            ["corestone-copy-busy", "corestone-copy-fresh", "other"])
+        XCTAssertEqual(try cages(store, zoo), 50)
+        store.close()
+        close(busy)
+    }
+
+    /// As another user, since root may write anything: a live log on a medium that cannot be written.
+    func testLiveLogOnReadOnlyMedium() throws {
+        let zoo = try Zoo()
+        try makeLive(zoo)
+        for name in try files() { chmod(path(name), 0o444) }
+        chmod(folder, 0o555)
+        let isRoot = geteuid() == 0
+        if isRoot { XCTAssertEqual(seteuid(65534), 0) }
+        defer {
+            if isRoot { seteuid(0) }
+            chmod(folder, 0o755)
+        }
+        let before = try listing()
+        let store = try open("live.sqlite", zoo.model, options: readOnly)
+        XCTAssertEqual(try cages(store, zoo), 50)
+        store.close()
+        XCTAssertEqual(try listing() as NSDictionary, before as NSDictionary)
+    }
+
+    func testKindsOfOtherFiles() throws {
+        let zoo = try Zoo()
+        var generator = SplitMix(state: 3)
+        let noise = Data((0..<8192).map { _ in UInt8.random(in: 0...255, using: &generator) })
+        let metadata = encodePropertyList(.dictionary(["NSStoreModelVersionHashes": .dictionary([:])]))
+        let xml = "<?xml version=\"1.0\"?>\n<!DOCTYPE database SYSTEM \"x\">\n<database></database>"
+        let cases: [(Data, Status, String)] = [
+            (Data(xml.utf8), .unsupported, "an XML store"),
+            (Data("<?xml version=\"1.0\"?><model></model>".utf8), .notAStore, "a model in source form"),
+            (Data(metadata), .unsupported, "a binary store"),
+            (Data(compiledModel(zoo.model)), .notAStore, "a compiled model"),
+            (Data(encodePropertyList(.string("no store"))), .notAStore, "a property list"),
+            (Data("dear aunt".utf8), .notAStore, "a text file"),
+            (noise, .notAStore, "looks encrypted"),
+            (Data([0x1f, 0x8b]) + noise, .notAStore, "a gzip archive"),
+            (Data("PK\u{3}\u{4}".utf8) + noise, .notAStore, "a zip archive"),
+            (Data((0..<4096).map { UInt8($0 % 7) }), .notAStore, "no SQLite database"),
+        ]
+        for (bytes, status, text) in cases {
+            try bytes.write(to: URL(fileURLWithPath: path("file")))
+            for options in [readOnly, StoreOptions()] {
+                let error = failure { _ = try open("file", zoo.model, options: options) }
+                XCTAssertEqual(error.status, status, error.message)
+                XCTAssert(error.message.contains(text), error.message)
+                XCTAssertEqual(error.file, path("file"))
+            }
+            XCTAssertEqual(try Data(contentsOf: URL(fileURLWithPath: path("file"))), bytes)
+        }
+        XCTAssertEqual(try files(), ["file"])
+    }
+}
