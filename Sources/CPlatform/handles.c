@@ -3,6 +3,8 @@
 #include "platform.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 
 platform_handle *platform_handle_chunks[1 << (PLATFORM_HANDLE_INDEX_BITS - PLATFORM_HANDLE_CHUNK_BITS)];
 
@@ -11,11 +13,22 @@ static uint64_t free_list = 0;
 /* Indices from here on were never used. Index 0 never is. */
 static uint32_t first_unused = 1;
 
+/* Zeroed. A process with few handles touches few pages of its first chunk; one that needs a second has a hundred thousand
+ * handles in view, and takes each further chunk as one huge page. */
+static platform_handle *new_chunk(uint32_t index) {
+    const size_t count = (size_t)1 << PLATFORM_HANDLE_CHUNK_BITS, size = count * sizeof(platform_handle);
+    void *memory = NULL;
+    if (index >> PLATFORM_HANDLE_CHUNK_BITS == 0 || posix_memalign(&memory, size, size) != 0)
+        return calloc(count, sizeof(platform_handle));
+    madvise(memory, size, MADV_HUGEPAGE);
+    return memset(memory, 0, size);
+}
+
 static bool ensure_chunk(uint32_t index) {
     platform_handle **place = &platform_handle_chunks[index >> PLATFORM_HANDLE_CHUNK_BITS];
     if (__atomic_load_n(place, __ATOMIC_ACQUIRE) != NULL) return true;
     platform_prepare();
-    platform_handle *fresh = calloc((size_t)1 << PLATFORM_HANDLE_CHUNK_BITS, sizeof(platform_handle));
+    platform_handle *fresh = new_chunk(index);
     platform_handle *none = NULL;
     if (fresh == NULL) return false;
     if (!__atomic_compare_exchange_n(place, &none, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) free(fresh);

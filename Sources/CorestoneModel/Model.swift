@@ -96,9 +96,7 @@ public final class Model: @unchecked Sendable {
             for (index, entity) in entities.enumerated() { entity.index = UInt32(index) }
             for entity in entities {
                 entity.settleRoot()
-                for relationship in entity.ownRelationships {
-                    relationship.destinationIndex = relationship.destination.index
-                }
+                for relationship in entity.ownRelationships { relationship.settle() }
             }
             isFrozen = true
         }

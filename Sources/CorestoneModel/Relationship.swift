@@ -6,8 +6,13 @@ public enum DeleteRule: UInt32, Sendable { case noAction = 0, nullify, cascade, 
 public final class Relationship: Property, @unchecked Sendable {
     public unowned let destination: Entity
     /// The destination's place in the model. Set by `Model.freeze`.
-    package internal(set) var destinationIndex: UInt32 = 0
+    package private(set) var destinationIndex: UInt32 = 0
     public private(set) unowned var inverse: Relationship?
+    /// The inverse without a check that it lives: for those who keep the model. Set by `Model.freeze`.
+    package private(set) unowned(unsafe) var settledInverse: Relationship?
+    /// Whether a save learns the relationship's pairs from this side: no to-one side's row says them, and no other to-many
+    /// side does. Set by `Model.freeze`.
+    package private(set) var tellsPairs = false
     public private(set) var deleteRule = DeleteRule.nullify
     public internal(set) var isOrdered = false
     public private(set) var minimumCount: UInt32 = 0
@@ -52,6 +57,19 @@ public final class Relationship: Property, @unchecked Sendable {
             minimumCount = minimum
             maximumCount = maximum
         }
+    }
+
+    func settle() {
+        destinationIndex = destination.index
+        settledInverse = inverse
+        tellsPairs = inverse.map { $0.isToMany && isToMany && speaks(over: $0) } ?? isToMany
+    }
+
+    /// Which of two to-many inverses tells the pairs: the one whose entity has the lower number.
+    private func speaks(over other: Relationship) -> Bool {
+        if self === other { return true }
+        let (a, b) = (entity.number, other.entity.number)
+        return a == b ? name < other.name : a < b
     }
 
     func check() throws {

@@ -23,7 +23,7 @@ typedef struct platform_handle {
 } platform_handle;
 
 enum {
-    PLATFORM_HANDLE_CHUNK_BITS = 14,
+    PLATFORM_HANDLE_CHUNK_BITS = 16,
     PLATFORM_HANDLE_INDEX_BITS = 31,
     PLATFORM_HANDLE_TYPE_SHIFT = 1,
     PLATFORM_HANDLE_TYPE_MASK = 0xF << 1,

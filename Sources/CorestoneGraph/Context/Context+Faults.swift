@@ -39,7 +39,7 @@ extension Context {
 
     /// Puts rows into the row cache and into the faults of this context that wait for them. Under the coordinator's lock.
     func take(_ batch: RowBatch, root: Entity, store: Store) {
-        store.rowCache.add(batch.records, root: root, chunks: batch.chunks)
+        store.rowCache.add(batch, root: root)
         let index = tableIndex(store: store, root: root)
         for record in batch.records {
             guard let pointer = tables[index].table.find(record.primaryKey) else { continue }
@@ -109,7 +109,7 @@ extension Context {
             try store.requireOpen()
             let found = try store.backing.members(
                 of: relationship, owners: waiting.map(\.primaryKey), includingRows: includingRows)
-            if includingRows { store.rowCache.add(found.batch.records, root: root, chunks: found.batch.chunks) }
+            if includingRows { store.rowCache.add(found.batch, root: root) }
             return found
         }
         var members: [Int64: [ManagedObject]] = [:]

@@ -6,9 +6,7 @@ struct IdentityTable {
     let store: UInt32
     let root: UInt32
     let table = KeyTable()
-    /// Permanent keys by the temporary references that they replaced, so that an old ID still finds its object. A key is
-    /// kept as the bits of a pointer.
-    let former = KeyTable()
+    var former = FormerReferences()
 }
 
 /// Faults that came together without rows, by primary key.
@@ -51,6 +49,16 @@ extension Context {
     func register(_ object: ManagedObject) {
         let index = tableIndex(store: object.store, root: object.entity)
         tables[index].table.set(object.primaryKey, Unmanaged.passUnretained(object).toOpaque())
+    }
+
+    /// Room in the tables for new objects of a store, so that these grow once.
+    func reserveRoom(for objects: [ManagedObject], store: Store) {
+        var counts = [Int](repeating: 0, count: entities.count)
+        for object in objects { counts[Int(object.entity.rootIndex)] += 1 }
+        for (root, count) in counts.enumerated() where count > 0 {
+            tables[tableIndex(store: store, root: entities[root])].table.reserve(count)
+            store.rowCache.reserve(count, root: entities[root])
+        }
     }
 
     func unregister(_ object: ManagedObject) {
@@ -125,8 +133,8 @@ extension Context {
         let root = id.entity.root
         if let object = registered(store: nil, root: root, primaryKey: id.reference) { return object }
         for place in tables.indices where tables[place].root == root.index {
-            guard let bits = tables[place].former.find(id.reference) else { continue }
-            return tables[place].table.find(Int64(Int(bitPattern: bits)))
+            guard let key = tables[place].former.key(of: id.reference) else { continue }
+            return tables[place].table.find(key)
                 .map { Unmanaged<ManagedObject>.fromOpaque($0).takeUnretainedValue() }
         }
         return nil

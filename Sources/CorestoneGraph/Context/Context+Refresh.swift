@@ -29,7 +29,7 @@ extension Context {
                 entity: object.entity.name, objectURI: object.objectID.uri, file: store.path)
         }
         coordinator.withLock {
-            store.rowCache.add(fresh.records, root: object.entity.root, chunks: fresh.chunks)
+            store.rowCache.add(fresh, root: object.entity.root)
         }
         object.setRecord(record)
         object.dropToOneTargets()

@@ -22,7 +22,7 @@ extension Context {
             ? nil : (plan.inserted.contains { $0.store == nil } ? coordinator.writableStore() : nil)
         // Several stores are written one after the other; each is a transaction of its own.
         for store in coordinator.stores {
-            let part = plan.part(in: store, newObjectsHere: store === target)
+            let part = coordinator.hasHadOneStore ? plan : plan.part(in: store, newObjectsHere: store === target)
             if part.isEmpty { continue }
             guard !store.isReadOnly else { throw store.isReadOnlyError() }
             try write(part, to: store)
@@ -57,7 +57,7 @@ extension Context {
                 .filter { $0.record != nil }
             if objects.isEmpty { continue }
             let fresh = try store.backing.rows(of: root, primaryKeys: objects.map(\.primaryKey))
-            store.rowCache.add(fresh.records, root: root, chunks: fresh.chunks)
+            store.rowCache.add(fresh, root: root)
             for record in fresh.records {
                 // Another version is somebody else's change, of which a refresh will tell.
                 if let object = registered(store: store, root: root, primaryKey: record.primaryKey),
@@ -84,11 +84,26 @@ extension Context {
         let temporary = objects.filter { $0.hasTemporaryID && $0.isInserted }
         if temporary.isEmpty { return }
         let store = try coordinator.writableStore()
-        for (root, group) in groupedByRoot(temporary) {
-            let first = try coordinator.withLock {
-                try store.backing.reservePrimaryKeys(of: root, count: group.count)
-            }
-            for (place, object) in group.enumerated() { makePermanent(object, store: store, key: first + Int64(place)) }
+        let keys = try reserveKeys(for: temporary) { root, count in
+            try coordinator.withLock { try store.backing.reservePrimaryKeys(of: root, count: count) }
+        }
+        for (object, key) in zip(temporary, keys) { makePermanent(object, store: store, key: key) }
+    }
+
+    /// A key for each of some objects: consecutive ones within an inheritance tree, in the order of the objects. One that has
+    /// its key keeps it.
+    func reserveKeys(
+        for objects: [ManagedObject], _ reserve: (_ root: Entity, _ count: Int) throws -> Int64
+    ) throws -> [Int64] {
+        var counts = [Int](repeating: 0, count: entities.count)
+        for object in objects where object.hasTemporaryID { counts[Int(object.entity.rootIndex)] += 1 }
+        var next = [Int64](repeating: 0, count: entities.count)
+        for (root, count) in counts.enumerated() where count > 0 { next[root] = try reserve(entities[root], count) }
+        return objects.map { object in
+            guard object.hasTemporaryID else { return object.primaryKey }
+            let root = Int(object.entity.rootIndex)
+            defer { next[root] += 1 }
+            return next[root]
         }
     }
 
@@ -98,38 +113,10 @@ extension Context {
         unregister(object)
         object.store = store
         object.primaryKey = key
-        let place = tableIndex(store: store, root: object.entity.root)
+        let place = tableIndex(store: store, root: object.entity)
         tables[place].table.set(key, Unmanaged.passUnretained(object).toOpaque())
-        if let bits = UnsafeMutableRawPointer(bitPattern: Int(key)) { tables[place].former.set(temporary, bits) }
+        tables[place].former.note(temporary, became: key)
     }
-}
-
-/// Objects by the root of their entity, both in order of first appearance.
-func groupedByRoot(_ objects: [ManagedObject]) -> [(root: Entity, objects: [ManagedObject])] {
-    grouped(objects) { $0.entity.root }.map { (root: $0.entity, objects: $0.objects) }
-}
-
-func grouped(
-    _ objects: [ManagedObject], by key: (ManagedObject) -> Entity
-) -> [(entity: Entity, objects: [ManagedObject])] {
-    var groups: [(entity: Entity, objects: [ManagedObject])] = []
-    var places: [ObjectIdentifier: Int] = [:]
-    var last: (entity: Entity, place: Int)?
-    for object in objects {
-        let entity = key(object)
-        if let last, last.entity === entity {
-            groups[last.place].objects.append(object)
-            continue
-        }
-        let place = places[ObjectIdentifier(entity)] ?? groups.count
-        if place == groups.count {
-            groups.append((entity, []))
-            places[ObjectIdentifier(entity)] = place
-        }
-        groups[place].objects.append(object)
-        last = (entity, place)
-    }
-    return groups
 }
 
 /// What a save writes.

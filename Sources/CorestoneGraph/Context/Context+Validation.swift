@@ -48,21 +48,30 @@ extension ManagedObject {
             return
         }
         guard layout.kind == .double || layout.kind == .date || layout.role == .transient else { return }
-        let (value, attribute) = (overlay.values[slot], entity.attribute(slot))
-        if case .double(let number) = value, !number.isFinite, !attribute.allowsNaN {
+        switch overlay.values[slot] {
+        case .double(let number): if !number.isFinite { validate(number, entity.attribute(slot), into: &failures) }
+        case .date(let seconds):
+            if !seconds.isFinite { validate(date: seconds, entity.attribute(slot), into: &failures) }
+        default: break
+        }
+    }
+
+    private func validate(_ number: Double, _ attribute: Attribute, into failures: inout [CoreError]) {
+        if !attribute.allowsNaN {
             failures.append(
                 CoreError(
                     .validation, code: .managedObjectValidation,
                     "\(entity.name).\(attribute.name) is \(number), which is no number that every store can keep; "
                         + "let the attribute allow it, or set another value", entity: entity.name, key: attribute.name,
-                    value: value, objectURI: objectID.uri))
-        } else if case .date(let seconds) = value, !seconds.isFinite {
-            failures.append(
-                CoreError(
-                    .validation, code: .validationInvalidDate,
-                    "\(entity.name).\(attribute.name) is no date (\(seconds))",
-                    entity: entity.name, key: attribute.name, value: value, objectURI: objectID.uri))
+                    value: .double(number), objectURI: objectID.uri))
         }
+    }
+
+    private func validate(date seconds: Double, _ attribute: Attribute, into failures: inout [CoreError]) {
+        failures.append(
+            CoreError(
+                .validation, code: .validationInvalidDate, "\(entity.name).\(attribute.name) is no date (\(seconds))",
+                entity: entity.name, key: attribute.name, value: .date(seconds), objectURI: objectID.uri))
     }
 
     private func missing(_ property: Property) -> CoreError {

@@ -7,13 +7,16 @@ import CorestoneValues
 final class SaveWriter {
     private let context: Context
     let store: Store
-    private let plan: SavePlan
+    let plan: SavePlan
     private var writer: RecordWriter
     /// The new record of each inserted, then of each updated object.
-    private var insertedRecords: [Record] = []
+    private var insertedRecords: [Record?] = []
     private var updatedRecords: [Record] = []
-    /// Objects whose key was given by this save, with the temporary one.
-    private var rekeyed: [(object: ManagedObject, temporary: Int64)] = []
+    /// What stood for the key of each inserted object before the save.
+    private var formerKeys: [Int64] = []
+
+    /// Rows go down in batches that the processor's cache holds: a record is bound soon after it was written.
+    private static let batchSize = 256
 
     init(context: Context, store: Store, plan: SavePlan) {
         self.context = context
@@ -24,36 +27,33 @@ final class SaveWriter {
 
     func write(in transaction: any SaveTransaction) throws {
         try giveKeys(transaction)
-        insertedRecords = try plan.inserted.map { try record(of: $0, version: 1) }
-        updatedRecords = try plan.updated.map { try record(of: $0, version: $0.version &+ ($0.concernsStore ? 1 : 0)) }
+        updatedRecords = plan.updated.map { record(of: $0, version: $0.version &+ ($0.concernsStore ? 1 : 0)) }
         // What goes makes room for what comes: a unique value may pass from a deleted object to a new one.
         var conflicts = try deleteRows(transaction)
         conflicts += try updateRows(transaction)
         if !conflicts.isEmpty { throw try conflictError(conflicts) }
         try insertRows(transaction)
-        try writeLinks(transaction)
-        try writeOrders(transaction)
+        try writeRelationships(transaction)
     }
 
     // MARK: Keys
 
     private func giveKeys(_ transaction: any SaveTransaction) throws {
-        for (root, objects) in groupedByRoot(plan.inserted.filter(\.hasTemporaryID)) {
-            let first = try transaction.reservePrimaryKeys(of: root, count: objects.count)
-            for (place, object) in objects.enumerated() {
-                rekeyed.append((object, object.primaryKey))
-                object.primaryKey = first + Int64(place)
-            }
+        let keys = try context.reserveKeys(for: plan.inserted, transaction.reservePrimaryKeys)
+        formerKeys.reserveCapacity(keys.count)
+        for (object, key) in zip(plan.inserted, keys) {
+            formerKeys.append(object.primaryKey)
+            object.primaryKey = key
         }
     }
 
     /// The transaction failed: temporary keys are back.
-    func undo() { for (object, temporary) in rekeyed { object.primaryKey = temporary } }
+    func undo() { for (object, key) in zip(plan.inserted, formerKeys) { object.primaryKey = key } }
 
     // MARK: Records
 
     /// The object's state as the row that it becomes.
-    private func record(of object: ManagedObject, version: Int32) throws -> Record {
+    private func record(of object: ManagedObject, version: Int32) -> Record {
         let entity = object.entity
         writer.begin(primaryKey: object.primaryKey, version: version, entity: entity)
         let base = object.record.map { Record($0) }
@@ -78,8 +78,19 @@ final class SaveWriter {
     // MARK: Rows
 
     private func insertRows(_ transaction: any SaveTransaction) throws {
+        insertedRecords = Array(repeating: nil, count: plan.inserted.count)
+        var batch: [Record] = []
+        batch.reserveCapacity(min(plan.inserted.count, SaveWriter.batchSize))
         for (entity, places) in placesByEntity(plan.inserted) {
-            try transaction.insert(places.map { insertedRecords[$0] }, entity: entity)
+            for (count, place) in places.enumerated() {
+                let record = record(of: plan.inserted[place], version: 1)
+                insertedRecords[place] = record
+                batch.append(record)
+                if batch.count == SaveWriter.batchSize || count == places.count - 1 {
+                    try transaction.insert(batch, entity: entity)
+                    batch.removeAll(keepingCapacity: true)
+                }
+            }
         }
     }
 
@@ -125,89 +136,32 @@ final class SaveWriter {
         return groups.sorted { $0.entity.number < $1.entity.number }
     }
 
-    // MARK: Relationships
-
-    /// Pairs of many-to-many relationships, from one side each, and of to-many relationships without inverse.
-    private func writeLinks(_ transaction: any SaveTransaction) throws {
-        var links: [(relationship: Relationship, added: [Link], removed: [Link])] = []
-        var places: [ObjectIdentifier: Int] = [:]
-        forEachChangedToMany { owner, keeper in
-            let relationship = keeper.relationship
-            if let inverse = relationship.inverse, !inverse.isToMany || !SaveWriter.speaks(relationship, over: inverse)
-            {
-                return
-            }
-            let place = places[ObjectIdentifier(relationship)] ?? links.count
-            if place == links.count {
-                places[ObjectIdentifier(relationship)] = place
-                links.append((relationship, [], []))
-            }
-            let mirrored = relationship.inverse === relationship
-            for member in keeper.addedMembers where !member.isDeleted && !member.state.contains(.gone) {
-                if mirrored && SaveWriter.isSaidByOther(owner, member) { continue }
-                links[place].added.append(Link(owner: owner.primaryKey, member: member.primaryKey))
-            }
-            for member in keeper.removedMembers where !member.hasTemporaryID {
-                if mirrored && SaveWriter.isSaidByOther(owner, member) { continue }
-                links[place].removed.append(Link(owner: owner.primaryKey, member: member.primaryKey))
-            }
-        }
-        for (relationship, added, removed) in links where !added.isEmpty || !removed.isEmpty {
-            try transaction.link(relationship, added: added, removed: removed)
-        }
-    }
-
-    /// Of a relationship that is its own inverse both ends hold each pair; the one with the lower key says it.
-    private static func isSaidByOther(_ owner: ManagedObject, _ member: ManagedObject) -> Bool {
-        member.primaryKey < owner.primaryKey
-    }
-
-    /// Which of two to-many inverses tells the pairs: the one whose entity has the lower number.
-    static func speaks(_ relationship: Relationship, over inverse: Relationship) -> Bool {
-        if relationship === inverse { return true }
-        let (a, b) = (relationship.entity.number, inverse.entity.number)
-        return a == b ? relationship.name < inverse.name : a < b
-    }
-
-    private func writeOrders(_ transaction: any SaveTransaction) throws {
-        var orders: [(relationship: Relationship, owners: [(owner: Int64, members: [Int64])])] = []
-        var changed: [(owner: ManagedObject, keeper: ToManyRelationship)] = []
-        forEachChangedToMany { owner, keeper in
-            if keeper.relationship.isOrdered { changed.append((owner, keeper)) }
-        }
-        for (owner, keeper) in changed {
-            let members = try keeper.all().filter { !$0.isDeleted && !$0.state.contains(.gone) }.map(\.primaryKey)
-            if let place = orders.firstIndex(where: { $0.relationship === keeper.relationship }) {
-                orders[place].owners.append((owner.primaryKey, members))
-            } else {
-                orders.append((keeper.relationship, [(owner.primaryKey, members)]))
-            }
-        }
-        for (relationship, owners) in orders { try transaction.setOrder(relationship, owners: owners) }
-    }
-
-    private func forEachChangedToMany(_ body: (ManagedObject, ToManyRelationship) -> Void) {
-        for object in plan.inserted { object.forEachChangedToMany(body) }
-        for object in plan.updated where object.state.contains(.membersChanged) { object.forEachChangedToMany(body) }
-    }
-
     // MARK: After the commit
 
-    /// Objects take their new records; the row cache too.
+    /// Objects take their final keys and their new records; the row cache takes the records too.
     func commit() {
-        for (object, temporary) in rekeyed {
+        store.rowCache.keep(writer.chunks)
+        context.reserveRoom(for: plan.inserted, store: store)
+        for (place, object) in plan.inserted.enumerated() {
             let key = object.primaryKey
-            object.primaryKey = temporary
-            context.makePermanent(object, store: store, key: key)
+            if formerKeys[place] < 0 {
+                object.primaryKey = formerKeys[place]
+                context.makePermanent(object, store: store, key: key)
+            }
+            if let record = insertedRecords[place] { adopt(record, object) }
         }
-        adopt(insertedRecords, plan.inserted)
-        adopt(updatedRecords, plan.updated)
+        for (place, object) in plan.updated.enumerated() { adopt(updatedRecords[place], object) }
         forgetDeletedMembers()
         for object in plan.deleted {
             store.rowCache.remove(object.entity.root, object.primaryKey)
             context.unregister(object)
             object.leaveContext()
         }
+    }
+
+    private func adopt(_ record: Record, _ object: ManagedObject) {
+        object.didSave(record)
+        store.rowCache.add(record, root: object.entity)
     }
 
     /// Lists of relationships without inverse are told by nobody else that a member is gone.
@@ -223,14 +177,6 @@ final class SaveWriter {
             for keeper in object.toManyRelationships { keeper?.forgetDeleted() }
         }
     }
-
-    private func adopt(_ records: [Record], _ objects: [ManagedObject]) {
-        store.rowCache.keep(writer.chunks)
-        for (place, object) in objects.enumerated() {
-            object.didSave(records[place])
-            store.rowCache.add(records[place], root: object.entity)
-        }
-    }
 }
 
 extension ManagedObject {
@@ -243,25 +189,29 @@ extension ManagedObject {
     /// Whether a save writes the object's row: a change of transient properties alone does not.
     var concernsStore: Bool { state.contains(.membersChanged) || !changedStoredSlots.isEmpty }
 
-    func forEachChangedToMany(_ body: (ManagedObject, ToManyRelationship) -> Void) {
-        for keeper in toManyRelationships { if let keeper, keeper.hasChanges { body(self, keeper) } }
-    }
-
     /// The store holds what the object holds. Transient values stay.
     func didSave(_ new: Record) {
         setRecord(new)
         for keeper in toManyRelationships { keeper?.didSave() }
         state.subtract([.inserted, .updated, .membersChanged, .fault])
         guard let overlay else { return }
+        var keepsTransient = false
         for slot in 0..<Int(entity.slotCount) where overlay.isChanged(slot) {
             let layout = entity.layout.slots[slot]
-            if layout.role == .transient { continue }
-            if layout.role == .toOne { keepSavedTarget(overlay.values[slot], ordinal: Int(layout.ordinal)) }
-            overlay.clear(slot)
+            switch layout.role {
+            case .transient: keepsTransient = true
+            case .toOne: keepSavedTarget(overlay.values[slot], ordinal: Int(layout.ordinal))
+            case .attribute, .toMany: break
+            }
         }
-        if overlay.isEmpty {
-            overlay.deallocate()
-            self.overlay = nil
+        if keepsTransient { return clearSavedSlots(overlay) }
+        self.overlay = nil
+        overlay.deallocate()
+    }
+
+    private func clearSavedSlots(_ overlay: Overlay) {
+        for slot in 0..<Int(entity.slotCount) where overlay.isChanged(slot) {
+            if entity.layout.slots[slot].role != .transient { overlay.clear(slot) }
         }
     }
 

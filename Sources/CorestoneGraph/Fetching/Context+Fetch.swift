@@ -75,7 +75,7 @@ extension Context {
             defer { store.backing.setInterruptCheck(nil) }
             let outcome = try store.backing.fetch(fetch)
             if !outcome.batch.records.isEmpty {
-                store.rowCache.add(outcome.batch.records, root: fetch.entity.root, chunks: outcome.batch.chunks)
+                store.rowCache.add(outcome.batch, root: fetch.entity.root)
             }
             return outcome
         }

@@ -24,7 +24,10 @@ extension Context {
             objects.allSatisfy { $0.entity === source } ? objects : objects.filter { $0.entity.isKind(of: source) }
         if relationship.isToMany {
             try loadMembers(of: relationship, owners: known, includingRows: true)
-            return unique(try known.flatMap { try $0.toMany(relationship).all() })
+            var members = DistinctObjects()
+            defer { members.end() }
+            for object in known { for member in try object.toMany(relationship).all() { members.take(member) } }
+            return members.list
         }
         try loadRows(of: known)
         let targets = try prefetchedTargets(of: relationship, known)
@@ -35,17 +38,15 @@ extension Context {
     /// The distinct targets of a to-one relationship, kept by their sources, without making the sources look accessed.
     private func prefetchedTargets(of relationship: Relationship, _ objects: [ManagedObject]) throws -> [ManagedObject]
     {
+        guard let first = objects.first else { return [] }
         let slot = Int(relationship.slot)
-        var targets: [ManagedObject] = []
-        defer { for target in targets { target.state.remove(.collected) } }
         // Most fetches have objects of one entity and one store, whose targets stand in one table: no reference is taken on
         // the way to a target but the one that its source keeps.
-        guard let first = objects.first, let store = first.store else {
-            return try prefetchedTargetsOneByOne(of: relationship, objects)
-        }
-        let entity = first.entity
+        let (entity, store) = (first.entity, first.store)
         let layout = entity.layout.slots[slot]
         let table = tables[tableIndex(store: store, root: relationship.destination.root)].table
+        var targets = DistinctObjects()
+        defer { targets.end() }
         try objects.withUnsafeBufferPointer { buffer in
             try buffer.withMemoryRebound(to: Unmanaged<ManagedObject>.self) { references in
                 for reference in references {
@@ -53,32 +54,34 @@ extension Context {
                         if let overlay = object.overlay, overlay.isChanged(slot) {
                             return try object.target(of: relationship).map(Unmanaged.passUnretained)
                         }
-                        // A subentity's records have another layout.
-                        if object.entity === entity, let known = object.keepKnownTarget(slot, layout, table, store) {
+                        // A subentity's records have another layout, and an object of another store has other targets.
+                        if object.entity === entity, object.store === store,
+                            let known = object.keepRegisteredTarget(slot, layout, table, self)
+                        {
                             return known
                         }
                         return try object.toOneTarget(slot, object.entity.layout.slots[slot])
                     }
-                    guard let target else { continue }
-                    let isFirst = target._withUnsafeGuaranteedRef { target in
-                        target.state.insert(.collected).inserted
-                    }
-                    if isFirst { targets.append(target.takeUnretainedValue()) }
+                    if let target { targets.take(target) }
                 }
             }
         }
-        return targets
+        return targets.list
+    }
+}
+
+/// Objects, each once, in the order in which they came. Known by a mark on each, which `end` takes away.
+private struct DistinctObjects {
+    private(set) var list: [ManagedObject] = []
+
+    mutating func take(_ object: ManagedObject) { take(Unmanaged.passUnretained(object)) }
+
+    @inline(__always)
+    mutating func take(_ object: Unmanaged<ManagedObject>) {
+        if object._withUnsafeGuaranteedRef({ $0.state.insert(.collected).inserted }) {
+            list.append(object.takeUnretainedValue())
+        }
     }
 
-    private func prefetchedTargetsOneByOne(
-        of relationship: Relationship, _ objects: [ManagedObject]
-    ) throws -> [ManagedObject] {
-        unique(try objects.compactMap { try $0.target(of: relationship) })
-    }
-
-    private func unique(_ objects: [ManagedObject]) -> [ManagedObject] {
-        var list = ObjectList()
-        for object in objects { _ = list.append(object) }
-        return list.objects
-    }
+    func end() { for object in list { object.state.remove(.collected) } }
 }

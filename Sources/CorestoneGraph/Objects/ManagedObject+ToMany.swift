@@ -64,6 +64,7 @@ extension ManagedObject {
         let relationship = try toManyRelationship(key: key)
         for member in members { try checkMember(member, relationship) }
         let keeper = try toMany(relationship)
+        keeper.reserve(members.count)
         for member in members { _ = try add(member, to: relationship, keeper) }
     }
 
@@ -75,11 +76,11 @@ extension ManagedObject {
     private func add(
         _ member: ManagedObject, to relationship: Relationship, _ keeper: ToManyRelationship
     ) throws -> Bool {
-        if keeper.isLoaded, let inverse = relationship.inverse, inverse.isToMany {
+        if keeper.isLoaded, let inverse = relationship.settledInverse, inverse.isToMany {
             // The keeper is asked once: whether the object is a member, and to take it if it is not.
             let other = try member.toMany(inverse)
             if !keeper.take(member) { return false }
-            if other !== keeper || member !== self { other.take(self) }
+            if other !== keeper || member !== self { other.admit(self) }
             return true
         }
         if try keeper.contains(member) { return false }
@@ -91,11 +92,11 @@ extension ManagedObject {
     private func attach(
         _ member: ManagedObject, _ relationship: Relationship, _ keeper: ToManyRelationship, enter: () throws -> Void
     ) throws {
-        guard let inverse = relationship.inverse else { return try enter() }
+        guard let inverse = relationship.settledInverse else { return try enter() }
         if inverse.isToMany {
             let other = try member.toMany(inverse)
             try enter()
-            if other !== keeper || member !== self { other.take(self) }
+            if other !== keeper || member !== self { other.admit(self) }
         } else {
             // The member leaves the object that had it.
             let previous = try member.target(of: inverse)
@@ -117,7 +118,7 @@ extension ManagedObject {
     }
 
     private func detach(_ member: ManagedObject, _ relationship: Relationship, _ keeper: ToManyRelationship) throws {
-        guard let inverse = relationship.inverse else { return keeper.drop(member) }
+        guard let inverse = relationship.settledInverse else { return keeper.drop(member) }
         if inverse.isToMany {
             let other = try member.toMany(inverse)
             keeper.drop(member)
@@ -178,7 +179,7 @@ extension ManagedObject {
             guard let keeper, keeper.hasChanges else { continue }
             let relationship = keeper.relationship
             let removed = keeper.removedMembers.filter { !$0.isDeleted && !$0.isGone }
-            if let inverse = relationship.inverse, !inverse.isToMany {
+            if let inverse = relationship.settledInverse, !inverse.isToMany {
                 for member in keeper.addedMembers + removed { try member.takeBackTarget(of: inverse) }
             } else {
                 for member in keeper.addedMembers { try detach(member, relationship, keeper) }

@@ -15,23 +15,25 @@ extension ManagedObject {
         if let kept = toOneTargets?[Int(layout.ordinal)].object { return kept }
         guard let record, let (key, index) = Record(record).target(slot, layout) else { return nil }
         guard let context, let store else { throw gone() }
-        let target = context.retainedObject(store: store, entityIndex: index, primaryKey: key)
-        (toOneTargets ?? allocateTargets())[Int(layout.ordinal)].object = target
-        return target
+        return keep(context.retainedObject(store: store, entityIndex: index, primaryKey: key), layout)
     }
 
-    /// The target of an unchanged relationship if it is kept already or stands in `table`; kept from now on.
+    /// The same for a target that is registered already, in a table that the caller has looked up.
     @inline(__always)
-    func keepKnownTarget(
-        _ slot: Int, _ layout: SlotLayout, _ table: KeyTable, _ store: Store
+    func keepRegisteredTarget(
+        _ slot: Int, _ layout: SlotLayout, _ table: KeyTable, _ context: Context
     ) -> Unmanaged<ManagedObject>? {
-        let ordinal = Int(layout.ordinal)
-        if let kept = toOneTargets?[ordinal].object { return kept }
-        guard self.store === store, let record, let (key, _) = Record(record).target(slot, layout),
-            let pointer = table.find(key)
+        if let kept = toOneTargets?[Int(layout.ordinal)].object { return kept }
+        guard let record, let (key, index) = Record(record).target(slot, layout),
+            let target = context.registered(in: table, key, entityIndex: index)
         else { return nil }
-        let target = Unmanaged<ManagedObject>.fromOpaque(pointer).retain()
-        (toOneTargets ?? allocateTargets())[ordinal].object = target
+        return keep(Unmanaged.passRetained(target), layout)
+    }
+
+    /// Keeps a target whose reference the caller took.
+    @inline(__always)
+    private func keep(_ target: Unmanaged<ManagedObject>, _ layout: SlotLayout) -> Unmanaged<ManagedObject> {
+        (toOneTargets ?? allocateTargets())[Int(layout.ordinal)].object = target
         return target
     }
 
@@ -126,15 +128,24 @@ extension ManagedObject {
         }
     }
 
+    /// What nearly every member is: of the same context, alive, of just the destination's entity, in no other store. Asked for
+    /// each of many, hence by places and numbers, which take no references.
+    @inline(__always)
+    private func isPlainMember(_ member: ManagedObject, _ relationship: Relationship) -> Bool {
+        // One owner is one context, unless there is none; and an index says which entity it is within the context's model.
+        let ownStore = storeReference?.toOpaque(), otherStore = member.storeReference?.toOpaque()
+        return owner == member.owner && state.isDisjoint(with: [.gone, .unattached])
+            && member.state.isDisjoint(with: [.gone, .unattached, .propagated])
+            && member.entityIndex == relationship.destinationIndex
+            && (ownStore == otherStore || ownStore == nil || otherStore == nil)
+    }
+
+    @inline(__always)
+    private var entityIndex: UInt32 { Unmanaged.passUnretained(entity)._withUnsafeGuaranteedRef { $0.index } }
+
     /// Checks that an object may be a target or a member of a relationship of this one.
     func checkMember(_ member: ManagedObject, _ relationship: Relationship) throws {
-        // An index says which entity it is only within one model, and a context has one.
-        if context != nil, member.context === context, member.state.isDisjoint(with: [.gone, .propagated]),
-            member.entity.index == relationship.destinationIndex,
-            member.store === store || member.store == nil || store == nil
-        {
-            return
-        }
+        if isPlainMember(member, relationship) { return }
         if member.state.contains(.gone) { throw member.gone() }
         // Its delete rules were applied: nothing would let go of it any more.
         guard !member.state.contains(.propagated) else {
@@ -168,7 +179,7 @@ extension ManagedObject {
     func setTarget(_ target: ManagedObject?, of relationship: Relationship) throws {
         let old = try self.target(of: relationship)
         if old === target { return }
-        guard let inverse = relationship.inverse else {
+        guard let inverse = relationship.settledInverse else {
             return try writeTarget(target, relationship)
         }
         if inverse.isToMany {
@@ -177,7 +188,7 @@ extension ManagedObject {
             let entering = try target?.toMany(inverse)
             try writeTarget(target, relationship)
             leaving?.drop(self)
-            entering?.take(self)
+            entering?.admit(self)
         } else {
             let partner = try target?.target(of: inverse)
             try writeTarget(target, relationship)

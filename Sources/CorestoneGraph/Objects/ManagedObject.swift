@@ -12,7 +12,12 @@ public final class ManagedObject {
     /// nil for an unattached object, and after the context forgot the object or ended.
     package unowned(unsafe) var context: Context? { didSet { changeOwner() } }
     /// nil while the ID is temporary.
-    unowned(unsafe) var store: Store?
+    var store: Store? {
+        get { storeReference?.takeUnretainedValue() }
+        set { storeReference = newValue.map(Unmanaged.passUnretained) }
+    }
+    /// Kept by the coordinator.
+    private(set) var storeReference: Unmanaged<Store>?
     /// Below zero while the ID is temporary.
     package internal(set) var primaryKey: Int64
     /// The row as last fetched or saved; its chunk is retained.
@@ -27,8 +32,6 @@ public final class ManagedObject {
     var faultGroup: UInt32 = 0
     /// The token by which C hosts know the object; 0 when none was asked for.
     package var token: UInt = 0
-    /// What the C boundary keeps alive for views into computed values.
-    package var kept: AnyObject?
     /// Where the number of the thread that may use the object stands: in its context, or in a place of its own while it is
     /// unattached. One look tells, without a reference to the context.
     @usableFromInline var owner: UnsafeMutablePointer<UInt64>
@@ -58,6 +61,8 @@ public final class ManagedObject {
         static var listedDeleted: State { State(rawValue: 512) }
         /// Not in a context yet: `owner` is a place of its own.
         static var unattached: State { State(rawValue: 1024) }
+        /// Has something in `keptByObjects`.
+        static var keeps: State { State(rawValue: 2048) }
     }
 
     /// An object outside every context, with the defaults of its entity.
@@ -77,7 +82,7 @@ public final class ManagedObject {
     init(entity: Entity, context: Context?, store: Store?, primaryKey: Int64, state: State) {
         self.entity = entity
         self.context = context
-        self.store = store
+        storeReference = store.map(Unmanaged.passUnretained)
         self.primaryKey = primaryKey
         self.state = context == nil ? state.union(.unattached) : state
         owner = context?.owner ?? ManagedObject.ownPlace()
@@ -86,6 +91,7 @@ public final class ManagedObject {
     deinit {
         context?.forget(self)
         dropOwnPlace()
+        if state.contains(.keeps) { kept = nil }
         dropRecord()
         if toOneTargets != nil || overlay != nil || !toManyRelationships.isEmpty { letGo() }
     }

@@ -42,6 +42,14 @@ struct ObjectList {
         return true
     }
 
+    /// Adds an object that the caller knows to be no member. Nothing is searched, and no index is built for it.
+    mutating func append(new object: ManagedObject) {
+        if index != nil { ownIndex().set(object, place: objects.count) }
+        objects.append(object)
+    }
+
+    mutating func reserve(_ count: Int) { objects.reserveCapacity(count) }
+
     mutating func insert(_ object: ManagedObject, at place: Int) {
         objects.insert(object, at: place)
         index = nil

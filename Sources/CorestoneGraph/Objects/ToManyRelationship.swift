@@ -7,14 +7,22 @@ import CorestoneValues
 /// never loads the department's employees.
 final class ToManyRelationship {
     unowned(unsafe) let owner: ManagedObject
-    let relationship: Relationship
-    private(set) var isLoaded: Bool
+    /// Kept by the model of the owner's entity.
+    unowned(unsafe) let relationship: Relationship
     /// All members, once loaded.
     private var members = ObjectList()
-    /// How the members differ from the store's; both empty for an object that was never saved, whose every member is new.
-    private var added = ObjectList()
-    private var removed = ObjectList()
+    /// How the members differ from the store's. nil for no difference, and for an object that was never saved, whose every
+    /// member is new.
+    private var differences: Differences?
+    private(set) var isLoaded: Bool
     private(set) var isOrderChanged = false
+
+    /// What a save has to add to the store and to remove from it.
+    private final class Differences {
+        var added = ObjectList()
+        var removed = ObjectList()
+        var isEmpty: Bool { added.isEmpty && removed.isEmpty }
+    }
 
     init(owner: ManagedObject, relationship: Relationship) {
         self.owner = owner
@@ -24,22 +32,23 @@ final class ToManyRelationship {
 
     private var isFresh: Bool { owner.state.contains(.inserted) }
 
-    var hasChanges: Bool { isFresh ? !members.isEmpty : !added.isEmpty || !removed.isEmpty || isOrderChanged }
+    var hasChanges: Bool { isFresh ? !members.isEmpty : differences?.isEmpty == false || isOrderChanged }
 
-    /// What a save has to add to the store and to remove from it.
-    var addedMembers: [ManagedObject] { isFresh ? members.objects : added.objects }
-    var removedMembers: [ManagedObject] { removed.objects }
+    var addedMembers: [ManagedObject] { isFresh ? members.objects : differences?.added.objects ?? [] }
+    var removedMembers: [ManagedObject] { differences?.removed.objects ?? [] }
+
+    private func ownDifferences() -> Differences {
+        if let differences { return differences }
+        let fresh = Differences()
+        differences = fresh
+        return fresh
+    }
 
     /// Forgets the differences; a relationship of a saved object reads the store again.
     func dropChanges() {
         if !hasChanges { return }
-        added.removeAll()
-        removed.removeAll()
-        isOrderChanged = false
-        if !isFresh {
-            members.removeAll()
-            isLoaded = false
-        }
+        forgetDifferences()
+        reload()
     }
 
     /// Reads the store again when next asked, keeping the differences.
@@ -50,9 +59,10 @@ final class ToManyRelationship {
     }
 
     /// The store now holds the differences.
-    func didSave() {
-        added.removeAll()
-        removed.removeAll()
+    func didSave() { forgetDifferences() }
+
+    private func forgetDifferences() {
+        differences = nil
         isOrderChanged = false
     }
 
@@ -71,9 +81,12 @@ final class ToManyRelationship {
 
     /// Takes the store's members in, with the differences applied.
     func didLoad(_ stored: [ManagedObject]) {
-        var list = ObjectList(removed.isEmpty ? stored : stored.filter { !removed.contains($0) })
-        // An unordered list drops duplicates only where the differences could bring them.
-        for object in added.objects { _ = list.append(object) }
+        var list = ObjectList(stored)
+        if let differences {
+            if !differences.removed.isEmpty { list = ObjectList(stored.filter { !differences.removed.contains($0) }) }
+            // An unordered list drops duplicates only where the differences could bring them.
+            for object in differences.added.objects { _ = list.append(object) }
+        }
         members = list
         isLoaded = true
     }
@@ -89,7 +102,7 @@ final class ToManyRelationship {
     }
 
     func contains(_ object: ManagedObject) throws -> Bool {
-        if added.contains(object) { return true }
+        if differences?.added.contains(object) == true { return true }
         try load()
         return members.contains(object)
     }
@@ -104,6 +117,20 @@ final class ToManyRelationship {
         return true
     }
 
+    /// Makes an object a member whose own side of the pair is new. The list of an owner that was never saved is complete and
+    /// agrees with the other sides, so that nothing needs to be searched.
+    func admit(_ object: ManagedObject) {
+        guard isFresh, isLoaded else {
+            take(object)
+            return
+        }
+        members.append(new: object)
+        noteAdded(object)
+    }
+
+    /// Room for members that are about to come.
+    func reserve(_ more: Int) { if members.isEmpty { members.reserve(more) } }
+
     /// Ends an object's membership.
     func drop(_ object: ManagedObject) {
         if isLoaded, !members.remove(object, keepingOrder: relationship.isOrdered) { return }
@@ -114,13 +141,15 @@ final class ToManyRelationship {
         owner.willChangeMembers()
         if relationship.isOrdered { isOrderChanged = true }
         if isFresh { return }
-        if !removed.remove(object, keepingOrder: false) { _ = added.append(object) }
+        let differences = ownDifferences()
+        if !differences.removed.remove(object, keepingOrder: false) { _ = differences.added.append(object) }
     }
 
     private func noteRemoved(_ object: ManagedObject) {
         owner.willChangeMembers()
         if isFresh { return }
-        if !added.remove(object, keepingOrder: true) { _ = removed.append(object) }
+        let differences = ownDifferences()
+        if !differences.added.remove(object, keepingOrder: true) { _ = differences.removed.append(object) }
     }
 
     /// Places an object that is no member yet, or moves one that is.

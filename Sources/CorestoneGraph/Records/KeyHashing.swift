@@ -33,19 +33,13 @@ package final class KeyTable {
         return Int(truncatingIfNeeded: (block &>> shift) << 2) | Int(truncatingIfNeeded: key & 3)
     }
 
-    deinit { free(entries) }
+    deinit { freeBlock(entries) }
 
     private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Entry> {
-        // Large tables come as fresh pages, which are zero already: calloc does not write them a second time.
-        let stride = MemoryLayout<Entry>.stride
-        let memory =
-            calloc(capacity, stride)
-            ?? {
-                // Without memory this ends the process, as every allocation of Swift's does.
-                let memory = UnsafeMutableRawPointer.allocate(byteCount: capacity * stride, alignment: 16)
-                memory.initializeMemory(as: UInt8.self, repeating: 0, count: capacity * stride)
-                return memory
-            }()
+        // Written before it is read: a page that is read first costs two faults.
+        let bytes = capacity * MemoryLayout<Entry>.stride
+        let memory = allocateLargeBlock(bytes)
+        memset(memory, 0, bytes)
         return memory.assumingMemoryBound(to: Entry.self)
     }
 
@@ -60,7 +54,7 @@ package final class KeyTable {
         }
     }
 
-    /// Robin Hood order keeps searches short up to seven eighths; memory that is never touched costs nothing.
+    /// Robin Hood order keeps searches short up to seven eighths.
     @inline(__always)
     private static func isFull(_ count: Int, _ capacity: Int) -> Bool { count &* 8 >= capacity &* 7 }
 
@@ -121,7 +115,7 @@ package final class KeyTable {
         for place in 0..<oldCapacity where old[place].key != 0 {
             put(old[place], at: home(of: old[place].key))
         }
-        free(old)
+        freeBlock(old)
     }
 
     /// Takes a key out, closing the gap it leaves.

@@ -12,25 +12,15 @@ import Glibc
     package private(set) var used: Int
 
     private static let head = 16
-    private static let hugePage = 2 << 20
 
     package init(capacity wanted: Int) {
         capacity = wanted
-        if wanted >= RecordChunk.hugePage {
-            // First-touch page faults are most of the cost of a large fetch; huge pages take half of it away.
-            var place: UnsafeMutableRawPointer?
-            posix_memalign(&place, RecordChunk.hugePage, wanted)
-            memory = place ?? UnsafeMutableRawPointer.allocate(byteCount: wanted, alignment: 16)
-            madvise(memory, wanted, MADV_HUGEPAGE)
-        } else {
-            memory = UnsafeMutableRawPointer(
-                malloc(wanted) ?? UnsafeMutableRawPointer.allocate(byteCount: wanted, alignment: 16))
-        }
+        memory = allocateLargeBlock(wanted)
         used = RecordChunk.head
         memory.storeBytes(of: UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()), as: UnsafeRawPointer.self)
     }
 
-    deinit { free(memory) }
+    deinit { freeBlock(memory) }
 
     package var room: Int { capacity - used }
 
@@ -60,7 +50,7 @@ package struct RecordWriter {
 
     /// `rows` is a guess of how many records will come, so that small fetches stay small.
     package init(expectedBytes: Int = 4096) {
-        chunk = RecordChunk(capacity: max(1024, min(expectedBytes, 2 << 20)))
+        chunk = RecordChunk(capacity: max(1024, min(expectedBytes, hugePage)))
         chunks = [chunk]
         start = chunk.end
     }
@@ -81,7 +71,7 @@ package struct RecordWriter {
 
     /// A later chunk is larger: a small fetch stays small, a large one gets huge pages.
     private mutating func nextChunk(for size: Int) {
-        let next = RecordChunk(capacity: max(size + 64, min(chunk.capacity * 4, 2 << 20)))
+        let next = RecordChunk(capacity: max(size + 64, min(chunk.capacity * 4, hugePage)))
         chunk = next
         chunks.append(next)
     }

@@ -5,8 +5,16 @@ import CorestoneModel
 /// Rows stay as long as an object uses their chunk; chunks that no object uses any more are kept up to a limit, then
 /// dropped. Guarded by the coordinator's lock.
 final class RowCache {
+    /// The rows of one inheritance tree: a table by key, and chunks whose rows are entered when somebody first asks for a key.
+    /// Most of what a fetch reads is never asked for again.
+    private struct Tree {
+        var table: KeyTable?
+        /// In the order in which they came; `chunks` retains them.
+        var waiting: [Unmanaged<RecordChunk>] = []
+    }
+
     /// By the index of the tree's root.
-    private var tables: [KeyTable?] = []
+    private var trees: [Tree] = []
     private var chunks: [RecordChunk] = []
     private var known: Set<ObjectIdentifier> = []
     private var bytes = 0
@@ -15,17 +23,23 @@ final class RowCache {
     /// The newest known row of a key within the tree of `root`.
     func row(_ root: Entity, _ primaryKey: Int64) -> Record? {
         let index = Int(root.rootIndex)
-        guard index < tables.count, let place = tables[index]?.find(primaryKey) else { return nil }
-        return Record(place)
+        guard index < trees.count else { return nil }
+        if !trees[index].waiting.isEmpty { enterWaiting(index) }
+        return trees[index].table?.find(primaryKey).map { Record($0) }
     }
 
     /// Takes in rows of one inheritance tree.
-    func add(_ records: ContiguousArray<Record>, root: Entity, chunks newChunks: [RecordChunk]) {
-        keep(newChunks)
-        let table = table(root)
-        table.reserve(records.count)
-        for record in records { table.set(record.primaryKey, record.start) }
+    func add(_ batch: RowBatch, root: Entity) {
+        keep(batch.chunks)
+        if batch.ownsChunks {
+            let index = place(of: root)
+            for chunk in batch.chunks { trees[index].waiting.append(Unmanaged.passUnretained(chunk)) }
+        } else {
+            for record in batch.records { add(record, root: root) }
+        }
     }
+
+    func reserve(_ count: Int, root: Entity) { table(root).reserve(count) }
 
     /// Takes in one row.
     func add(_ record: Record, root: Entity, chunk: RecordChunk) {
@@ -38,25 +52,39 @@ final class RowCache {
 
     func keep(_ newChunks: [RecordChunk]) { for chunk in newChunks { keep(chunk) } }
 
-    private func table(_ root: Entity) -> KeyTable {
-        let index = Int(root.rootIndex)
-        while tables.count <= index { tables.append(nil) }
-        if let table = tables[index] { return table }
-        let table = KeyTable(capacity: 64)
-        tables[index] = table
-        return table
-    }
-
     func remove(_ root: Entity, _ primaryKey: Int64) {
-        let index = Int(root.rootIndex)
-        if index < tables.count { tables[index]?.remove(primaryKey) }
+        if Int(root.rootIndex) < trees.count { table(root).remove(primaryKey) }
     }
 
     func removeAll() {
-        tables = []
+        trees = []
         chunks = []
         known = []
         bytes = 0
+    }
+
+    private func place(of root: Entity) -> Int {
+        let index = Int(root.rootIndex)
+        while trees.count <= index { trees.append(Tree()) }
+        return index
+    }
+
+    /// The table of a tree with all of its rows entered.
+    private func table(_ root: Entity) -> KeyTable {
+        let index = place(of: root)
+        if let table = trees[index].table, trees[index].waiting.isEmpty { return table }
+        return enterWaiting(index)
+    }
+
+    @discardableResult
+    private func enterWaiting(_ index: Int) -> KeyTable {
+        let table = trees[index].table ?? KeyTable(capacity: 64)
+        let waiting = trees[index].waiting
+        trees[index] = Tree(table: table)
+        for chunk in waiting {
+            chunk._withUnsafeGuaranteedRef { $0.forEachRecord { table.set($0.primaryKey, $0.start) } }
+        }
+        return table
     }
 
     private func keep(_ chunk: RecordChunk) {
@@ -85,9 +113,15 @@ final class RowCache {
     }
 
     private func forget(_ chunk: RecordChunk) {
+        for index in trees.indices {
+            let waiting = trees[index].waiting
+            guard let place = waiting.firstIndex(where: { $0.takeUnretainedValue() === chunk }) else { continue }
+            trees[index].waiting.remove(at: place)
+            return
+        }
         chunk.forEachRecord { record in
-            for table in tables where table?.find(record.primaryKey) == record.start {
-                table?.remove(record.primaryKey)
+            for tree in trees where tree.table?.find(record.primaryKey) == record.start {
+                tree.table?.remove(record.primaryKey)
             }
         }
     }

@@ -21,6 +21,8 @@ public final class Coordinator: @unchecked Sendable {
     deinit { for store in openStores { store.backing.close() } }
 
     public var stores: [Store] { lock.with { openStores } }
+    /// Whether no object can be of another store than the one that is open.
+    var hasHadOneStore: Bool { lock.with { storesMade == 1 } }
 
     package func add(_ backing: any PersistentStore) throws -> Store {
         try lock.with {

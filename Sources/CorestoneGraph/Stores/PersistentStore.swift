@@ -165,6 +165,8 @@ package struct StoreFetchOutcome {
 package struct RowBatch {
     package var records: ContiguousArray<Record> = []
     package var chunks: [RecordChunk] = []
+    /// Whether the chunks hold these rows and never any others.
+    package var ownsChunks = false
 
     package init() {}
 }

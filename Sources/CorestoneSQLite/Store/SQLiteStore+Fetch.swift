@@ -50,6 +50,7 @@ extension SQLiteStore {
         var reader = RowReader(cursor: RecordCursor(first: expected), externalFolder: externalFolder)
         try withExtendedLifetime(query) { try read(statement, plan, &reader, into: &batch.records) }
         batch.chunks = reader.cursor.flush()
+        batch.ownsChunks = true
         return batch
     }
 

@@ -32,6 +32,7 @@ extension SQLiteStore {
                 place += count
             }
             found.batch.chunks = reader.cursor.flush()
+            found.batch.ownsChunks = true
             return found
         }
     }

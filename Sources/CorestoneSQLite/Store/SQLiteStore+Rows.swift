@@ -112,6 +112,7 @@ extension SQLiteStore {
             place += 1
         }
         batch.chunks = reader.cursor.flush()
+        batch.ownsChunks = true
         return batch
     }
 

@@ -17,22 +17,24 @@ extension WriteTransaction {
                 purpose)
             try run("UPDATE \(table.name) SET \(column) = ?1 WHERE Z_PK = ?2", added, purpose)
         case .joinTable(let table, let owner, let member, _, let isReflexive):
-            let mirrored =
-                isReflexive
-                ? { (links: [Link]) in links.map { Link(owner: $0.member, member: $0.owner) } } : { _ in [] }
-            try run("DELETE FROM \(table) WHERE \(owner) = ?1 AND \(member) = ?2", removed + mirrored(removed), purpose)
             try run(
-                "INSERT OR IGNORE INTO \(table) (\(owner), \(member)) VALUES (?1, ?2)", added + mirrored(added), purpose
-            )
+                "DELETE FROM \(table) WHERE \(owner) = ?1 AND \(member) = ?2", removed, bothWays: isReflexive, purpose)
+            try run(
+                "INSERT OR IGNORE INTO \(table) (\(owner), \(member)) VALUES (?1, ?2)", added, bothWays: isReflexive,
+                purpose)
         }
     }
 
-    private func run(_ text: String, _ links: [Link], _ purpose: String) throws {
+    private func run(_ text: String, _ links: [Link], bothWays: Bool = false, _ purpose: String) throws {
         if links.isEmpty { return }
         let statement = try connection.statement(text, purpose)
         for link in links {
             statement.bind(link.owner, at: 1)
             statement.bind(link.member, at: 2)
+            try statement.run(purpose)
+            guard bothWays else { continue }
+            statement.bind(link.member, at: 1)
+            statement.bind(link.owner, at: 2)
             try statement.run(purpose)
         }
     }

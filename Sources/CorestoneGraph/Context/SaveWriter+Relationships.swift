@@ -1,0 +1,93 @@
+import CorestoneModel
+
+extension SaveWriter {
+    /// The changed to-many relationships of the objects that are saved: pairs, then places in ordered relationships.
+    func writeRelationships(_ transaction: any SaveTransaction) throws {
+        var links = LinkBatches(transaction: transaction)
+        var ordered: [(owner: ManagedObject, keeper: ToManyRelationship)] = []
+        for object in plan.inserted { try note(object, &links, &ordered) }
+        for object in plan.updated where object.state.contains(.membersChanged) { try note(object, &links, &ordered) }
+        try links.flush()
+        try writeOrders(ordered, transaction)
+    }
+
+    private func note(
+        _ owner: ManagedObject, _ links: inout LinkBatches,
+        _ ordered: inout [(owner: ManagedObject, keeper: ToManyRelationship)]
+    ) throws {
+        for keeper in owner.toManyRelationships {
+            guard let keeper, keeper.hasChanges else { continue }
+            if keeper.relationship.tellsPairs { try links.take(keeper, of: owner) }
+            if keeper.relationship.isOrdered { ordered.append((owner, keeper)) }
+        }
+    }
+
+    private func writeOrders(
+        _ changed: [(owner: ManagedObject, keeper: ToManyRelationship)], _ transaction: any SaveTransaction
+    ) throws {
+        var orders: [(relationship: Relationship, owners: [(owner: Int64, members: [Int64])])] = []
+        for (owner, keeper) in changed {
+            let members = try keeper.all().filter { !$0.isDeleted && !$0.state.contains(.gone) }.map(\.primaryKey)
+            if let place = orders.firstIndex(where: { $0.relationship === keeper.relationship }) {
+                orders[place].owners.append((owner.primaryKey, members))
+            } else {
+                orders.append((keeper.relationship, [(owner.primaryKey, members)]))
+            }
+        }
+        for (relationship, owners) in orders { try transaction.setOrder(relationship, owners: owners) }
+    }
+}
+
+/// Pairs on their way to the store, by relationship. A pair is never both added and removed, so that what comes early may go
+/// down early.
+private struct LinkBatches {
+    private struct Batch {
+        let relationship: Relationship
+        var added: [Link] = []
+        var removed: [Link] = []
+    }
+
+    let transaction: any SaveTransaction
+    private var batches: [Batch] = []
+
+    private static let size = 1024
+
+    init(transaction: any SaveTransaction) { self.transaction = transaction }
+
+    mutating func take(_ keeper: ToManyRelationship, of owner: ManagedObject) throws {
+        let relationship = keeper.relationship
+        let place = place(of: relationship)
+        let mirrored = relationship.settledInverse === relationship
+        for member in keeper.addedMembers where member.state.isDisjoint(with: [.deleted, .gone]) {
+            if mirrored && LinkBatches.isSaidByOther(owner, member) { continue }
+            batches[place].added.append(Link(owner: owner.primaryKey, member: member.primaryKey))
+        }
+        for member in keeper.removedMembers where !member.hasTemporaryID {
+            if mirrored && LinkBatches.isSaidByOther(owner, member) { continue }
+            batches[place].removed.append(Link(owner: owner.primaryKey, member: member.primaryKey))
+        }
+        if batches[place].added.count + batches[place].removed.count >= LinkBatches.size { try flush(place) }
+    }
+
+    mutating func flush() throws { for place in batches.indices { try flush(place) } }
+
+    private mutating func flush(_ place: Int) throws {
+        let batch = batches[place]
+        if batch.added.isEmpty && batch.removed.isEmpty { return }
+        try transaction.link(batch.relationship, added: batch.added, removed: batch.removed)
+        batches[place].added.removeAll(keepingCapacity: true)
+        batches[place].removed.removeAll(keepingCapacity: true)
+    }
+
+    /// A save knows few relationships, so they are searched.
+    private mutating func place(of relationship: Relationship) -> Int {
+        if let known = batches.firstIndex(where: { $0.relationship === relationship }) { return known }
+        batches.append(Batch(relationship: relationship))
+        return batches.count - 1
+    }
+
+    /// Of a relationship that is its own inverse both ends hold each pair; the one with the lower key says it.
+    private static func isSaidByOther(_ owner: ManagedObject, _ member: ManagedObject) -> Bool {
+        member.primaryKey < owner.primaryKey
+    }
+}

@@ -1,0 +1,80 @@
+import Corestone
+import XCTest
+
+@testable import CorestoneGraph
+
+final class RowCacheTests: XCTestCase {
+    private var entity: Entity!
+    private var model: Model!
+
+    override func setUpWithError() throws {
+        model = Model()
+        entity = try model.addEntity(named: "Row")
+        try entity.addAttribute(named: "number", type: .integer64)
+        try model.freeze()
+    }
+
+    private func batch(_ keys: ClosedRange<Int64>, version: Int32, ownsChunks: Bool = true) -> RowBatch {
+        var (writer, batch) = (RecordWriter(), RowBatch())
+        for key in keys {
+            writer.begin(primaryKey: key, version: version, entity: entity)
+            batch.records.append(writer.finish())
+        }
+        batch.chunks = writer.chunks
+        batch.ownsChunks = ownsChunks
+        return batch
+    }
+
+    private func version(_ cache: RowCache, _ key: Int64) -> Int32? { cache.row(entity, key)?.version }
+
+    func testTheNewestRowIsFoundInWhateverWayTheyCame() {
+        let cache = RowCache()
+        cache.add(batch(1...1000, version: 1), root: entity)
+        cache.add(batch(500...600, version: 2), root: entity)
+        let single = batch(550...550, version: 3, ownsChunks: false)
+        cache.add(single, root: entity)
+        cache.add(batch(560...570, version: 4), root: entity)
+        XCTAssertEqual(version(cache, 1), 1)
+        XCTAssertEqual(version(cache, 500), 2)
+        XCTAssertEqual(version(cache, 550), 3)
+        XCTAssertEqual(version(cache, 565), 4)
+        XCTAssertNil(version(cache, 1001))
+    }
+
+    func testARemovedRowStaysAway() {
+        let cache = RowCache()
+        cache.add(batch(1...10, version: 1), root: entity)
+        cache.remove(entity, 5)
+        XCTAssertNil(version(cache, 5))
+        XCTAssertEqual(version(cache, 6), 1)
+        cache.removeAll()
+        XCTAssertNil(version(cache, 6))
+    }
+
+    /// A chunk that several batches fill holds rows that the batch does not tell of.
+    func testASharedChunkGivesOnlyTheRowsOfItsBatch() {
+        let cache = RowCache()
+        var shared = batch(1...10, version: 1, ownsChunks: false)
+        shared.records.removeLast()
+        cache.add(shared, root: entity)
+        XCTAssertEqual(version(cache, 9), 1)
+        XCTAssertNil(version(cache, 10))
+    }
+
+    /// More rows than the cache keeps for nobody: the first ones go, waiting or entered, and the memory is not read again.
+    func testSweepingForgetsRowsThatNoObjectUses() {
+        let cache = RowCache()
+        cache.add(batch(1...1000, version: 1), root: entity)
+        XCTAssertEqual(version(cache, 1), 1)
+        let kept = batch(2000...2010, version: 2)
+        cache.add(kept, root: entity)
+        var next: Int64 = 10_000
+        for _ in 0..<80 {
+            cache.add(batch(next...(next + 30_000), version: 1), root: entity)
+            next += 40_000
+        }
+        XCTAssertNil(version(cache, 1), "the cache kept everything")
+        XCTAssertEqual(version(cache, 2005), 2, "a row in use was dropped")
+        withExtendedLifetime(kept) {}
+    }
+}
