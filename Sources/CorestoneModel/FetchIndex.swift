@@ -44,5 +44,11 @@ public struct FetchIndex: Sendable {
         self.partialPredicate = partialPredicate
     }
 
+    /// Whether it is what an attribute marked as indexed has: one property, ascending, every object.
+    public var isPlain: Bool {
+        elements.count == 1 && elements[0].isAscending && elements[0].collation == .binary
+            && elements[0].expression == nil && partialPredicate == nil
+    }
+
     public var isRTree: Bool { elements.contains { $0.collation == .rTree } }
 }

@@ -1,6 +1,6 @@
 import CorestoneValues
 
-public enum DeleteRule: UInt32, Sendable { case noAction = 0, nullify, cascade, deny }
+public enum DeleteRule: UInt32, Sendable, CaseIterable { case noAction = 0, nullify, cascade, deny }
 
 /// A property that holds other objects.
 public final class Relationship: Property, @unchecked Sendable {

@@ -48,6 +48,18 @@ enum Fixtures {
         }
     }
 
+    /// The models that a mapping model keeps of its source and destination, by the name of the attribute.
+    static func embeddedModels(_ path: String) throws -> [(name: String, bytes: [UInt8])] {
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        return text.components(separatedBy: "<attribute name=\"").compactMap { part in
+            guard let end = part.firstIndex(of: "\""), part[..<end].hasSuffix("modeldata"),
+                let start = part.firstIndex(of: ">"), let close = part.firstIndex(of: "<"),
+                let bytes = decodeBase64(Array(part[part.index(after: start)..<close].utf8))
+            else { return nil }
+            return (String(part[..<end]), bytes)
+        }
+    }
+
     /// Runs a Python program with the tools on its path and answers what it prints.
     static func python(_ program: String, _ arguments: [String]) throws -> String {
         let tools = try folder().deletingLastPathComponent().appendingPathComponent("tools")

@@ -8,11 +8,23 @@ extension Model {
     ///   `.model` when the model in them contradicts itself.
     public convenience init(compiledModel bytes: [UInt8]) throws {
         self.init()
-        let archive = try KeyedArchiveReader(bytes)
+        try read(compiled: try KeyedArchiveReader(bytes))
+    }
+
+    private func read(compiled archive: KeyedArchiveReader) throws {
         guard let root = archive.rootFields, root["NSEntities"] != nil else {
             throw archiveError("the keyed archive holds no managed object model")
         }
         try CompiledModelReader(archive, into: self).read(root)
+    }
+
+    /// Reads an archive of either kind: a compiled model, or one of Xcode's editor.
+    func read(archive: KeyedArchiveReader) throws {
+        if archive.className(archive.root) == EditorModelReader.className {
+            try read(editor: archive)
+        } else {
+            try read(compiled: archive)
+        }
     }
 
     /// The model that a store carries in `Z_MODELCACHE`: a compiled model under raw DEFLATE.

@@ -83,10 +83,7 @@ extension CompiledModelWriter {
             }
             fields["NSElements"] = archiver.array(elements)
         }
-        let isIndexed = attribute.entity.indexes.contains { index in
-            index.elements.count == 1 && index.elements[0].isAscending && index.elements[0].property == attribute.name
-                && index.elements[0].collation == .binary && index.partialPredicate == nil
-        }
+        let isIndexed = attribute.entity.indexes.contains { $0.isPlain && $0.elements[0].property == attribute.name }
         if isIndexed { fields["NSIsIndexed"] = .bool(true) }
     }
 

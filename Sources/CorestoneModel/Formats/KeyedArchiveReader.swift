@@ -5,7 +5,7 @@ struct KeyedArchiveReader {
     typealias Fields = [String: PropertyListValue]
 
     private let objects: [PropertyListValue]
-    private let root: PropertyListValue
+    let root: PropertyListValue
 
     /// - Throws: `.storeCorrupt` when the bytes are no property list or no keyed archive.
     init(_ bytes: [UInt8], limits: PropertyListLimits = .model) throws {

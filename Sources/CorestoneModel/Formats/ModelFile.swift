@@ -1,0 +1,101 @@
+import CorestoneValues
+import Glibc
+
+/// A file or folder that is said to hold a model.
+struct ModelFile {
+    let path: String
+
+    init(_ path: String) {
+        var path = path
+        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        self.path = path
+    }
+
+    /// The last part of the path, and without what follows its last dot.
+    var name: String { path.split(separator: "/").last.map(String.init) ?? path }
+    var stem: String { ModelFile.stem(name) }
+
+    static func stem(_ name: String) -> String {
+        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return name }
+        return String(name[..<dot])
+    }
+
+    /// The path of the folder it lies in.
+    var folder: String { path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "." }
+
+    func child(_ name: String) -> ModelFile { ModelFile("\(path)/\(name)") }
+
+    var isFolder: Bool {
+        var facts = stat()
+        return stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFDIR
+    }
+
+    var exists: Bool {
+        var facts = stat()
+        return stat(path, &facts) == 0
+    }
+
+    /// Names in a folder are listed up to this many; bundles hold a few versions.
+    static let maximumEntries = 10_000
+
+    /// The names in the folder, sorted; without `.` and `..`.
+    func entries() throws -> [String] {
+        guard let folder = opendir(path) else { throw failure("cannot be listed: \(String(cString: strerror(errno)))") }
+        defer { closedir(folder) }
+        var names: [String] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != "." && name != ".." { names.append(name) }
+            guard names.count <= ModelFile.maximumEntries else {
+                throw failure("holds more than \(ModelFile.maximumEntries) files")
+            }
+        }
+        return sortedByBytes(names)
+    }
+
+    /// The whole content of a regular file.
+    func bytes(limit: Int = PropertyListLimits.model.size) throws -> [UInt8] {
+        // A pipe would keep us waiting for whoever writes to it.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw failure("cannot be read: \(String(cString: strerror(errno)))") }
+        defer { close(descriptor) }
+        var facts = stat()
+        guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
+            throw failure("is no regular file")
+        }
+        guard facts.st_size <= limit else {
+            throw failure("has \(facts.st_size) bytes; \(limit) is the most that is read of a model")
+        }
+        let size = Int(facts.st_size)
+        var (count, errorNumber) = (0, Int32(0))
+        let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, used in
+            while count < size {
+                let got = read(descriptor, buffer.baseAddress.map { $0 + count }, size - count)
+                if got < 0 && errno == EINTR { continue }
+                if got < 0 { errorNumber = errno }
+                if got <= 0 { break }
+                count += got
+            }
+            used = count
+        }
+        guard errorNumber == 0 else { throw failure("cannot be read: \(String(cString: strerror(errorNumber)))") }
+        return bytes
+    }
+
+    /// - Parameter what: what follows the path in a sentence.
+    func failure(_ what: String, _ status: Status = .storeIO) -> CoreError {
+        CoreError(status, code: .coreData, "\(path) \(what)", file: path)
+    }
+
+    /// Runs a reader; its errors name the file.
+    func reading<Result>(_ body: () throws -> Result) throws -> Result {
+        do { return try body() } catch let error as CoreError where error.file == nil {
+            throw CoreError(
+                error.status == .storeCorrupt ? .model : error.status, code: .coreData,
+                "\(path) cannot be read as a model: \(error.message)", entity: error.entity, key: error.key,
+                value: error.value, file: path, offset: error.offset)
+        }
+    }
+}

@@ -1,0 +1,183 @@
+import CorestonePredicate
+import CorestoneValues
+
+extension SourceElement {
+    /// Takes an attribute out of the element, so that what is left is what nobody asked for.
+    @discardableResult
+    mutating func take(_ name: String) -> String? { attributes.removeValue(forKey: name) }
+
+    mutating func takeFlag(_ name: String) -> Bool {
+        let value = flag(name)
+        take(name)
+        return value
+    }
+
+    /// YES, and what other writers have for it.
+    func flag(_ name: String) -> Bool {
+        guard let text = attributes[name] else { return false }
+        return text == "YES" || text == "true" || text == "1"
+    }
+
+    func required(_ name: String) throws -> String {
+        if let text = attributes[name] { return text }
+        throw modelError("the source model has a <\(self.name)> without the attribute \(name)")
+    }
+
+    /// The entries of a `<userInfo>`.
+    var entries: [(String, String)] {
+        elements.compactMap { entry in entry.attributes["key"].map { ($0, entry.attributes["value"] ?? "") } }
+    }
+
+    /// The type of an `<attribute>`; none is undefined.
+    func attributeType(of entity: Entity) throws -> AttributeType {
+        guard let text = attributes["attributeType"] else { return .undefined }
+        if let type = AttributeType(source: text) { return type }
+        let name = attributes["name"] ?? ""
+        throw modelError(
+            "\(entity.name).\(name) has the attribute type \"\(text)\", which is not known", entity: entity.name,
+            key: name)
+    }
+
+    /// The default value, when it is one of the type; else it stays in the element.
+    mutating func takeDefault(of type: AttributeType) -> PropertyValue? {
+        let name = type == .date ? "defaultDateTimeInterval" : "defaultValueString"
+        guard let text = attributes[name], let value = type.value(source: text) ?? type.leadingInteger(text) else {
+            return nil
+        }
+        take(name)
+        return value
+    }
+
+    /// The bounds of a value as the rules that they stand for, with Core Data's codes. Those that cannot be read stay.
+    mutating func takeRules(of type: AttributeType) -> [ValidationRule] {
+        var rules: [ValidationRule] = []
+        func bound(
+            _ name: String, _ isLeast: Bool, _ code: CocoaCode, _ left: Expression, _ value: (String) -> PropertyValue?
+        ) {
+            guard let constant = attributes[name].flatMap(value) else { return }
+            attributes[name] = nil
+            let comparison = Comparison(left, isLeast ? .greaterOrEqual : .lessOrEqual, .constant(constant))
+            rules.append(
+                ValidationRule(PredicateText(.comparison(comparison)), warning: .code(Int64(code.rawValue))))
+        }
+        switch type {
+        case .integer16, .integer32, .integer64, .decimal, .double, .float:
+            bound("minValueString", true, .validationNumberTooSmall, .selfObject, type.value)
+            bound("maxValueString", false, .validationNumberTooLarge, .selfObject, type.value)
+        case .date:
+            bound("minDateTimeInterval", true, .validationDateTooSoon, .selfObject, type.value)
+            bound("maxDateTimeInterval", false, .validationDateTooLate, .selfObject, type.value)
+        case .string:
+            let length = Expression.key("length")
+            bound("minValueString", true, .validationStringTooShort, length, AttributeType.integer64.value)
+            bound("maxValueString", false, .validationStringTooLong, length, AttributeType.integer64.value)
+        default: break
+        }
+        if type == .string, let pattern = take("regularExpressionString") {
+            let comparison = Comparison(.selfObject, .matches, .string(pattern))
+            rules.append(
+                ValidationRule(
+                    PredicateText(.comparison(comparison)),
+                    warning: .code(Int64(CocoaCode.validationStringPatternMatching.rawValue))))
+        }
+        return rules
+    }
+}
+
+extension AttributeType {
+    /// How source models spell the type.
+    init?(source text: String) {
+        switch text {
+        case "Binary": self = .binary
+        case "ObjectID": self = .objectID
+        default:
+            guard let type = AttributeType.allCases.first(where: { $0.displayName == text }) else { return nil }
+            self = type
+        }
+    }
+
+    /// The value that a text in a source model stands for; nil when it is none of the type.
+    func value(source text: String) -> PropertyValue? {
+        switch self {
+        case .integer16: Int16(text).map { .int(Int64($0)) }
+        case .integer32: Int32(text).map { .int(Int64($0)) }
+        case .integer64: Int64(text).map { .int($0) }
+        case .decimal: (try? DecimalNumber(text)).map { .decimal($0) }
+        case .double, .float:
+            Double(text).flatMap { $0.isFinite ? .double(self == .float ? Double(Float($0)) : $0) : nil }
+        case .boolean: text == "YES" || text == "1" ? .bool(true) : text == "NO" || text == "0" ? .bool(false) : nil
+        case .string: .string(text)
+        case .uri: .uri(Text(text))
+        case .uuid: UUIDValue(text).map { .uuid($0) }
+        case .date: Double(text).flatMap { $0.isFinite ? .date($0) : nil }
+        case .undefined, .binary, .transformable, .objectID, .composite: nil
+        }
+    }
+
+    /// The number with which a text begins, as the compiler reads defaults of integers: `0.0` and even `NO` are 0.
+    fileprivate func leadingInteger(_ text: String) -> PropertyValue? {
+        guard self == .integer16 || self == .integer32 || self == .integer64 else { return nil }
+        let sign = text.hasPrefix("-") ? "-" : ""
+        let digits = text.dropFirst(sign.count).prefix { $0.isASCII && $0.isNumber }
+        return digits.isEmpty ? .int(0) : value(source: sign + digits)
+    }
+
+    fileprivate var value: (String) -> PropertyValue? { { self.value(source: $0) } }
+}
+
+extension DeleteRule {
+    /// How source models spell the rule.
+    var sourceText: String {
+        switch self {
+        case .noAction: "No Action"
+        case .nullify: "Nullify"
+        case .cascade: "Cascade"
+        case .deny: "Deny"
+        }
+    }
+
+    init?(source text: String) {
+        guard let rule = DeleteRule.allCases.first(where: { $0.sourceText == text }) else { return nil }
+        self = rule
+    }
+}
+
+extension FetchRequestTemplate {
+    init(_ element: SourceElement) {
+        self.init(
+            entityName: element.attributes["entity"] ?? "",
+            predicate: element.attributes["predicateString"].map { PredicateText($0) })
+        func number(_ name: String) -> Int { max(element.attributes[name].flatMap { Int($0) } ?? 0, 0) }
+        // What is not said is as a request is made.
+        func flag(_ name: String, _ fallback: Bool) -> Bool {
+            element.attributes[name] == nil ? fallback : element.flag(name)
+        }
+        limit = number("fetchLimit")
+        offset = number("fetchOffset")
+        batchSize = number("fetchBatchSize")
+        resultType = ResultType(rawValue: Int64(number("resultType"))) ?? .objects
+        includesSubentities = flag("includeSubentities", true)
+        includesPropertyValues = flag("includePropertyValues", true)
+        returnsObjectsAsFaults = flag("returnObjectsAsFaults", true)
+        returnsDistinctResults = flag("returnDistinctResults", false)
+    }
+}
+
+extension FetchIndex {
+    init(_ element: SourceElement) throws {
+        let elements = element.elements.filter { $0.name == "fetchIndexElement" }.enumerated().map { place, child in
+            let collation: Collation = child.attributes["type"] == "RTree" ? .rTree : .binary
+            let isAscending = child.attributes["order"] != "descending"
+            if let property = child.attributes["property"] {
+                return Element(property: property, collation: collation, isAscending: isAscending)
+            }
+            return Element(
+                expression: ExpressionText(child.attributes["expression"] ?? ""), named: "expression\(place + 1)",
+                type: child.attributes["expressionType"].flatMap { AttributeType(source: $0) } ?? .undefined,
+                collation: collation, isAscending: isAscending)
+        }
+        self.init(
+            name: try element.required("name"), elements: elements,
+            partialPredicate: element.attributes["partialIndexPredicate"].map { PredicateText($0) })
+    }
+}

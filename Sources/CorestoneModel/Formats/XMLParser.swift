@@ -1,0 +1,122 @@
+import CExpat
+import CorestoneValues
+
+/// What reads a document as it is parsed. A thrown error ends the parsing and is handed on.
+protocol XMLHandler: AnyObject {
+    func start(_ name: String, _ attributes: XMLAttributes) throws
+    func text(_ bytes: UnsafeRawBufferPointer)
+    func end(_ name: String) throws
+}
+
+/// The attributes of an element, in the document's order.
+struct XMLAttributes: Sequence {
+    fileprivate let pairs: UnsafeMutablePointer<UnsafePointer<XML_Char>?>?
+
+    func makeIterator() -> AnyIterator<(name: String, value: String)> {
+        var place = 0
+        return AnyIterator {
+            guard let name = pairs?[place], let value = pairs?[place + 1] else { return nil }
+            place += 2
+            return (String(cString: name), String(cString: value))
+        }
+    }
+}
+
+/// Parses XML from untrusted bytes through expat.
+///
+/// Entities of the document's own are refused where they are declared, so that nothing can expand; external ones are never
+/// loaded. The size and the depth are bounded.
+final class XMLParser {
+    private let what: String
+    private let maximumDepth: Int
+    private let maximumSize: Int
+    private unowned let handler: any XMLHandler
+    private var parser: XML_Parser?
+    private var failure: (any Error)?
+    private var depth = 0
+
+    /// - Parameters:
+    ///   - what: the kind of document, for messages.
+    ///   - maximumDepth: elements within each other.
+    ///   - maximumSize: the document's size in bytes.
+    init(_ what: String, maximumDepth: Int, maximumSize: Int, handler: any XMLHandler) {
+        self.what = what
+        self.maximumDepth = maximumDepth
+        self.maximumSize = min(maximumSize, Int(Int32.max))
+        self.handler = handler
+    }
+
+    /// - Throws: `.storeCorrupt` with what is wrong and at which byte, or the handler's error.
+    func parse(_ bytes: [UInt8]) throws {
+        guard bytes.count <= maximumSize else {
+            throw corrupt("it has \(bytes.count) bytes; \(maximumSize) is the most that is read")
+        }
+        guard let parser = XML_ParserCreate(nil) else {
+            throw CoreError(.noMemory, "there was no memory to read the \(what)")
+        }
+        self.parser = parser
+        defer {
+            XML_ParserFree(parser)
+            self.parser = nil
+        }
+        XML_SetUserData(parser, Unmanaged.passUnretained(self).toOpaque())
+        XML_SetElementHandler(
+            parser, { data, name, attributes in XMLParser.from(data)?.start(name, attributes) },
+            { data, name in XMLParser.from(data)?.end(name) })
+        XML_SetCharacterDataHandler(parser) { data, text, count in XMLParser.from(data)?.text(text, count) }
+        XML_SetEntityDeclHandler(parser) { data, _, _, _, _, _, _, _, _ in
+            XMLParser.from(data)?.run { throw $0.corrupt("an entity of its own, which may expand without end") }
+        }
+        let status = bytes.withUnsafeBytes { raw in
+            XML_Parse(parser, raw.bindMemory(to: CChar.self).baseAddress, Int32(raw.count), 1)
+        }
+        if let failure { throw failure }
+        guard status == XML_STATUS_OK else {
+            throw corrupt(String(cString: XML_ErrorString(XML_GetErrorCode(parser))))
+        }
+    }
+
+    /// An error at the place where the parser is.
+    func corrupt(_ what: String) -> CoreError {
+        let offset = parser.map { Int(XML_GetCurrentByteIndex($0)) } ?? 0
+        return CoreError(
+            .storeCorrupt, code: .persistentStoreOpen,
+            "the \(self.what) cannot be read: at byte \(offset), \(what)", offset: offset)
+    }
+
+    private static func from(_ data: UnsafeMutableRawPointer?) -> XMLParser? {
+        data.map { Unmanaged<XMLParser>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    /// Runs a part of the handler unless something failed before.
+    private func run(_ body: (XMLParser) throws -> Void) {
+        guard failure == nil else { return }
+        do { try body(self) } catch {
+            failure = error
+            if let parser { XML_StopParser(parser, XML_Bool(XML_FALSE)) }
+        }
+    }
+
+    private func start(_ name: UnsafePointer<XML_Char>?, _ attributes: UnsafeMutablePointer<UnsafePointer<XML_Char>?>?)
+    {
+        run { parser in
+            parser.depth += 1
+            guard parser.depth <= parser.maximumDepth else {
+                throw parser.corrupt("more than \(parser.maximumDepth) nested elements")
+            }
+            try parser.handler.start(name.map { String(cString: $0) } ?? "", XMLAttributes(pairs: attributes))
+        }
+    }
+
+    private func text(_ bytes: UnsafePointer<XML_Char>?, _ count: Int32) {
+        guard failure == nil else { return }
+        handler.text(UnsafeRawBufferPointer(start: bytes, count: Int(count)))
+    }
+
+    private func end(_ name: UnsafePointer<XML_Char>?) {
+        run { parser in
+            parser.depth -= 1
+            try parser.handler.end(name.map { String(cString: $0) } ?? "")
+        }
+    }
+}
