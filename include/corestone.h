@@ -455,7 +455,8 @@ enum {
     CST_STORE_ROLLBACK_JOURNAL = 1u << 3, /* a rollback journal instead of WAL */
     /* Each save writes down which objects it inserted, changed and deleted, as Apple's persistent history does. A store
        that keeps a history already goes on without this flag. */
-    CST_STORE_HISTORY = 1u << 4
+    CST_STORE_HISTORY = 1u << 4,
+    CST_STORE_WRITABLE = 1u << 5 /* cst_coordinator_open_store: saves are wanted */
 };
 
 typedef struct cst_store_options {
@@ -471,6 +472,14 @@ typedef struct cst_store_options {
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_add_store(cst_coordinator *coordinator, cst_string type,
                                                                cst_string path, const cst_store_options *options,
                                                                cst_store **out_store CST_OWNED, cst_error **error);
+/* Opens an SQLite store that is there already, and makes a coordinator for it: of `model`, or when that is NULL of the
+ * model that the store carries, or else of one inferred from its tables (cst_store_model_source tells). Read-only unless
+ * CST_STORE_WRITABLE: neither the file nor its folder changes then, and nothing in it is locked. options and out_store
+ * may be NULL. CST_E_MODEL_MISMATCH when `model` is another one than the store's; entity and property are named. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_open_store(cst_string path, cst_model *model,
+                                                                const cst_store_options *options,
+                                                                cst_coordinator **out_coordinator CST_OWNED,
+                                                                cst_store **out_store CST_OWNED, cst_error **error);
 /* Closes a store. Its objects stay in their contexts, but firing a fault of theirs is CST_E_OBJECT_GONE. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_remove_store(cst_coordinator *coordinator, cst_store *store,
                                                                   cst_error **error);
@@ -485,6 +494,20 @@ CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_store_identifier(const cst
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_store_path(const cst_store *store);
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_is_read_only(const cst_store *store, bool *out_read_only,
                                                             cst_error **error);
+/* Why it is read-only and what to do about it, as the end of a sentence; a null string for a store that can be written. */
+CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_store_read_only_reason(const cst_store *store);
+
+/* Where the model of an open store comes from. */
+enum {
+    CST_MODEL_GIVEN = 1,
+    CST_MODEL_CACHED = 2,  /* the store carries it */
+    CST_MODEL_INFERRED = 3 /* made from the tables: names of properties are in lower case, and some of it is a guess */
+};
+CST_EXPORT CST_ANY_THREAD cst_status cst_store_model_source(const cst_store *store, uint32_t *out_source,
+                                                            cst_error **error);
+/* What the store at `path` says about itself, as a binary property list: the version of the framework that wrote it, the
+ * version hashes of its entities, what the application added, and NSStoreUUID. Needs no model and changes nothing. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_store_copy_metadata(cst_string path, cst_buffer *out_plist, cst_error **error);
 
 /* ======== main queue ===================================================================================== */
 /* Linux has no main run loop: the host says which thread is the main one and drains its queue there. */

@@ -25,6 +25,41 @@ public func cst_coordinator_new(
     }
 }
 
+@_cdecl("cst_coordinator_open_store") @implementation
+public func cst_coordinator_open_store(
+    _ path: cst_string, _ modelPointer: OpaquePointer?, _ settings: UnsafePointer<cst_store_options>?,
+    _ outCoordinator: UnsafeMutablePointer<OpaquePointer?>?, _ outStore: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        outStore?.pointee = nil
+        let out = try required(outCoordinator, "out_coordinator")
+        out.pointee = nil
+        let given = try modelPointer.map { try model($0) }
+        var options = try storeOptions(settings)
+        options.isReadOnly = try !asksForWriting(settings)
+        let coordinator = try Coordinator.open(try storePath(path), model: given, options: options)
+        guard let store = coordinator.stores.first else { throw CoreError(.internal, "the store was not kept") }
+        _ = graphReleasesTokens
+        let modelToken: Token
+        if modelPointer == nil {
+            coordinator.model.atEnd = withdrawTokens
+            modelToken = try HandleTable.makeInner(coordinator.model, .model)
+        } else {
+            modelToken = token(modelPointer)
+            guard HandleTable.retain(modelToken) else { throw invalidHandle(modelPointer, .model) }
+        }
+        let handle = try HandleTable.make(CoordinatorBox(coordinator, modelToken: modelToken), .coordinator)
+        if let outStore {
+            do { outStore.pointee = try HandleTable.make(StoreBox(store), .store) } catch {
+                HandleTable.release(token(handle))
+                throw error
+            }
+        }
+        out.pointee = handle
+    }
+}
+
 @_cdecl("cst_coordinator_add_store") @implementation
 public func cst_coordinator_add_store(
     _ pointer: OpaquePointer?, _ type: cst_string, _ path: cst_string, _ settings: UnsafePointer<cst_store_options>?,
@@ -40,21 +75,35 @@ public func cst_coordinator_add_store(
                 value: .string(type))
         }
         let options = try storeOptions(settings)
-        let path = try path.string("path")
-        guard !path.isEmpty, !path.utf8.contains(0) else {
-            throw CoreError(
-                .invalidArgument, code: .persistentStoreOpen, "path is empty or holds a NUL; name the store's file")
-        }
-        let store = try coordinator.addSQLiteStore(at: path, options: options)
+        let store = try coordinator.addSQLiteStore(at: try storePath(path), options: options)
         out?.pointee = try HandleTable.make(StoreBox(store), .store)
     }
+}
+
+private func storePath(_ given: cst_string) throws -> String {
+    let path = try given.string("path")
+    guard !path.isEmpty, !path.utf8.contains(0) else {
+        throw CoreError(
+            .invalidArgument, code: .persistentStoreOpen, "path is empty or holds a NUL; name the store's file")
+    }
+    return path
+}
+
+private func asksForWriting(_ pointer: UnsafePointer<cst_store_options>?) throws -> Bool {
+    let flags = try options(pointer, cst_store_options(), "options").flags
+    let (writable, readOnly) = (UInt32(CST_STORE_WRITABLE), UInt32(CST_STORE_READ_ONLY))
+    guard flags & writable == 0 || flags & readOnly == 0 else {
+        throw CoreError(
+            .invalidArgument, "options.flags has CST_STORE_WRITABLE and CST_STORE_READ_ONLY; use one of them")
+    }
+    return flags & writable != 0
 }
 
 private func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -> StoreOptions {
     let given = try options(pointer, cst_store_options(), "options")
     let known = UInt32(
         CST_STORE_READ_ONLY | CST_STORE_MUST_EXIST | CST_STORE_NORMAL_SYNC | CST_STORE_ROLLBACK_JOURNAL
-            | CST_STORE_HISTORY)
+            | CST_STORE_HISTORY | CST_STORE_WRITABLE)
     guard given.flags & ~known == 0, given.reserved == 0 else {
         throw CoreError(
             .unsupported,
@@ -124,4 +173,28 @@ public func cst_store_is_read_only(
     _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<Bool>?, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) { try required(out, "out_read_only").pointee = try store(pointer).store.isReadOnly }
+}
+
+@_cdecl("cst_store_read_only_reason") @implementation
+public func cst_store_read_only_reason(_ pointer: OpaquePointer?) -> cst_string {
+    cst_string((try? store(pointer))?.readOnlyReason)
+}
+
+@_cdecl("cst_store_model_source") @implementation
+public func cst_store_model_source(
+    _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<UInt32>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) { try required(out, "out_source").pointee = try store(pointer).store.modelSource.rawValue }
+}
+
+@_cdecl("cst_store_copy_metadata") @implementation
+public func cst_store_copy_metadata(
+    _ path: cst_string, _ out: UnsafeMutablePointer<cst_buffer>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_plist")
+        var metadata = try StoreMetadata(ofStoreAt: try storePath(path))
+        metadata.values[StoreMetadata.Key.uuid] = .string(metadata.uuid.description)
+        try metadata.encoded().withUnsafeBytes { try out.fill($0) }
+    }
 }

@@ -151,6 +151,7 @@ static cst_string string_for(struct world *world, const struct call *call, const
         snprintf(world->fresh, sizeof world->fresh, "%.500s/fresh%u.sqlite", world->folder, world->names++);
         return text(world->fresh);
     }
+    if (strcmp(name, "path") == 0 && strstr(call->name, "store")) return cst_store_path(world->company.store);
     if (strcmp(name, "path") == 0 || strcmp(name, "property") == 0) return text("name");
     if (strcmp(name, "format") == 0) return text("name == %@");
     if (strcmp(name, "uri") == 0) return text_of_size(world->uri.data, world->uri.size);
@@ -219,7 +220,7 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
             a->pointer = &storage->error;
             break;
         case KIND_OUT_HANDLE:
-            a->pointer = &storage->out_handle;
+            a->pointer = &storage->out_handle[i];
             break;
         case KIND_OUT_HANDLES:
             a->pointer = storage->out_handles;
@@ -281,7 +282,7 @@ void world_clean(const struct call *call, const union argument *arguments, struc
     for (int i = 0; i < call->parameter_count; i++) {
         const struct parameter *p = &call->parameters[i];
         if (!p->owned || !arguments[i].pointer) continue;
-        if (p->kind == KIND_OUT_HANDLE && storage->out_handle) cst_release(storage->out_handle);
+        if (p->kind == KIND_OUT_HANDLE) cst_release(storage->out_handle[i]);
         if (p->kind == KIND_OUT_HANDLES) {
             for (size_t n = 0; n < MAX_ITEMS && storage->out_handles[n]; n++)
                 cst_release(storage->out_handles[n]);

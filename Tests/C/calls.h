@@ -100,8 +100,8 @@ struct storage {
     cst_sort sorts[MAX_ITEMS];
     void *handles[MAX_ITEMS];
     void *out_handles[MAX_ITEMS];
-    void *out_handle;
-    cst_value out[MAX_ITEMS]; /* large enough for every output */
+    void *out_handle[MAX_PARAMETERS]; /* by parameter */
+    cst_value out[MAX_ITEMS];         /* large enough for every output */
     cst_property_info info;
     cst_buffer buffer;
     cst_store_options options;

@@ -283,7 +283,7 @@ static void fill(const struct world *world, const struct call *call, union argum
             a->pointer = &s->error;
             break;
         case KIND_OUT_HANDLE:
-            a->pointer = &s->out_handle;
+            a->pointer = &s->out_handle[i];
             break;
         case KIND_OUT_HANDLES:
             a->pointer = s->out_handles;
@@ -302,9 +302,8 @@ static void fill(const struct world *world, const struct call *call, union argum
             a->number = below(NEAR);
             break;
         case KIND_STRING:
-            a->string = strcmp(call->name, "cst_coordinator_add_store") == 0 && strcmp(p->name, "path") == 0
-                            ? random_path(world)
-                            : random_string(world);
+            a->string =
+                strstr(call->name, "store") && strcmp(p->name, "path") == 0 ? random_path(world) : random_string(world);
             if (strcmp(p->name, "type") == 0 && !one_in(5)) a->string = text("SQLite");
             break;
         case KIND_STRINGS:
@@ -356,11 +355,13 @@ static void call_once(struct world *world) {
         fputc('\n', stderr);
     }
     struct result result = call->invoke(arguments);
-    if (verbose && storage.out_handle) fprintf(stderr, "    gave %p\n", storage.out_handle);
     outcomes[result.status == 0 ? 0 : result.status > 0 ? 1 : 2]++;
     for (int i = 0; i < call->parameter_count; i++) {
         const struct parameter *p = &call->parameters[i];
-        if (p->kind == KIND_OUT_HANDLE) keep(storage.out_handle, p->type, p->owned);
+        if (p->kind == KIND_OUT_HANDLE) {
+            if (verbose && storage.out_handle[i]) fprintf(stderr, "    gave %p\n", storage.out_handle[i]);
+            keep(storage.out_handle[i], p->type, p->owned);
+        }
         if (p->kind == KIND_OUT_HANDLES) {
             for (int n = 0; n < MAX_ITEMS; n++)
                 keep(storage.out_handles[n], p->type, p->owned);

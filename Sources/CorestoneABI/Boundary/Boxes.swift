@@ -22,11 +22,13 @@ final class CoordinatorBox {
 final class StoreBox {
     let store: Store
     let identifier, path: Text
+    let readOnlyReason: Text?
 
     init(_ store: Store) {
         self.store = store
         identifier = Text(store.identifier)
         path = Text(store.path)
+        readOnlyReason = store.readOnlyReason.map { Text($0) }
     }
 }
 

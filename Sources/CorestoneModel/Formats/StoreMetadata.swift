@@ -17,6 +17,8 @@ public struct StoreMetadata: Sendable {
         public static let digest = "NSStoreModelVersionHashesDigest"
         public static let checksum = "NSStoreModelVersionChecksumKey"
         public static let storeType = "NSStoreType"
+        /// The identity, in dictionaries for hosts; the file itself keeps it apart.
+        public static let uuid = "NSStoreUUID"
         public static let autoVacuum = "_NSAutoVacuumLevel"
         /// True while a lightweight migration that was put off is unfinished.
         public static let deferredMigration = "NSPersistentStoreDeferredLightweightMigrationOptionKey"

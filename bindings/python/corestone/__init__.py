@@ -20,9 +20,9 @@ from ._library import LibraryNotFoundError
 from ._request import Sort
 from .codes import AttributeType, CoreDataCode, DeleteRule, Status
 from .collections import ToManyList, ToManySet
-from .container import Container
+from .container import Container, open_container
 from .context import Context
-from .coordinator import Coordinator, Store
+from .coordinator import Coordinator, Store, metadata
 from .errors import (
     CallbackError,
     CancelledError,
@@ -66,6 +66,10 @@ def library_version() -> str:
     return _abi.decode(_abi.lib.cst_version_string()) or ""
 
 
+# Not among the names of `import *`, where it would hide Python's own.
+open = open_container
+
+
 def handle_count() -> int:
     """How many handles of the library are alive in this process: for leak checks."""
     return int(_abi.lib.cst_handle_count())
@@ -78,6 +82,7 @@ __all__ = [
     "AttributeType",
     "DeleteRule",
     "Container",
+    "metadata",
     "Coordinator",
     "Store",
     "Context",

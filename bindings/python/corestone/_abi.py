@@ -27,9 +27,10 @@ OPTIONAL, TRANSIENT, TO_MANY, ORDERED, INDEXED, EXTERNAL_STORAGE, PRESERVED, ALL
 PROPERTY_ATTRIBUTE, PROPERTY_RELATIONSHIP = 1, 2
 
 # cst_store_options.flags
-STORE_READ_ONLY, STORE_MUST_EXIST, STORE_NORMAL_SYNC, STORE_ROLLBACK_JOURNAL, STORE_HISTORY = (
-    1 << bit for bit in range(5)
+STORE_READ_ONLY, STORE_MUST_EXIST, STORE_NORMAL_SYNC, STORE_ROLLBACK_JOURNAL, STORE_HISTORY, STORE_WRITABLE = (
+    1 << bit for bit in range(6)
 )
+MODEL_GIVEN, MODEL_CACHED, MODEL_INFERRED = 1, 2, 3
 
 QUEUE_CALLER, QUEUE_PRIVATE, QUEUE_MAIN = 0, 1, 2
 CHANGED_INSERTED, CHANGED_UPDATED, CHANGED_DELETED, CHANGED_REGISTERED = 1, 2, 3, 4
@@ -229,12 +230,16 @@ cst_relationship_user_info status handle in outtext error
 
 cst_coordinator_new status handle out error
 cst_coordinator_add_store status handle in in options out error
+cst_coordinator_open_store status in handle options out out error
 cst_coordinator_remove_store status handle handle error
 cst_coordinator_model status handle out error
 cst_coordinator_object_id status handle in out error
 cst_store_identifier text handle
 cst_store_path text handle
 cst_store_is_read_only status handle bool* error
+cst_store_read_only_reason text handle
+cst_store_model_source status handle u32* error
+cst_store_copy_metadata status in buffer error
 
 cst_main_queue_bind status error
 cst_main_queue_drain status i32 size* error

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 import weakref
+from collections.abc import Sequence
 from types import TracebackType
+from typing import Any
 
 from . import _abi
-from .context import Context
-from .coordinator import Coordinator
+from ._request import SortKey
+from .context import Context, EntityLike
+from .coordinator import Coordinator, Store, open_store, store_options
 from .errors import CorestoneError, InvalidHandleError
 from .model import Model
 from .object_id import ObjectID
+from .predicate import Predicate
+from .results import Results
 
 
 class Container:
@@ -36,9 +41,8 @@ class Container:
         cache_kb: int = 0,
         history: bool = False,
     ) -> None:
-        self.model = model
-        self.coordinator = Coordinator(model)
-        self.store = self.coordinator.add_store(
+        coordinator = Coordinator(model)
+        store = coordinator.add_store(
             path,
             read_only=read_only,
             must_exist=must_exist,
@@ -48,7 +52,14 @@ class Container:
             cache_kb=cache_kb,
             history=history,
         )
+        self._keep(coordinator, store)
+
+    def _keep(self, coordinator: Coordinator, store: Store) -> None:
+        self.model = coordinator.model
+        self.coordinator = coordinator
+        self.store = store
         self._contexts: weakref.WeakSet[Context] = weakref.WeakSet()
+        self._own: Context | None = None
         self._is_closed = False
 
     def _context(self, queue: int) -> Context:
@@ -70,6 +81,21 @@ class Container:
         """A context of the main queue: see corestone.main_queue."""
         return self._context(_abi.QUEUE_MAIN)
 
+    def fetch(
+        self,
+        entity: EntityLike,
+        predicate: str | Predicate | None = None,
+        *arguments: Any,
+        sort: SortKey | Sequence[SortKey] = (),
+        limit: int | None = None,
+        offset: int = 0,
+        prefetch: str | Sequence[str] = (),
+    ) -> Results:
+        """Context.fetch in a context that the container keeps for it, of the thread that fetches first."""
+        if self._own is None:
+            self._own = self.context()
+        return self._own.fetch(entity, predicate, *arguments, sort=sort, limit=limit, offset=offset, prefetch=prefetch)
+
     def object_id(self, uri: str) -> ObjectID | None:
         """The ID for a URI; None when the store does not know it."""
         return self.coordinator.object_id(uri)
@@ -84,11 +110,22 @@ class Container:
         """Whether saving fails."""
         return self.store.is_read_only
 
+    @property
+    def read_only_reason(self) -> str | None:
+        """Why saving fails and what to do about it, as the end of a sentence; None when it does not."""
+        return self.store.read_only_reason
+
+    @property
+    def model_source(self) -> str:
+        """Where the model comes from: "given", "cached" (the store carries it) or "inferred" (from its tables)."""
+        return self.store.model_source
+
     def close(self) -> None:
         """Closes the contexts and the store. Changes that were not saved are lost. Closing twice is fine."""
         if self._is_closed:
             return
         self._is_closed = True
+        self._own = None
         for context in list(self._contexts):
             context.close()
         self.coordinator.remove_store(self.store)
@@ -107,3 +144,29 @@ class Container:
 
     def __repr__(self) -> str:
         return f"<Container {self.store.path}{' (closed)' if self._is_closed else ''}>"
+
+
+def open_container(
+    path: str | os.PathLike[str],
+    model: Model | None = None,
+    *,
+    writable: bool = False,
+    sync: str = "full",
+    journal: str = "wal",
+    busy_timeout: float = 5.0,
+    cache_kb: int = 0,
+) -> Container:
+    """Opens a store that is there already, Apple's or ours, without its model if need be.
+
+        with corestone.open("Photos.sqlite") as photos:
+            for asset in photos.fetch("Asset", "favorite == YES", limit=10):
+                print(asset.filename)
+
+    The model is the given one, or else the one that the store carries, or else one inferred from its tables; the
+    container's model_source tells. Unless `writable`, neither the file nor its folder changes, and nothing in it is
+    locked. A store whose promises cannot be kept is read-only all the same; read_only_reason says why.
+    """
+    options = store_options(_abi.STORE_WRITABLE if writable else 0, sync, journal, busy_timeout, cache_kb)
+    container = Container.__new__(Container)
+    container._keep(*open_store(path, model, options))
+    return container

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import plistlib
 from ctypes import byref
 from typing import Any
 
@@ -38,6 +39,18 @@ class Store:
         call(lib.cst_store_is_read_only, self._handle, byref(out))
         return out.value
 
+    @property
+    def read_only_reason(self) -> str | None:
+        """Why it is read-only and what to do about it, as the end of a sentence; None when it can be written."""
+        return _abi.decode(lib.cst_store_read_only_reason(self._handle))
+
+    @property
+    def model_source(self) -> str:
+        """Where its model comes from: "given", "cached" (the store carries it) or "inferred" (from its tables)."""
+        out = ctypes.c_uint32()
+        call(lib.cst_store_model_source, self._handle, byref(out))
+        return {_abi.MODEL_GIVEN: "given", _abi.MODEL_CACHED: "cached", _abi.MODEL_INFERRED: "inferred"}[out.value]
+
     def __repr__(self) -> str:
         return f"<Store {self.path}>"
 
@@ -45,6 +58,55 @@ class Store:
         handle = getattr(self, "_handle", None)
         if handle:
             release(handle)
+
+
+def _path(path: str | os.PathLike[str]) -> _abi.InputString:
+    name = os.fsencode(os.fspath(path))
+    return _abi.InputString(name, len(name))
+
+
+def metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What the store at a path says about itself: the version of the framework that wrote it, the version hashes of its
+    entities, what the application added, and NSStoreUUID. Needs no model and changes nothing."""
+    buffer = _abi.Buffer()
+    call(lib.cst_store_copy_metadata, _path(path), byref(buffer))
+    found: dict[str, Any] = plistlib.loads(_abi.take_bytes(buffer))
+    return found
+
+
+def open_store(
+    path: str | os.PathLike[str], model: Model | None, options: _abi.StoreOptions
+) -> tuple[Coordinator, Store]:
+    """A coordinator for a store that is there already, of the given model or of the store's own."""
+    if model is not None:
+        model.freeze()
+    coordinator, store = ctypes.c_void_p(), ctypes.c_void_p()
+    handle = model._handle if model is not None else None
+    call(lib.cst_coordinator_open_store, _path(path), handle, byref(options), byref(coordinator), byref(store))
+    opened = Coordinator.__new__(Coordinator)
+    opened._handle = coordinator.value or 0
+    opened.model = model or Model._frozen_one(lib.cst_retain(made(lib.cst_coordinator_model, opened._handle)))
+    return opened, Store(store.value or 0)
+
+
+def store_options(flags: int, sync: str, journal: str, busy_timeout: float, cache_kb: int) -> _abi.StoreOptions:
+    """The options of a store; `flags` beside those that the others stand for."""
+    if sync not in ("full", "normal"):
+        raise InvalidArgumentError(f'sync is "full" or "normal", not {sync!r}.')
+    if journal not in ("wal", "rollback"):
+        raise InvalidArgumentError(f'journal is "wal" or "rollback", not {journal!r}.')
+    if busy_timeout < 0 or cache_kb < 0:
+        raise InvalidArgumentError("busy_timeout and cache_kb are not negative.")
+    options = _abi.StoreOptions()
+    options.struct_size = ctypes.sizeof(options)
+    options.flags = (
+        flags
+        | (_abi.STORE_NORMAL_SYNC if sync == "normal" else 0)
+        | (_abi.STORE_ROLLBACK_JOURNAL if journal == "rollback" else 0)
+    )
+    options.busy_timeout_ms = max(int(busy_timeout * 1000), 1)
+    options.cache_kb = cache_kb
+    return options
 
 
 class Coordinator:
@@ -76,26 +138,13 @@ class Coordinator:
         cache_kb      SQLite's page cache; 0 is the library's default
         history       each save writes down what it changed; a store that has a history keeps it in any case
         """
-        if sync not in ("full", "normal"):
-            raise InvalidArgumentError(f'sync is "full" or "normal", not {sync!r}.')
-        if journal not in ("wal", "rollback"):
-            raise InvalidArgumentError(f'journal is "wal" or "rollback", not {journal!r}.')
-        if busy_timeout < 0 or cache_kb < 0:
-            raise InvalidArgumentError("busy_timeout and cache_kb are not negative.")
-        options = _abi.StoreOptions()
-        options.struct_size = ctypes.sizeof(options)
-        options.flags = (
+        flags = (
             (_abi.STORE_READ_ONLY if read_only else 0)
             | (_abi.STORE_MUST_EXIST if must_exist else 0)
-            | (_abi.STORE_NORMAL_SYNC if sync == "normal" else 0)
-            | (_abi.STORE_ROLLBACK_JOURNAL if journal == "rollback" else 0)
             | (_abi.STORE_HISTORY if history else 0)
         )
-        options.busy_timeout_ms = max(int(busy_timeout * 1000), 1)
-        options.cache_kb = cache_kb
-        name = os.fsencode(os.fspath(path))
-        place = _abi.InputString(name, len(name))
-        return Store(made(lib.cst_coordinator_add_store, self._handle, text(type), place, byref(options)))
+        options = store_options(flags, sync, journal, busy_timeout, cache_kb)
+        return Store(made(lib.cst_coordinator_add_store, self._handle, text(type), _path(path), byref(options)))
 
     def remove_store(self, store: Store) -> None:
         """Closes a store. Objects of it that are faults can no longer be read."""

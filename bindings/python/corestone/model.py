@@ -236,6 +236,21 @@ class Model(Mapping[str, Entity]):
         if definition is not None:
             self._define(definition)
 
+    @classmethod
+    def _frozen_one(cls, handle: int) -> Model:
+        """The model of an owned handle, which is frozen."""
+        model = cls.__new__(cls)
+        model._handle = handle
+        model._entities, model._by_handle = {}, {}
+        model._waiting, model._relationships = [], {}
+        model._frozen = True
+        for index in range(lib.cst_model_entity_count(handle)):
+            place = made(lib.cst_model_entity_at, handle, index)
+            name = _abi.decode(lib.cst_entity_name(place)) or ""
+            model._entities[name] = model._by_handle[place] = Entity(model, place, name)
+        model._parents = {entity.parent.name for entity in model._entities.values() if entity.parent is not None}
+        return model
+
     def entity(
         self,
         name: str,

@@ -1,0 +1,174 @@
+/* Stores that are opened without their model: by the one that they carry, by a given one, by one inferred.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "damage.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct opened {
+    cst_coordinator *coordinator;
+    cst_store *store;
+    cst_model *model;
+};
+
+static struct opened open_store(const char *path, cst_model *model, uint32_t flags) {
+    struct opened opened = {NULL, NULL, NULL};
+    cst_store_options options = CST_STORE_OPTIONS_INIT;
+    options.flags = flags;
+    OK(cst_coordinator_open_store(text(path), model, &options, &opened.coordinator, &opened.store, E));
+    OK(cst_coordinator_model(opened.coordinator, &opened.model, E));
+    return opened;
+}
+
+static void close_store(struct opened opened) {
+    OK(cst_release(opened.store));
+    OK(cst_release(opened.coordinator));
+}
+
+static uint32_t source(const struct opened *opened) {
+    uint32_t source = 0;
+    OK(cst_store_model_source(opened->store, &source, E));
+    return source;
+}
+
+static uint64_t count(const struct opened *opened, const char *name) {
+    cst_context *context = NULL;
+    cst_entity *entity = NULL;
+    OK(cst_model_entity(opened->model, text(name), &entity, E));
+    OK(cst_context_new(opened->coordinator, CST_QUEUE_CALLER, &context, E));
+    uint64_t count = company_count(context, entity, NULL);
+    OK(cst_release(context));
+    return count;
+}
+
+static void by_the_model_that_the_store_carries(void) {
+    const char *path = good_store("a.sqlite");
+    uint64_t before = folder_state();
+    struct opened opened = open_store(path, NULL, 0);
+    CHECK_INT(CST_MODEL_CACHED, source(&opened));
+    bool read_only = false, frozen = false;
+    OK(cst_store_is_read_only(opened.store, &read_only, E));
+    CHECK(read_only);
+    CHECK(cst_store_read_only_reason(opened.store).size > 0);
+    OK(cst_model_is_frozen(opened.model, &frozen, E));
+    CHECK(frozen);
+    CHECK_INT(200, count(&opened, "Employee"));
+    CHECK(folder_state() == before);
+    close_store(opened);
+    CHECK(folder_state() == before);
+}
+
+static void the_model_lives_as_long_as_somebody_holds_it(void) {
+    struct opened opened = open_store(good_store("a.sqlite"), NULL, 0);
+    cst_model *model = cst_retain(opened.model);
+    cst_entity *entity = NULL;
+    OK(cst_model_entity(model, text("Employee"), &entity, E));
+    close_store(opened);
+    CHECK_TEXT("Employee", cst_entity_name(entity));
+    OK(cst_release(model));
+    CHECK(cst_entity_name(entity).data == NULL);
+}
+
+static void by_a_given_model(void) {
+    const char *path = good_store("a.sqlite");
+    cst_model *model = company_model();
+    struct opened opened = open_store(path, model, 0);
+    CHECK(opened.model == model);
+    CHECK_INT(CST_MODEL_GIVEN, source(&opened));
+    CHECK_INT(200, count(&opened, "Employee"));
+    close_store(opened);
+    OK(cst_release(model));
+
+    OK(cst_model_new(&model, E));
+    cst_entity *person = NULL;
+    OK(cst_model_add_entity(model, text("Person"), &person, E));
+    cst_coordinator *none = NULL;
+    CHECK_STATUS(CST_E_MODEL_MISMATCH, cst_coordinator_open_store(text(path), model, NULL, &none, NULL, E));
+    CHECK(none == NULL);
+    CHECK_TEXT(path, cst_error_file(check_error()));
+    CHECK(cst_error_entity(check_error()).size > 0);
+    OK(cst_release(model));
+}
+
+static void for_writing(void) {
+    const char *path = good_store("a.sqlite");
+    struct opened opened = open_store(path, NULL, CST_STORE_WRITABLE);
+    CHECK(cst_store_read_only_reason(opened.store).data == NULL);
+    cst_context *context = NULL;
+    cst_entity *department = NULL;
+    cst_key name = CST_NO_KEY;
+    cst_object *object = NULL;
+    OK(cst_context_new(opened.coordinator, CST_QUEUE_CALLER, &context, E));
+    OK(cst_model_entity(opened.model, text("Department"), &department, E));
+    OK(cst_entity_key(department, text("name"), &name, E));
+    OK(cst_context_insert(context, department, &object, E));
+    set(object, name, value_text("Records"));
+    save(context);
+    OK(cst_release(object));
+    OK(cst_release(context));
+    close_store(opened);
+    opened = open_store(path, NULL, 0);
+    CHECK_INT(1, count(&opened, "Department"));
+    close_store(opened);
+}
+
+static void by_an_inferred_model(void) {
+    const char *path = good_store("a.sqlite");
+    run_sql(path, "DROP TABLE Z_MODELCACHE");
+    struct opened opened = open_store(path, NULL, CST_STORE_WRITABLE);
+    CHECK_INT(CST_MODEL_INFERRED, source(&opened));
+    CHECK_CONTAINS("inferred", cst_store_read_only_reason(opened.store));
+    CHECK_INT(200, count(&opened, "Employee"));
+    close_store(opened);
+}
+
+static void what_cannot_be_opened_is_not_made(void) {
+    cst_coordinator *coordinator = NULL;
+    cst_store *store = NULL;
+    cst_model *model = company_model();
+    uint64_t before = folder_state();
+    const char *missing = check_path("missing.sqlite");
+    CHECK_STATUS(CST_E_STORE_IO, cst_coordinator_open_store(text(missing), NULL, NULL, &coordinator, &store, E));
+    cst_store_options options = CST_STORE_OPTIONS_INIT;
+    options.flags = CST_STORE_WRITABLE;
+    CHECK_STATUS(CST_E_STORE_IO, cst_coordinator_open_store(text(missing), model, &options, &coordinator, &store, E));
+    options.flags |= CST_STORE_READ_ONLY;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_coordinator_open_store(text(missing), NULL, &options, &coordinator, &store, E));
+    CHECK(folder_state() == before);
+    const char xml[] = "<?xml version=\"1.0\"?><database></database>";
+    write_file(check_path("store.xml"), xml, sizeof xml - 1);
+    CHECK_STATUS(CST_E_UNSUPPORTED,
+                 cst_coordinator_open_store(text(check_path("store.xml")), NULL, NULL, &coordinator, &store, E));
+    CHECK_INT(CST_CODE_PERSISTENT_STORE_INVALID_TYPE, cst_error_code(check_error()));
+    CHECK(coordinator == NULL && store == NULL);
+    OK(cst_release(model));
+}
+
+static void metadata_needs_no_model(void) {
+    const char *path = good_store("a.sqlite");
+    run_sql(path, "DROP TABLE ZPERSON; DROP TABLE Z_MODELCACHE");
+    cst_buffer plist = {NULL, 0, 0};
+    OK(cst_store_copy_metadata(text(path), &plist, E));
+    CHECK(plist.size > 8 && memcmp(plist.data, "bplist00", 8) == 0);
+    CHECK(memmem(plist.data, plist.size, "NSStoreUUID", 11) != NULL);
+    CHECK(memmem(plist.data, plist.size, "NSStoreModelVersionHashes", 25) != NULL);
+    cst_buffer_dispose(&plist);
+    CHECK_STATUS(CST_E_STORE_IO, cst_store_copy_metadata(text(check_path("missing.sqlite")), &plist, E));
+    CHECK(plist.data == NULL);
+}
+
+int main(int argc, char **argv) {
+    check_begin(argc, argv);
+    RUN(by_the_model_that_the_store_carries);
+    RUN(the_model_lives_as_long_as_somebody_holds_it);
+    RUN(by_a_given_model);
+    RUN(for_writing);
+    RUN(by_an_inferred_model);
+    RUN(what_cannot_be_opened_is_not_made);
+    RUN(metadata_needs_no_model);
+    return check_end();
+}

@@ -1,0 +1,106 @@
+"""corestone.open and corestone.metadata: stores without their model."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+import corestone
+from corestone import Container, Context, Model, ModelMismatchError, StoreError, StoreReadOnlyError, UnsupportedError
+
+
+def folder_state(folder: Path) -> dict[str, tuple[int, str]]:
+    return {
+        file.name: (file.stat().st_mtime_ns, hashlib.sha256(file.read_bytes()).hexdigest()) for file in folder.iterdir()
+    }
+
+
+def test_by_the_model_that_the_store_carries(staff: Context, container: Container, path: Path) -> None:
+    container.close()
+    before = folder_state(path.parent)
+    with corestone.open(path) as opened:
+        assert opened.model_source == "cached"
+        assert opened.is_read_only
+        assert opened.read_only_reason
+        assert set(opened.model) == set(container.model)
+        manager = opened.model["Manager"].parent
+        assert manager is not None
+        assert manager.name == "Employee"
+        grace = opened.fetch("Employee", "name == 'Grace'").first
+        assert grace.department.name == "R&D"
+        assert type(grace) is opened.model["Manager"].object_class
+        assert opened.model["Employee"].version_hash == container.model["Employee"].version_hash
+        grace.age = 61
+        with pytest.raises(StoreReadOnlyError):
+            grace.context.save()
+    assert folder_state(path.parent) == before
+
+
+def test_a_live_log_is_read_from_a_copy(staff: Context, path: Path) -> None:
+    before = folder_state(path.parent)
+    assert before[path.name + "-wal"]
+    with corestone.open(path) as opened:
+        assert len(opened.fetch("Department")) == 2
+        assert folder_state(path.parent) == before
+    assert folder_state(path.parent) == before
+
+
+def test_for_writing(staff: Context, container: Container, path: Path) -> None:
+    container.close()
+    with corestone.open(path, writable=True) as opened:
+        assert opened.read_only_reason is None
+        context = opened.context()
+        context.insert("Department", name="Records")
+        context.save()
+    with corestone.open(path) as opened:
+        assert len(opened.fetch("Department", sort="name", limit=10)) == 3
+
+
+def test_by_a_given_model(staff: Context, container: Container, path: Path) -> None:
+    container.close()
+    with corestone.open(path, container.model) as opened:
+        assert opened.model is container.model
+        assert opened.model_source == "given"
+    with pytest.raises(ModelMismatchError) as raised:
+        corestone.open(path, Model({"Department": {"name": "int16"}}))
+    assert raised.value.entity
+    assert raised.value.file == str(path)
+
+
+def test_by_an_inferred_model(staff: Context, container: Container, path: Path) -> None:
+    container.close()
+    database = sqlite3.connect(path)
+    with database:
+        database.execute("DROP TABLE Z_MODELCACHE")
+    database.close()
+    with corestone.open(path, writable=True) as opened:
+        assert opened.model_source == "inferred"
+        assert "inferred" in (opened.read_only_reason or "")
+        grace = opened.fetch("Employee", "name == 'Grace'").first
+        assert grace.id.entity_name == "Manager"
+        assert grace.department.name == "R&D"
+        assert {project.title for project in opened.fetch("Project")} == {
+            project.title for person in opened.fetch("Employee") for project in person.projects
+        } | {project.title for project in opened.fetch("Project") if not project.members}
+
+
+def test_what_cannot_be_opened(tmp_path: Path) -> None:
+    with pytest.raises(StoreError):
+        corestone.open(tmp_path / "missing.sqlite")
+    (tmp_path / "store.xml").write_text('<?xml version="1.0"?><database></database>')
+    with pytest.raises(UnsupportedError, match="XML store"):
+        corestone.open(tmp_path / "store.xml")
+    assert [file.name for file in tmp_path.iterdir()] == ["store.xml"]
+
+
+def test_metadata(staff: Context, container: Container, path: Path) -> None:
+    identifier = container.store.identifier
+    container.close()
+    found = corestone.metadata(path)
+    assert found["NSStoreUUID"] == identifier
+    assert found["NSStoreModelVersionHashes"]["Employee"] == container.model["Employee"].version_hash
+    with pytest.raises(StoreError):
+        corestone.metadata(path.parent / "missing.sqlite")
