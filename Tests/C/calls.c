@@ -241,6 +241,9 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
         case KIND_STRING:
             a->string = string_for(world, call, p);
             break;
+        case KIND_BYTES:
+            a->bytes = check_archive();
+            break;
         case KIND_STRINGS:
             storage->strings[0] = text(strstr(call->name, "prefetch") ? "department" : "name");
             a->pointer = storage->strings;

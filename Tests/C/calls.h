@@ -40,8 +40,9 @@ enum kind {
     KIND_COUNT,
     KIND_STRING,
     KIND_STRINGS, /* array */
-    KIND_SORTS,   /* array */
-    KIND_KEYS,    /* array */
+    KIND_BYTES,
+    KIND_SORTS, /* array */
+    KIND_KEYS,  /* array */
     KIND_VALUE,
     KIND_VALUES, /* array */
     KIND_OPTIONS,
@@ -60,6 +61,7 @@ union argument {
     void *pointer;
     uint64_t number;
     cst_string string;
+    cst_bytes bytes;
     cst_destroy_fn destroy;
     cst_context_perform_fn perform;
     cst_context_interrupt_fn interrupt;

@@ -54,6 +54,8 @@ cst_value value_real(double real);
 cst_value value_date(double seconds);
 cst_value value_text(const char *string);
 cst_value value_bytes(const void *data, size_t size);
+/* A keyed archive of {"a": [1, a date 2.5 seconds after 2001]}. */
+cst_bytes check_archive(void);
 cst_value value_uuid(const uint8_t bytes[16]);
 cst_value value_uri(const char *string);
 cst_value value_object(cst_object *object);

@@ -77,6 +77,7 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         return ("COUNT" if name in COUNTS else "SCALAR"), ""
     fixed = {
         "cst_string": "STRING",
+        "cst_bytes": "BYTES",
         "void *": "ANY_HANDLE" if name == "handle" else "USERDATA",
         "cst_destroy_fn": "DESTROY",
         "cst_context_perform_fn": "PERFORM",
@@ -147,7 +148,7 @@ def main() -> None:
         for index, p in enumerate(listed):
             if p.kind in ("SCALAR", "COUNT"):
                 arguments.append(f"({p.c_type})a[{index}].number")
-            elif p.kind in ("STRING", "DESTROY", "PERFORM", "INTERRUPT"):
+            elif p.kind in ("STRING", "BYTES", "DESTROY", "PERFORM", "INTERRUPT"):
                 arguments.append(f"a[{index}].{p.kind.lower()}")
             else:
                 arguments.append(f"a[{index}].pointer")

@@ -39,7 +39,9 @@ static bool may_be_null(const struct call *call, const struct parameter *paramet
     return false;
 }
 
-static bool is_pointer(enum kind kind) { return kind != KIND_SCALAR && kind != KIND_COUNT && kind != KIND_STRING; }
+static bool is_pointer(enum kind kind) {
+    return kind != KIND_SCALAR && kind != KIND_COUNT && kind != KIND_STRING && kind != KIND_BYTES;
+}
 
 /* Runs a case for each function, with a world of its own each. */
 static void for_each_call(void (*body)(struct world *world, const struct call *call)) {

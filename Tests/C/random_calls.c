@@ -306,6 +306,10 @@ static void fill(const struct world *world, const struct call *call, union argum
                 strstr(call->name, "store") && strcmp(p->name, "path") == 0 ? random_path(world) : random_string(world);
             if (strcmp(p->name, "type") == 0 && !one_in(5)) a->string = text("SQLite");
             break;
+        case KIND_BYTES:
+            a->bytes = check_archive();
+            if (one_in(2)) a->bytes.size = below(a->bytes.size);
+            break;
         case KIND_STRINGS:
             a->pointer = s->strings;
             break;
@@ -328,7 +332,8 @@ static void fill(const struct world *world, const struct call *call, union argum
         case KIND_INTERRUPT:
             break; /* from world_fill, see call_once */
         }
-        bool is_pointer = p->kind != KIND_SCALAR && p->kind != KIND_COUNT && p->kind != KIND_STRING;
+        bool is_pointer =
+            p->kind != KIND_SCALAR && p->kind != KIND_COUNT && p->kind != KIND_STRING && p->kind != KIND_BYTES;
         if (is_pointer && one_in(50)) memset(a, 0, sizeof *a);
     }
 }

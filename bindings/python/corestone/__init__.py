@@ -18,6 +18,7 @@ from __future__ import annotations
 from . import _abi
 from ._library import LibraryNotFoundError
 from ._request import Sort
+from .archive import decode_archive
 from .codes import AttributeType, CoreDataCode, DeleteRule, Status
 from .collections import ToManyList, ToManySet
 from .container import Container, open_container
@@ -123,6 +124,7 @@ __all__ = [
     "UnsupportedError",
     "ValidationError",
     "WrongThreadError",
+    "decode_archive",
     "library_version",
     "handle_count",
     "__version__",

@@ -137,6 +137,7 @@ _TYPES: dict[str, Any] = {
     "handles": POINTER(ctypes.c_void_p),
     "text": String,
     "in": InputString,
+    "bytes": InputString,
     "texts": POINTER(InputString),
     "outtext": POINTER(String),
     "value": POINTER(Value),
@@ -227,6 +228,8 @@ cst_relationship_set_delete_rule status handle u32 error
 cst_relationship_set_counts status handle u32 u32 error
 cst_relationship_set_user_info status handle in in error
 cst_relationship_user_info status handle in outtext error
+
+cst_archive_copy_json status bytes buffer error
 
 cst_coordinator_new status handle out error
 cst_coordinator_add_store status handle in in options out error

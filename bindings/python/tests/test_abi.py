@@ -54,6 +54,8 @@ def suits(kind: str, argument: Any) -> bool:
         return argument is PLAIN[kind]
     if kind == "cst_string":
         return argument in (_abi.String, _abi.InputString)
+    if kind == "cst_bytes":
+        return argument is _abi.InputString
     return "*" in kind and ctypes.sizeof(argument) == ctypes.sizeof(ctypes.c_void_p)
 
 

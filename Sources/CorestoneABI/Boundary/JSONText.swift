@@ -1,0 +1,77 @@
+import CorestoneModel
+import CorestoneValues
+
+/// Values as JSON that tells every type: what JSON has no type for is an object with one key that begins with `$`.
+struct JSONText {
+    private(set) var text = ""
+
+    init(_ value: PropertyValue) { add(value) }
+
+    private mutating func add(_ value: PropertyValue) {
+        switch value {
+        case .null: text += "null"
+        case .bool(let flag): text += flag ? "true" : "false"
+        case .int(let number): text += String(number)
+        case .double(let number):
+            // Always with a point or an exponent, so that reals stay reals.
+            if number.isFinite { text += "\(number)" } else { tag("$real") { $0.add(string: "\(number)") } }
+        case .decimal(let number): tag("$decimal") { $0.add(string: number.description) }
+        case .text(let value): add(string: value.string)
+        case .bytes(let bytes): tag("$bytes") { $0.add(string: base64(bytes.array)) }
+        case .date(let seconds): tag("$date") { $0.add(.double(seconds)) }
+        case .uuid(let uuid): tag("$uuid") { $0.add(string: uuid.description) }
+        case .uri(let uri): tag("$uri") { $0.add(string: uri.string) }
+        case .object(let object): tag("$object") { $0.add(string: object.valueDescription) }
+        case .array(let values): list(values)
+        case .set(let values): tag("$set") { $0.list(Array(values)) }
+        case .dictionary(let entries):
+            if entries.keys.contains(where: { $0.hasPrefix("$") }) {
+                tag("$dictionary") { $0.add(entries) }
+            } else {
+                add(entries)
+            }
+        }
+    }
+
+    private mutating func tag(_ name: String, _ content: (inout JSONText) -> Void) {
+        text += "{\"\(name)\": "
+        content(&self)
+        text += "}"
+    }
+
+    private mutating func list(_ values: [PropertyValue]) {
+        text += "["
+        for (place, value) in values.enumerated() {
+            if place > 0 { text += ", " }
+            add(value)
+        }
+        text += "]"
+    }
+
+    private mutating func add(_ entries: [String: PropertyValue]) {
+        text += "{"
+        for (place, key) in entries.keys.sorted().enumerated() {
+            if place > 0 { text += ", " }
+            add(string: key)
+            text += ": "
+            add(entries[key] ?? .null)
+        }
+        text += "}"
+    }
+
+    private mutating func add(string: String) {
+        text += "\""
+        for scalar in string.unicodeScalars {
+            switch scalar {
+            case "\"": text += "\\\""
+            case "\\": text += "\\\\"
+            case "\n": text += "\\n"
+            case "\u{0}"..<" ":
+                let digits = String(scalar.value, radix: 16)
+                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        text += "\""
+    }
+}

@@ -1,0 +1,115 @@
+import CorestoneValues
+import Foundation
+import XCTest
+
+@testable import CorestoneModel
+
+final class ArchivedValueTests: XCTestCase {
+    /// Foundation's own archiver is the independent writer.
+    private func archive(_ object: Any) throws -> [UInt8] {
+        Array(try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: false))
+    }
+
+    func testPlainData() throws {
+        let uuid = UUID()
+        let object: NSDictionary = [
+            "text": "Zoë", "number": 42, "real": 1.5, "flag": true, "date": Date(timeIntervalSinceReferenceDate: 7.25),
+            "data": Data([1, 2, 3]), "list": [1, "two", [3]] as NSArray, "set": NSSet(array: ["a", "b"]),
+            "uuid": uuid as NSUUID, "link": NSURL(string: "https://example.org/a?b=c")!, "null": NSNull(),
+            "inner": ["deep": ["er": "x"]],
+        ]
+        guard case .dictionary(let values) = try decodeArchive(archive(object)) else { return XCTFail("no dictionary") }
+        XCTAssertEqual(values["text"], .string("Zoë"))
+        XCTAssertEqual(values["number"], .int(42))
+        XCTAssertEqual(values["real"], .double(1.5))
+        XCTAssertEqual(values["flag"], .bool(true))
+        XCTAssertEqual(values["date"], .date(7.25))
+        XCTAssertEqual(values["data"], .bytes(Bytes([1, 2, 3])))
+        XCTAssertEqual(values["list"], .array([.int(1), .string("two"), .array([.int(3)])]))
+        XCTAssertEqual(values["set"], .set([.string("a"), .string("b")]))
+        XCTAssertEqual(values["uuid"], try .uuid(XCTUnwrap(UUIDValue(uuid.uuidString))))
+        XCTAssertEqual(values["link"], .uri(Text("https://example.org/a?b=c")))
+        XCTAssertEqual(values["null"], .null)
+        XCTAssertEqual(values["inner"], .dictionary(["deep": .dictionary(["er": .string("x")])]))
+    }
+
+    func testScalarsAtTheTop() throws {
+        XCTAssertEqual(try decodeArchive(archive("x" as NSString)), .string("x"))
+        XCTAssertEqual(try decodeArchive(archive(NSDate(timeIntervalSinceReferenceDate: 3))), .date(3))
+        XCTAssertEqual(try decodeArchive(archive(NSArray())), .array([]))
+        XCTAssertEqual(
+            try decodeArchive(KeyedArchiver().archive { $0.value(.decimal(try DecimalNumber("-12.5"))) }),
+            .decimal(try DecimalNumber("-12.5")))
+    }
+
+    func testAnyOtherClassIsNamedAndNeverMade() throws {
+        let foreign = KeyedArchiver().archive { archiver in
+            archiver.array([archiver.add(KeyedArchiver.ClassName("UIColor"), ["UIRed": .real(1)])])
+        }
+        XCTAssertThrowsError(try decodeArchive(foreign)) { error in
+            XCTAssertEqual((error as? CoreError)?.status, .unsupported)
+            XCTAssert("\(error)".contains("UIColor"), "\(error)")
+        }
+        let numbered = try archive(NSDictionary(object: "a", forKey: NSNumber(value: 1)))
+        XCTAssertThrowsError(try decodeArchive(numbered)) { XCTAssert("\($0)".contains("no string"), "\($0)") }
+    }
+
+    func testDamagedArchives() throws {
+        for bytes in [[], Array("bplist00".utf8), encodePropertyList(.dictionary(["a": .integer(1)]))] {
+            XCTAssertThrowsError(try decodeArchive(bytes)) { XCTAssertEqual(($0 as? CoreError)?.status, .storeCorrupt) }
+        }
+        // An array that is its own element.
+        let circle = KeyedArchiver().archive { archiver in
+            let number = archiver.reserve()
+            archiver.fill(number, KeyedArchiver.ClassName("NSArray"), ["NS.objects": .array([.uid(number)])])
+            return .uid(number)
+        }
+        XCTAssertThrowsError(try decodeArchive(circle)) { XCTAssert("\($0)".contains("circle"), "\($0)") }
+        // Thirty arrays of two references to the next are a thousand million values.
+        let bomb = KeyedArchiver().archive { archiver in
+            (0..<30).reduce(archiver.string("x")) { inner, _ in archiver.array([inner, inner]) }
+        }
+        XCTAssertThrowsError(try decodeArchive(bomb)) { XCTAssert("\($0)".contains("values"), "\($0)") }
+        var generator = SeededGenerator(state: 4)
+        let good = try archive(["a": [1, 2, "x"] as NSArray, "b": NSSet(array: [1]), "c": Date()] as NSDictionary)
+        for _ in 0..<5000 {
+            var bad = good
+            for _ in 0..<Int.random(in: 1...4, using: &generator) {
+                bad[Int.random(in: 0..<bad.count, using: &generator)] = UInt8.random(in: 0...255, using: &generator)
+            }
+            _ = try? decodeArchive(bad)
+        }
+    }
+
+    /// The transformables of the fixture stores.
+    func testTransformablesOfAppleStores() throws {
+        let program = """
+            import glob, sys, sqlite3
+            from decode_model import open_store, model_from_store, unarchive, entities, kk
+            for path in sorted(glob.glob(sys.argv[1] + '/stores/*/*')):
+                c = open_store(path)
+                for (t, text) in c.execute("select name, sql from sqlite_master where name glob 'Z[A-Z]*' and type='table'").fetchall():
+                    for (_, column, kind, *_) in c.execute(f'pragma table_info("{t}")').fetchall():
+                        if kind == 'BLOB':
+                            for (b,) in c.execute(f'select {column} from "{t}" where {column} is not null').fetchall():
+                                if isinstance(b, bytes) and b[:8] == b'bplist00' and b'NSKeyedArchiver' in b: print(b.hex())
+            """
+        var (decoded, refused) = (0, [String: Int]())
+        for line in try Fixtures.python(program, [try Fixtures.folder().path]).split(separator: "\n") {
+            do {
+                _ = try decodeArchive(Fixtures.bytes(hex: String(line)))
+                decoded += 1
+            } catch let error as CoreError {
+                XCTAssertEqual(error.status, .unsupported, error.message)
+                refused[error.message, default: 0] += 1
+            }
+        }
+        print("archives of fixture stores: \(decoded) decoded, \(refused.values.reduce(0, +)) refused \(refused)")
+    }
+}
+
+extension KeyedArchiver {
+    fileprivate func archive(_ root: (KeyedArchiver) throws -> PropertyListValue) rethrows -> [UInt8] {
+        encoded(root: try root(self))
+    }
+}

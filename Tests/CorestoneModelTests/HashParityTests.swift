@@ -1,0 +1,81 @@
+import CorestoneValues
+import Foundation
+import XCTest
+
+@testable import CorestoneModel
+
+/// Entity version hashes against those that Apple's framework wrote: into the metadata of its stores, and beside its
+/// compiled models.
+final class HashParityTests: XCTestCase {
+    private var entities = (equal: 0, all: 0)
+    private var digests = (equal: 0, all: 0)
+    private var checksums = (equal: 0, all: 0)
+    private var unexplained: [String] = []
+
+    private func compare(_ model: Model, _ stored: [String: [UInt8]], _ name: String) {
+        let computed = entityVersionHashes(of: model)
+        for entity in Set(computed.keys).union(stored.keys).sorted() {
+            entities.all += 1
+            if computed[entity] == stored[entity] {
+                entities.equal += 1
+            } else {
+                unexplained.append("\(name): \(entity)")
+            }
+        }
+    }
+
+    func testCachedModelsAgainstTheMetadataOfTheirStores() throws {
+        var stores = 0
+        for store in try Fixtures.stores() {
+            let metadata = try StoreMetadata(decoding: store.metadata)
+            let hashes = metadata.entityVersionHashes
+            if let digest = metadata.digest {
+                digests.all += 1
+                if digest == modelVersionDigest(hashes) { digests.equal += 1 } else { unexplained.append(store.name) }
+            }
+            if let checksum = metadata.checksum {
+                checksums.all += 1
+                if checksum == modelVersionChecksum(hashes) {
+                    checksums.equal += 1
+                } else {
+                    unexplained.append(store.name)
+                }
+            }
+            guard let packed = store.packedModel else { continue }
+            stores += 1
+            compare(try Model(modelCache: packed), hashes, store.name)
+        }
+        report("cached models of \(stores) stores")
+        XCTAssertGreaterThan(entities.all, 200)
+    }
+
+    func testCompiledModelsAgainstVersionInfo() throws {
+        let folder = try Fixtures.folder().appendingPathComponent("compiled-models")
+        let bundles =
+            FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?
+            .compactMap { $0 as? URL }.filter { $0.lastPathComponent == "VersionInfo.plist" } ?? []
+        for info in bundles {
+            let plist = try decodeAnyPropertyList(Array(Data(contentsOf: info))).dictionary ?? [:]
+            let sums = plist["NSManagedObjectModel_VersionChecksums"]?.dictionary ?? [:]
+            for (version, entry) in plist["NSManagedObjectModel_VersionHashes"]?.dictionary ?? [:] {
+                let hashes = (entry.dictionary ?? [:]).compactMapValues(\.data)
+                if let sum = sums[version]?.string {
+                    checksums.all += 1
+                    if sum == modelVersionChecksum(hashes) { checksums.equal += 1 } else { unexplained.append(version) }
+                }
+                let file = info.deletingLastPathComponent().appendingPathComponent(version + ".mom")
+                guard let bytes = try? Data(contentsOf: file) else { continue }
+                compare(try Model(compiledModel: Array(bytes)), hashes, "\(file.lastPathComponent)")
+            }
+        }
+        report("compiled models of \(bundles.count) bundles")
+        XCTAssertGreaterThan(entities.all, 10)
+    }
+
+    private func report(_ what: String) {
+        print(
+            "\(what): entity hashes equal \(entities.equal)/\(entities.all), digests \(digests.equal)/\(digests.all), "
+                + "checksums \(checksums.equal)/\(checksums.all); unexplained \(unexplained.count)")
+        XCTAssertEqual(unexplained, [])
+    }
+}

@@ -1,0 +1,65 @@
+"""Keyed archives as plain data, written by Python's own plistlib."""
+
+from __future__ import annotations
+
+import plistlib
+from datetime import datetime, timedelta, timezone
+from plistlib import UID
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from corestone import StoreCorruptError, UnsupportedError, decode_archive
+
+EPOCH = datetime(2001, 1, 1, tzinfo=timezone.utc)
+
+
+def archive(*objects: Any) -> bytes:
+    """An archive whose root is the first object; the others are referred to from 2 on."""
+    top = {"$version": 100000, "$archiver": "NSKeyedArchiver", "$top": {"root": UID(1)}}
+    return plistlib.dumps({**top, "$objects": ["$null", *objects]}, fmt=plistlib.FMT_BINARY)
+
+
+def named(name: str) -> dict[str, Any]:
+    return {"$classname": name, "$classes": [name, "NSObject"]}
+
+
+def container(name: str, *members: Any) -> bytes:
+    places = [UID(3 + place) for place in range(len(members))]
+    return archive({"$class": UID(2), "NS.objects": places}, named(name), *members)
+
+
+@pytest.mark.parametrize("value", ['Zoë " \\ \n \x01', 42, -7, 1.5, 2.0, True, b"\x00\xff"])
+def test_scalars(value: Any) -> None:
+    decoded = decode_archive(archive(value))
+    assert decoded == value
+    assert type(decoded) is type(value)
+
+
+def test_classes_of_values() -> None:
+    uuid = UUID("00112233-4455-6677-8899-aabbccddeeff")
+    assert decode_archive(archive({"$class": UID(2), "NS.time": 2.5}, named("NSDate"))) == EPOCH + timedelta(
+        seconds=2.5
+    )
+    assert decode_archive(archive({"$class": UID(2), "NS.uuidbytes": uuid.bytes}, named("NSUUID"))) == uuid
+    url = {"$class": UID(2), "NS.base": UID(0), "NS.relative": UID(3)}
+    assert decode_archive(archive(url, named("NSURL"), "https://example.org")) == "https://example.org"
+
+
+def test_containers() -> None:
+    assert decode_archive(container("NSMutableArray", 1, "x")) == [1, "x"]
+    assert decode_archive(container("NSSet", 1, "x")) == {1, "x"}
+    entries = {"$class": UID(2), "NS.keys": [UID(3), UID(4)], "NS.objects": [UID(5), UID(0)]}
+    assert decode_archive(archive(entries, named("NSDictionary"), "$date", "b", 1)) == {"$date": 1, "b": None}
+
+
+def test_other_classes_are_named_and_never_made() -> None:
+    with pytest.raises(UnsupportedError, match="UIColor"):
+        decode_archive(container("NSArray", {"$class": UID(4)}, named("UIColor")))
+
+
+@pytest.mark.parametrize("data", [b"", b"nonsense", plistlib.dumps({"a": 1}, fmt=plistlib.FMT_BINARY)])
+def test_bytes_that_are_no_archive(data: bytes) -> None:
+    with pytest.raises(StoreCorruptError):
+        decode_archive(data)
