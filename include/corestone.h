@@ -517,6 +517,11 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_store_model_source(const cst_store *sto
 /* What the store at `path` says about itself, as a binary property list: the version of the framework that wrote it, the
  * version hashes of its entities, what the application added, and NSStoreUUID. Needs no model and changes nothing. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_copy_metadata(cst_string path, cst_buffer *out_plist, cst_error **error);
+/* Whether Apple's framework would accept the store at `path` with `model` (NULL: the model that the store carries), as far
+ * as the file tells. Changes nothing. The report is JSON: {"accepted": …, "problems": […], "extrapolations": […]}, each
+ * finding {"entity": …, "property": …, "text": …}; extrapolations are what no file of Apple's confirms. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_store_check_apple(cst_string path, cst_model *model, bool *out_accepted,
+                                                           cst_buffer *out_report, cst_error **error);
 
 /* ======== main queue ===================================================================================== */
 /* Linux has no main run loop: the host says which thread is the main one and drains its queue there. */

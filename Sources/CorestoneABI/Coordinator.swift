@@ -198,3 +198,36 @@ public func cst_store_copy_metadata(
         try metadata.encoded().withUnsafeBytes { try out.fill($0) }
     }
 }
+
+@_cdecl("cst_store_check_apple") @implementation
+public func cst_store_check_apple(
+    _ path: cst_string, _ modelPointer: OpaquePointer?, _ outAccepted: UnsafeMutablePointer<Bool>?,
+    _ outReport: UnsafeMutablePointer<cst_buffer>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let accepted = try required(outAccepted, "out_accepted")
+        accepted.pointee = false
+        let report = try required(outReport, "out_report")
+        let check = try AppleCheck(storeAt: try storePath(path), model: try modelPointer.map { try model($0) })
+        accepted.pointee = check.isAccepted
+        try report.fill(JSONText(check.report).text)
+    }
+}
+
+extension AppleCheck {
+    fileprivate var report: PropertyValue {
+        .dictionary([
+            "accepted": .bool(isAccepted), "problems": .array(problems.map(\.report)),
+            "extrapolations": .array(extrapolations.map(\.report)),
+        ])
+    }
+}
+
+extension AppleCheck.Finding {
+    fileprivate var report: PropertyValue {
+        .dictionary([
+            "entity": entity.map { .string($0) } ?? .null, "property": property.map { .string($0) } ?? .null,
+            "text": .string(text),
+        ])
+    }
+}

@@ -161,6 +161,23 @@ static void metadata_needs_no_model(void) {
     CHECK(plist.data == NULL);
 }
 
+static void what_apple_would_say(void) {
+    const char *path = good_store("a.sqlite");
+    cst_buffer report = {NULL, 0, 0};
+    bool accepted = false;
+    OK(cst_store_check_apple(text(path), NULL, &accepted, &report, E));
+    CHECK(accepted);
+    CHECK_TEXT("{\"accepted\": true, \"extrapolations\": [], \"problems\": []}",
+               text_of_size(report.data, report.size));
+    run_sql(path, "UPDATE Z_PRIMARYKEY SET Z_MAX = -1");
+    OK(cst_store_check_apple(text(path), NULL, &accepted, &report, E));
+    CHECK(!accepted);
+    CHECK_CONTAINS("Person", text_of_size(report.data, report.size));
+    cst_buffer_dispose(&report);
+    CHECK_STATUS(CST_E_STORE_IO, cst_store_check_apple(text(check_path("none")), NULL, &accepted, &report, E));
+    CHECK(!accepted && report.data == NULL);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(by_the_model_that_the_store_carries);
@@ -170,5 +187,6 @@ int main(int argc, char **argv) {
     RUN(by_an_inferred_model);
     RUN(what_cannot_be_opened_is_not_made);
     RUN(metadata_needs_no_model);
+    RUN(what_apple_would_say);
     return check_end();
 }

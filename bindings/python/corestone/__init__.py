@@ -23,7 +23,7 @@ from .codes import AttributeType, CoreDataCode, DeleteRule, Status
 from .collections import ToManyList, ToManySet
 from .container import Container, open_container
 from .context import Context
-from .coordinator import Coordinator, Store, metadata
+from .coordinator import AppleCheck, AppleFinding, Coordinator, Store, check_apple, metadata
 from .errors import (
     CallbackError,
     CancelledError,
@@ -84,6 +84,9 @@ __all__ = [
     "DeleteRule",
     "Container",
     "metadata",
+    "check_apple",
+    "AppleCheck",
+    "AppleFinding",
     "Coordinator",
     "Store",
     "Context",

@@ -243,6 +243,7 @@ cst_store_is_read_only status handle bool* error
 cst_store_read_only_reason text handle
 cst_store_model_source status handle u32* error
 cst_store_copy_metadata status in buffer error
+cst_store_check_apple status in handle bool* buffer error
 
 cst_main_queue_bind status error
 cst_main_queue_drain status i32 size* error

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import plistlib
 from ctypes import byref
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import _abi
 from ._abi import lib, text
@@ -72,6 +73,39 @@ def metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
     call(lib.cst_store_copy_metadata, _path(path), byref(buffer))
     found: dict[str, Any] = plistlib.loads(_abi.take_bytes(buffer))
     return found
+
+
+class AppleFinding(NamedTuple):
+    """One thing that AppleCheck found: the entity and the property concerned, if any, and what it is."""
+
+    entity: str | None
+    property: str | None
+    text: str
+
+
+class AppleCheck(NamedTuple):
+    """Whether Apple's framework would accept a store: problems are what it would refuse or trip over later,
+    extrapolations what no file of Apple's that is known confirms."""
+
+    accepted: bool
+    problems: list[AppleFinding]
+    extrapolations: list[AppleFinding]
+
+
+def check_apple(path: str | os.PathLike[str], model: Model | None = None) -> AppleCheck:
+    """Whether Apple's framework would accept the store at a path with a model (by default the one that it carries), as
+    far as the file tells. Changes nothing."""
+    if model is not None:
+        model.freeze()
+    accepted, buffer = ctypes.c_bool(), _abi.Buffer()
+    handle = model._handle if model is not None else None
+    call(lib.cst_store_check_apple, _path(path), handle, byref(accepted), byref(buffer))
+    report = json.loads(_abi.take_text(buffer))
+    return AppleCheck(
+        accepted.value,
+        [AppleFinding(**finding) for finding in report["problems"]],
+        [AppleFinding(**finding) for finding in report["extrapolations"]],
+    )
 
 
 def open_store(

@@ -104,3 +104,17 @@ def test_metadata(staff: Context, container: Container, path: Path) -> None:
     assert found["NSStoreModelVersionHashes"]["Employee"] == container.model["Employee"].version_hash
     with pytest.raises(StoreError):
         corestone.metadata(path.parent / "missing.sqlite")
+
+
+def test_what_apple_would_say(staff: Context, container: Container, path: Path) -> None:
+    container.close()
+    check = corestone.check_apple(path)
+    assert check.accepted
+    assert check.problems == []
+    assert check.extrapolations == []
+    assert corestone.check_apple(path, container.model).accepted
+    other = corestone.check_apple(path, Model({"Department": {"name": "int16"}}))
+    assert not other.accepted
+    assert {"Department", "Employee"} <= {finding.entity for finding in other.problems}
+    with pytest.raises(StoreError):
+        corestone.check_apple(path.parent / "missing.sqlite")

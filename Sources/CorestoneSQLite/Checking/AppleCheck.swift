@@ -1,0 +1,174 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+/// Whether Apple's framework would accept a store with a model, as far as the file can tell, and what of the answer rests on
+/// rules that no file of Apple's confirms.
+public struct AppleCheck: Sendable {
+    public struct Finding: Sendable, Hashable {
+        public let entity: String?
+        public let property: String?
+        public let text: String
+    }
+
+    /// What the framework would refuse, or trip over later.
+    public private(set) var problems: [Finding] = []
+    /// What no file of Apple's confirms.
+    public private(set) var extrapolations: [Finding] = []
+    public var isAccepted: Bool { problems.isEmpty }
+
+    /// Checks a store. Neither the file nor its folder changes, and nothing in it is locked.
+    ///
+    /// - Parameters:
+    ///   - path: relative to the working directory at the time of the call.
+    ///   - model: the one that an application would open the store with; nil for the one that the store carries.
+    /// - Throws: as `Coordinator.open` for a file that is no store; `modelMismatch` when there is no model to check with.
+    public init(storeAt path: String, model given: Model? = nil) throws {
+        let place = try StorePlace(path)
+        guard place.state == .present else {
+            throw CoreError(
+                .storeIO, code: .persistentStoreOpen, "there is no store \(path); check the path", file: path)
+        }
+        let connection = try ReadOnlyFile(place).connection
+        let contents = try StoreContents(connection, place: place)
+        let cached = readCache(contents, connection)
+        guard let model = given ?? cached else {
+            throw CoreError(
+                .modelMismatch, code: .persistentStoreOpen,
+                "\(path) carries no model that can be read; give the model it was written with", file: path)
+        }
+        try model.freeze()
+        checkMetadata(contents.document.metadata)
+        checkHashes(of: model, contents.document.hashes)
+        if let cached, given != nil { checkCache(cached, contents.document.hashes) }
+        try checkNumbers(of: model, contents, connection)
+        try checkTables(of: model, given == nil ? .cached : .given, contents, connection)
+        extrapolations += model.extrapolations.map {
+            Finding(entity: $0.entity, property: $0.property, text: $0.text)
+        }
+    }
+
+    private mutating func problem(_ text: String, entity: String? = nil, property: String? = nil) {
+        problems.append(Finding(entity: entity, property: property, text: text))
+    }
+
+    private mutating func readCache(_ contents: StoreContents, _ connection: Connection) -> Model? {
+        do { return try contents.cachedModel(connection) } catch {
+            problem((error as? CoreError)?.message ?? "\(error)")
+            return nil
+        }
+    }
+}
+
+// MARK: - What the store says about itself
+
+extension AppleCheck {
+    private mutating func checkMetadata(_ metadata: StoreMetadata?) {
+        guard let metadata else {
+            return problem("the store has no metadata: the framework cannot match it with a model")
+        }
+        if metadata.storeType != "SQLite" {
+            problem("its metadata says that it is of type \(metadata.storeType ?? "unknown"), not SQLite")
+        }
+        let hashes = metadata.entityVersionHashes
+        if let digest = metadata.digest, digest != modelVersionDigest(hashes) {
+            problem("the digest in its metadata is not that of its version hashes")
+        }
+        if let checksum = metadata.checksum, checksum != modelVersionChecksum(hashes) {
+            problem("the checksum in its metadata is not that of its version hashes")
+        }
+        if let state = metadata.foreignState { problem(state) }
+    }
+
+    /// The framework opens a store only with a model whose entities hash as the metadata says.
+    private mutating func checkHashes(of model: Model, _ stored: [String: [UInt8]]?) {
+        guard let stored else { return problem("its metadata has no version hashes") }
+        let computed = entityVersionHashes(of: model)
+        for name in Set(computed.keys).union(stored.keys).sorted(by: byteOrder) where computed[name] != stored[name] {
+            switch (computed[name], stored[name]) {
+            case (_, nil): problem("the store does not know the entity", entity: name)
+            case (nil, _): problem("the model lacks the entity", entity: name)
+            default: problem("the model's entity has another version hash than the store's", entity: name)
+            }
+        }
+    }
+
+    private mutating func checkCache(_ cached: Model, _ stored: [String: [UInt8]]?) {
+        if let stored, entityVersionHashes(of: cached) != stored {
+            problem("the model cached in it is not the one that its metadata names")
+        }
+    }
+}
+
+// MARK: - What the tables hold
+
+extension AppleCheck {
+    /// `Z_PRIMARYKEY`: who inherits from whom, and the highest keys handed out.
+    private mutating func checkNumbers(of model: Model, _ contents: StoreContents, _ connection: Connection) throws {
+        let purpose = "check \(contents.place.given)"
+        for entity in model.entities {
+            guard let stored = contents.entities.first(where: { $0.name == entity.name }) else { continue }
+            let parent = entity.parent.flatMap { contents.number(ofEntity: $0.name) } ?? 0
+            if stored.parent != parent {
+                problem(
+                    "the store says that it inherits from number \(stored.parent), not \(parent)", entity: entity.name)
+            }
+            let table = "Z" + entity.name.uppercased()
+            guard entity.parent == nil, contents.tables[table] != nil else { continue }
+            let statement = try connection.statement(
+                "SELECT (SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = ?), (SELECT max(Z_PK) FROM \(table))", purpose)
+            statement.bind(stored.number, at: 1)
+            defer { statement.reset() }
+            guard try statement.step(purpose), !statement.isNull(1), statement.integer(0) < statement.integer(1) else {
+                continue
+            }
+            problem(
+                "the highest key handed out is \(statement.integer(0)), but \(statement.integer(1)) is in use: a new object "
+                    + "would take the place of an old one", entity: entity.name)
+        }
+    }
+
+    private mutating func checkTables(
+        of model: Model, _ source: ModelSource, _ contents: StoreContents, _ connection: Connection
+    ) throws {
+        let schema = StoreSchema(
+            model: model, numbers: model.entities.map { contents.number(ofEntity: $0.name) ?? 0 },
+            tables: contents.tables)
+        do {
+            // Without its hashes, which are checked already: the tables and columns alone.
+            let comparison = ModelComparison(
+                model: model, source: .inferred, contents: contents, connection: connection)
+            _ = try comparison.run()
+        } catch let error as CoreError where error.status == .modelMismatch {
+            problem(error.message, entity: error.entity, property: error.key)
+        }
+        try checkTriggers(schema, connection)
+        if case .failure(let refusal) = Result(catching: { try HistoryDesign(of: connection) }) {
+            guard let refusal = refusal as? HistoryRefusal else { throw refusal }
+            extrapolations.append(Finding(entity: nil, property: nil, text: refusal.reason))
+        } else if contents.tables["ACHANGE"] == nil {
+            return
+        }
+        extrapolations.append(
+            Finding(
+                entity: nil, property: nil,
+                text: "it keeps a history: which bit of a change's mask stands for which column is not confirmed"))
+    }
+
+    /// A derived attribute that nothing computes keeps its first value for ever.
+    private mutating func checkTriggers(_ schema: StoreSchema, _ connection: Connection) throws {
+        let purpose = "check \(connection.path)"
+        var present: Set<String> = []
+        let statement = try connection.statement("SELECT sql FROM sqlite_master WHERE type = 'trigger'", purpose)
+        while try statement.step(purpose) { if let text = statement.text(0) { present.insert(text) } }
+        statement.reset()
+        for derived in schema.derivedAttributes where !derived.triggerStatements.allSatisfy(present.contains) {
+            problem(
+                "the store lacks triggers that compute it", entity: derived.attribute.entity.name,
+                property: derived.attribute.name)
+        }
+        if let reason = try StorePromises(connection: connection).refusal() {
+            extrapolations.append(Finding(entity: nil, property: nil, text: reason))
+        }
+    }
+}

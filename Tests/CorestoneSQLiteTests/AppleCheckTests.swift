@@ -1,0 +1,85 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+import Foundation
+import XCTest
+
+@testable import CorestoneSQLite
+
+final class AppleCheckTests: StoreTestCase {
+    func testStoresOfAppleAreAccepted() throws {
+        try Fixtures.require()
+        var (accepted, extrapolated) = (0, 0)
+        var refused: [String: [String]] = [:]
+        for (file, _) in try Fixtures.storesWithModel() {
+            let check = try AppleCheck(storeAt: Fixtures.folder + "/" + file)
+            if check.isAccepted { accepted += 1 } else { refused[file] = check.problems.map(\.text) }
+            if !check.extrapolations.isEmpty { extrapolated += 1 }
+        }
+        print(
+            "stores of Apple's that the check accepts: \(accepted); with extrapolation \(extrapolated); refused \(refused)"
+        )
+        // Its newest state lies in a log that is not there.
+        XCTAssertEqual(refused.keys.sorted(), ["stores/coredataplus/SampleModel_V2.sqlite"])
+    }
+
+    func testStoresOfOursAreAccepted() throws {
+        let zoo = try Zoo()
+        try open("zoo.sqlite", zoo.model).close()
+        let check = try AppleCheck(storeAt: path("zoo.sqlite"), model: zoo.model)
+        XCTAssertEqual(check.problems, [])
+        XCTAssertEqual(check.extrapolations, [])
+        XCTAssertEqual(try files(), ["zoo.sqlite"])
+    }
+
+    func testWhatIsWrongIsNamed() throws {
+        let zoo = try Zoo()
+        try open("zoo.sqlite", zoo.model).close()
+        _ = try shell(
+            "zoo.sqlite",
+            "INSERT INTO ZCAGE (Z_PK, Z_ENT, Z_OPT) VALUES (4, 3, 1); UPDATE Z_PRIMARYKEY SET Z_SUPER = 0 WHERE Z_NAME = 'Bird'"
+        )
+        let check = try AppleCheck(storeAt: path("zoo.sqlite"))
+        XCTAssertEqual(Set(check.problems.map(\.entity)), ["Cage", "Bird"])
+        XCTAssert(check.problems.contains { $0.text.contains("4 is in use") }, "\(check.problems)")
+
+        let other = Model()
+        try other.addEntity(named: "Cage").addAttribute(named: "number", type: .integer16)
+        let mismatch = try AppleCheck(storeAt: path("zoo.sqlite"), model: other)
+        XCTAssert(
+            mismatch.problems.contains { $0.entity == "Cage" && $0.text.contains("hash") }, "\(mismatch.problems)")
+        XCTAssert(mismatch.problems.contains { $0.entity == "Animal" && $0.text.contains("lacks") })
+    }
+
+    func testWhatNoFileConfirmsIsNamed() throws {
+        let model = Model()
+        let thing = try model.addEntity(named: "Thing")
+        let (other, child) = (try model.addEntity(named: "Öther"), try model.addEntity(named: "Child"))
+        try child.setParent(thing)
+        try thing.addAttribute(named: "name", type: .string)
+        try thing.addUniqueConstraint(["name"])
+        try thing.addAttribute(named: "loud", type: .string).setDerivation(
+            Derivation(ExpressionText("uppercase:(name)")))
+        let data = try thing.addAttribute(named: "data", type: .binary)
+        try data.setAllowsExternalStorage(true)
+        try data.setPreservesValueInHistory(true)
+        try thing.addAttribute(named: "secret", type: .string).setAllowsCloudEncryption(true)
+        try thing.addRelationship(named: "others", destination: other, isToMany: true)
+        try thing.addAttribute(named: "price", type: .decimal)
+        try model.freeze()
+        var options = StoreOptions()
+        options.keepsHistory = true
+        try open("a.sqlite", model, options: options).close()
+        let check = try AppleCheck(storeAt: path("a.sqlite"), model: model)
+        XCTAssertEqual(check.problems, [])
+        XCTAssertEqual(
+            Set(check.extrapolations.map { "\($0.entity ?? "").\($0.property ?? "")" }),
+            ["Thing.loud", "Thing.data", "Thing.secret", "Öther.", "Child.", "."])
+    }
+
+    func testWhatIsNoStore() throws {
+        XCTAssertEqual(failure { _ = try AppleCheck(storeAt: path("missing")) }.status, .storeIO)
+        try Data("nonsense".utf8).write(to: URL(fileURLWithPath: path("text")))
+        XCTAssertEqual(failure { _ = try AppleCheck(storeAt: path("text")) }.status, .notAStore)
+    }
+}
