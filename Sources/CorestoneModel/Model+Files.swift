@@ -15,7 +15,9 @@ extension Model {
                 try Model.refuse(version, of: file)
                 file = source
             } else if let bundle = try ModelBundle(file) {
-                try self.init(contentsOf: try bundle.version(version, of: file).path)
+                let chosen = try bundle.version(version, of: file)
+                try self.init(contentsOf: chosen.path)
+                try requireHashes(chosen, in: file)
                 return
             } else {
                 throw file.failure("holds no model: neither contents nor versions of one", .model)
@@ -24,6 +26,20 @@ extension Model {
             try Model.refuse(version, of: file)
         }
         try self.init(file)
+    }
+
+    /// A compiled model that does not hash as its bundle has on record is not the one that the bundle was made with: stores
+    /// made with it would not open on the application's devices. Where the hash itself is uncertain, nothing is concluded.
+    private func requireHashes(_ version: ModelVersion, in bundle: ModelFile) throws {
+        guard !version.recordedHashes.isEmpty, extrapolations.isEmpty else { return }
+        let computed = entityVersionHashes(of: self)
+        let names = Set(computed.keys).union(version.recordedHashes.keys)
+        guard let different = sortedByBytes(names.filter { computed[$0] != version.recordedHashes[$0] }).first else {
+            return
+        }
+        throw bundle.failure(
+            "holds a version \(version.name) whose entity \(different) does not hash as VersionInfo.plist has on record; "
+                + "compile the model again", .model)
     }
 
     /// The versions of the model that a bundle holds, by name; a model without versions is its own only one.

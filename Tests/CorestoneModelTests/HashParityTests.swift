@@ -72,6 +72,56 @@ final class HashParityTests: XCTestCase {
         XCTAssertGreaterThan(entities.all, 10)
     }
 
+    /// The manifest's pairs whose store was written with another version than the source that is named.
+    private let otherVersions: Set<String> = ["Bookmarks_V1.sqlite", "Bookmarks_V2.sqlite", "Moody.moody"]
+
+    func testSourceModelsAgainstTheStoresAndBundlesOfTheirPairs() throws {
+        let folder = try Fixtures.folder()
+        let manifest = try JSONSerialization.jsonObject(
+            with: Data(contentsOf: folder.appendingPathComponent("manifest.json")))
+        let pairs = try XCTUnwrap((manifest as? [String: Any])?["pairs"] as? [[String: String]])
+        let stores = Dictionary(try Fixtures.stores().map { ($0.name, $0) }) { first, _ in first }
+        var others: Set<String> = []
+        for pair in pairs {
+            let (compiled, source) = (try XCTUnwrap(pair["compiled"]), try XCTUnwrap(pair["source"]))
+            let file = folder.appendingPathComponent(compiled)
+            let model = try Model(contentsOf: folder.path + "/" + source)
+            let recorded: [String: [UInt8]]
+            if let store = stores[file.lastPathComponent] {
+                recorded = try StoreMetadata(decoding: store.metadata).entityVersionHashes
+            } else {
+                let name = file.deletingPathExtension().lastPathComponent
+                let versions = try Model.versions(of: file.deletingLastPathComponent().path)
+                recorded = try XCTUnwrap(versions.first { $0.name == name }).recordedHashes
+            }
+            if entityVersionHashes(of: model) != recorded, otherVersions.contains(file.lastPathComponent) {
+                others.insert(file.lastPathComponent)
+            } else {
+                compare(model, recorded, "\(file.lastPathComponent) from its source")
+            }
+        }
+        XCTAssertEqual(others, otherVersions)
+        report("source models of \(pairs.count - others.count) pairs")
+        XCTAssertGreaterThan(entities.all, 50)
+    }
+
+    /// A bundle whose model is not the one on record.
+    func testABundleIsCheckedWhenItIsOpened() throws {
+        let folder = try Fixtures.folder().appendingPathComponent("compiled-models/coredataplus/SampleModel3.momd")
+        let copy = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).momd")
+        try FileManager.default.copyItem(at: folder, to: copy)
+        defer { try? FileManager.default.removeItem(at: copy) }
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: copy.path)
+        XCTAssertFalse(try Model(contentsOf: copy.path, version: "SampleModel3_v2").entities.isEmpty)
+        let (one, other) = (copy.path + "/SampleModel3_v2.mom", copy.path + "/SampleModel3_v3.mom")
+        try FileManager.default.removeItem(atPath: one)
+        try FileManager.default.copyItem(atPath: other, toPath: one)
+        XCTAssertThrowsError(try Model(contentsOf: copy.path, version: "SampleModel3_v2")) { error in
+            XCTAssertEqual((error as? CoreError)?.status, .model)
+            XCTAssert("\(error)".contains("VersionInfo.plist"), "\(error)")
+        }
+    }
+
     private func report(_ what: String) {
         print(
             "\(what): entity hashes equal \(entities.equal)/\(entities.all), digests \(digests.equal)/\(digests.all), "
