@@ -61,6 +61,25 @@ final class RowCacheTests: XCTestCase {
         XCTAssertNil(version(cache, 10))
     }
 
+    /// A batch that comes again brings nothing: neither older rows over newer ones, nor its memory after that was dropped.
+    func testABatchThatComesAgain() {
+        let cache = RowCache()
+        let first = batch(1...10, version: 1)
+        cache.add(first, root: entity)
+        cache.add(batch(5...5, version: 2, ownsChunks: false), root: entity)
+        cache.add(first, root: entity)
+        XCTAssertEqual(version(cache, 5), 2)
+        var twice: RowBatch? = batch(100...1100, version: 1)
+        for _ in 0..<2 { if let twice { cache.add(twice, root: entity) } }
+        twice = nil
+        var next: Int64 = 10_000
+        for _ in 0..<80 {
+            cache.add(batch(next...(next + 30_000), version: 1), root: entity)
+            next += 40_000
+        }
+        XCTAssertNil(version(cache, 100))
+    }
+
     /// More rows than the cache keeps for nobody: the first ones go, waiting or entered, and the memory is not read again.
     func testSweepingForgetsRowsThatNoObjectUses() {
         let cache = RowCache()

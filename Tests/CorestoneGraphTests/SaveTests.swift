@@ -207,6 +207,18 @@ final class SaveTests: GraphTestCase {
         XCTAssertEqual(try coordinator.objectID(forURI: id.uri), id)
     }
 
+    /// A save that writes no row leaves the row cache alone: it may hold a newer one.
+    func testSavingTransientValuesBringsNoOldRowBack() throws {
+        let ada = try employee("Ada")
+        try context.save()
+        let second = other()
+        try second.object(with: ada.objectID).set("age", 41)
+        try second.save()
+        try ada.set("speed", 2)
+        try context.save()
+        XCTAssertEqual(try other().object(with: ada.objectID).get("age"), 41)
+    }
+
     func testResetForgetsAll() throws {
         let ada = try employee("Ada")
         try context.save()

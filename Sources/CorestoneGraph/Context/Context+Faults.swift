@@ -40,11 +40,18 @@ extension Context {
     /// Puts rows into the row cache and into the faults of this context that wait for them. Under the coordinator's lock.
     func take(_ batch: RowBatch, root: Entity, store: Store) {
         store.rowCache.add(batch, root: root)
-        let index = tableIndex(store: store, root: root)
-        for record in batch.records {
-            guard let pointer = tables[index].table.find(record.primaryKey) else { continue }
-            let object = Unmanaged<ManagedObject>.fromOpaque(pointer).takeUnretainedValue()
-            if object.record == nil { object.setRecord(record) }
+        fill(from: batch, root: root, store: store)
+    }
+
+    /// Puts rows into the faults of this context that wait for them.
+    private func fill(from batch: RowBatch, root: Entity, store: Store) {
+        let table = tables[tableIndex(store: store, root: root)].table
+        withExtendedLifetime(batch.chunks) {
+            for record in batch.records {
+                guard let pointer = table.find(record.primaryKey) else { continue }
+                let object = Unmanaged<ManagedObject>.fromOpaque(pointer).takeUnretainedValue()
+                if object.record == nil { object.setRecord(record) }
+            }
         }
     }
 
@@ -120,7 +127,7 @@ extension Context {
             members[member.owner, default: []].append(object)
         }
         if includingRows {
-            coordinator.withLock { take(found.batch, root: root, store: store) }
+            fill(from: found.batch, root: root, store: store)
         } else {
             group(faults, root: root, store: store)
         }

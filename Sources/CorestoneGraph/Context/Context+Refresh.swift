@@ -18,20 +18,21 @@ extension Context {
             return
         }
         // The newest row comes under the changes; their base is that row from now on.
-        let fresh = try coordinator.withLock {
+        let root = object.entity.root
+        let isThere = try coordinator.withLock {
             try store.requireOpen()
-            return try store.backing.rows(of: object.entity.root, primaryKeys: [object.primaryKey])
+            let fresh = try store.backing.rows(of: root, primaryKeys: [object.primaryKey])
+            store.rowCache.add(fresh, root: root)
+            guard let record = fresh.records.first else { return false }
+            object.setRecord(record)
+            return true
         }
-        guard let record = fresh.records.first else {
+        guard isThere else {
             throw CoreError(
                 .objectGone, code: .managedObjectReferentialIntegrity,
                 "\(object.entity.name) \(object.objectID.uri) was deleted from the store; roll back or delete it here too",
                 entity: object.entity.name, objectURI: object.objectID.uri, file: store.path)
         }
-        coordinator.withLock {
-            store.rowCache.add(fresh, root: object.entity.root)
-        }
-        object.setRecord(record)
         object.dropToOneTargets()
         object.state.remove(.fault)
         for relationship in object.toManyRelationships { relationship?.reload() }

@@ -150,7 +150,11 @@ final class SaveWriter {
             }
             if let record = insertedRecords[place] { adopt(record, object) }
         }
-        for (place, object) in plan.updated.enumerated() { adopt(updatedRecords[place], object) }
+        for (place, object) in plan.updated.enumerated() {
+            let record = updatedRecords[place]
+            // A row that was not written may have a newer state in the cache.
+            if record.version == object.version { object.didSave(record) } else { adopt(record, object) }
+        }
         forgetDeletedMembers()
         for object in plan.deleted {
             store.rowCache.remove(object.entity.root, object.primaryKey)

@@ -104,7 +104,9 @@ extension Context {
         let place = tableIndex(store: store, root: requested.root)
         let table = tables[place].table
         table.reserve(batch.records.count)
-        let objects = [ManagedObject](unsafeUninitializedCapacity: batch.records.count) { buffer, count in
+        // The row cache may let go of the chunks meanwhile, for another thread.
+        defer { withExtendedLifetime(batch.chunks) {} }
+        return [ManagedObject](unsafeUninitializedCapacity: batch.records.count) { buffer, count in
             var entity = requested
             for record in batch.records {
                 let object: ManagedObject
@@ -124,7 +126,6 @@ extension Context {
                 count += 1
             }
         }
-        return objects
     }
 
     private func noStore(_ request: FetchRequest) -> CoreError {

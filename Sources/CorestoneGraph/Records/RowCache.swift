@@ -30,13 +30,14 @@ final class RowCache {
 
     /// Takes in rows of one inheritance tree.
     func add(_ batch: RowBatch, root: Entity) {
-        keep(batch.chunks)
-        if batch.ownsChunks {
-            let index = place(of: root)
-            for chunk in batch.chunks { trees[index].waiting.append(Unmanaged.passUnretained(chunk)) }
-        } else {
+        guard batch.ownsChunks else {
+            keep(batch.chunks)
             for record in batch.records { add(record, root: root) }
+            return
         }
+        let index = place(of: root)
+        // A chunk waits once: rows that came before may have newer ones by now.
+        for chunk in batch.chunks where keep(chunk) { trees[index].waiting.append(Unmanaged.passUnretained(chunk)) }
     }
 
     func reserve(_ count: Int, root: Entity) { table(root).reserve(count) }
@@ -87,12 +88,15 @@ final class RowCache {
         return table
     }
 
-    private func keep(_ chunk: RecordChunk) {
+    /// False when the cache had the chunk already.
+    @discardableResult
+    private func keep(_ chunk: RecordChunk) -> Bool {
         // Single rows come one after the other in one chunk.
-        if chunks.last === chunk || !known.insert(ObjectIdentifier(chunk)).inserted { return }
+        if chunks.last === chunk || !known.insert(ObjectIdentifier(chunk)).inserted { return false }
         chunks.append(chunk)
         bytes += chunk.capacity
         if bytes > sweepAt { sweep() }
+        return true
     }
 
     /// Drops the rows of chunks that nothing but the cache retains.
