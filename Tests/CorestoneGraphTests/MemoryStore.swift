@@ -13,7 +13,7 @@ final class MemoryStore: PersistentStore, SaveTransaction, @unchecked Sendable {
         var targets: [Int: (Int64, UInt32)]
     }
 
-    let identifier = "00000000-0000-0000-0000-00000000000A"
+    let identifier: String
     let path = "memory"
     let isReadOnly = false
     let model: Model
@@ -26,7 +26,10 @@ final class MemoryStore: PersistentStore, SaveTransaction, @unchecked Sendable {
     /// How often the store was asked for rows or members: what a test of batching counts.
     var requests = 0
 
-    init(model: Model) { self.model = model }
+    init(model: Model, identifier: String = "00000000-0000-0000-0000-00000000000A") {
+        self.model = model
+        self.identifier = identifier
+    }
 
     func fetch(_ fetch: StoreFetch) throws -> StoreFetchOutcome {
         requests += 1

@@ -81,34 +81,56 @@ extension Context {
 
     /// Loads the rows of objects that have none, many at a time.
     func loadRows(of objects: [ManagedObject]) throws {
-        var waiting: [ObjectIdentifier: [ManagedObject]] = [:]
-        for object in objects where object.record == nil && object.store != nil && !object.state.contains(.inserted) {
-            waiting[ObjectIdentifier(object.entity.root), default: []].append(object)
-        }
-        for group in waiting.values {
-            guard let store = group[0].store else { continue }
-            let root = group[0].entity.root
-            try coordinator.withLock {
-                try store.requireOpen()
-                var missing: [Int64] = []
-                for object in group {
-                    if let row = store.rowCache.row(root, object.primaryKey) {
-                        object.setRecord(row)
-                    } else {
-                        missing.append(object.primaryKey)
-                    }
-                }
-                if !missing.isEmpty {
-                    take(try store.backing.rows(of: root, primaryKeys: missing), root: root, store: store)
-                }
+        let waiting = objects.filter { $0.record == nil && !$0.state.contains(.inserted) }
+        for (store, objects) in byStore(waiting) {
+            for group in Dictionary(grouping: objects, by: \.entity.rootIndex).values {
+                try loadRows(of: group, root: group[0].entity.root, store: store)
             }
         }
     }
 
-    /// Loads the members of a to-many relationship for many owners in one query.
+    private func loadRows(of group: [ManagedObject], root: Entity, store: Store) throws {
+        try coordinator.withLock {
+            try store.requireOpen()
+            var missing: [Int64] = []
+            for object in group {
+                if let row = store.rowCache.row(root, object.primaryKey) {
+                    object.setRecord(row)
+                } else {
+                    missing.append(object.primaryKey)
+                }
+            }
+            if !missing.isEmpty {
+                take(try store.backing.rows(of: root, primaryKeys: missing), root: root, store: store)
+            }
+        }
+    }
+
+    /// Saved objects by their store: a key says nothing without it. A context has few stores, so they are searched.
+    private func byStore(_ objects: [ManagedObject]) -> [(store: Store, objects: [ManagedObject])] {
+        var groups: [(store: Store, objects: [ManagedObject])] = []
+        for object in objects {
+            guard let store = object.store else { continue }
+            if let place = groups.firstIndex(where: { $0.store === store }) {
+                groups[place].objects.append(object)
+            } else {
+                groups.append((store, [object]))
+            }
+        }
+        return groups
+    }
+
+    /// Loads the members of a to-many relationship for many owners in one query for each store.
     func loadMembers(of relationship: Relationship, owners: [ManagedObject], includingRows: Bool = false) throws {
         let waiting = try owners.filter { try !$0.toMany(relationship).isLoaded }
-        guard let store = waiting.first?.store else { return }
+        for (store, owners) in byStore(waiting) {
+            try loadMembers(of: relationship, waiting: owners, store: store, includingRows: includingRows)
+        }
+    }
+
+    private func loadMembers(
+        of relationship: Relationship, waiting: [ManagedObject], store: Store, includingRows: Bool
+    ) throws {
         // The list belongs to the version of its owner that is read no later than it: a save of a stale one is a conflict.
         try loadRows(of: waiting)
         let root = relationship.destination.root

@@ -17,12 +17,13 @@ extension Context {
     }
 
     private func write(_ plan: SavePlan) throws {
-        let target =
-            try plan.inserted.isEmpty && plan.updated.isEmpty && plan.deleted.isEmpty
-            ? nil : (plan.inserted.contains { $0.store == nil } ? coordinator.writableStore() : nil)
+        let target = try plan.inserted.contains { $0.store == nil } ? coordinator.writableStore() : nil
+        let stores = coordinator.stores
+        let isWhole = coordinator.hasHadOneStore && !stores.isEmpty
+        if !isWhole { try plan.requireStores(newObjectsIn: target) }
         // Several stores are written one after the other; each is a transaction of its own.
-        for store in coordinator.stores {
-            let part = coordinator.hasHadOneStore ? plan : plan.part(in: store, newObjectsHere: store === target)
+        for store in stores {
+            let part = isWhole ? plan : plan.part(in: store, newObjectsHere: store === target)
             if part.isEmpty { continue }
             guard !store.isReadOnly else { throw store.isReadOnlyError() }
             try write(part, to: store)
@@ -116,21 +117,5 @@ extension Context {
         let place = tableIndex(store: store, root: object.entity)
         tables[place].table.set(key, Unmanaged.passUnretained(object).toOpaque())
         tables[place].former.note(temporary, became: key)
-    }
-}
-
-/// What a save writes.
-struct SavePlan {
-    let inserted: [ManagedObject]
-    let updated: [ManagedObject]
-    let deleted: [ManagedObject]
-
-    var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty }
-
-    /// The part that concerns one store; new objects without a store go to it when `newObjectsHere`.
-    func part(in store: Store, newObjectsHere: Bool) -> SavePlan {
-        SavePlan(
-            inserted: inserted.filter { $0.store == nil ? newObjectsHere : $0.store === store },
-            updated: updated.filter { $0.store === store }, deleted: deleted.filter { $0.store === store })
     }
 }

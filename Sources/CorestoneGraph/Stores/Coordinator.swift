@@ -116,7 +116,7 @@ public final class Store: @unchecked Sendable {
         guard isOpen else {
             throw CoreError(
                 .objectGone, code: .managedObjectReferentialIntegrity,
-                "\(path) was removed from its coordinator; its objects cannot be read any more", file: path)
+                "\(path) was removed from its coordinator; its objects cannot be read or saved any more", file: path)
         }
     }
 }
