@@ -40,6 +40,32 @@ final class DifferentialTests: XCTestCase {
         XCTAssertEqual(try context.count("Item"), 1)
     }
 
+    /// Members that come by their own side stand at the end of an ordered list, whether that was read before or not, and
+    /// whatever place they had elsewhere.
+    func testMembersThatComeByTheirOwnSideStandAtTheEnd() throws {
+        let model = try GraphTestCase.company()
+        let coordinator = try Coordinator(model: model)
+        try coordinator.addSQLiteStore(at: folder + "/order.sqlite")
+        let contexts = (0..<6).map { _ in Context(coordinator: coordinator) }
+        for (round, isReadBefore) in [true, false].enumerated() {
+            let (context, second, third) = (contexts[3 * round], contexts[3 * round + 1], contexts[3 * round + 2])
+            let (project, old) = (try context.insert("Project"), try context.insert("Project"))
+            for title in ["a", "b", "c"] { try project.add(context.insert("Task", ["title": title]), to: "tasks") }
+            let moving = try context.insert("Task", ["title": "d", "project": old])
+            let free = try context.insert("Task", ["title": "e"])
+            try context.save()
+            let mine = try second.object(with: project.objectID)
+            if isReadBefore { _ = try mine.members("tasks") }
+            for task in [moving, free] { try second.object(with: task.objectID).set("project", mine) }
+            try second.save()
+            func titles(_ object: ManagedObject) throws -> String {
+                try object.members("tasks").map { try $0.get("title") ?? "" }.joined()
+            }
+            XCTAssertEqual(try titles(mine), "abcde")
+            XCTAssertEqual(try titles(third.object(with: project.objectID)), "abcde")
+        }
+    }
+
     private func run(seed: UInt64, steps: Int) throws {
         let model = try GraphTestCase.company()
         var random = SplitMix(state: seed)

@@ -174,6 +174,60 @@ final class RelationshipTests: GraphTestCase {
         XCTAssertTrue(wrong.isGone, "the fetch put the right object in the wrong one's place")
     }
 
+    /// An ID that names the wrong entity never puts a changed object out of its context.
+    func testAWrongIDLeavesAKnownObjectAlone() throws {
+        let mona = try context.insert("Manager", ["name": "Mona", "level": 3])
+        try context.save()
+        let uri = mona.objectID.uri.replacingOccurrences(of: "Manager", with: "Employee")
+        let wrong = try XCTUnwrap(coordinator.objectID(forURI: uri))
+        try mona.set("level", 4)
+        XCTAssertIdentical(try context.object(with: wrong), mona)
+        XCTAssertIdentical(try context.existingObject(with: wrong), mona)
+        try context.save()
+        XCTAssertEqual(try other().object(with: mona.objectID).get("level"), 4)
+    }
+
+    func testADeletedObjectTakesNoTarget() throws {
+        let (ada, home) = (try employee("Ada"), try department("Home"))
+        try context.save()
+        XCTAssertEqual(try home.memberCount("employees"), 0)
+        try context.delete(ada)
+        try context.processPendingChanges()
+        XCTAssertThrowsError(try ada.set("department", home)) {
+            XCTAssertEqual(($0 as? CoreError)?.status, .invalidArgument)
+        }
+        XCTAssertThrowsError(try home.add(ada, to: "employees"))
+        try context.save()
+        XCTAssertEqual(try home.members("employees").count, 0)
+    }
+
+    /// A new object that is deleted again leaves no trace, whatever its delete rules would deny.
+    func testDeletingANewObjectThatDenies() throws {
+        let model = Model()
+        let section = try model.addEntity(named: "Section")
+        let package = try model.addEntity(named: "Package")
+        let packages = try section.addRelationship(named: "packages", destination: package, isToMany: true)
+        let inSection = try package.addRelationship(named: "section", destination: section)
+        try packages.setInverse(inSection)
+        try inSection.setDeleteRule(.deny)
+        let friend = try section.addRelationship(named: "friend", destination: section)
+        _ = friend
+        let coordinator = try Coordinator(model: model)
+        _ = try coordinator.add(MemoryStore(model: model))
+        let context = Context(coordinator: coordinator)
+        let libs = try context.insert("Section")
+        try context.delete(context.insert("Package", ["section": libs]))
+        try context.save()
+        XCTAssertEqual(try libs.memberCount("packages"), 0)
+        // A target that the save deletes is none afterwards.
+        let gone = try context.insert("Section")
+        try context.save()
+        try libs.set("friend", gone)
+        try context.delete(gone)
+        try context.save()
+        XCTAssertNil(try libs.get("friend", as: ManagedObject.self))
+    }
+
     func testADeletedObjectIsNoTarget() throws {
         let (ada, home) = (try employee("Ada"), try department("Home"))
         try context.save()

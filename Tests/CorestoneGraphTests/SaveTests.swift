@@ -207,6 +207,16 @@ final class SaveTests: GraphTestCase {
         XCTAssertEqual(try coordinator.objectID(forURI: id.uri), id)
     }
 
+    func testAnObjectThatIsListedTwiceGetsOneID() throws {
+        let ada = try employee("Ada")
+        let temporary = ada.objectID
+        try context.obtainPermanentIDs(for: [ada, ada])
+        XCTAssertIdentical(context.registeredObject(with: temporary), ada)
+        try context.save()
+        XCTAssertIdentical(context.registeredObject(with: temporary), ada)
+        XCTAssertEqual(try context.count("Employee"), 1)
+    }
+
     /// What a removed store held cannot be saved any more, and the save says so.
     func testChangesOfARemovedStoreAreNotLostSilently() throws {
         let (ada, bob) = (try employee("Ada"), try employee("Bob"))
@@ -232,6 +242,16 @@ final class SaveTests: GraphTestCase {
         try ada.set("speed", 2)
         try context.save()
         XCTAssertEqual(try other().object(with: ada.objectID).get("age"), 41)
+    }
+
+    func testDeletingAFaultIsNoConflict() throws {
+        let ada = try employee("Ada")
+        try context.save()
+        try context.delete(ada)
+        try context.processPendingChanges()
+        try context.refresh(ada, mergeChanges: false)
+        try context.save()
+        XCTAssertEqual(try other().count("Employee"), 0)
     }
 
     func testResetForgetsAll() throws {

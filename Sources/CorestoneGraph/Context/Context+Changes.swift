@@ -95,6 +95,8 @@ extension Context {
                     try leadsBack($0, relationship, object)
                 }
                 switch relationship.deleteRule {
+                // A new object ends here and now: nobody will ask whether that is denied.
+                case .deny where object.state.contains(.inserted): break
                 case .noAction, .deny: continue
                 case .cascade: for target in targets where !target.isDeleted { try delete(target) }
                 case .nullify: break

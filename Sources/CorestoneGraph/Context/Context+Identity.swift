@@ -106,6 +106,12 @@ extension Context {
         if !id.isTemporary, let store = id.store, let own = self.store(like: store),
             let entity = self.entity(like: id.entity)
         {
+            // The host may name a parent of the row's entity, or a sibling of it: what was read, or changed, knows better.
+            if let known = registered(store: own, root: entity, primaryKey: id.reference),
+                known.record != nil || known.hasChanges
+            {
+                return known
+            }
             return object(store: own, entity: entity, primaryKey: id.reference)
         }
         if let known = registeredObject(with: id) { return known }

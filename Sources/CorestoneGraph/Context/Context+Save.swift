@@ -12,7 +12,8 @@ extension Context {
             return
         }
         try validateForSave(inserted: plan.inserted, updated: plan.updated, deleted: plan.deleted)
-        try loadRows(of: plan.updated)
+        try loadRows(of: plan.updated + plan.deleted)
+        try loadOrders(of: plan.updated)
         try write(plan)
     }
 
@@ -88,7 +89,10 @@ extension Context {
         let keys = try reserveKeys(for: temporary) { root, count in
             try coordinator.withLock { try store.backing.reservePrimaryKeys(of: root, count: count) }
         }
-        for (object, key) in zip(temporary, keys) { makePermanent(object, store: store, key: key) }
+        // One that is listed twice keeps the first.
+        for (object, key) in zip(temporary, keys) where object.hasTemporaryID {
+            makePermanent(object, store: store, key: key)
+        }
     }
 
     /// A key for each of some objects: consecutive ones within an inheritance tree, in the order of the objects. One that has

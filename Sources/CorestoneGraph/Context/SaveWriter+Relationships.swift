@@ -1,5 +1,24 @@
 import CorestoneModel
 
+extension Context {
+    /// Reads the ordered lists that a save puts in order, while the store still has them as they were: a member that came by
+    /// its own side has a place at the end, and in the store none yet or one in the list that it left.
+    func loadOrders(of updated: [ManagedObject]) throws {
+        var owners: [(relationship: Relationship, objects: [ManagedObject])] = []
+        for object in updated where object.state.contains(.membersChanged) {
+            for keeper in object.toManyRelationships {
+                guard let keeper, keeper.relationship.isOrdered, keeper.hasChanges, !keeper.isLoaded else { continue }
+                if let place = owners.firstIndex(where: { $0.relationship === keeper.relationship }) {
+                    owners[place].objects.append(object)
+                } else {
+                    owners.append((keeper.relationship, [object]))
+                }
+            }
+        }
+        for (relationship, objects) in owners { try loadMembers(of: relationship, owners: objects) }
+    }
+}
+
 extension SaveWriter {
     /// The changed to-many relationships of the objects that are saved: pairs, then places in ordered relationships.
     func writeRelationships(_ transaction: any SaveTransaction) throws {

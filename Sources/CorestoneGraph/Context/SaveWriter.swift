@@ -221,7 +221,7 @@ extension ManagedObject {
 
     /// A target that was set moves from the overlay to the targets that the record names.
     private func keepSavedTarget(_ value: PropertyValue, ordinal: Int) {
-        if case .object(let target as ManagedObject) = value, !target.state.contains(.gone) {
+        if case .object(let target as ManagedObject) = value, target.state.isDisjoint(with: [.gone, .deleted]) {
             keepTarget(target, ordinal: ordinal)
         } else {
             dropTarget(ordinal)

@@ -134,7 +134,7 @@ extension ManagedObject {
     private func isPlainMember(_ member: ManagedObject, _ relationship: Relationship) -> Bool {
         // One owner is one context, unless there is none; and an index says which entity it is within the context's model.
         let ownStore = storeReference?.toOpaque(), otherStore = member.storeReference?.toOpaque()
-        return owner == member.owner && state.isDisjoint(with: [.gone, .unattached])
+        return owner == member.owner && state.isDisjoint(with: [.gone, .unattached, .propagated])
             && member.state.isDisjoint(with: [.gone, .unattached, .propagated])
             && member.entityIndex == relationship.destinationIndex
             && (ownStore == otherStore || ownStore == nil || otherStore == nil)
@@ -147,7 +147,13 @@ extension ManagedObject {
     func checkMember(_ member: ManagedObject, _ relationship: Relationship) throws {
         if isPlainMember(member, relationship) { return }
         if member.state.contains(.gone) { throw member.gone() }
-        // Its delete rules were applied: nothing would let go of it any more.
+        // The delete rules of one of them were applied: nothing would let go of it any more.
+        guard !state.contains(.propagated) else {
+            throw CoreError(
+                .invalidArgument,
+                "this \(entity.name) is deleted and cannot take a \(member.entity.name) as \(relationship.name); roll back to keep it",
+                entity: entity.name, key: relationship.name, value: .object(member), objectURI: objectID.uri)
+        }
         guard !member.state.contains(.propagated) else {
             throw CoreError(
                 .invalidArgument,
