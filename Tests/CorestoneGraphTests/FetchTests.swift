@@ -2,6 +2,41 @@ import Corestone
 import XCTest
 
 final class FetchTests: GraphTestCase {
+    /// A fault that a fetch gives a newer row keeps neither the target nor the list that it was given beside the old one.
+    func testAFaultWithANewRowHasTheTargetsOfThatRow() throws {
+        let (old, new) = (try department("old"), try department("new"))
+        let ada = try employee("Ada", in: old)
+        try context.save()
+        let second = other()
+        let request = FetchRequest(entity: try model.requireEntity(named: "Employee"))
+        request.relationshipKeyPathsForPrefetching = ["department.employees"]
+        _ = try second.fetch(request)
+        let mine = try second.object(with: ada.objectID)
+        let owner = try second.object(with: old.objectID)
+        XCTAssertTrue(mine.isFault && owner.isFault)
+        try ada.set("department", new)
+        try context.save()
+        _ = try second.fetch("Employee")
+        XCTAssertEqual(try mine.get("department.name"), "new")
+        _ = try second.fetch("Department")
+        XCTAssertEqual(try owner.memberCount("employees"), 0)
+    }
+
+    /// An order that was set here is not lost to a fetch; the save tells that the members are others now.
+    func testAFetchLeavesAPendingOrderAlone() throws {
+        let project = try context.insert("Project")
+        let tasks = try ["a", "b"].map { try context.insert("Task", ["title": $0, "project": project]) }
+        try context.save()
+        let second = other()
+        let mine = try XCTUnwrap(second.fetch("Project").first)
+        try mine.insert(second.object(with: tasks[1].objectID), at: 0, in: "tasks")
+        try project.add(context.insert("Task", ["title": "c"]), to: "tasks")
+        try context.save()
+        XCTAssertIdentical(try second.fetch("Project").first, mine)
+        XCTAssertEqual(try mine.members("tasks").map { try $0.get("title") ?? "" }, ["b", "a"])
+        XCTAssertThrowsError(try second.save()) { XCTAssertEqual(($0 as? CoreError)?.code, 133020) }
+    }
+
     override func setUpWithError() throws {
         try super.setUpWithError()
         for (name, age) in [("alpha", 22), ("bravo", 25), ("charlie", 10)] {

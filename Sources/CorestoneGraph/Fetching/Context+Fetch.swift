@@ -114,7 +114,7 @@ extension Context {
                 if let known = registered(in: table, record.primaryKey, entityIndex: index) {
                     object = known
                     // A realised object keeps the state it was read at; a fault takes the newest row.
-                    if object.state.contains(.fault) { object.setRecord(record) }
+                    if object.state.contains(.fault) { object.renew(record) }
                 } else {
                     if index != entity.index { entity = self.entity(at: index) }
                     object = ManagedObject(

@@ -190,6 +190,21 @@ extension ManagedObject {
         record = new.start
     }
 
+    /// Points a fault at the newest row. Targets and lists that were read beside an older one are read again, for a save tells
+    /// by the row's version alone whether they are stale.
+    @inline(__always)
+    func renew(_ new: Record) {
+        if record == nil || version == new.version || forgetPartners() { setRecord(new) }
+    }
+
+    /// False for an object whose members were put in an order here: it is an order of the members that its row had then.
+    private func forgetPartners() -> Bool {
+        if toManyRelationships.contains(where: { $0?.isLoaded == true && $0?.isOrderChanged == true }) { return false }
+        dropToOneTargets()
+        for keeper in toManyRelationships { keeper?.reload() }
+        return true
+    }
+
     func dropRecord() {
         guard let old = record else { return }
         record = nil
