@@ -37,7 +37,7 @@ struct StoreContents {
     ///
     /// - Throws: `storeCorrupt` or `model` when what is there cannot be read.
     func cachedModel(_ connection: Connection) throws -> Model? {
-        guard tables["Z_MODELCACHE"] != nil else { return nil }
+        guard tables["Z_MODELCACHE"]?["Z_CONTENT"] != nil else { return nil }
         let purpose = "read the model of \(place.given)"
         do {
             let statement = try connection.prepare("SELECT Z_CONTENT FROM Z_MODELCACHE LIMIT 1", purpose)

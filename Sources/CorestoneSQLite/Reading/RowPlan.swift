@@ -15,8 +15,9 @@ struct ColumnStep {
     let column: Int32
     /// For `.toOne`: the column with the number of the target's entity; -1 when `target` is the only one.
     let entityColumn: Int32
-    /// For `.toOne`: the index of the destination in the model.
+    /// For `.toOne`: the index of the destination in the model, and of the root of its tree.
     let target: UInt32
+    let targetRoot: UInt32
     /// In the record.
     let offset: UInt32
 }
@@ -46,8 +47,9 @@ final class RowPlan {
     let entityCount: Int
     /// By an entity's number in the store, from 0: its place in `entities`, -1 for numbers of others.
     let placeOfNumber: UnsafeMutablePointer<Int32>
-    /// By an entity's number: its index in the model, `UInt32.max` for numbers that the model does not know.
-    let indexOfNumber: UnsafeMutablePointer<UInt32>
+    /// By an entity's number: its index in the model and that of its root, `UInt32.max` for numbers that the model does
+    /// not know.
+    let entityOfNumber: UnsafeMutablePointer<(index: UInt32, root: UInt32)>
     let numberLimit: Int64
     /// For rows whose number says nothing: the place of the fetched entity, -1 when that is abstract.
     let fallback: Int32
@@ -77,11 +79,11 @@ final class RowPlan {
         numberLimit = Int64(limit)
         placeOfNumber = UnsafeMutablePointer.allocate(capacity: max(limit, 1))
         placeOfNumber.initialize(repeating: -1, count: max(limit, 1))
-        indexOfNumber = UnsafeMutablePointer.allocate(capacity: max(limit, 1))
-        indexOfNumber.initialize(repeating: .max, count: max(limit, 1))
+        entityOfNumber = UnsafeMutablePointer.allocate(capacity: max(limit, 1))
+        entityOfNumber.initialize(repeating: (.max, .max), count: max(limit, 1))
         for entity in schema.model.entities {
             let number = schema.number(of: entity)
-            if number >= 0 && number < Int64(limit) { indexOfNumber[Int(number)] = entity.index }
+            if number >= 0 && number < Int64(limit) { entityOfNumber[Int(number)] = (entity.index, entity.rootIndex) }
         }
         for (place, entity) in family.enumerated() {
             let number = schema.number(of: entity)
@@ -104,7 +106,7 @@ final class RowPlan {
         for place in 0..<entityCount { entities[place].steps.deallocate() }
         entities.deallocate()
         placeOfNumber.deallocate()
-        indexOfNumber.deallocate()
+        entityOfNumber.deallocate()
     }
 
     private static func steps(of entity: Entity, table: TableSchema, places: [String: Int32]) -> [ColumnStep] {
@@ -114,14 +116,14 @@ final class RowPlan {
             let isExternal = (property as? Attribute)?.allowsExternalStorage == true
             guard let kind = ColumnStep.Kind(layout.kind, isExternal: isExternal) else { return nil }
             var entityColumn: Int32 = -1
-            var target: UInt32 = 0
+            var (target, targetRoot): (UInt32, UInt32) = (0, 0)
             if let relationship = property as? Relationship {
-                target = relationship.destination.index
+                (target, targetRoot) = (relationship.destination.index, relationship.destination.rootIndex)
                 if let name = table.targetEntityColumn(of: relationship)?.name { entityColumn = places[name] ?? -1 }
             }
             return ColumnStep(
                 kind: kind, slot: UInt16(truncatingIfNeeded: property.slot), column: place, entityColumn: entityColumn,
-                target: target, offset: layout.offset)
+                target: target, targetRoot: targetRoot, offset: layout.offset)
         }
     }
 }

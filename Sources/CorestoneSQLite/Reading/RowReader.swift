@@ -24,11 +24,11 @@ struct RowReader {
             let number = sqlite3_column_int64(row, leading + 2)
             if number >= 0 && number < plan.numberLimit { place = plan.placeOfNumber[Int(number)] }
         }
-        guard place >= 0 else { return nil }
+        let key = sqlite3_column_int64(row, leading)
+        // 0 is no primary key; only a damaged file has it.
+        guard place >= 0, key != 0 else { return nil }
         let steps = plan.entities + Int(place)
-        cursor.begin(
-            primaryKey: sqlite3_column_int64(row, leading), version: sqlite3_column_int(row, leading + 1), steps.pointee
-        )
+        cursor.begin(primaryKey: key, version: sqlite3_column_int(row, leading + 1), steps.pointee)
         var step = steps.pointee.steps
         let last = step + steps.pointee.count
         while step < last {
@@ -70,8 +70,8 @@ struct RowReader {
             if step.entityColumn >= 0 {
                 let number = sqlite3_column_int64(row, step.entityColumn)
                 if number > 0 && number < plan.numberLimit {
-                    let index = plan.indexOfNumber[Int(number)]
-                    if index != .max { entity = index }
+                    let found = plan.entityOfNumber[Int(number)]
+                    if found.root == step.targetRoot { entity = found.index }
                 }
             }
             let place = cursor.place(step)

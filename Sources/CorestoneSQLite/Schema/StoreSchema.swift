@@ -54,6 +54,13 @@ final class StoreSchema: @unchecked Sendable {
     /// The index in the model of the entity of that number; nil for a number that the model does not know.
     func entityIndex(number: Int64) -> UInt32? { entityOfNumber[number] }
 
+    /// The same for a row of a table that holds the tree of `relative`: nil too for an entity of another tree, which only a
+    /// damaged file puts there.
+    func entityIndex(number: Int64, in relative: Entity) -> UInt32? {
+        guard let index = entityOfNumber[number] else { return nil }
+        return model.entities[Int(index)].rootIndex == relative.rootIndex ? index : nil
+    }
+
     func table(of entity: Entity) -> TableSchema { tableOfEntity[Int(entity.index)] }
 
     /// Where the pairs of a to-many relationship lie; nil for transient ones.

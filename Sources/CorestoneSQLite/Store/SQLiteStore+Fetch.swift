@@ -64,10 +64,11 @@ extension SQLiteStore {
         while try statement.step(purpose) {
             var index = fetch.entity.index
             if isShared {
-                guard let known = schema.entityIndex(number: statement.integer(1)) else { continue }
+                guard let known = schema.entityIndex(number: statement.integer(1), in: fetch.entity) else { continue }
                 index = known
             }
-            found.append((statement.integer(0), index))
+            let key = statement.integer(0)
+            if key != 0 { found.append((key, index)) }
         }
         withExtendedLifetime(query) {}
         return found

@@ -54,7 +54,10 @@ extension SQLiteStore {
                 guard key != 0 else { continue }
                 let entity: UInt32
                 if query.hasEntityColumn {
-                    guard let index = schema.entityIndex(number: sqlite3_column_int64(row, 2)) else { continue }
+                    let number = sqlite3_column_int64(row, 2)
+                    guard let index = schema.entityIndex(number: number, in: query.relationship.destination) else {
+                        continue
+                    }
                     entity = index
                 } else {
                     entity = query.relationship.destination.index
