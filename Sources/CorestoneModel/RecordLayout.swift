@@ -15,6 +15,8 @@
 /// What a slot stands for.
 @usableFromInline package enum SlotRole: UInt8 {
     case attribute = 0, transient, toOne, toMany
+    /// An attribute whose value may lie in a file of its own, and the file may be missing: see `Record.missingFile`.
+    case external
 }
 
 /// What a value has to meet, so that setting and validating need not look at the property itself.
@@ -59,6 +61,9 @@
     @usableFromInline package let slotCount: Int
     /// Header, bitmap and fixed part, a multiple of 8.
     @usableFromInline package let fixedSize: Int
+    /// Words behind the header that are zero in an empty record: the bitmap, and the fixed part too where a null has
+    /// something to say.
+    package let clearedWords: Int
     @usableFromInline package let toOneCount: Int
     @usableFromInline package let toManyCount: Int
 
@@ -78,6 +83,8 @@
             }
         }
         fixedSize = (offset + 7) & ~7
+        let isExternal = properties.contains { RecordLayout.role($0) == .external }
+        clearedWords = isExternal ? (fixedSize - RecordLayout.headerSize) / 8 : (slotCount + 63) / 64
         var counts: [SlotRole: UInt16] = [:]
         for (slot, property) in properties.enumerated() {
             let role = RecordLayout.role(property)
@@ -104,7 +111,8 @@
 
     private static func role(_ property: Property) -> SlotRole {
         if let relationship = property as? Relationship { return relationship.isToMany ? .toMany : .toOne }
-        return property.isTransient ? .transient : .attribute
+        if property.isTransient { return .transient }
+        return (property as? Attribute)?.allowsExternalStorage == true ? .external : .attribute
     }
 
     func deallocate() { slots.deallocate() }

@@ -100,4 +100,42 @@ final class ExternalDataTests: StoreTestCase {
         XCTAssert(error.message.contains(".zoo_SUPPORT"), error.message)
         XCTAssertEqual(try shell("zoo.sqlite", "SELECT count(*) FROM ZEVERYTHING"), "0")
     }
+
+    /// The value alone is lost: whoever asks for it is told which file is missing.
+    func testMissingFilesAreNamedWhenTheValueIsAskedFor() throws {
+        let zoo = try Zoo()
+        let store = try open("zoo.sqlite", zoo.model)
+        var rows = Rows()
+        try store.save { save in
+            _ = try save.reservePrimaryKeys(of: zoo.everything, count: 3)
+            try save.insert(
+                [
+                    rows.add(zoo.everything, 1, ["large": large, "text": .text(Text("here"))]),
+                    rows.add(zoo.everything, 2, ["large": small]), rows.add(zoo.everything, 3, [:]),
+                ], entity: zoo.everything)
+        }
+        store.close()
+        let file = path(".zoo_SUPPORT/_EXTERNAL_DATA/") + externalFiles[0]
+        try FileManager.default.removeItem(atPath: file)
+        let coordinator = try Coordinator.open(path("zoo.sqlite"))
+        let context = Context(coordinator: coordinator)
+        let everything = try coordinator.model.requireEntity(named: "Everything")
+        let key = try everything.requireProperty(named: "large").key
+        var objects: [Int64: ManagedObject] = [:]
+        for object in try context.fetch(FetchRequest(entity: everything)) {
+            objects[object.objectID.uri.last?.wholeNumberValue.map(Int64.init) ?? 0] = object
+        }
+        let lost = try XCTUnwrap(objects[1])
+        XCTAssertEqual(try lost.value(forKey: "text"), .text(Text("here")))
+        let error = failure { _ = try lost.value(forKey: "large") }
+        XCTAssertEqual(error.status, .storeIO)
+        XCTAssertEqual([error.entity, error.key, error.file], ["Everything", "large", file])
+        XCTAssertEqual(error.objectURI, lost.objectID.uri)
+        XCTAssertEqual(failure { _ = try lost.committedValue(key: key) }.file, file)
+        XCTAssertEqual(try objects[2]?.value(forKey: "large"), small)
+        XCTAssertEqual(try objects[3]?.value(forKey: "large"), .null)
+        // Setting it is the way out.
+        try lost.set(small, key: key)
+        XCTAssertEqual(try lost.value(forKey: "large"), small)
+    }
 }

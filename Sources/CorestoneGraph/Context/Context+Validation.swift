@@ -25,7 +25,7 @@ extension ManagedObject {
         let slots = entity.layout.slots
         for slot in 0..<Int(entity.slotCount) {
             switch slots[slot].role {
-            case .attribute, .transient:
+            case .attribute, .external, .transient:
                 if isNew || overlay?.isChanged(slot) == true { validate(slot, slots[slot], into: &failures) }
             case .toOne:
                 guard slots[slot].conditions.contains(.required), isNew || overlay?.isChanged(slot) == true else {

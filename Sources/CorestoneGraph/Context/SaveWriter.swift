@@ -205,7 +205,7 @@ extension ManagedObject {
             switch layout.role {
             case .transient: keepsTransient = true
             case .toOne: keepSavedTarget(overlay.values[slot], ordinal: Int(layout.ordinal))
-            case .attribute, .toMany: break
+            case .attribute, .external, .toMany: break
             }
         }
         if keepsTransient { return clearSavedSlots(overlay) }

@@ -49,11 +49,23 @@ extension ManagedObject {
     func relationshipView(_ slot: Int, _ layout: SlotLayout) throws -> ValueView {
         switch layout.role {
         case .attribute, .transient: return .null
+        case .external: return try externalView(slot, layout)
         case .toMany: throw isToMany(slot)
         case .toOne:
             guard let target = try toOneTarget(slot, layout) else { return .null }
             return ValueView(.object, UInt64(UInt(bitPattern: target.toOpaque())))
         }
+    }
+
+    /// The value of an attribute that may lie in a file of its own, as fetched; throws when the file is missing.
+    private func externalView(_ slot: Int, _ layout: SlotLayout) throws -> ValueView {
+        guard let record else { return .null }
+        guard let file = Record(record).missingFile(slot, layout) else { return Record(record).view(slot, layout) }
+        let name = entity.properties[slot].name
+        throw CoreError(
+            .storeIO, code: .persistentStoreOperation,
+            "\(entity.name).\(name) of \(objectID.uri) lies in the file \(file), which cannot be read; restore the folder "
+                + "of such files beside the store", entity: entity.name, key: name, objectURI: objectID.uri, file: file)
     }
 
     /// Sets an attribute or a to-one relationship; inverses follow.
@@ -74,7 +86,7 @@ extension ManagedObject {
     @inline(never)
     private func convert(_ value: PropertyValue, _ slot: Int) throws {
         switch entity.layout.slots[slot].role {
-        case .attribute, .transient: write(try entity.attribute(slot).accept(value, for: entity), slot)
+        case .attribute, .external, .transient: write(try entity.attribute(slot).accept(value, for: entity), slot)
         case .toOne:
             let relationship = entity.relationship(slot)
             try setTarget(try acceptTarget(value, relationship), of: relationship)
@@ -94,7 +106,7 @@ extension ManagedObject {
         if !state.isDisjoint(with: [.fault, .gone]) { try fire() }
         let layout = entity.layout.slots[slot]
         switch layout.role {
-        case .attribute, .transient:
+        case .attribute, .external, .transient:
             return Prepared(
                 slot: slot, value: layout.holds(value) ? value : try entity.attribute(slot).accept(value, for: entity))
         case .toOne:
@@ -117,6 +129,7 @@ extension ManagedObject {
         let layout = entity.layout.slots[slot]
         switch layout.role {
         case .attribute: return record.map { Record($0).view(slot, layout) } ?? .null
+        case .external: return try externalView(slot, layout)
         case .transient: return .null
         case .toOne: return nil
         case .toMany: throw isToMany(slot)
@@ -175,6 +188,7 @@ extension ManagedObject {
         try fireIfNeeded()
         guard let record else { return .null }
         let layout = entity.layout.slots[slot]
+        if layout.role == .external { return try externalView(slot, layout).propertyValue }
         guard layout.role == .toOne else { return Record(record).view(slot, layout).propertyValue }
         guard let (key, index) = Record(record).target(slot, layout), let context, let store else { return .null }
         return .object(

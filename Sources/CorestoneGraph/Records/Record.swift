@@ -78,6 +78,14 @@ import CorestoneValues
         return ValueView(type, UInt64(UInt(bitPattern: start + Int(offset))), UInt64(count))
     }
 
+    /// The file that ought to hold the value of a slot of role `external` and could not be read; nil when the value is
+    /// there, or null.
+    package func missingFile(_ slot: Int, _ layout: SlotLayout) -> String? {
+        let place = start + Int(layout.offset)
+        guard !hasValue(slot), place.load(as: UInt32.self) != 0 else { return nil }
+        return String(decoding: bytes(.string, place).bytes, as: UTF8.self)
+    }
+
     /// The target of a to-one relationship: its primary key and the index of its entity in the model.
     @inlinable package func target(_ slot: Int, _ layout: SlotLayout) -> (primaryKey: Int64, entity: UInt32)? {
         guard hasValue(slot) else { return nil }

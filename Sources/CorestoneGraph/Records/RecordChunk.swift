@@ -65,7 +65,7 @@ package struct RecordWriter {
             of: RecordHeader(
                 primaryKey: primaryKey, version: version, entity: entity.index, size: 0,
                 distance: UInt32(truncatingIfNeeded: (start - chunk.memory) >> 3)), as: RecordHeader.self)
-        memset(start + RecordLayout.recordHeaderSize, 0, (entity.layout.slotCount + 63) / 64 * 8)
+        memset(start + RecordLayout.recordHeaderSize, 0, entity.layout.clearedWords * 8)
         tail = fixed
     }
 

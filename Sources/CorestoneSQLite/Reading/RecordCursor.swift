@@ -34,7 +34,7 @@ struct RecordCursor {
                 primaryKey: primaryKey, version: version, entity: steps.entity, size: 0,
                 distance: UInt32(truncatingIfNeeded: (start - chunk.memory) >> 3)), as: RecordHeader.self)
         let bitmap = (start + RecordLayout.headerSize).assumingMemoryBound(to: UInt64.self)
-        for word in 0..<steps.bitmapWords { bitmap[word] = 0 }
+        for word in 0..<steps.clearedWords { bitmap[word] = 0 }
         tail = steps.fixedSize
     }
 
@@ -65,6 +65,18 @@ struct RecordCursor {
         tail += count + 1
         mark(step.slot)
         return target
+    }
+
+    /// Enters the file that ought to hold the step's value, which stays null. False when the record would pass 4 GB.
+    mutating func note(missingFile path: String, _ step: ColumnStep) -> Bool {
+        var path = path
+        return path.withUTF8 { name in
+            guard let target = takeBytes(name.count, step) else { return false }
+            if let start = name.baseAddress { memcpy(target, start, name.count) }
+            let bitmap = (start + RecordLayout.headerSize).assumingMemoryBound(to: UInt64.self)
+            bitmap[Int(step.slot >> 6)] &= ~(1 << UInt64(step.slot & 63))
+            return true
+        }
     }
 
     /// Ends the record; it never changes again.

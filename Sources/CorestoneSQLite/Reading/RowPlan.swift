@@ -26,7 +26,7 @@ struct ColumnStep {
 struct EntitySteps {
     let entity: UInt32
     let fixedSize: Int
-    let bitmapWords: Int
+    let clearedWords: Int
     let steps: UnsafeMutablePointer<ColumnStep>
     let count: Int
 }
@@ -94,7 +94,7 @@ final class RowPlan {
             entities.advanced(by: place).initialize(
                 to: EntitySteps(
                     entity: entity.index, fixedSize: entity.layout.fixedSize,
-                    bitmapWords: (entity.layout.slotCount + 63) / 64,
+                    clearedWords: entity.layout.clearedWords,
                     steps: memory, count: steps.count))
         }
         fallback = hasEntityColumn || family[0].isAbstract ? -1 : 0

@@ -161,7 +161,10 @@ struct RowReader {
         case ExternalFile.fileMark: break
         default: return try copy(bytes, step)
         }
-        guard let name = ExternalFile.name(in: bytes), let data = ExternalFile.read("\(externalFolder)/\(name)") else {
+        // The value alone is lost: it is an error to ask for it, and for nothing else of the row.
+        let path = "\(externalFolder)/\(ExternalFile.name(in: bytes) ?? "(a name that is damaged)")"
+        guard let data = ExternalFile.read(path) else {
+            guard cursor.note(missingFile: path, step) else { throw tooLarge() }
             return
         }
         try data.withUnsafeBytes { try copy($0, step) }
