@@ -142,6 +142,21 @@ def build_programs(places: Places, targets: list[str]) -> None:
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
+def measure_opening(places: Places, processor: int | None) -> None:
+    """Prints how long a store of Apple's with 64 entities takes to open by the model that it carries."""
+    fixtures = Path(os.environ.get("CORESTONE_FIXTURES") or ROOT.parent / "shared" / "fixtures")
+    store = fixtures / "stores" / "osxphotos" / "Photos.sqlite"
+    if not store.exists():
+        print(f"opening: no {store}; set CORESTONE_FIXTURES")
+        return
+    opening = Peer("opening", lambda run: [str(places.out / "opening"), run], {})
+    (found,) = run_one(opening, str(store), processor)
+    print(
+        f"opening a store of {found['entities']} entities by its own model: {found['corestone_ms']} ms, "
+        f"{found['ratio']} times raw SQLite's {found['raw_ms']} ms (budget 30 ms)"
+    )
+
+
 def names(text: str) -> list[str]:
     return [name for name in text.split(",") if name]
 
@@ -188,7 +203,7 @@ def main() -> int:
         stores.make_orm_store(places.data, Path(places.store("orm")))
 
     with_corestone = any(peer.name == "corestone" for peer in peers)
-    build_programs(places, ["raw", *(["corestone", "getter"] if with_corestone else [])])
+    build_programs(places, ["raw", *(["corestone", "getter", "opening"] if with_corestone else [])])
     processor = arguments.cpu if arguments.cpu >= 0 else None
     for peer in peers:  # the stores that the reading workloads need, when W1 is not part of this run
         missing = not Path(peer.command("W3")[-1]).exists()
@@ -203,6 +218,8 @@ def main() -> int:
         print(f"run.py: {error}", file=sys.stderr)
         return 1
 
+    if with_corestone:
+        measure_opening(places, processor)
     problems = report.disagreements(samples)
     if with_corestone:
         problems += stores.differences(places.store("raw"), places.store("corestone"))

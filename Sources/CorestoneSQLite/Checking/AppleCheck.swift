@@ -137,7 +137,7 @@ extension AppleCheck {
         do {
             // Without its hashes, which are checked already: the tables and columns alone.
             let comparison = ModelComparison(
-                model: model, source: .inferred, contents: contents, connection: connection)
+                model: model, source: .inferred, contents: contents, connection: connection, forWriting: true)
             _ = try comparison.run()
         } catch let error as CoreError where error.status == .modelMismatch {
             problem(error.message, entity: error.entity, property: error.key)

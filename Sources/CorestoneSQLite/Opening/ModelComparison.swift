@@ -9,6 +9,7 @@ struct ModelComparison {
     let source: ModelSource
     let contents: StoreContents
     let connection: Connection
+    let forWriting: Bool
 
     /// The places of the model's entities in the file, and why they may be read but not written, if there is a reason.
     func run() throws -> (schema: StoreSchema, doubt: String?) {
@@ -42,7 +43,10 @@ struct ModelComparison {
 extension ModelComparison {
     /// Throws what differs. Hashes that differ although nothing in the two models does are a doubt, no refusal.
     private func compareHashes() throws -> String? {
-        guard source != .inferred, let stored = contents.document.hashes else { return nil }
+        // Whether the store's own model is the one that its metadata names matters to writers alone.
+        guard source == .given || source == .cached && forWriting, let stored = contents.document.hashes else {
+            return nil
+        }
         let wanted = StoreDocument.versionHashes(of: model)
         let changed = wanted.keys.filter { stored[$0] != nil && stored[$0] != wanted[$0] }.sorted(by: byteOrder)
         let added = wanted.keys.filter { stored[$0] == nil }.sorted(by: byteOrder)

@@ -17,8 +17,8 @@ struct StoreExamination {
     init(_ connection: Connection, model given: Model?, place: StorePlace, forWriting: Bool = false) throws {
         let contents = try StoreContents(connection, place: place)
         let choice =
-            if let given { try StoreExamination.compare(given, .given, contents, connection) } else {
-                try StoreExamination.ownModel(contents, connection)
+            if let given { try StoreExamination.compare(given, .given, contents, connection, forWriting) } else {
+                try StoreExamination.ownModel(contents, connection, forWriting)
             }
         self.contents = contents
         (schema, source) = (choice.schema, choice.source)
@@ -37,28 +37,31 @@ struct StoreExamination {
     }
 
     private static func compare(
-        _ model: Model, _ source: ModelSource, _ contents: StoreContents, _ connection: Connection
+        _ model: Model, _ source: ModelSource, _ contents: StoreContents, _ connection: Connection, _ forWriting: Bool
     ) throws -> Choice {
-        let comparison = ModelComparison(model: model, source: source, contents: contents, connection: connection)
+        let comparison = ModelComparison(
+            model: model, source: source, contents: contents, connection: connection, forWriting: forWriting)
         let (schema, doubt) = try comparison.run()
         return Choice(schema: schema, source: source, doubt: doubt)
     }
 
     /// By the model that the store carries, when there is one that fits the tables.
-    private static func ownModel(_ contents: StoreContents, _ connection: Connection) throws -> Choice {
+    private static func ownModel(
+        _ contents: StoreContents, _ connection: Connection, _ forWriting: Bool
+    ) throws -> Choice {
         var cached: Model?
         var doubt: String?
         do {
             cached = try contents.cachedModel(connection)
             if let cached {
                 try cached.freeze()
-                return try compare(cached, .cached, contents, connection)
+                return try compare(cached, .cached, contents, connection, forWriting)
             }
         } catch let error as CoreError where error.sqliteCode == 0 {
             doubt = "\(error.message); what can be read is read by a model inferred from the tables"
         }
         var inference = try ModelInference(contents, connection, cached: cached)
-        let inferred = try compare(inference.run(), .inferred, contents, connection)
+        let inferred = try compare(inference.run(), .inferred, contents, connection, forWriting)
         return Choice(schema: inferred.schema, source: .inferred, doubt: doubt)
     }
 

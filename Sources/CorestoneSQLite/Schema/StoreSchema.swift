@@ -11,6 +11,10 @@ final class StoreSchema: @unchecked Sendable {
     let numbers: [Int64]
     /// One per inheritance tree, in order of the root's name.
     private(set) var tables: [TableSchema] = []
+    /// By the root's index in the model: its tree, numbered in this order in a fresh store.
+    let entitiesByRoot: [UInt32: [Entity]]
+    /// By the index of the root of their destination: to-many relationships that have no inverse.
+    let withoutInverse: [UInt32: [Relationship]]
     /// By the entity's index in the model.
     private var tableOfEntity: [TableSchema] = []
     private(set) var joins: [JoinTable] = []
@@ -26,6 +30,8 @@ final class StoreSchema: @unchecked Sendable {
     /// another framework or a migration may have given a table or a column, one that is in `tables` is taken.
     init(model: Model, numbers: [Int64]? = nil, tables existing: StoreTables = [:]) {
         self.model = model
+        entitiesByRoot = Dictionary(grouping: model.preorder, by: \.rootIndex)
+        withoutInverse = StoreSchema.withoutInverse(model)
         self.numbers = numbers ?? model.entities.map { Int64($0.number) }
         for entity in model.entities { entityOfNumber[self.numbers[Int(entity.index)]] = entity.index }
         var names = UniqueNames(taken: StoreSchema.systemTables)
@@ -33,11 +39,8 @@ final class StoreSchema: @unchecked Sendable {
             let name = names.take("Z" + root.name.uppercased())
             return TableSchema(root: root, name: name, place: place, schema: self, existing: existing[name])
         }
-        let placeholder = tables.first
-        tableOfEntity = model.entities.compactMap { entity in
-            let root = entity.root
-            return tables.first { $0.root === root } ?? placeholder
-        }
+        let tableOfRoot = Dictionary(tables.map { ($0.root.index, $0) }, uniquingKeysWith: { first, _ in first })
+        tableOfEntity = model.entities.compactMap { tableOfRoot[$0.rootIndex] }
         joins = JoinTable.all(of: self, existing: existing, tableNames: &names)
         for join in joins { register(join) }
         registerForeignKeys()
@@ -45,6 +48,14 @@ final class StoreSchema: @unchecked Sendable {
         derivedAttributes = tables.flatMap { table in
             table.entities.flatMap(\.ownAttributes).compactMap { DerivedAttribute($0, schema: self) }
         }
+    }
+
+    private static func withoutInverse(_ model: Model) -> [UInt32: [Relationship]] {
+        let found = model.preorder.flatMap { entity in
+            entity.ownRelationships.filter { $0.isStoredToMany && $0.inverse == nil }
+                .sorted { byteOrder($0.name, $1.name) }
+        }
+        return Dictionary(grouping: found, by: \.destination.rootIndex)
     }
 
     static let systemTables = ["Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE"]

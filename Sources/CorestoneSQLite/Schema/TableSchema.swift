@@ -41,13 +41,13 @@ final class TableSchema: @unchecked Sendable {
         self.root = root
         self.name = name
         self.place = place
-        entities = TableSchema.preorder(root)
+        entities = schema.entitiesByRoot[root.index] ?? [root]
         self.existing = existing
         var names = UniqueNames(taken: ["Z_PK", "Z_ENT", "Z_OPT"])
         for group in ColumnGroup.allCases {
             for entity in entities { add(properties: entity, group: group, numbers: schema.numbers, names: &names) }
-            if group == .integer { addOwners(schema.model, numbers: schema.numbers, names: &names) }
-            if group == .order { addOrders(schema.model, numbers: schema.numbers, names: &names) }
+            if group == .integer { addOwners(schema, names: &names) }
+            if group == .order { addOrders(schema, names: &names) }
         }
     }
 
@@ -64,11 +64,6 @@ final class TableSchema: @unchecked Sendable {
     }
     /// The column with the owner in a to-many relationship without inverse that leads here.
     func ownerColumn(of relationship: Relationship) -> ColumnSchema? { byKey[relationship.key].map { columns[$0] } }
-
-    private static func preorder(_ root: Entity) -> [Entity] {
-        let wanted = root.withDescendants
-        return root.model.preorder.filter { entity in wanted.contains { $0 === entity } }
-    }
 }
 
 /// Core Data writes columns in groups of like storage.
@@ -123,15 +118,15 @@ extension TableSchema {
     }
 
     /// To-many relationships without inverse that lead to an entity of this table.
-    private func addOwners(_ model: Model, numbers: [Int64], names: inout UniqueNames) {
-        for relationship in TableSchema.withoutInverse(model, leadingTo: root) {
-            let number = numbers[Int(relationship.entity.index)]
+    private func addOwners(_ schema: StoreSchema, names: inout UniqueNames) {
+        for relationship in schema.withoutInverse[root.index] ?? [] {
+            let number = schema.number(of: relationship.entity)
             byKey[relationship.key] = append(
                 choose("Z", number, relationship.name.uppercased(), &names), "INTEGER", relationship, .owner)
         }
     }
 
-    private func addOrders(_ model: Model, numbers: [Int64], names: inout UniqueNames) {
+    private func addOrders(_ schema: StoreSchema, names: inout UniqueNames) {
         for entity in entities {
             let ordered = entity.ownRelationships.filter {
                 !$0.isToMany && !$0.isTransient && $0.inverse?.isToMany == true && $0.inverse?.isOrdered == true
@@ -141,17 +136,10 @@ extension TableSchema {
                     names.take("Z_FOK_" + relationship.name.uppercased()), "INTEGER", relationship, .order)
             }
         }
-        for relationship in TableSchema.withoutInverse(model, leadingTo: root) where relationship.isOrdered {
-            let number = numbers[Int(relationship.entity.index)]
+        for relationship in schema.withoutInverse[root.index] ?? [] where relationship.isOrdered {
+            let number = schema.number(of: relationship.entity)
             orderByKey[relationship.key] = append(
                 choose("Z_FOK_", number, relationship.name.uppercased(), &names), "INTEGER", relationship, .order)
-        }
-    }
-
-    private static func withoutInverse(_ model: Model, leadingTo root: Entity) -> [Relationship] {
-        model.preorder.flatMap { entity in
-            entity.ownRelationships.filter { $0.isStoredToMany && $0.inverse == nil && $0.destination.root === root }
-                .sorted { byteOrder($0.name, $1.name) }
         }
     }
 
