@@ -329,6 +329,20 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_entity_at(const cst_model *model,
 /* The entity of that name; CST_NOT_FOUND when there is none. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_entity(const cst_model *model, cst_string name,
                                                       cst_entity **out_entity CST_BORROWED, cst_error **error);
+/* Reads a model from a file or folder of any of Apple's kinds: .xcdatamodeld, .xcdatamodel and its contents, .momd, .mom.
+ * What it is is told from the content. `version` names one version of a bundle; null is the current one. The model is not
+ * frozen yet. CST_E_STORE_IO when there is nothing to read, CST_E_MODEL when it is damaged or beyond a limit, which the
+ * message names, CST_E_INVALID_ARGUMENT for a store, and for a version that the bundle does not have. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_load(cst_string path, cst_string version,
+                                                    cst_model **out_model CST_OWNED, cst_error **error);
+/* The same from the content of one file, or of a store's Z_MODELCACHE. CST_E_STORE_CORRUPT when it is damaged. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_load_bytes(cst_bytes content, cst_model **out_model CST_OWNED,
+                                                          cst_error **error);
+/* The names of the versions that a bundle holds, each ended by a NUL, in their natural order; a model that is no bundle
+ * is its own only version. out_current is the place of the current one, or the count when it is not there; out_count and
+ * out_current may be NULL. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_versions(cst_string path, cst_buffer *out_names, size_t *out_count,
+                                                             size_t *out_current, cst_error **error);
 /* The model as a compiled model (the bytes of a .mom file, which Z_MODELCACHE holds too). Freezes it. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_copy_compiled(cst_model *model, cst_buffer *out_bytes,
                                                              cst_error **error);

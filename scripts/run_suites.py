@@ -106,6 +106,7 @@ def suites() -> list[Suite]:
         Suite(
             "python", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "bindings/python/tests"]], runner=True
         ),
+        Suite("damage", [[PYTHON, "scripts/damaged_models.py"]]),
         Suite("examples", examples),
         Suite("docs", [[PYTHON, "scripts/check_snippets.py"]], runner=True),
         Suite("demo", [["scripts/demo.sh", str(BUILD)]]),

@@ -11,9 +11,55 @@ public func cst_model_new(_ out: UnsafeMutablePointer<OpaquePointer?>?, _ error:
     boundary(error) {
         let out = try required(out, "out_model")
         out.pointee = nil
-        let model = Model()
-        model.atEnd = withdrawTokens
-        out.pointee = try HandleTable.make(model, .model)
+        out.pointee = try handOver(Model())
+    }
+}
+
+/// The first handle of a model, which the caller owns.
+func handOver(_ model: Model) throws -> OpaquePointer? {
+    model.atEnd = withdrawTokens
+    return try HandleTable.make(model, .model)
+}
+
+@_cdecl("cst_model_load") @implementation
+public func cst_model_load(
+    _ path: cst_string, _ version: cst_string, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_model")
+        out.pointee = nil
+        out.pointee = try handOver(
+            try Model(contentsOf: try path.string("path"), version: try version.optionalString("version")))
+    }
+}
+
+@_cdecl("cst_model_load_bytes") @implementation
+public func cst_model_load_bytes(
+    _ content: cst_bytes, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_model")
+        out.pointee = nil
+        guard let data = content.data, 0...Model.maximumFileSize ~= content.size else {
+            throw CoreError(
+                .invalidArgument, "the content is NULL, or larger than \(Model.maximumFileSize) bytes")
+        }
+        out.pointee = try handOver(
+            try Model(data: Array(UnsafeRawBufferPointer(start: data, count: content.size))))
+    }
+}
+
+@_cdecl("cst_model_copy_versions") @implementation
+public func cst_model_copy_versions(
+    _ path: cst_string, _ out: UnsafeMutablePointer<cst_buffer>?, _ count: UnsafeMutablePointer<Int>?,
+    _ current: UnsafeMutablePointer<Int>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_names")
+        let versions = try Model.versions(of: try path.string("path"))
+        count?.pointee = versions.count
+        current?.pointee = versions.firstIndex(where: \.isCurrent) ?? versions.count
+        try out.fill(versions.map { $0.name + "\0" }.joined())
     }
 }
 

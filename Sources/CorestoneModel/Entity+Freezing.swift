@@ -24,9 +24,6 @@ extension Entity {
                     entity: name,
                     key: property.name)
             }
-            guard model.nextPropertyNumber < 1 << (32 - Entity.slotBits) else {
-                throw modelError("the model has more than a million properties", entity: name)
-            }
             property.slot = UInt32(slot)
             property.key = model.nextPropertyNumber << Entity.slotBits | UInt32(slot)
             model.nextPropertyNumber += 1

@@ -258,6 +258,7 @@ extension Entity {
 
     private func checkNewProperty(_ name: String) throws {
         try checkName(name, of: "a property", in: self.name)
+        try model.countProperty(of: self)
         guard ownNames.insert(name).inserted else {
             throw modelError("\(self.name) has a property \(name) already", entity: self.name, key: name)
         }

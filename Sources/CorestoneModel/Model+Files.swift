@@ -1,6 +1,9 @@
 import CorestoneValues
 
 extension Model {
+    /// The most bytes that are read of a model; the largest known one has 2 MB.
+    public static let maximumFileSize = 64 << 20
+
     /// Reads a model from a file or a folder of any of Apple's kinds: `.xcdatamodeld`, `.xcdatamodel` and its `contents`,
     /// `.momd`, `.mom`. What it is is told from the content, not from the extension. The model is not frozen.
     ///
@@ -11,7 +14,7 @@ extension Model {
         var file = ModelFile(path)
         if file.isFolder {
             // An .xcdatamodel is a folder with one model, a bundle one with several.
-            if let source = ["contents", "elements"].map(file.child).first(where: \.exists) {
+            if let source = Model.source(in: file) {
                 try Model.refuse(version, of: file)
                 file = source
             } else if let bundle = try ModelBundle(file) {
@@ -20,7 +23,7 @@ extension Model {
                 try requireHashes(chosen, in: file)
                 return
             } else {
-                throw file.failure("holds no model: neither contents nor versions of one", .model)
+                throw Model.noModel(file)
             }
         } else {
             try Model.refuse(version, of: file)
@@ -45,9 +48,8 @@ extension Model {
     /// The versions of the model that a bundle holds, by name; a model without versions is its own only one.
     public static func versions(of path: String) throws -> [ModelVersion] {
         let file = ModelFile(path)
-        if file.isFolder, !file.child("contents").exists, !file.child("elements").exists,
-            let bundle = try ModelBundle(file)
-        {
+        if file.isFolder, source(in: file) == nil {
+            guard let bundle = try ModelBundle(file) else { throw noModel(file) }
             return bundle.versions
         }
         guard file.exists else { throw file.failure("does not exist") }
@@ -57,6 +59,15 @@ extension Model {
         ]
     }
 
+    /// What an .xcdatamodel holds: XML, or the archive of older editors.
+    private static func source(in folder: ModelFile) -> ModelFile? {
+        ["contents", "elements"].map(folder.child).first(where: \.exists)
+    }
+
+    private static func noModel(_ folder: ModelFile) -> CoreError {
+        folder.failure("holds no model: neither contents nor versions of one", .model)
+    }
+
     private static func refuse(_ version: String?, of file: ModelFile) throws {
         guard let version, version != file.stem else { return }
         throw file.failure("holds one model and no version \"\(version)\"; leave the version out", .invalidArgument)
@@ -64,29 +75,50 @@ extension Model {
 
     /// A file by what it begins with.
     private convenience init(_ file: ModelFile) throws {
-        let bytes = try file.bytes()
+        var file = file
+        var bytes = try file.bytes()
         if bytes.starts(with: "momv2$".utf8) {
             // The optimised form has no known description; the plain one always lies beside it.
-            let plain = ModelFile(String(file.path.dropLast(4)) + ".mom")
+            let plain = ModelFile(file.folder).child(file.stem + ".mom")
             guard file.path.hasSuffix(".omo"), plain.exists else {
                 throw file.failure(
                     "is an optimised model, which is read from the .mom beside it; there is none", .model)
             }
-            let other = try plain.bytes()
-            try self.init(file: plain, other)
-        } else {
-            try self.init(file: file, bytes)
+            file = plain
+            bytes = try plain.bytes()
         }
+        let content = bytes
+        self.init()
+        try file.reading { try read(content) }
     }
 
-    private convenience init(file: ModelFile, _ bytes: [UInt8]) throws {
+    /// The model in the bytes of a file of any kind, a compiled one, a `contents`, an archive of the editor, or in what a
+    /// store keeps in `Z_MODELCACHE`.
+    ///
+    /// - Throws: `.storeCorrupt` when they are damaged or go beyond a limit; `.model` when the model contradicts itself;
+    ///   `.invalidArgument` for a store.
+    public convenience init(data bytes: [UInt8]) throws {
         self.init()
-        try file.reading {
-            if bytes.starts(with: "bplist".utf8) { return try read(archive: try KeyedArchiveReader(bytes)) }
-            let kind = Model.foreignKind(bytes)
-            guard kind == nil else { throw file.failure(kind ?? "", .invalidArgument) }
-            try SourceModelReader(into: self).read(bytes)
+        try read(bytes)
+    }
+
+    private func read(_ bytes: [UInt8]) throws {
+        if let kind = Model.foreignKind(bytes) { throw CoreError(.invalidArgument, code: .coreData, "this \(kind)") }
+        if bytes.starts(with: "bplist".utf8) { return try read(archive: try KeyedArchiveReader(bytes)) }
+        if Model.isText(bytes) { return try SourceModelReader(into: self).read(bytes) }
+        let expanded: [UInt8]
+        do { expanded = try inflateRaw(bytes, limit: Model.maximumFileSize) } catch let error as CoreError {
+            throw archiveError(
+                "this is neither XML nor a property list, and no model cached in a store: \(error.message)")
         }
+        try read(archive: try KeyedArchiveReader(expanded))
+    }
+
+    /// Whether XML may begin so: with a bracket behind white space, or with the mark of an encoding.
+    private static func isText(_ bytes: [UInt8]) -> Bool {
+        let marks: [[UInt8]] = [[0xEF, 0xBB, 0xBF], [0xFE, 0xFF], [0xFF, 0xFE]]
+        let first = bytes.first { ![0x09, 0x0A, 0x0D, 0x20].contains($0) }
+        return first == UInt8(ascii: "<") || marks.contains { bytes.starts(with: $0) }
     }
 
     /// What a file is that is no model, with what to do about it.

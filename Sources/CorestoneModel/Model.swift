@@ -20,6 +20,7 @@ public final class Model: @unchecked Sendable {
     private var entitiesByName: [String: Entity] = [:]
     private var firstError: CoreError?
     var nextPropertyNumber: UInt32 = 1
+    private var propertyCount = 0
     /// Lets the C boundary withdraw the tokens of the model's entities and properties with the model.
     package var atEnd: ((Model) -> Void)?
 
@@ -40,6 +41,9 @@ public final class Model: @unchecked Sendable {
     @discardableResult
     public func addEntity(named name: String) throws -> Entity {
         try change {
+            guard entities.count < Model.maximumEntities else {
+                throw modelError("the model has more than \(Model.maximumEntities) entities", entity: name)
+            }
             try checkName(name, of: "an entity", in: nil)
             guard entitiesByName[name] == nil else {
                 throw modelError("the model has an entity \(name) already; give this one another name", entity: name)
@@ -99,6 +103,18 @@ public final class Model: @unchecked Sendable {
                 for relationship in entity.ownRelationships { relationship.settle() }
             }
             isFrozen = true
+        }
+    }
+
+    /// Entities of one model.
+    public static let maximumEntities = 250_000
+    /// Properties that the entities of one model declare, elements of composites not counted.
+    public static let maximumProperties = 250_000
+
+    func countProperty(of entity: Entity) throws {
+        propertyCount += 1
+        guard propertyCount <= Model.maximumProperties else {
+            throw modelError("the model has more than \(Model.maximumProperties) properties", entity: entity.name)
         }
     }
 

@@ -122,6 +122,7 @@ struct world {
     char folder[512];
     unsigned names; /* for names that were not used yet */
     char fresh[600];
+    char model_file[600];
 };
 
 void world_open(struct world *world, const char *folder);

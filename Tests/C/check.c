@@ -76,6 +76,13 @@ const char *check_path(const char *name) {
     return paths[path_count++] = path;
 }
 
+void check_write(const char *path, const char *content) {
+    FILE *file = fopen(path, "w");
+    REQUIRE(file);
+    CHECK(fputs(content, file) >= 0);
+    CHECK(fclose(file) == 0);
+}
+
 /* Private queues end on their own threads, so their handles may go a moment after the release that caused it. */
 static size_t settled_handle_count(size_t expected) {
     const struct timespec pause = {0, 10 * 1000 * 1000};

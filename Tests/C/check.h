@@ -61,6 +61,8 @@ int check_failures(void);
 
 /* A path in the running test's folder; valid until the test ends. */
 const char *check_path(const char *name);
+/* Makes a file with this text. */
+void check_write(const char *path, const char *content);
 /* The name of a status, for messages. */
 const char *check_status_name(cst_status status);
 

@@ -15,6 +15,8 @@ static bool may_be_null(const struct call *call, const struct parameter *paramet
     static const char *const allowed[][2] = {
         {"cst_entity_add_attribute", "out_attribute"},
         {"cst_entity_add_relationship", "out_relationship"},
+        {"cst_model_copy_versions", "out_count"},
+        {"cst_model_copy_versions", "out_current"},
         {"cst_coordinator_add_store", "options"},
         {"cst_coordinator_add_store", "out_store"},
         {"cst_coordinator_open_store", "model"},

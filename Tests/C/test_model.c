@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static void entities_are_found_by_name_and_position(void) {
     cst_model *model = company_model();
@@ -334,6 +335,101 @@ static void short_structs_are_filled_as_far_as_they_go(void) {
     OK(cst_release(model));
 }
 
+static const char place[] = "<model><entity name='Place'><attribute name='title' attributeType='String'/>"
+                            "</entity></model>";
+
+/* A bundle with the versions "Map" and "Map 2", of which the second is the current one. */
+static const char *bundle(void) {
+    mkdir(check_path("Map.xcdatamodeld"), 0700);
+    mkdir(check_path("Map.xcdatamodeld/Map.xcdatamodel"), 0700);
+    mkdir(check_path("Map.xcdatamodeld/Map 2.xcdatamodel"), 0700);
+    check_write(check_path("Map.xcdatamodeld/Map.xcdatamodel/contents"), "<model><entity name='Spot'/></model>");
+    check_write(check_path("Map.xcdatamodeld/Map 2.xcdatamodel/contents"), place);
+    check_write(check_path("Map.xcdatamodeld/.xccurrentversion"),
+                "<plist><dict><key>_XCCurrentVersionName</key><string>Map 2.xcdatamodel</string></dict></plist>");
+    return check_path("Map.xcdatamodeld");
+}
+
+static const cst_string current = {NULL, 0};
+
+static void models_are_read_from_bundles(void) {
+    cst_string path = text(bundle());
+    cst_model *model = NULL;
+    cst_entity *entity = NULL;
+    cst_property_info info = CST_PROPERTY_INFO_INIT;
+    OK(cst_model_load(path, current, &model, E));
+    OK(cst_model_entity(model, text("Place"), &entity, E));
+    OK(cst_entity_property_at(entity, 0, &info, E));
+    CHECK_TEXT("title", info.name);
+    CHECK_INT(CST_ATTRIBUTE_STRING, info.attribute_type);
+    bool frozen = true;
+    OK(cst_model_is_frozen(model, &frozen, E));
+    CHECK(!frozen);
+    OK(cst_model_freeze(model, E));
+    OK(cst_release(model));
+    OK(cst_model_load(path, text("Map"), &model, E));
+    OK(cst_model_entity(model, text("Spot"), &entity, E));
+    OK(cst_release(model));
+    model = NULL;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_load(path, text("Map 3"), &model, E));
+    CHECK_CONTAINS("it has Map, Map 2", cst_error_message(check_error()));
+    CHECK(model == NULL);
+}
+
+static void versions_are_listed(void) {
+    cst_string path = text(bundle());
+    cst_buffer names = {NULL, 0, 0};
+    size_t count = 0, which = 0;
+    OK(cst_model_copy_versions(path, &names, &count, &which, E));
+    CHECK_INT(2, count);
+    CHECK_INT(1, which);
+    CHECK(names.size == 10 && memcmp(names.data, "Map\0Map 2", 10) == 0);
+    OK(cst_model_copy_versions(path, &names, NULL, NULL, E));
+    OK(cst_model_copy_versions(text(check_path("Map.xcdatamodeld/Map.xcdatamodel")), &names, &count, &which, E));
+    CHECK_INT(1, count);
+    CHECK_INT(0, which);
+    CHECK_STATUS(CST_E_STORE_IO, cst_model_copy_versions(text(check_path("none")), &names, &count, &which, E));
+    cst_buffer_dispose(&names);
+}
+
+static void a_compiled_model_comes_back(void) {
+    cst_model *model = company_model(), *again = NULL;
+    cst_buffer bytes = {NULL, 0, 0};
+    OK(cst_model_copy_compiled(model, &bytes, E));
+    OK(cst_model_load_bytes((cst_bytes){(const uint8_t *)bytes.data, bytes.size}, &again, E));
+    CHECK_INT(cst_model_entity_count(model), cst_model_entity_count(again));
+    for (size_t i = 0; i < cst_model_entity_count(model); i++) {
+        cst_entity *one = NULL, *other = NULL;
+        uint8_t a[32], b[32];
+        OK(cst_model_entity_at(model, i, &one, E));
+        OK(cst_model_entity(again, cst_entity_name(one), &other, E));
+        OK(cst_entity_version_hash(one, a, E));
+        OK(cst_entity_version_hash(other, b, E));
+        CHECK(memcmp(a, b, sizeof a) == 0);
+    }
+    OK(cst_release(again));
+    again = NULL;
+    CHECK_STATUS(CST_E_STORE_CORRUPT,
+                 cst_model_load_bytes((cst_bytes){(const uint8_t *)bytes.data, bytes.size - 1}, &again, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_load_bytes((cst_bytes){NULL, 0}, &again, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_model_load_bytes((cst_bytes){(const uint8_t *)bytes.data, SIZE_MAX}, &again, E));
+    CHECK(again == NULL);
+    cst_buffer_dispose(&bytes);
+    OK(cst_release(model));
+}
+
+static void what_is_no_model_is_named(void) {
+    cst_model *model = NULL;
+    check_write(check_path("a.sqlite"), "SQLite format 4, or nearly");
+    CHECK_STATUS(CST_E_MODEL, cst_model_load(text(check_path("a.sqlite")), current, &model, E));
+    CHECK_TEXT(check_path("a.sqlite"), cst_error_file(check_error()));
+    CHECK_STATUS(CST_E_STORE_IO, cst_model_load(text(check_path("none")), current, &model, E));
+    CHECK_STATUS(CST_E_MODEL, cst_model_load(text(check_path(".")), current, &model, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_load((cst_string){NULL, 0}, current, &model, E));
+    CHECK(model == NULL);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(entities_are_found_by_name_and_position);
@@ -347,6 +443,10 @@ int main(int argc, char **argv) {
     RUN(version_hashes_are_those_of_apple);
     RUN(a_modifier_changes_the_hash);
     RUN(the_compiled_model_is_a_keyed_archive);
+    RUN(models_are_read_from_bundles);
+    RUN(versions_are_listed);
+    RUN(a_compiled_model_comes_back);
+    RUN(what_is_no_model_is_named);
     RUN(short_structs_are_filled_as_far_as_they_go);
     return check_end();
 }

@@ -29,7 +29,7 @@ extension Model {
 
     /// The model that a store carries in `Z_MODELCACHE`: a compiled model under raw DEFLATE.
     public convenience init(modelCache bytes: [UInt8]) throws {
-        try self.init(compiledModel: inflateRaw(bytes, limit: PropertyListLimits.model.size))
+        try self.init(compiledModel: inflateRaw(bytes, limit: Model.maximumFileSize))
     }
 }
 
@@ -41,7 +41,7 @@ final class CompiledModelReader {
     typealias Fields = KeyedArchiveReader.Fields
 
     /// Entities, properties and references to them that are followed; an archive can share its lists among many.
-    static let maximumCount = 4_000_000
+    static let maximumCount = 1_000_000
 
     let archive: KeyedArchiveReader
     let model: Model

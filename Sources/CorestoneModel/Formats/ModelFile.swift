@@ -56,7 +56,7 @@ struct ModelFile {
     }
 
     /// The whole content of a regular file.
-    func bytes(limit: Int = PropertyListLimits.model.size) throws -> [UInt8] {
+    func bytes(limit: Int = Model.maximumFileSize) throws -> [UInt8] {
         // A pipe would keep us waiting for whoever writes to it.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw failure("cannot be read: \(String(cString: strerror(errno)))") }

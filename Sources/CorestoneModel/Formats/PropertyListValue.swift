@@ -46,10 +46,10 @@ public struct PropertyListLimits: Sendable {
 
     public init() {}
 
-    /// What models are read with: the largest known one has 2 MB and 60,000 values.
+    /// What models are read with.
     static var model: PropertyListLimits {
         var limits = PropertyListLimits()
-        limits.size = 64 << 20
+        limits.size = Model.maximumFileSize
         return limits
     }
 }

@@ -21,7 +21,7 @@ final class SourceModelReader: XMLHandler {
 
     private let builder: SourceModelBuilder
     private lazy var parser = XMLParser(
-        "source model", maximumDepth: SourceModelReader.maximumDepth, maximumSize: PropertyListLimits.model.size,
+        "source model", maximumDepth: SourceModelReader.maximumDepth, maximumSize: Model.maximumFileSize,
         handler: self)
     /// The elements that have not ended, without `<model>` itself.
     private var open: [SourceElement] = []

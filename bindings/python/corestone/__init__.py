@@ -51,7 +51,7 @@ from .errors import (
     ValidationError,
     WrongThreadError,
 )
-from .model import Entity, Model
+from .model import Entity, Model, ModelVersions
 from .object import ManagedObject
 from .object_id import ObjectID
 from .predicate import Predicate
@@ -78,6 +78,7 @@ def handle_count() -> int:
 
 __all__ = [
     "Model",
+    "ModelVersions",
     "Entity",
     "PropertyDescription",
     "AttributeType",

@@ -199,6 +199,9 @@ cst_model_add_version_identifier status handle in error
 cst_model_entity_count size handle
 cst_model_entity_at status handle size out error
 cst_model_entity status handle in out error
+cst_model_load status in in out error
+cst_model_load_bytes status bytes out error
+cst_model_copy_versions status in buffer size* size* error
 cst_model_copy_compiled status handle buffer error
 
 cst_entity_name text handle

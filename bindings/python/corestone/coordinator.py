@@ -119,7 +119,7 @@ def open_store(
     call(lib.cst_coordinator_open_store, _path(path), handle, byref(options), byref(coordinator), byref(store))
     opened = Coordinator.__new__(Coordinator)
     opened._handle = coordinator.value or 0
-    opened.model = model or Model._frozen_one(lib.cst_retain(made(lib.cst_coordinator_model, opened._handle)))
+    opened.model = model or Model._of(lib.cst_retain(made(lib.cst_coordinator_model, opened._handle)))
     return opened, Store(store.value or 0)
 
 

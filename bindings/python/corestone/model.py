@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from ctypes import byref
 from typing import TYPE_CHECKING, Any
 
@@ -205,6 +206,15 @@ class Entity:
         return f"<Entity {self.name}>"
 
 
+class ModelVersions(list[str]):
+    """Names of versions in their natural order, and which one is the current one."""
+
+    def __init__(self, names: Iterable[str], current: str | None) -> None:
+        super().__init__(names)
+        #: The name of the version that is read unless another is asked for; None when the bundle lacks it.
+        self.current = current
+
+
 class Model(Mapping[str, Entity]):
     """Describes the entities of a store. Build it on one thread; its first container freezes it.
 
@@ -226,30 +236,54 @@ class Model(Mapping[str, Entity]):
     """
 
     def __init__(self, definition: Mapping[str, Mapping[str, Any]] | None = None) -> None:
-        self._handle = made(lib.cst_model_new)
+        self._begin(made(lib.cst_model_new))
+        if definition is not None:
+            self._define(definition)
+
+    def _begin(self, handle: int) -> None:
+        """Takes over the handle of a model, which may have entities already."""
+        self._handle = handle
         self._entities: dict[str, Entity] = {}
         self._by_handle: dict[int, Entity] = {}
         self._waiting: list[_Waiting] = []
         self._relationships: dict[tuple[str, str], _Waiting] = {}
-        self._frozen = False
-        self._parents: set[str] = set()
-        if definition is not None:
-            self._define(definition)
+        self._frozen = self.is_frozen
+        for index in range(lib.cst_model_entity_count(handle)):
+            entity = made(lib.cst_model_entity_at, handle, index)
+            name = _abi.decode(lib.cst_entity_name(entity)) or ""
+            self._by_handle[entity] = self._entities[name] = Entity(self, entity, name)
+        parents = (entity.parent for entity in self._entities.values())
+        self._parents = {parent.name for parent in parents if parent is not None}
 
     @classmethod
-    def _frozen_one(cls, handle: int) -> Model:
-        """The model of an owned handle, which is frozen."""
+    def _of(cls, handle: int) -> Model:
+        """The model of a handle, which it takes over."""
         model = cls.__new__(cls)
-        model._handle = handle
-        model._entities, model._by_handle = {}, {}
-        model._waiting, model._relationships = [], {}
-        model._frozen = True
-        for index in range(lib.cst_model_entity_count(handle)):
-            place = made(lib.cst_model_entity_at, handle, index)
-            name = _abi.decode(lib.cst_entity_name(place)) or ""
-            model._entities[name] = model._by_handle[place] = Entity(model, place, name)
-        model._parents = {entity.parent.name for entity in model._entities.values() if entity.parent is not None}
+        model._begin(handle)
         return model
+
+    @classmethod
+    def load(cls, source: str | os.PathLike[str] | bytes, *, version: str | None = None) -> Model:
+        """Reads a model that Xcode wrote: .xcdatamodeld, .xcdatamodel, .momd or .mom, told from the content.
+
+        `version` names one version of a bundle; without it, the current one is read. Bytes are the content of a file,
+        a compiled model or the `contents` of an .xcdatamodel, or what a store keeps in Z_MODELCACHE. The model can
+        still be changed until it is used.
+        """
+        if isinstance(source, bytes):
+            if version is not None:
+                raise ModelError("Bytes hold one model; leave the version out.")
+            return cls._of(made(lib.cst_model_load_bytes, _abi.InputString(source, len(source))))
+        wanted = text(version) if version is not None else _abi.null_text()
+        return cls._of(made(lib.cst_model_load, text(os.fspath(source)), wanted))
+
+    @staticmethod
+    def versions(path: str | os.PathLike[str]) -> ModelVersions:
+        """The versions of a model that a bundle holds."""
+        names, count, current = _abi.Buffer(), ctypes.c_size_t(), ctypes.c_size_t()
+        call(lib.cst_model_copy_versions, text(os.fspath(path)), byref(names), byref(count), byref(current))
+        listed = _abi.take_text(names).split("\0")[: count.value]
+        return ModelVersions(listed, listed[current.value] if current.value < count.value else None)
 
     def entity(
         self,

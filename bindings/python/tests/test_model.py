@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from corestone import AttributeType, DeleteRule, ManagedObject, Model, ModelError
+import corestone
+from corestone import (
+    AttributeType,
+    DeleteRule,
+    InvalidArgumentError,
+    ManagedObject,
+    Model,
+    ModelError,
+    StoreCorruptError,
+    StoreError,
+)
 
 
 def test_calls_and_compact_form_say_the_same() -> None:
@@ -130,3 +142,43 @@ def test_object_classes(model: Model) -> None:
     assert "to-many Project, inverse members" in (employee.projects.__doc__ or "")  # type: ignore[attr-defined]
     with pytest.raises(TypeError, match="context"):
         employee()
+
+
+PLACE = b"<model><entity name='Place'><attribute name='title' optional='YES' attributeType='String'/></entity></model>"
+
+
+def test_models_are_loaded_from_bundles(tmp_path: Path) -> None:
+    bundle = tmp_path / "Map.xcdatamodeld"
+    for name, content in {"Map": b"<model><entity name='Spot'/></model>", "Map 2": PLACE}.items():
+        folder = bundle / f"{name}.xcdatamodel"
+        folder.mkdir(parents=True)
+        (folder / "contents").write_bytes(content)
+    versions = Model.versions(bundle)
+    assert (versions, versions.current) == (["Map", "Map 2"], "Map")
+    assert list(Model.load(bundle)) == ["Spot"]
+    model = Model.load(bundle, version="Map 2")
+    assert not model.is_frozen
+    model.entity("More", parent="Place").attribute("size", "int32")
+    assert list(model["More"].properties) == ["title", "size"]
+    with pytest.raises(InvalidArgumentError, match="it has Map, Map 2"):
+        Model.load(str(bundle), version="Map 3")
+    with pytest.raises(StoreError):
+        Model.load(tmp_path / "none")
+
+
+def test_models_are_loaded_from_bytes(model: Model) -> None:
+    assert list(Model.load(PLACE)["Place"].properties) == ["title"]
+    again = Model.load(model.compiled())
+    assert {name: again[name].version_hash for name in again} == {name: model[name].version_hash for name in model}
+    with pytest.raises(StoreCorruptError, match="at byte"):
+        Model.load(PLACE[:-3])
+    with pytest.raises(ModelError):
+        Model.load(PLACE, version="1")
+
+
+def test_a_loaded_model_makes_a_store(tmp_path: Path) -> None:
+    with corestone.Container(Model.load(PLACE), tmp_path / "a.sqlite") as container:
+        context = container.context()
+        context.insert("Place", title="Kyoto")
+        context.save()
+        assert [place.title for place in context.fetch("Place")] == ["Kyoto"]

@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+"""Reads thousands of damaged model files with each reader, through the release library.
+
+usage: damaged_models.py [--count N] [--first CASE] [READER…]
+
+Each case takes a fixture and flips bits, overwrites, cuts, repeats or splices bytes. A reader may refuse the file or
+read it; it must not crash, take more than 10 seconds or bring the process beyond 512 MB. Cases are numbered and always
+the same: `--first 4711 --count 1 READER` runs one again.
+SPDX-License-Identifier: MIT
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import os
+import plistlib
+import random
+import re
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+from project import BUILD, ROOT
+
+FIXTURES = Path(os.environ.get("CORESTONE_FIXTURES", ROOT.parent / "shared/fixtures"))
+SECONDS = 10
+MEGABYTES = 512
+# Larger fixtures only cost time: what they hold, smaller ones hold too.
+LARGEST = 12_000
+
+
+def small(contents: list[bytes], largest: int = LARGEST) -> list[bytes]:
+    """The different ones of modest size, in an order that is always the same."""
+    return sorted({content for content in contents if 0 < len(content) <= largest})
+
+
+def compiled() -> list[bytes]:
+    return small([path.read_bytes() for path in FIXTURES.glob("compiled-models/**/*.mom")])
+
+
+def source() -> list[bytes]:
+    return small([path.read_bytes() for path in FIXTURES.glob("source-models/**/contents")], 6_000)
+
+
+def cached() -> list[bytes]:
+    found = []
+    for path in FIXTURES.glob("stores/*/*"):
+        connection = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
+        try:
+            row = connection.execute("SELECT Z_CONTENT FROM Z_MODELCACHE").fetchone()
+        except sqlite3.Error:
+            continue
+        finally:
+            connection.close()
+        if row and row[0] and len(zlib.decompress(row[0], -15)) <= LARGEST:
+            found.append(row[0])
+    return small(found)
+
+
+def archives() -> list[bytes]:
+    """Plain data as NSKeyedArchiver writes it: an array of a dictionary, a date, a set, a UUID, a URL and a number."""
+    uid = plistlib.UID
+    classes = ["NSArray", "NSDictionary", "NSDate", "NSSet", "NSUUID", "NSURL"]
+    values: list[object] = [
+        "$null",
+        {"$class": uid(20), "NS.objects": [uid(2), uid(3), uid(4), uid(5), uid(6), uid(7), uid(8)]},
+        {"$class": uid(21), "NS.keys": [uid(7)], "NS.objects": [uid(3)]},
+        {"$class": uid(22), "NS.time": 2.5},
+        {"$class": uid(23), "NS.objects": [uid(7), uid(8)]},
+        {"$class": uid(24), "NS.uuidbytes": bytes(16)},
+        {"$class": uid(25), "NS.base": uid(0), "NS.relative": uid(7)},
+        "https://example.org/ä",
+        4711,
+    ]
+    values += ["unused"] * (20 - len(values))
+    values += [{"$classname": name, "$classes": [name, "NSObject"]} for name in classes]
+    top = {"$version": 100000, "$archiver": "NSKeyedArchiver", "$top": {"root": uid(1)}, "$objects": values}
+    return [plistlib.dumps(top, fmt=plistlib.FMT_BINARY)]
+
+
+def editor() -> list[bytes]:
+    pattern = re.compile(r'<attribute name="\w+modeldata" type="binary">([^<]*)<')
+    texts = [path.read_text() for path in FIXTURES.glob("mapping-models/**/xcmapping.xml")]
+    return small([base64.b64decode(data) for text in texts for data in pattern.findall(text)], 60_000)
+
+
+def binary_list() -> list[bytes]:
+    xml = [plistlib.loads(path.read_bytes()) for path in FIXTURES.glob("compiled-models/**/VersionInfo.plist")]
+    return small([plistlib.dumps(each, fmt=plistlib.FMT_BINARY) for each in xml])
+
+
+def xml_list() -> list[bytes]:
+    return small([path.read_bytes() for path in FIXTURES.glob("source-models/**/.xccurrentversion")])
+
+
+def load(content: bytes) -> None:
+    """Reads a model, freezes it and looks at all of it."""
+    model = corestone.Model.load(content)
+    for entity in model.values():
+        for description in entity.properties.values():
+            str(description)
+        assert len(entity.version_hash) == 32
+
+
+def in_bundle(name: str, beside: str) -> Callable[[bytes], None]:
+    folder = Path(tempfile.mkdtemp(prefix="corestone-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None))
+    (folder / beside).mkdir()
+
+    def versions(content: bytes) -> None:
+        (folder / name).write_bytes(content)
+        corestone.Model.versions(folder)
+
+    return versions
+
+
+READERS: dict[str, tuple[Callable[[], list[bytes]], Callable[[], Callable[[bytes], object]]]] = {
+    "compiled": (compiled, lambda: load),
+    "source": (source, lambda: load),
+    "cached": (cached, lambda: load),
+    "editor": (editor, lambda: load),
+    "archive": (archives, lambda: corestone.decode_archive),
+    "binary-list": (binary_list, lambda: in_bundle("VersionInfo.plist", "a.mom")),
+    "xml-list": (xml_list, lambda: in_bundle(".xccurrentversion", "a.xcdatamodel")),
+}
+
+
+def damage(content: bytes, others: list[bytes], chance: random.Random) -> bytes:
+    """A fixture with one to four things done to it."""
+    data = bytearray(content)
+    for _ in range(chance.choice((1, 1, 1, 2, 4))):
+        if not data:
+            break
+        place = chance.randrange(len(data))
+        length = min(chance.choice((1, 2, 8, 64, 512)), len(data) - place)
+        kind = chance.randrange(7)
+        if kind <= 1:
+            data[place] ^= 1 << chance.randrange(8)
+        elif kind == 2:
+            data[place : place + length] = chance.choice((b"\x00", b"\xff", b"\x7f\xff", b"<", b"\x80\x00")) * length
+        elif kind == 3:
+            del data[chance.randrange(len(data)) :]
+        elif kind == 4:
+            del data[place : place + length]
+        elif kind == 5:
+            data[place:place] = data[place : place + length] * chance.choice((1, 2, 9))
+        else:
+            other = chance.choice(others)
+            start = chance.randrange(len(other))
+            data[place : place + length] = other[start : start + length]
+    return bytes(data)
+
+
+def run(reader: str, first: int, count: int) -> int:
+    """The cases of one reader, in a process of its own. A signal ends it at the case that the file descriptor names."""
+    seeds, read = READERS[reader][0](), READERS[reader][1]()
+    slowest, accepted = 0.0, 0
+    marker = sys.stderr.fileno()
+    for case in range(first, first + count):
+        chance = random.Random(f"{reader} {case}")
+        content = damage(chance.choice(seeds), seeds, chance)
+        os.pwrite(marker, f"{case:12d}".encode(), 0)
+        signal.alarm(SECONDS)
+        started = time.perf_counter()
+        try:
+            read(content)
+            accepted += 1
+        except corestone.CorestoneError as error:
+            if isinstance(error, corestone.InternalError):
+                raise
+        slowest = max(slowest, time.perf_counter() - started)
+    signal.alarm(0)
+    megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    print(
+        f"{reader}: {count} damaged files of {len(seeds)} fixtures, {accepted} read all the same, "
+        f"slowest {slowest * 1000:.0f} ms, {megabytes} MB at most",
+        flush=True,
+    )
+    return 0 if megabytes <= MEGABYTES else 1
+
+
+def spawn(reader: str, first: int, count: int, marker: Path) -> subprocess.Popen[bytes]:
+    arguments = [sys.executable, __file__, "--child", "--first", str(first), "--count", str(count), reader]
+    places = {"CORESTONE_LIBRARY": str(BUILD / "lib/libcorestone.so"), "PYTHONPATH": str(ROOT / "bindings/python")}
+    with marker.open("wb") as file:
+        return subprocess.Popen(arguments, stderr=file, env={**os.environ, **places})
+
+
+def main() -> int:
+    """Two readers at a time."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=int(os.environ.get("CORESTONE_DAMAGED_FILES", "20000")))
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("readers", nargs="*", metavar="READER", help=", ".join(READERS))
+    options = parser.parse_args()
+    if options.child:
+        return run(options.readers[0], options.first, options.count)
+    if not FIXTURES.is_dir():
+        print(f"skipped: no fixtures in {FIXTURES}")
+        return 1 if os.environ.get("CORESTONE_REQUIRE_FIXTURES") == "1" else 0
+    waiting, failed = list(options.readers or READERS), 0
+    running: dict[str, subprocess.Popen[bytes]] = {}
+    started = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        while waiting or running:
+            while waiting and len(running) < 2:
+                reader = waiting.pop(0)
+                running[reader] = spawn(reader, options.first, options.count, Path(folder, reader))
+            for reader, process in list(running.items()):
+                if process.poll() is None:
+                    continue
+                del running[reader]
+                if process.returncode != 0:
+                    said = Path(folder, reader).read_bytes()
+                    print(f"{reader}: FAILED ({process.returncode}) at case {said[:12].decode().strip()}")
+                    print(said[12:].decode(errors="replace"))
+                    failed += 1
+            time.sleep(0.02)
+    print(f"damaged models: {len(options.readers or READERS)} readers in {time.perf_counter() - started:.0f} s")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    if "--child" in sys.argv:
+        import corestone
+    sys.exit(main())
