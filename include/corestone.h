@@ -575,6 +575,11 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_context_perform_and_wait(cst_context *c
 typedef bool (*cst_context_interrupt_fn)(void *userdata);
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_interrupt(cst_context *context, cst_context_interrupt_fn check,
                                                              void *userdata, cst_destroy_fn destroy, cst_error **error);
+/* The name of the context and of who changes what it saves, for the history of a store that keeps one; null strings for
+ * none, as at first. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_name(cst_context *context, cst_string name, cst_error **error);
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_transaction_author(cst_context *context, cst_string author,
+                                                                      cst_error **error);
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_coordinator(const cst_context *context,
                                                              cst_coordinator **out_coordinator CST_BORROWED,
                                                              cst_error **error);

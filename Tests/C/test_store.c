@@ -123,8 +123,13 @@ static void a_history_says_what_each_save_changed(void) {
     save(c.context);
     OK(cst_context_delete(c.context, ada, E));
     OK(cst_release(ada));
+    OK(cst_context_set_name(c.context, text("clean-up"), E));
+    OK(cst_context_set_transaction_author(c.context, text("the test"), E));
     save(c.context);
     company_close(&c);
+    CHECK_INT(1, count_in(path, "SELECT count(*) FROM ATRANSACTIONSTRING WHERE ZNAME = 'clean-up'"));
+    CHECK_INT(1, count_in(path, "SELECT count(*) FROM ATRANSACTION JOIN ATRANSACTIONSTRING s ON s.Z_PK = ZAUTHORTS "
+                                "WHERE ZNAME = 'the test'"));
     CHECK_INT(2, count_in(path, "SELECT count(*) FROM ATRANSACTION"));
     CHECK_INT(1, count_in(path, "SELECT count(*) FROM ACHANGE WHERE ZCHANGETYPE = 0"));
     CHECK_INT(1, count_in(path, "SELECT count(*) FROM ACHANGE WHERE ZCHANGETYPE = 2"));

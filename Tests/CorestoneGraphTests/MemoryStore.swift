@@ -99,7 +99,7 @@ final class MemoryStore: PersistentStore, SaveTransaction, @unchecked Sendable {
         return first
     }
 
-    func save(_ body: (any SaveTransaction) throws -> Void) throws {
+    func save(by author: SaveAuthor, _ body: (any SaveTransaction) throws -> Void) throws {
         let before = (rows, members, orders, lastKeys)
         do { try body(self) } catch {
             (rows, members, orders, lastKeys) = before

@@ -75,6 +75,25 @@ final class HistoryTests: StoreTestCase {
             "16001|CHANGE|0|4\n16002|TRANSACTION|0|3\n16003|TRANSACTIONSTRING|0|1")
     }
 
+    func testAContextSaysWhoSaves() throws {
+        let (model, memo) = try notebook()
+        let coordinator = try Coordinator(model: model)
+        try coordinator.addSQLiteStore(at: path("a.sqlite"), options: withHistory)
+        let context = Context(coordinator: coordinator)
+        context.name = "import"
+        for author in ["Ann", "Bob", "Ann"] {
+            context.transactionAuthor = author
+            _ = try context.insert(memo)
+            try context.save()
+        }
+        XCTAssertEqual(
+            try shell(
+                "a.sqlite",
+                "SELECT a.ZNAME, c.ZNAME FROM ATRANSACTION JOIN ATRANSACTIONSTRING a ON a.Z_PK = ZAUTHORTS "
+                    + "JOIN ATRANSACTIONSTRING c ON c.Z_PK = ZCONTEXTNAMETS"), "Ann|import\nBob|import\nAnn|import")
+        XCTAssertEqual(try shell("a.sqlite", "SELECT count(*) FROM ATRANSACTIONSTRING"), "4")
+    }
+
     func testNothingIsWrittenDownForASaveThatFails() throws {
         let (model, memo) = try notebook()
         let store = try open("a.sqlite", model, options: withHistory)

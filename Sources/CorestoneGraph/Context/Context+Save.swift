@@ -39,7 +39,8 @@ extension Context {
             defer { store.backing.setInterruptCheck(nil) }
             let writer = SaveWriter(context: self, store: store, plan: part)
             do {
-                try store.backing.save { try writer.write(in: $0) }
+                let author = SaveAuthor(author: transactionAuthor, contextName: name)
+                try store.backing.save(by: author) { try writer.write(in: $0) }
             } catch {
                 writer.undo()
                 throw error

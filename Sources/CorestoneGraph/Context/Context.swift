@@ -27,6 +27,11 @@ public final class Context: @unchecked Sendable {
     }
     let queue: SerialQueue?
 
+    /// For people, and for the history of stores that keep one.
+    public var name: String?
+    /// Who changes what this context saves, for the history of stores that keep one.
+    public var transactionAuthor: String?
+
     /// Asked every few milliseconds while a request runs; true stops it.
     package var interruptCheck: (() -> Bool)?
 

@@ -32,7 +32,7 @@ package protocol PersistentStore: AnyObject, Sendable {
     func reservePrimaryKeys(of root: Entity, count: Int) throws -> Int64
 
     /// Runs `body` in one write transaction: committed when it returns, rolled back when it throws.
-    func save(_ body: (any SaveTransaction) throws -> Void) throws
+    func save(by author: SaveAuthor, _ body: (any SaveTransaction) throws -> Void) throws
 
     /// The rows whose values the store itself computed in the last save, such as those of derived attributes.
     func takeComputedRows() -> [(entity: UInt32, primaryKey: Int64)]
@@ -61,11 +61,24 @@ extension PersistentStore {
     package var modelSource: ModelSource { .given }
     package var readOnlyReason: String? { nil }
 
+    package func save(_ body: (any SaveTransaction) throws -> Void) throws { try save(by: SaveAuthor(), body) }
+
     package func takeComputedRows() -> [(entity: UInt32, primaryKey: Int64)] { [] }
 
     package func row(of root: Entity, primaryKey: Int64) throws -> (record: Record, chunk: RecordChunk)? {
         let batch = try rows(of: root, primaryKeys: [primaryKey])
         return batch.records.first.map { ($0, $0.chunk.takeUnretainedValue()) }
+    }
+}
+
+/// Who saves, for a store that keeps a history.
+package struct SaveAuthor {
+    package var author: String?
+    package var contextName: String?
+
+    package init(author: String? = nil, contextName: String? = nil) {
+        self.author = author
+        self.contextName = contextName
     }
 }
 

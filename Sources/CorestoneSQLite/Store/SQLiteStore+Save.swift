@@ -4,8 +4,8 @@ import CorestoneModel
 import CorestoneValues
 
 extension SQLiteStore {
-    func save(_ body: (any SaveTransaction) throws -> Void) throws {
-        try write { transaction in try body(transaction) }
+    func save(by author: SaveAuthor, _ body: (any SaveTransaction) throws -> Void) throws {
+        try write(by: author) { transaction in try body(transaction) }
     }
 
     func reservePrimaryKeys(of root: Entity, count: Int) throws -> Int64 {
@@ -17,7 +17,9 @@ extension SQLiteStore {
         return rows.compactMap { row in schema.entityIndex(number: row.entity).map { ($0, row.primaryKey) } }
     }
 
-    private func write<Result>(_ body: (WriteTransaction) throws -> Result) throws -> Result {
+    private func write<Result>(by author: SaveAuthor = SaveAuthor(), _ body: (WriteTransaction) throws -> Result) throws
+        -> Result
+    {
         try withFile { file in
             if let readOnlyReason {
                 throw CoreError(
@@ -35,7 +37,7 @@ extension SQLiteStore {
             try file.connection.execute("BEGIN IMMEDIATE", purpose)
             let files = ExternalWrites(folder: externalFolder)
             do {
-                let transaction = try WriteTransaction(file: file, path: path, files: files)
+                let transaction = try WriteTransaction(file: file, path: path, files: files, author: author)
                 let result = try body(transaction)
                 try transaction.finish()
                 try files.prepareCommit()

@@ -21,14 +21,17 @@ final class WriteTransaction: SaveTransaction {
         let slots: [Int]
     }
 
-    init(file: OpenFile, path: String, files: ExternalWrites) throws {
+    init(file: OpenFile, path: String, files: ExternalWrites, author: SaveAuthor) throws {
         self.file = file
         self.path = path
         self.files = files
         history = try file.history.map {
-            try HistoryWriter(
-                design: $0, connection: file.connection, schema: file.schema,
-                names: [.bundle: HistoryWriter.processName, .process: HistoryWriter.processName])
+            var names: [HistoryDesign.Label: String] = [
+                .bundle: HistoryWriter.processName, .process: HistoryWriter.processName,
+            ]
+            names[.author] = author.author
+            names[.context] = author.contextName
+            return try HistoryWriter(design: $0, connection: file.connection, schema: file.schema, names: names)
         }
     }
 

@@ -256,6 +256,8 @@ cst_context_new status handle i32 out error
 cst_context_perform status handle perform pointer destroy error
 cst_context_perform_and_wait status handle perform pointer error
 cst_context_set_interrupt status handle interrupt pointer destroy error
+cst_context_set_name status handle in error
+cst_context_set_transaction_author status handle in error
 cst_context_coordinator status handle out error
 cst_context_insert status handle handle out error
 cst_context_insert_many status handle handle size size keys values handles error

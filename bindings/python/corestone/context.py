@@ -51,6 +51,8 @@ class Context:
         self._watcher: _interrupt.Watch | None = None
         self._is_main = queue_type == _abi.QUEUE_MAIN
         self._queue_type = queue_type
+        self._name: str | None = None
+        self._author: str | None = None
         self._handle: int | None = made(lib.cst_context_new, container.coordinator._handle, queue_type)
         self._argument = _abi.argument(self._handle)
         contexts.add(self)
@@ -370,6 +372,30 @@ class Context:
         kept = list(items)
         array = (ctypes.c_void_p * len(kept))(*[item._cst_token for item in kept])
         call(lib.cst_context_obtain_permanent_ids, self._open, len(kept), array)
+
+    @property
+    def name(self) -> str | None:
+        """For people, and for the history of a store that keeps one."""
+        return self._name
+
+    @name.setter
+    def name(self, name: str | None) -> None:
+        call(lib.cst_context_set_name, self._open, _abi.null_text() if name is None else _abi.text(name))
+        self._name = name
+
+    @property
+    def transaction_author(self) -> str | None:
+        """Who changes what this context saves, for the history of a store that keeps one."""
+        return self._author
+
+    @transaction_author.setter
+    def transaction_author(self, author: str | None) -> None:
+        call(
+            lib.cst_context_set_transaction_author,
+            self._open,
+            _abi.null_text() if author is None else _abi.text(author),
+        )
+        self._author = author
 
     @property
     def has_changes(self) -> bool:

@@ -159,8 +159,11 @@ def test_history(model: Model, path: Path) -> None:
         ctx = container.context()
         ada = ctx.insert("Employee", name="Ada")
         ctx.save()
+        ctx.name, ctx.transaction_author = "import", "Zoë"
+        assert (ctx.name, ctx.transaction_author) == ("import", "Zoë")
         ada.age = 36
         ctx.save()
+        ctx.transaction_author = None
         ctx.delete(ada)
         ctx.save()
     database = sqlite3.connect(path)
@@ -168,6 +171,11 @@ def test_history(model: Model, path: Path) -> None:
         "SELECT ZCHANGETYPE, ZTRANSACTIONID, ZCOLUMNS IS NOT NULL FROM ACHANGE ORDER BY Z_PK"
     ).fetchall()
     assert changes == [(0, 1, 0), (1, 2, 1), (2, 3, 0)]
+    labels = database.execute(
+        "SELECT a.ZNAME, c.ZNAME FROM ATRANSACTION t LEFT JOIN ATRANSACTIONSTRING a ON a.Z_PK = t.ZAUTHORTS "
+        "LEFT JOIN ATRANSACTIONSTRING c ON c.Z_PK = t.ZCONTEXTNAMETS ORDER BY t.Z_PK"
+    ).fetchall()
+    assert labels == [(None, None), ("Zoë", "import"), (None, "import")]
     database.close()
 
 
