@@ -7,6 +7,7 @@ generated rows: every entity, every attribute, every relationship.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import random
 import shutil
@@ -21,7 +22,7 @@ import pytest
 from apple_reader import REFERENCE, AppleStore, Relationship, decoder
 
 import corestone
-from corestone import Container
+from corestone import Container, Model, ModelMismatchError
 from corestone.object import object_id
 
 FIXTURES = Path(os.environ.get("CORESTONE_FIXTURES") or Path(__file__).resolve().parents[4] / "shared" / "fixtures")
@@ -115,11 +116,11 @@ def key(item: Any) -> int:
     return int(object_id(item).uri.rpartition("/p")[2])
 
 
-def compare(path: Path) -> str:
+def compare(path: Path, model: Model | None = None) -> str:
     """Compares one store; returns where its model came from."""
-    with corestone.open(path) as container:
+    with corestone.open(path, model) as container:
         source = container.model_source
-        if source == "cached":
+        if source != "inferred":
             comparison = Comparison(path, container, AppleStore(path, decoder(FIXTURES)))
             comparison.run()
             assert comparison.differences == []
@@ -208,6 +209,34 @@ def test_filled(path: Path, tmp_path: Path) -> None:
     before = state(tmp_path)
     compare(copy)
     assert state(tmp_path) == before
+
+
+def pairs() -> list[tuple[str, str]]:
+    """Stores of the manifest with the source of the model that they may have been written with."""
+    if not STORES:
+        return []
+    manifest = json.loads((FIXTURES / "manifest.json").read_text())
+    return [(pair["compiled"], pair["source"]) for pair in manifest["pairs"] if pair["compiled"].startswith("stores/")]
+
+
+@pytest.mark.parametrize(("store", "source"), pairs(), ids=lambda text: text.split("/", 2)[2])
+def test_by_its_paired_model(store: str, source: str) -> None:
+    """By the source of its model, when version hashes and tables say that it is the store's, and only then."""
+    path = FIXTURES / store
+    model = Model.load(FIXTURES / source)
+    hashes = corestone.metadata(path)["NSStoreModelVersionHashes"]
+    connection: sqlite3.Connection = decoder(FIXTURES).open_store(str(path))
+    known = {name for (name,) in connection.execute("SELECT Z_NAME FROM Z_PRIMARYKEY")}
+    before = state(path.parent)
+    if hashes == {name: model[name].version_hash for name in model} and set(model) <= known:
+        assert compare(path, model) == "given"
+        sources["paired"] += 1
+    else:
+        with pytest.raises(ModelMismatchError) as raised:
+            corestone.open(path, model)
+        assert raised.value.entity in {*model, *hashes}
+        sources["paired with another model, refused"] += 1
+    assert state(path.parent) == before
 
 
 # -------- filling -------------------------------------------------------------------------------------------------
