@@ -30,6 +30,8 @@
     @inlinable package static var single: SlotConditions { SlotConditions(rawValue: 4) }
     /// A to-many relationship whose number of members is bounded.
     @inlinable package static var bounded: SlotConditions { SlotConditions(rawValue: 8) }
+    /// A derived attribute: the store computes it, what is set is never saved.
+    @inlinable package static var derived: SlotConditions { SlotConditions(rawValue: 16) }
 }
 
 /// Where one property lies in the records of an entity.
@@ -100,6 +102,8 @@
     private static func conditions(_ property: Property) -> SlotConditions {
         var conditions: SlotConditions = property.isOptional ? [] : [.required]
         if let attribute = property as? Attribute {
+            // Its value comes with the save, so there is none to require before.
+            if attribute.derivation != nil && !attribute.isTransient { conditions = [.derived] }
             if attribute.allowsNaN { conditions.insert(.allowsNaN) }
             if attribute.type == .float { conditions.insert(.single) }
         } else if let relationship = property as? Relationship, relationship.isToMany {

@@ -110,6 +110,30 @@ final class DerivedAttributeTests: StoreTestCase {
         try check(context)
     }
 
+    /// What is set is never saved: the store's value comes back.
+    func testADerivedAttributeIsTheStoresToSet() throws {
+        let model = Model()
+        let item = try model.addEntity(named: "Item")
+        try item.addAttribute(named: "name", type: .string)
+        try item.addAttribute(named: "search", type: .string, isOptional: false)
+            .setDerivation(Derivation(ExpressionText("canonical:(name)")))
+        let coordinator = try Coordinator(model: model)
+        try coordinator.addSQLiteStore(at: path("a.sqlite"))
+        let context = Context(coordinator: coordinator)
+        let object = try context.insert(item)
+        try object.setValue(.string("Zoë"), forKey: "name")
+        try context.save()
+        XCTAssertEqual(try object.value(forKey: "search"), .string("zoe"))
+        try object.setValue(.string("mine"), forKey: "search")
+        try context.save()
+        XCTAssertEqual(try object.value(forKey: "search"), .string("zoe"))
+        XCTAssertEqual(try shell("a.sqlite", "SELECT ZNAME, ZSEARCH, Z_OPT FROM ZITEM"), "Zoë|zoe|1")
+        try object.setValue(.string("mine"), forKey: "search")
+        try object.setValue(.string("Åsa"), forKey: "name")
+        try context.save()
+        XCTAssertEqual(try object.value(forKey: "search"), .string("asa"))
+    }
+
     /// Triggers in the file call only what Apple's framework has.
     func testTheFileAsksForNothingOfOurs() throws {
         let model = try model()

@@ -60,7 +60,7 @@ final class SaveWriter {
         for slot in 0..<Int(entity.slotCount) {
             let layout = entity.layout.slots[slot]
             if layout.kind == .none { continue }
-            if let overlay = object.overlay, overlay.isChanged(slot) {
+            if let overlay = object.overlay, overlay.isChanged(slot), !layout.conditions.contains(.derived) {
                 if case .object(let target as ManagedObject) = overlay.values[slot] {
                     if target.state.isDisjoint(with: [.gone, .deleted]) && !target.hasTemporaryID {
                         writer.setTarget(target.primaryKey, entity: target.entity.index, slot, layout)
@@ -187,7 +187,10 @@ extension ManagedObject {
     /// The changed slots that a row has a place for.
     var changedStoredSlots: [Int] {
         guard let overlay else { return [] }
-        return (0..<Int(entity.slotCount)).filter { overlay.isChanged($0) && entity.layout.slots[$0].kind != .none }
+        return (0..<Int(entity.slotCount)).filter { slot in
+            let layout = entity.layout.slots[slot]
+            return overlay.isChanged(slot) && layout.kind != .none && !layout.conditions.contains(.derived)
+        }
     }
 
     /// Whether a save writes the object's row: a change of transient properties alone does not.
