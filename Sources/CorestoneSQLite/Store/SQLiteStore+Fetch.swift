@@ -48,7 +48,9 @@ extension SQLiteStore {
         var batch = RowBatch()
         let expected = fetch.limit > 0 ? min(fetch.limit, 10_000) * plan.estimatedRowSize : 64 << 10
         var reader = RowReader(cursor: RecordCursor(first: expected), externalFolder: externalFolder)
-        try withExtendedLifetime(query) { try read(statement, plan, &reader, into: &batch.records) }
+        try withExtendedLifetime(query) {
+            try read(statement, plan, &reader, into: &batch.records, atMost: file.mostRows)
+        }
         batch.chunks = reader.cursor.flush()
         batch.ownsChunks = true
         return batch
@@ -69,6 +71,7 @@ extension SQLiteStore {
             }
             let key = statement.integer(0)
             if key != 0 { found.append((key, index)) }
+            if found.count > file.mostRows { throw endless(schema.table(of: fetch.entity)) }
         }
         withExtendedLifetime(query) {}
         return found

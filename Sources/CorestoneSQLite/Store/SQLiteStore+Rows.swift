@@ -119,7 +119,7 @@ extension SQLiteStore {
     /// Reads all rows of a bound statement and resets it.
     func read(
         _ statement: Statement, _ plan: RowPlan, _ reader: inout RowReader, into records: inout ContiguousArray<Record>,
-        leading: Int32 = 0
+        leading: Int32 = 0, atMost most: Int = .max
     ) throws {
         let row = statement.handle
         defer { statement.reset() }
@@ -127,6 +127,7 @@ extension SQLiteStore {
             let code = sqlite3_step(row)
             if code == SQLITE_ROW {
                 if let record = try reader.read(row, plan, leading: leading) { records.append(record) }
+                if records.count > most { throw endless(plan.table) }
             } else if code == SQLITE_DONE {
                 return
             } else {
@@ -134,5 +135,13 @@ extension SQLiteStore {
                     sqlite3_db_handle(row), code: code, path: path, purpose: "read \(plan.table.root.name)")
             }
         }
+    }
+
+    func endless(_ table: TableSchema) -> CoreError {
+        CoreError(
+            .storeCorrupt, code: .sqlite,
+            "the table of \(table.root.name) in \(path) yields more rows than the file has room for: its pages lead to "
+                + "each other; restore it from a backup", entity: table.root.name, sqliteCode: SQLITE_CORRUPT,
+            file: path)
     }
 }

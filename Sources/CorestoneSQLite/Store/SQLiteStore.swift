@@ -89,12 +89,18 @@ final class OpenFile {
     private(set) var held: HeldRead?
     /// nil for a file that is locked while it is read, or that nobody else can write.
     let watch: FileWatch?
+    /// How many rows can lie in a file that does not grow; pages of a damaged one may lead to each other as if there were
+    /// more without end.
+    let mostRows: Int
     var interruptCheck: InterruptCheck?
     var singleRows: SingleRows?
     /// By the root's place in `schema.tables`.
     private(set) var faults: [FaultPlan?]
     private var fetchPlans: [FetchShape: RowPlan] = [:]
     private var insertPlans: [UInt32: InsertPlan] = [:]
+
+    /// A cell of a page with its place in the page's list: at least size, key and header.
+    private static let leastRowSize = 5
 
     private struct FetchShape: Hashable {
         let entity: UInt32
@@ -108,6 +114,7 @@ final class OpenFile {
     ) throws {
         self.connection = connection
         self.watch = watch
+        mostRows = sqlite3_db_readonly(connection.db, "main") == 1 ? connection.fileSize / OpenFile.leastRowSize : .max
         self.schema = schema
         self.history = history
         functions = try StoreFunctions(connection)
