@@ -15,6 +15,9 @@ INCLUDEDIR ?= $(PREFIX)/include
 BINDIR ?= $(PREFIX)/bin
 DESTDIR ?=
 
+# How long `make fuzz` stays with each reader.
+FUZZ_SECONDS ?= 600
+
 ROOT := $(CURDIR)
 BUILD := $(ROOT)/build
 SWIFT ?= swift
@@ -40,7 +43,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 C_TESTS = $(MAKE) -C Tests/C LIB=$(BUILD)/lib INCLUDE=$(BUILD)/include
 TIMED = SECONDS=0; trap 'code=$$?; echo "make $@: $$([ $$code = 0 ] && echo done || echo FAILED) in $$SECONDS seconds"' EXIT
 
-.PHONY: help deps build library tool demo test lint format test-asan test-tsan stress bench install clean
+.PHONY: help deps build library tool demo test lint format test-asan test-tsan stress fuzz bench install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)$$/  make \1\t\2/p' Makefile | expand -t 22
@@ -84,6 +87,9 @@ test-tsan: deps ## the Swift tests and the C stress program with ThreadSanitizer
 
 stress: build ## many threads, from C and from Python, against the release library
 	@$(TIMED); scripts/stress.sh $(BUILD)
+
+fuzz: deps ## libFuzzer on each reader of foreign files, FUZZ_SECONDS (600) each
+	@$(TIMED); $(VENV)/bin/python scripts/fuzz.py --seconds $(FUZZ_SECONDS)
 
 bench: build ## the workloads of bench/, beside raw C on SQLite and the Python peers
 	@$(TIMED); $(VENV)/bin/python bench/run.py

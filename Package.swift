@@ -69,3 +69,12 @@ let package = Package(
         tests("CorestoneABITests", ["CCorestone", "CorestoneABI"]),
     ]
 )
+
+// `make fuzz` only: an executable for libFuzzer, which brings its own main function.
+if Context.environment["CORESTONE_FUZZ"] != nil {
+    package.products.append(.executable(name: "fuzz-readers", targets: ["fuzz-readers"]))
+    package.targets.append(
+        .executableTarget(
+            name: "fuzz-readers", dependencies: ["CorestoneModel"], path: "Tests/Fuzz",
+            swiftSettings: core + [.unsafeFlags(["-parse-as-library"])]))
+}

@@ -343,6 +343,10 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_load_bytes(cst_bytes content, cst
  * out_current may be NULL. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_versions(cst_string path, cst_buffer *out_names, size_t *out_count,
                                                              size_t *out_current, cst_error **error);
+/* All that the model says as JSON, of which docs/reference/model.md has the keys: entities with what they declare, indexes,
+ * constraints, derivations, fetched properties, fetch requests, configurations, and what a source model says beyond. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_json(const cst_model *model, cst_buffer *out_json,
+                                                         cst_error **error);
 /* The model as a compiled model (the bytes of a .mom file, which Z_MODELCACHE holds too). Freezes it. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_copy_compiled(cst_model *model, cst_buffer *out_bytes,
                                                              cst_error **error);

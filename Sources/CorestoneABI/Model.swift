@@ -136,3 +136,10 @@ public func cst_model_copy_compiled(
         try compiledModel(model).withUnsafeBytes { try out.fill($0) }
     }
 }
+
+@_cdecl("cst_model_copy_json") @implementation
+public func cst_model_copy_json(
+    _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<cst_buffer>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) { try required(out, "out_json").fill(JSONText(try model(pointer).summary).text) }
+}

@@ -376,6 +376,20 @@ static void models_are_read_from_bundles(void) {
     CHECK(model == NULL);
 }
 
+static void a_model_says_all_as_json(void) {
+    cst_model *model = NULL;
+    cst_buffer json = {NULL, 0, 0};
+    OK(cst_model_load_bytes((cst_bytes){(const uint8_t *)place, sizeof place - 1}, &model, E));
+    OK(cst_model_copy_json(model, &json, E));
+    CHECK_CONTAINS("\"name\": \"Place\"", text_of_size(json.data, json.size));
+    CHECK_CONTAINS("{\"name\": \"title\", \"optional\": false, \"type\": \"String\"}",
+                   text_of_size(json.data, json.size));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_copy_json(model, NULL, E));
+    OK(cst_release(model));
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_model_copy_json(model, &json, E));
+    cst_buffer_dispose(&json);
+}
+
 static void versions_are_listed(void) {
     cst_string path = text(bundle());
     cst_buffer names = {NULL, 0, 0};
@@ -444,6 +458,7 @@ int main(int argc, char **argv) {
     RUN(a_modifier_changes_the_hash);
     RUN(the_compiled_model_is_a_keyed_archive);
     RUN(models_are_read_from_bundles);
+    RUN(a_model_says_all_as_json);
     RUN(versions_are_listed);
     RUN(a_compiled_model_comes_back);
     RUN(what_is_no_model_is_named);

@@ -202,6 +202,7 @@ cst_model_entity status handle in out error
 cst_model_load status in in out error
 cst_model_load_bytes status bytes out error
 cst_model_copy_versions status in buffer size* size* error
+cst_model_copy_json status handle buffer error
 cst_model_copy_compiled status handle buffer error
 
 cst_entity_name text handle

@@ -26,6 +26,11 @@ def decode_archive(archive: bytes) -> Any:
     data = bytes(archive)
     buffer = _abi.Buffer()
     call(lib.cst_archive_copy_json, _abi.InputString(data, len(data)), byref(buffer))
+    return read_json(buffer)
+
+
+def read_json(buffer: _abi.Buffer) -> Any:
+    """The data in a buffer of JSON as the library writes it. The buffer is disposed."""
     return json.loads(_abi.take_text(buffer), object_pairs_hook=_plain)
 
 

@@ -12,6 +12,7 @@ from . import _abi, values
 from ._abi import lib, text, texts
 from ._call import call, made
 from ._definition import attribute_type, delete_rule, property_line
+from .archive import read_json
 from .codes import AttributeType, DeleteRule
 from .errors import CorestoneError, ModelError
 from .property import PropertyDescription, nearest, read_properties
@@ -421,6 +422,14 @@ class Model(Mapping[str, Entity]):
         out = ctypes.c_bool()
         call(lib.cst_model_is_frozen, self._handle, byref(out))
         return out.value
+
+    def describe(self) -> dict[str, Any]:
+        """All that the model says, as dictionaries and lists: entities with what they declare, indexes, constraints,
+        derivations, fetched properties, fetch requests, configurations, and what a source model says beyond."""
+        buffer = _abi.Buffer()
+        call(lib.cst_model_copy_json, self._handle, byref(buffer))
+        described: dict[str, Any] = read_json(buffer)
+        return described
 
     def compiled(self) -> bytes:
         """The model as the bytes of a .mom file. Freezes it."""

@@ -182,3 +182,40 @@ def test_a_loaded_model_makes_a_store(tmp_path: Path) -> None:
         context.insert("Place", title="Kyoto")
         context.save()
         assert [place.title for place in context.fetch("Place")] == ["Kyoto"]
+
+
+def test_a_model_describes_itself() -> None:
+    source = b"""<model userDefinedModelVersionIdentifier='2'>
+        <entity name='Place' elementID='Spot' syncable='YES'>
+          <attribute name='title' attributeType='String' maxValueString='40'/>
+          <attribute name='since' optional='YES' attributeType='Date' defaultDateTimeInterval='0'/>
+          <attribute name='count' optional='YES' attributeType='Integer 64' derived='YES'
+              derivationExpression='parts.@count'/>
+          <relationship name='parts' optional='YES' toMany='YES' deletionRule='Cascade' destinationEntity='Place'/>
+          <fetchIndex name='byTitle' partialIndexPredicate='count &gt; 1'>
+            <fetchIndexElement property='title' type='Binary' order='descending'/>
+          </fetchIndex>
+        </entity>
+        <configuration name='Local'><memberEntity name='Place'/></configuration>
+        <fetchRequest name='top' entity='Place' predicateString='title == $T' fetchLimit='3'/>
+      </model>"""
+    described = Model.load(source).describe()
+    (place,) = described["entities"]
+    title, since, count = place["attributes"]
+    assert title == {
+        "name": "title",
+        "optional": False,
+        "type": "String",
+        "validation": [{"predicate": "length <= 40", "code": 1660}],
+    }
+    assert since["default"].isoformat() == "2001-01-01T00:00:00+00:00"
+    assert count["derivation"] == "count:(parts)"
+    assert place["relationships"][0]["deleteRule"] == "Cascade"
+    assert place["renamingIdentifier"] == "Spot"
+    assert place["extras"] == {"attributes": {"syncable": "YES"}}
+    assert place["indexes"] == [
+        {"name": "byTitle", "predicate": "count > 1", "elements": [{"property": "title", "ascending": False}]}
+    ]
+    assert described["fetchRequests"]["top"] == {"entity": "Place", "predicate": "title == $T", "limit": 3}
+    assert described["configurations"] == [{"name": "Local", "entities": ["Place"]}]
+    assert described["versionIdentifiers"] == ["2"]

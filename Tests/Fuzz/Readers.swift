@@ -1,0 +1,52 @@
+import CorestoneModel
+import CorestonePredicate
+import Glibc
+
+/// The readers of foreign bytes. CORESTONE_READER says which one a run of the fuzzer is for.
+private let readers: [String: @Sendable ([UInt8]) throws -> Void] = [
+    "compiled": { try look(at: Model(compiledModel: $0)) },
+    "cached": { try look(at: Model(modelCache: $0)) },
+    "source": { try look(at: Model(sourceModel: $0)) },
+    "editor": { try look(at: Model(editorModel: $0)) },
+    "binary-list": { _ = try decodePropertyList($0) },
+    "xml-list": { _ = try decodeXMLPropertyList($0) },
+    "archive": { _ = try decodeArchive($0) },
+]
+
+private let reader: @Sendable ([UInt8]) throws -> Void = {
+    let name = getenv("CORESTONE_READER").map { String(cString: $0) } ?? ""
+    guard let reader = readers[name] else {
+        fatalError("CORESTONE_READER is \"\(name)\"; there are \(readers.keys.sorted().joined(separator: ", "))")
+    }
+    return reader
+}()
+
+/// What was read freezes or says why not, hashes, and can be written and read again.
+private func look(at model: Model) throws {
+    try model.freeze()
+    _ = entityVersionHashes(of: model)
+    do { _ = try Model(compiledModel: compiledModel(model)) } catch {
+        fatalError("a model that was read and written cannot be read again: \(error)")
+    }
+}
+
+private func readOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    do { try reader(Array(UnsafeBufferPointer(start: start, count: count))) } catch {}
+    return 0
+}
+
+@_silgen_name("LLVMFuzzerRunDriver")
+private func LLVMFuzzerRunDriver(
+    _ count: UnsafeMutablePointer<CInt>,
+    _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?>,
+    _ readOne: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt
+) -> CInt
+
+/// What SwiftPM makes the program's `main`.
+@_cdecl("fuzz_readers_main")
+public func fuzz_readers_main(
+    _ count: CInt, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
+) -> CInt {
+    var (count, arguments) = (count, arguments)
+    return LLVMFuzzerRunDriver(&count, &arguments, readOne)
+}
