@@ -87,20 +87,39 @@ final class FixtureModelTests: XCTestCase {
         XCTAssertGreaterThan(total, 20)
     }
 
+    /// Many of them are also there as sources, or nearly: then their entities hash alike.
     func testEveryModelWithinAMappingModelIsRead() throws {
-        var count = 0
+        var (count, known, total) = (0, 0, 0)
+        let sources = read(try paths("source-models", ".xcdatamodel"))
+        let hashes = Set(sources.values.flatMap { entityVersionHashes(of: $0).values })
         for path in try paths("mapping-models", "xcmapping.xml") {
             for (name, bytes) in try Fixtures.embeddedModels(path) {
                 do {
                     let model = try Model(editorModel: bytes)
                     try model.freeze()
                     XCTAssertFalse(model.entities.isEmpty, path)
+                    total += model.entities.count
+                    known += entityVersionHashes(of: model).values.filter(hashes.contains).count
                     count += 1
                 } catch { XCTFail("\(name) of \(path): \(error)") }
             }
         }
-        print("models within mapping models read: \(count)")
+        print("models within mapping models read: \(count); \(known) of \(total) entities hash as in a source model")
         XCTAssertEqual(count, 22)
+        XCTAssertEqual(known, total)
+    }
+
+    /// An .xcdatamodel of older editors is a folder with such an archive.
+    func testOldSourceModelsAreRead() throws {
+        let path = try XCTUnwrap(try paths("mapping-models", "xcmapping.xml").first)
+        let bytes = try XCTUnwrap(try Fixtures.embeddedModels(path).first?.bytes)
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).xcdatamodel")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try Data(bytes).write(to: folder.appendingPathComponent("elements"))
+        try Data([0]).write(to: folder.appendingPathComponent("layout"))
+        XCTAssertEqual(
+            try ModelSummary.of(Model(contentsOf: folder.path)), try ModelSummary.of(Model(editorModel: bytes)))
     }
 
     // MARK: - Pairs

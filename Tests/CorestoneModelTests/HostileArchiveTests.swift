@@ -129,6 +129,17 @@ final class HostileArchiveTests: XCTestCase {
         XCTAssertEqual(message, "the model has more than 250000 properties")
     }
 
+    func testAModelThatExpandsWithoutEndIsRefused() throws {
+        let bomb = try deflateRaw([UInt8](repeating: 0, count: 80 << 20))
+        XCTAssertLessThan(bomb.count, 100_000)
+        for read in [{ try Model(modelCache: bomb) }, { try Model(data: bomb) }] {
+            XCTAssertThrowsError(try read()) {
+                let message = ($0 as? CoreError)?.message ?? ""
+                XCTAssertTrue(message.contains("would expand to more than \(Model.maximumFileSize) bytes"), message)
+            }
+        }
+    }
+
     func testImpossibleNumbers() throws {
         let model = try read { archiver in
             let numbers: [(String, Int64, Int64)] = [
