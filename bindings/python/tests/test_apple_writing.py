@@ -6,6 +6,8 @@ object is inserted, then deleted. Exactly the rows that had to change may differ
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import itertools
 import json
 import os
@@ -22,7 +24,7 @@ import pytest
 from conftest import ROOT
 
 import corestone
-from corestone import AttributeType, Container, Context, ManagedObject, ValidationError
+from corestone import AttributeType, Container, Context, ManagedObject, Model, ValidationError
 from corestone.object import object_id
 from corestone.property import PropertyDescription
 
@@ -85,12 +87,35 @@ def differences(before: Dump, after: Dump) -> list[Change]:
     return changes
 
 
+@functools.cache
+def models() -> dict[tuple[tuple[str, bytes], ...], Path]:
+    """Every model of the fixtures by the version hashes of its entities."""
+    found = {}
+    for file in (*FIXTURES.glob("compiled-models/**/*.mom"), *FIXTURES.glob("source-models/**/contents")):
+        model = Model.load(file)
+        try:
+            found[tuple(sorted((name, model[name].version_hash) for name in model))] = file
+        except corestone.ModelError:
+            continue
+    return found
+
+
+def own_model(path: Path) -> Model | None:
+    """For a store that carries no model: one of the fixtures with the store's hashes, if there is one."""
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        if database.execute("SELECT 1 FROM sqlite_master WHERE name = 'Z_MODELCACHE'").fetchone():
+            return None
+    hashes = corestone.metadata(path).get("NSStoreModelVersionHashes", {})
+    file = models().get(tuple(sorted(hashes.items())))
+    return Model.load(file) if file else None
+
+
 class AppleStore:
     """A copy of a store of the fixtures, open for writing."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.container: Container = corestone.open(path, writable=True)
+        self.container: Container = corestone.open(path, own_model(path), writable=True)
         self.context: Context = self.container.context()
         database = sqlite3.connect(path)
         self.numbers = dict(database.execute("SELECT Z_NAME, Z_ENT FROM Z_PRIMARYKEY"))
