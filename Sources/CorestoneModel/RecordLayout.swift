@@ -15,7 +15,8 @@
 /// What a slot stands for.
 @usableFromInline package enum SlotRole: UInt8 {
     case attribute = 0, transient, toOne, toMany
-    /// An attribute whose value may lie in a file of its own, and the file may be missing: see `Record.missingFile`.
+    /// An attribute whose value may be out of reach: it lies in a file of its own that may be missing (see
+    /// `Record.missingFile`), or it is composite.
     case external
 }
 
@@ -116,7 +117,8 @@
     private static func role(_ property: Property) -> SlotRole {
         if let relationship = property as? Relationship { return relationship.isToMany ? .toMany : .toOne }
         if property.isTransient { return .transient }
-        return (property as? Attribute)?.allowsExternalStorage == true ? .external : .attribute
+        guard let attribute = property as? Attribute else { return .attribute }
+        return attribute.allowsExternalStorage || attribute.type == .composite ? .external : .attribute
     }
 
     func deallocate() { slots.deallocate() }
@@ -126,7 +128,7 @@
         if let relationship = property as? Relationship { return relationship.isToMany ? .none : .toOne }
         guard let attribute = property as? Attribute else { return .none }
         switch attribute.type {
-        // The elements of a composite are in no record yet; a store refuses to open for a model with one.
+        // The elements of a composite are in no record yet: it is an error to ask for one.
         case .undefined, .objectID, .composite: return .none
         case .integer16: return .int16
         case .integer32: return .int32

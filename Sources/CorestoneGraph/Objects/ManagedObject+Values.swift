@@ -57,8 +57,9 @@ extension ManagedObject {
         }
     }
 
-    /// The value of an attribute that may lie in a file of its own, as fetched; throws when the file is missing.
+    /// The value of an attribute that may be out of reach, as fetched; throws when its file is missing.
     private func externalView(_ slot: Int, _ layout: SlotLayout) throws -> ValueView {
+        if layout.kind == .none { throw composite(slot) }
         guard let record else { return .null }
         guard let file = Record(record).missingFile(slot, layout) else { return Record(record).view(slot, layout) }
         let name = entity.properties[slot].name
@@ -66,6 +67,14 @@ extension ManagedObject {
             .storeIO, code: .persistentStoreOperation,
             "\(entity.name).\(name) of \(objectID.uri) lies in the file \(file), which cannot be read; restore the folder "
                 + "of such files beside the store", entity: entity.name, key: name, objectURI: objectID.uri, file: file)
+    }
+
+    private func composite(_ slot: Int) -> CoreError {
+        let name = entity.properties[slot].name
+        return CoreError(
+            .unsupported,
+            "\(entity.name).\(name) is composite, which this version neither reads nor writes; the other attributes of the "
+                + "object can be read", entity: entity.name, key: name, objectURI: objectID.uri)
     }
 
     /// Sets an attribute or a to-one relationship; inverses follow.
