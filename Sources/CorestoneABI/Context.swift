@@ -9,8 +9,7 @@ public func cst_context_new(
     _ pointer: OpaquePointer?, _ queue: cst_queue, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        let out = try required(out, "out_context")
-        out.pointee = nil
+        let out = try place(out, "out_context")
         let coordinator = try coordinator(pointer).coordinator
         guard let queue = Context.QueueType(rawValue: queue) else {
             throw CoreError(.invalidArgument, "\(queue) is no kind of queue; use a CST_QUEUE_ constant")
@@ -26,8 +25,7 @@ public func cst_context_coordinator(
     _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        let out = try required(out, "out_coordinator")
-        out.pointee = nil
+        let out = try place(out, "out_coordinator")
         out.pointee = handle(try contextBox(pointer).coordinatorToken)
     }
 }
@@ -40,8 +38,7 @@ public func cst_context_insert(
     _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        let out = try required(out, "out_object")
-        out.pointee = nil
+        let out = try place(out, "out_object")
         let context = try onQueue(pointer).context
         out.pointee = try ownedHandle(try context.insert(try entity(entityPointer)))
     }
@@ -162,8 +159,7 @@ public func cst_context_copy_changed(
     _ pointer: OpaquePointer?, _ which: UInt32, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        let out = try required(out, "out_results")
-        out.pointee = nil
+        let out = try place(out, "out_results")
         let box = try onQueue(pointer)
         let context = box.context
         let objects: [ManagedObject]
@@ -186,8 +182,7 @@ public func cst_context_fetch(
     _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        let out = try required(out, "out_results")
-        out.pointee = nil
+        let out = try place(out, "out_results")
         let box = try onQueue(pointer)
         let request = try request(requestPointer)
         out.pointee = try ResultList(try box.context.fetch(request), entity: request.entity, box: box).makeHandle()
@@ -200,8 +195,7 @@ public func cst_context_fetch_ids(
     _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        let out = try required(out, "out_results")
-        out.pointee = nil
+        let out = try place(out, "out_results")
         let box = try onQueue(pointer)
         let request = try request(requestPointer)
         let ids = try box.context.fetchIDs(request)
@@ -230,8 +224,7 @@ public func cst_context_object_with_id(
     _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        let out = try required(out, "out_object")
-        out.pointee = nil
+        let out = try place(out, "out_object")
         let context = try onQueue(pointer).context
         out.pointee = try ownedHandle(try context.object(with: try id(idPointer)))
     }
@@ -243,8 +236,7 @@ public func cst_context_existing_object(
     _ error: ErrorOut
 ) -> cst_status {
     outcome(error) {
-        let out = try required(out, "out_object")
-        out.pointee = nil
+        let out = try place(out, "out_object")
         let context = try onQueue(pointer).context
         guard let object = try context.existingObject(with: try id(idPointer)) else { return .notFound }
         out.pointee = try ownedHandle(object)
@@ -258,8 +250,7 @@ public func cst_context_registered_object(
     _ error: ErrorOut
 ) -> cst_status {
     outcome(error) {
-        let out = try required(out, "out_object")
-        out.pointee = nil
+        let out = try place(out, "out_object")
         let context = try onQueue(pointer).context
         guard let object = context.registeredObject(with: try id(idPointer)) else { return .notFound }
         out.pointee = try ownedHandle(object)

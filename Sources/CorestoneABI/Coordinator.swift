@@ -15,8 +15,7 @@ public func cst_coordinator_new(
     _ modelPointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        let out = try required(out, "out_coordinator")
-        out.pointee = nil
+        let out = try place(out, "out_coordinator")
         let model = try model(modelPointer)
         let coordinator = try Coordinator(model: model)
         _ = graphReleasesTokens
@@ -33,8 +32,7 @@ public func cst_coordinator_open_store(
 ) -> cst_status {
     boundary(error) {
         outStore?.pointee = nil
-        let out = try required(outCoordinator, "out_coordinator")
-        out.pointee = nil
+        let out = try place(outCoordinator, "out_coordinator")
         let given = try modelPointer.map { try model($0) }
         var options = try storeOptions(settings)
         options.isReadOnly = try !asksForWriting(settings)
@@ -138,8 +136,7 @@ public func cst_coordinator_model(
     _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        let out = try required(out, "out_model")
-        out.pointee = nil
+        let out = try place(out, "out_model")
         out.pointee = handle(try coordinator(pointer).modelToken)
     }
 }
@@ -149,8 +146,7 @@ public func cst_coordinator_object_id(
     _ pointer: OpaquePointer?, _ uri: cst_string, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
     outcome(error) {
-        let out = try required(out, "out_id")
-        out.pointee = nil
+        let out = try place(out, "out_id")
         let coordinator = try coordinator(pointer).coordinator
         guard let id = try coordinator.objectID(forURI: try uri.string("uri")) else { return .notFound }
         out.pointee = try HandleTable.make(ObjectIDBox(id), .objectID)

@@ -19,8 +19,7 @@ public func cst_entity_parent(
     _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
     outcome(error) {
-        let out = try required(out, "out_parent")
-        out.pointee = nil
+        let out = try place(out, "out_parent")
         guard let parent = try entity(pointer).parent else { return .notFound }
         out.pointee = try lend(parent)
         return .ok

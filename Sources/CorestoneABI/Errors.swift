@@ -76,8 +76,7 @@ public func cst_error_new_custom(
     // Freed when this goes: at once on failure, else with the error.
     let payload = Userdata(userdata, destroy)
     return boundary(nil) {
-        let out = try required(out, "out_error")
-        out.pointee = nil
+        let out = try place(out, "out_error")
         let error = CoreError(
             .callback, try message.optionalString("message") ?? "",
             domain: try domain.optionalString("domain") ?? "Host",

@@ -12,8 +12,7 @@ public func cst_fetch_request_new(
     _ entityPointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        let out = try required(out, "out_request")
-        out.pointee = nil
+        let out = try place(out, "out_request")
         out.pointee = try HandleTable.make(
             FetchRequestBox(FetchRequest(entity: try entity(entityPointer))), .fetchRequest)
     }

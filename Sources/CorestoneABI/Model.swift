@@ -9,8 +9,7 @@ func model(_ pointer: OpaquePointer?) throws -> Model { try resolve(pointer, .mo
 @_cdecl("cst_model_new") @implementation
 public func cst_model_new(_ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut) -> cst_status {
     boundary(error) {
-        let out = try required(out, "out_model")
-        out.pointee = nil
+        let out = try place(out, "out_model")
         out.pointee = try handOver(Model())
     }
 }
@@ -26,8 +25,7 @@ public func cst_model_load(
     _ path: cst_string, _ version: cst_string, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        let out = try required(out, "out_model")
-        out.pointee = nil
+        let out = try place(out, "out_model")
         out.pointee = try handOver(
             try Model(contentsOf: try path.string("path"), version: try version.optionalString("version")))
     }
@@ -38,8 +36,7 @@ public func cst_model_load_bytes(
     _ content: cst_bytes, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        let out = try required(out, "out_model")
-        out.pointee = nil
+        let out = try place(out, "out_model")
         guard let data = content.data, 0...Model.maximumFileSize ~= content.size else {
             throw CoreError(
                 .invalidArgument, "the content is NULL, or larger than \(Model.maximumFileSize) bytes")
@@ -68,8 +65,7 @@ public func cst_model_add_entity(
     _ pointer: OpaquePointer?, _ name: cst_string, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
     building(error, { try model(pointer) }) {
-        let out = try required(out, "out_entity")
-        out.pointee = nil
+        let out = try place(out, "out_entity")
         out.pointee = try lend(try model(pointer).addEntity(named: try name.string("name")))
     }
 }
@@ -103,8 +99,7 @@ public func cst_model_entity_at(
     _ pointer: OpaquePointer?, _ index: Int, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
     outcome(error) {
-        let out = try required(out, "out_entity")
-        out.pointee = nil
+        let out = try place(out, "out_entity")
         let entities = try model(pointer).entities
         guard entities.indices.contains(index) else { return .end }
         out.pointee = try lend(entities[index])
@@ -117,8 +112,7 @@ public func cst_model_entity(
     _ pointer: OpaquePointer?, _ name: cst_string, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
     outcome(error) {
-        let out = try required(out, "out_entity")
-        out.pointee = nil
+        let out = try place(out, "out_entity")
         guard let entity = try model(pointer).entity(named: try name.string("name")) else { return .notFound }
         out.pointee = try lend(entity)
         return .ok

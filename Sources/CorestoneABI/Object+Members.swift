@@ -18,8 +18,7 @@ public func cst_object_copy_members(
     _ pointer: OpaquePointer?, _ key: cst_key, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        let out = try required(out, "out_members")
-        out.pointee = nil
+        let out = try place(out, "out_members")
         let object = try object(pointer)
         let members = try object.members(key: key)
         let box = try object.context.map { try contextBox($0) }

@@ -270,8 +270,7 @@ public func cst_object_new(
     _ entityPointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        let out = try required(out, "out_object")
-        out.pointee = nil
+        let out = try place(out, "out_object")
         let entity = try entity(entityPointer)
         try entity.model.freeze()
         out.pointee = try ownedHandle(try ManagedObject(entity: entity))
@@ -283,8 +282,7 @@ public func cst_object_entity(
     _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        let out = try required(out, "out_entity")
-        out.pointee = nil
+        let out = try place(out, "out_entity")
         out.pointee = try lend(try object(pointer).objectID.entity)
     }
 }
@@ -294,8 +292,7 @@ public func cst_object_context(
     _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
     outcome(error) {
-        let out = try required(out, "out_context")
-        out.pointee = nil
+        let out = try place(out, "out_context")
         guard let entry = platform_handle_find(token(pointer), HandleType.object.rawValue) else {
             throw invalidHandle(pointer, .object)
         }
@@ -313,8 +310,7 @@ public func cst_object_copy_id(
     _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        let out = try required(out, "out_id")
-        out.pointee = nil
+        let out = try place(out, "out_id")
         let object = try object(pointer)
         if object.isGone { throw object.gone() }
         out.pointee = try HandleTable.make(ObjectIDBox(object.objectID), .objectID)

@@ -25,8 +25,7 @@ public func cst_object_id_entity(
     _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        let out = try required(out, "out_entity")
-        out.pointee = nil
+        let out = try place(out, "out_entity")
         out.pointee = try lend(try id(pointer).entity)
     }
 }

@@ -28,8 +28,7 @@ public func cst_predicate_parse(
     _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        let out = try required(out, "out_predicate")
-        out.pointee = nil
+        let out = try place(out, "out_predicate")
         var models: [Model] = []
         let arguments = try array(arguments, count, "arguments").map { try argument($0, &models) }
         let parsed = try Predicate.parse(try format.string("format"), arguments: arguments)
@@ -43,8 +42,7 @@ public func cst_predicate_new_compound(
     _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        let out = try required(out, "out_predicate")
-        out.pointee = nil
+        let out = try place(out, "out_predicate")
         let boxes = try array(predicates, count, "predicates").map { try predicateBox($0) }
         let parts = boxes.map(\.predicate)
         let compound: Predicate

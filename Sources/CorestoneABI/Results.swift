@@ -78,8 +78,7 @@ public func cst_results_copy_id(
     _ pointer: OpaquePointer?, _ index: Int, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
     outcome(error) {
-        let out = try required(out, "out_id")
-        out.pointee = nil
+        let out = try place(out, "out_id")
         let results = try list(pointer)
         guard index >= 0, index < results.count else { return .end }
         let id = results.ids.isEmpty ? try objectID(results.objects[index], results) : results.ids[index]

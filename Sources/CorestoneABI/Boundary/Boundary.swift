@@ -54,6 +54,16 @@ func required<Output>(
     return output
 }
 
+/// The place for a handle that the call gives: NULL until it does.
+@inline(__always)
+func place(
+    _ output: UnsafeMutablePointer<OpaquePointer?>?, _ name: StaticString
+) throws -> UnsafeMutablePointer<OpaquePointer?> {
+    let output = try required(output, name)
+    output.pointee = nil
+    return output
+}
+
 @inline(never)
 func missingOutput(_ name: StaticString) -> CoreError {
     CoreError(.invalidArgument, "\(name) is NULL; the call needs a place for its result")
