@@ -52,7 +52,7 @@ public func cst_object_get(
         return refuseGet(pointer, out, error)
     }
     return Unmanaged<ManagedObject>.fromOpaque(found.pointee.object)._withUnsafeGuaranteedRef { object in
-        guard object.isOnQueue, let view = object.recordView(key: key) else {
+        guard object.isOnQueue, let view = object.plainView(key: key) else {
             return getSlowly(object, key, out, error)
         }
         put(view, out)

@@ -43,7 +43,7 @@ extension Context {
         var (waiting, taken) = ([object], [ManagedObject]())
         while let next = waiting.popLast() {
             if next.context === self { continue }
-            next.context = self
+            next.enter(self)
             register(next)
             noteInserted(next)
             taken.append(next)

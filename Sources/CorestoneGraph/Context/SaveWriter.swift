@@ -212,8 +212,7 @@ extension ManagedObject {
             }
         }
         if keepsTransient { return clearSavedSlots(overlay) }
-        self.overlay = nil
-        overlay.deallocate()
+        dropOverlay()
     }
 
     private func clearSavedSlots(_ overlay: Overlay) {

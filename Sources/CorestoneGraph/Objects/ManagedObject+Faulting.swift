@@ -20,7 +20,7 @@ extension ManagedObject {
         dropChanges()
         dropRecord()
         dropToOneTargets()
-        toManyRelationships = []
+        dropToManyRelationships()
         state.insert(.fault)
     }
 
@@ -28,9 +28,8 @@ extension ManagedObject {
     func dropChanges() {
         if let overlay {
             releaseTokens(changedIn: overlay)
-            overlay.deallocate()
+            dropOverlay()
         }
-        overlay = nil
         for relationship in toManyRelationships { relationship?.dropChanges() }
         state.subtract([.updated, .membersChanged])
     }
@@ -40,7 +39,7 @@ extension ManagedObject {
         dropChanges()
         dropRecord()
         dropToOneTargets()
-        toManyRelationships = []
+        dropToManyRelationships()
         kept = nil
         context = nil
         state = [.gone]

@@ -3,7 +3,7 @@ import CorestoneValues
 
 extension ManagedObject {
     func toMany(ordinal: Int) -> ToManyRelationship? {
-        ordinal < toManyRelationships.count ? toManyRelationships[ordinal] : nil
+        toManyKeepers?[ordinal]
     }
 
     /// The members' keeper, made when first asked for.
@@ -11,11 +11,8 @@ extension ManagedObject {
         if state.contains(.gone) { throw gone() }
         let ordinal = Int(entity.layout.slots[Int(relationship.slot)].ordinal)
         if let keeper = toMany(ordinal: ordinal) { return keeper }
-        if toManyRelationships.isEmpty {
-            toManyRelationships = Array(repeating: nil, count: entity.layout.toManyCount)
-        }
         let keeper = ToManyRelationship(owner: self, relationship: relationship)
-        toManyRelationships[ordinal] = keeper
+        (toManyKeepers ?? allocateToManyKeepers())[ordinal] = keeper
         return keeper
     }
 

@@ -47,8 +47,7 @@ extension ManagedObject {
 
     func allocateTargets() -> UnsafeMutablePointer<ToOneTarget> {
         let count = entity.layout.toOneCount
-        let targets = allocateBlock(count * MemoryLayout<ToOneTarget>.stride)
-            .bindMemory(to: ToOneTarget.self, capacity: count)
+        let targets = allocate(toOneTargetsSize).bindMemory(to: ToOneTarget.self, capacity: count)
         targets.initialize(repeating: ToOneTarget(object: nil, token: 0), count: count)
         toOneTargets = targets
         return targets
@@ -65,7 +64,7 @@ extension ManagedObject {
         guard let targets = toOneTargets else { return }
         for ordinal in 0..<entity.layout.toOneCount { dropTarget(ordinal) }
         toOneTargets = nil
-        freeBlock(targets)
+        free(targets, toOneTargetsSize)
     }
 
     /// The token that was lent for the target of a relationship and still stands for it: it is given up with every change. 0

@@ -25,8 +25,8 @@ public final class ManagedObject {
     @usableFromInline var overlay: Overlay?
     /// Targets of to-one relationships that were asked for, by ordinal.
     @usableFromInline var toOneTargets: UnsafeMutablePointer<ToOneTarget>?
-    /// To-many relationships that were asked for, by ordinal.
-    var toManyRelationships: [ToManyRelationship?] = []
+    /// To-many relationships that were asked for, by ordinal; see `toManyRelationships`.
+    var toManyKeepers: UnsafeMutablePointer<ToManyRelationship?>?
     @usableFromInline package internal(set) var state: State
     /// The siblings with which the object came as a fault without a row; 0 for none.
     var faultGroup: UInt32 = 0
@@ -93,19 +93,19 @@ public final class ManagedObject {
         dropOwnPlace()
         if state.contains(.keeps) { kept = nil }
         dropRecord()
-        if toOneTargets != nil || overlay != nil || !toManyRelationships.isEmpty { letGo() }
+        if toOneTargets != nil || overlay != nil || toManyKeepers != nil { letGo() }
     }
 
     /// Lets go of the objects that this one leads to; see `PutOffEnds`.
     private func letGo() {
         PutOffEnds.run { list in
             for keeper in toManyRelationships { if let keeper { list.take(keeper) } }
-            toManyRelationships = []
+            dropToManyRelationships()
             if let overlay {
                 for slot in 0..<Int(entity.slotCount) where overlay.isChanged(slot) {
                     if case .object(let target) = overlay.values[slot] { list.take(target) }
                 }
-                overlay.deallocate()
+                dropOverlay()
             }
             if let targets = toOneTargets {
                 for ordinal in 0..<entity.layout.toOneCount {

@@ -5,11 +5,16 @@ import CorestoneValues
 /// One pointer, since every object has room for it.
 @usableFromInline
 struct Overlay {
-    private let start: UnsafeMutablePointer<UInt64>
+    @usableFromInline let start: UnsafeMutablePointer<UInt64>
 
-    init(slotCount: Int) {
+    /// The bytes that an overlay for so many slots takes.
+    static func size(slotCount: Int) -> Int {
+        8 + (slotCount + 63) / 64 * 8 + slotCount * MemoryLayout<PropertyValue>.stride
+    }
+
+    /// In fresh memory of `size(slotCount:)` bytes, which the caller keeps and frees.
+    init(_ memory: UnsafeMutableRawPointer, slotCount: Int) {
         let words = 1 + (slotCount + 63) / 64
-        let memory = allocateBlock(words * 8 + slotCount * MemoryLayout<PropertyValue>.stride)
         start = memory.bindMemory(to: UInt64.self, capacity: words)
         start.initialize(repeating: 0, count: words)
         start.pointee = UInt64(slotCount)
@@ -17,19 +22,27 @@ struct Overlay {
             .initialize(repeating: .null, count: slotCount)
     }
 
-    func deallocate() {
-        values.deinitialize(count: count)
-        freeBlock(start)
-    }
+    /// An overlay that was moved here.
+    init(_ memory: UnsafeMutableRawPointer) { start = memory.assumingMemoryBound(to: UInt64.self) }
+
+    var memory: UnsafeMutableRawPointer { UnsafeMutableRawPointer(start) }
+    var size: Int { Overlay.size(slotCount: count) }
+
+    /// Ends the values; the memory is the caller's to free.
+    func deinitialize() { values.deinitialize(count: count) }
 
     private var count: Int { Int(truncatingIfNeeded: start.pointee) }
-    var changed: UnsafeMutablePointer<UInt64> { start + 1 }
+    @inlinable var changed: UnsafeMutablePointer<UInt64> { start + 1 }
     var values: UnsafeMutablePointer<PropertyValue> {
         UnsafeMutableRawPointer(start + 1 + (count &+ 63) >> 6).assumingMemoryBound(to: PropertyValue.self)
     }
 
-    @inline(__always)
+    @inlinable @inline(__always)
     func isChanged(_ slot: Int) -> Bool { changed[slot >> 6] >> UInt64(slot & 63) & 1 != 0 }
+
+    /// The changed value of an attribute.
+    @usableFromInline @inline(never)
+    func attributeView(_ slot: Int) -> ValueView { ValueView(values[slot]) }
 
     @inline(__always)
     func set(_ value: PropertyValue, _ slot: Int) {

@@ -1,0 +1,58 @@
+/// The blocks of memory that an object owns come from its context's pool; those of an object outside every context from the
+/// plain allocator, until it comes into one.
+extension ManagedObject {
+    func allocate(_ bytes: Int) -> UnsafeMutableRawPointer { context?.blocks.allocate(bytes) ?? allocateBlock(bytes) }
+
+    func free(_ block: UnsafeMutableRawPointer, _ bytes: Int) {
+        if let context { context.blocks.free(block, bytes) } else { freeBlock(block) }
+    }
+
+    /// Comes into a context, with its blocks.
+    func enter(_ new: Context) {
+        func moved(_ block: UnsafeMutableRawPointer, _ bytes: Int) -> UnsafeMutableRawPointer {
+            let copy = new.blocks.allocate(bytes)
+            copy.copyMemory(from: block, byteCount: bytes)
+            freeBlock(block)
+            return copy
+        }
+        if let overlay { self.overlay = Overlay(moved(overlay.memory, overlay.size)) }
+        if let targets = toOneTargets {
+            toOneTargets = moved(targets, toOneTargetsSize).assumingMemoryBound(to: ToOneTarget.self)
+        }
+        if let keepers = toManyKeepers {
+            toManyKeepers = moved(keepers, toManyKeepersSize).assumingMemoryBound(to: ToManyRelationship?.self)
+        }
+        context = new
+    }
+
+    func dropOverlay() {
+        guard let overlay else { return }
+        self.overlay = nil
+        let size = overlay.size
+        overlay.deinitialize()
+        free(overlay.memory, size)
+    }
+
+    var toOneTargetsSize: Int { entity.layout.toOneCount * MemoryLayout<ToOneTarget>.stride }
+    private var toManyKeepersSize: Int { entity.layout.toManyCount * MemoryLayout<ToManyRelationship?>.stride }
+
+    /// To-many relationships by ordinal: those that were asked for.
+    var toManyRelationships: UnsafeMutableBufferPointer<ToManyRelationship?> {
+        UnsafeMutableBufferPointer(start: toManyKeepers, count: toManyKeepers == nil ? 0 : entity.layout.toManyCount)
+    }
+
+    func allocateToManyKeepers() -> UnsafeMutablePointer<ToManyRelationship?> {
+        let count = entity.layout.toManyCount
+        let keepers = allocate(toManyKeepersSize).bindMemory(to: ToManyRelationship?.self, capacity: count)
+        keepers.initialize(repeating: nil, count: count)
+        toManyKeepers = keepers
+        return keepers
+    }
+
+    func dropToManyRelationships() {
+        guard let keepers = toManyKeepers else { return }
+        toManyKeepers = nil
+        keepers.deinitialize(count: entity.layout.toManyCount)
+        free(keepers, toManyKeepersSize)
+    }
+}

@@ -1,0 +1,31 @@
+import XCTest
+
+@testable import CorestoneGraph
+
+final class BlockPoolTests: XCTestCase {
+    /// Blocks of all sizes, allocated and freed at random: none overlaps another, and what was written stays.
+    func testBlocksKeepWhatIsWritten() {
+        let pool = BlockPool()
+        var blocks: [(place: UnsafeMutableRawPointer, size: Int, mark: UInt8)] = []
+        for step in 0..<30_000 {
+            // Now and then everything goes, and the pool begins anew.
+            if step % 7_000 == 6_999 { while let last = blocks.popLast() { end(last, pool) } }
+            if blocks.count > 2_000 || (step % 3 == 0 && !blocks.isEmpty) {
+                end(blocks.remove(at: Int.random(in: 0..<blocks.count)), pool)
+            } else {
+                let size = Int.random(in: 1...1_500), mark = UInt8.random(in: 0...255)
+                let place = pool.allocate(size)
+                XCTAssertEqual(UInt(bitPattern: place) % 16, 0)
+                memset(place, Int32(mark), size)
+                blocks.append((place, size, mark))
+            }
+        }
+        for block in blocks { end(block, pool) }
+    }
+
+    private func end(_ block: (place: UnsafeMutableRawPointer, size: Int, mark: UInt8), _ pool: BlockPool) {
+        let bytes = UnsafeRawBufferPointer(start: block.place, count: block.size)
+        XCTAssertTrue(bytes.allSatisfy { $0 == block.mark }, "a block of \(block.size) bytes was overwritten")
+        pool.free(block.place, block.size)
+    }
+}
