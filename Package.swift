@@ -52,11 +52,13 @@ let package = Package(
             exclude: ["corestone.map"],
             swiftSettings: core,
             linkerSettings: [
-                // Only what is shipped: in a test program the script would hide the interceptors of a sanitizer.
                 .unsafeFlags(
                     [
                         "-Xlinker", "--version-script=\(Context.packageDirectory)/Sources/CorestoneABI/corestone.map",
-                    ], .when(configuration: .release))
+                    ], .when(configuration: .release)),
+                // In a test program the script would hide the interceptors of a sanitizer. What Debian built for programs
+                // alone must be hidden all the same.
+                .unsafeFlags(["-Xlinker", "--exclude-libs=libz.a"], .when(configuration: .debug)),
             ]),
         library("Corestone", ["CorestoneGraph", "CorestoneSQLite", "CorestoneFiles", "CorestoneMigration"]),
         .executableTarget(
