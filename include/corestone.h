@@ -67,6 +67,7 @@ typedef struct cst_object_id cst_object_id;
 typedef struct cst_predicate cst_predicate;
 typedef struct cst_fetch_request cst_fetch_request;
 typedef struct cst_results cst_results;
+typedef struct cst_cursor cst_cursor;
 
 /* ======== plain values =================================================================================== */
 
@@ -541,6 +542,23 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_store_copy_metadata(cst_string path, cs
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_check_apple(cst_string path, cst_model *model, bool *out_accepted,
                                                            cst_buffer *out_report, cst_error **error);
 
+/* The kinds of problems that cst_store_check finds: the codes of its details. */
+enum {
+    CST_PROBLEM_DATABASE = 1,      /* the SQLite database itself is damaged */
+    CST_PROBLEM_ROW = 2,           /* a row is of no entity of its table, or has no version */
+    CST_PROBLEM_REFERENCE = 3,     /* a to-one relationship leads to no row, or to one of another entity */
+    CST_PROBLEM_PAIR = 4,          /* a pair of a many-to-many relationship leads to no row */
+    CST_PROBLEM_PRIMARY_KEY = 5,   /* a primary key would be given out again */
+    CST_PROBLEM_METADATA = 6,      /* the metadata contradicts itself or the model that the store carries */
+    CST_PROBLEM_EXTERNAL_DATA = 7, /* a file with external data is missing */
+    CST_PROBLEM_HISTORY = 8        /* the history of changes refers to what is not there */
+};
+/* Looks whether the store at `path` keeps what Core Data relies on; changes nothing. By `model`, or when that is NULL by
+ * the store's own. *out_problems is NULL for a store that is whole, else an error of status CST_E_STORE_CORRUPT with a
+ * detail for each problem: its code is a CST_PROBLEM_…, entity, key and object URI are set where they are known. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_store_check(cst_string path, cst_model *model,
+                                                     cst_error **out_problems CST_OWNED, cst_error **error);
+
 /* ======== main queue ===================================================================================== */
 /* Linux has no main run loop: the host says which thread is the main one and drains its queue there. */
 
@@ -625,6 +643,11 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch(cst_context *context, const
 /* The same as IDs only: no object is made; read them with cst_results_copy_id. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch_ids(cst_context *context, const cst_fetch_request *request,
                                                          cst_results **out_results CST_OWNED, cst_error **error);
+/* A cursor over what a request asks for, in its order: objects come in batches of at most `batch_size`, so that memory does
+ * not grow with their number (docs/reference/cursor.md says when it does). The request is read during the call only. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch_cursor(cst_context *context, const cst_fetch_request *request,
+                                                            size_t batch_size, cst_cursor **out_cursor CST_OWNED,
+                                                            cst_error **error);
 /* How many objects a fetch would give, limit and offset included. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_count(cst_context *context, const cst_fetch_request *request,
                                                      uint64_t *out_count, cst_error **error);
@@ -833,6 +856,13 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_results_get_column_path(const cst_results
 CST_EXPORT CST_ON_QUEUE cst_status cst_results_copy_columns(const cst_results *results, size_t first, size_t count,
                                                             size_t columns, const cst_key *keys,
                                                             cst_buffer *out_columns, cst_error **error);
+
+/* ======== cursor ========================================================================================= */
+/* Objects of a fetch, a batch at a time. On the queue of its context. */
+
+/* The next objects; CST_END when there are no more. Let go of a batch to let go of its objects. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_cursor_copy_next(cst_cursor *cursor, cst_results **out_results CST_OWNED,
+                                                        cst_error **error);
 
 #if defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
 _Static_assert(sizeof(void *) != 8 || sizeof(cst_value) == 24, "cst_value is 24 bytes on 64-bit machines");

@@ -227,3 +227,19 @@ extension AppleCheck.Finding {
         ])
     }
 }
+
+@_cdecl("cst_store_check") @implementation
+public func cst_store_check(
+    _ path: cst_string, _ modelPointer: OpaquePointer?, _ outProblems: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(outProblems, "out_problems")
+        out.pointee = nil
+        let path = try storePath(path)
+        let report = try StoreReport(ofStoreAt: path, model: try modelPointer.map { try model($0) })
+        if let problems = report.error(file: path) {
+            out.pointee = try HandleTable.make(try ErrorBox(problems), .error)
+        }
+    }
+}

@@ -128,11 +128,14 @@ void world_open(struct world *world, const char *folder) {
     world->live[TYPE_PREDICATE] = predicate;
     world->live[TYPE_FETCH_REQUEST] = request;
     world->live[TYPE_RESULTS] = company_fetch(c->context, c->employee, NULL, "number");
+    cst_cursor *cursor = NULL;
+    OK(cst_context_fetch_cursor(c->context, request, 1, &cursor, E));
+    world->live[TYPE_CURSOR] = cursor;
 }
 
 void world_close(struct world *world) {
-    static const enum handle_type owned[] = {TYPE_ERROR,     TYPE_OBJECT,        TYPE_OBJECT_ID,
-                                             TYPE_PREDICATE, TYPE_FETCH_REQUEST, TYPE_RESULTS};
+    static const enum handle_type owned[] = {TYPE_ERROR,         TYPE_OBJECT,  TYPE_OBJECT_ID, TYPE_PREDICATE,
+                                             TYPE_FETCH_REQUEST, TYPE_RESULTS, TYPE_CURSOR};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         CHECK_STATUS(CST_OK, cst_release(world->live[owned[i]]));
     CHECK_STATUS(CST_OK, cst_release(world->second[TYPE_OBJECT]));

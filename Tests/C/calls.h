@@ -24,6 +24,7 @@ enum handle_type {
     TYPE_PREDICATE,
     TYPE_FETCH_REQUEST,
     TYPE_RESULTS,
+    TYPE_CURSOR,
     TYPE_COUNT
 };
 

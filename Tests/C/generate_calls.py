@@ -25,9 +25,10 @@ HANDLES = [
     "predicate",
     "fetch_request",
     "results",
+    "cursor",
 ]
 SCALARS = {"bool", "size_t", "int32_t", "int64_t", "uint32_t", "uint64_t", "cst_key", "cst_attribute_type", "cst_queue"}
-COUNTS = {"count", "rows", "columns", "capacity"}
+COUNTS = {"count", "rows", "columns", "capacity", "batch_size"}
 RETURNS = {
     "void": "NOTHING",
     "cst_status": "STATUS",

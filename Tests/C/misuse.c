@@ -23,6 +23,7 @@ static bool may_be_null(const struct call *call, const struct parameter *paramet
         {"cst_coordinator_open_store", "options"},
         {"cst_coordinator_open_store", "out_store"},
         {"cst_store_check_apple", "model"},
+        {"cst_store_check", "model"},
         {"cst_main_queue_drain", "out_count"},
         {"cst_context_set_interrupt", "check"},
         {"cst_context_insert_many", "out_objects"},

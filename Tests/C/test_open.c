@@ -178,6 +178,37 @@ static void what_apple_would_say(void) {
     CHECK(!accepted && report.data == NULL);
 }
 
+static void a_check_names_what_is_wrong(void) {
+    const char *path = good_store("a.sqlite");
+    cst_error *problems = NULL;
+    OK(cst_store_check(text(path), NULL, &problems, E));
+    CHECK(problems == NULL);
+    run_sql(path, "UPDATE Z_PRIMARYKEY SET Z_MAX = 0 WHERE Z_NAME = 'Person'; UPDATE ZPERSON SET ZDEPARTMENT = 77");
+    OK(cst_store_check(text(path), NULL, &problems, E));
+    REQUIRE(problems != NULL);
+    CHECK_INT(CST_E_STORE_CORRUPT, cst_error_status(problems));
+    CHECK_TEXT(path, cst_error_file(problems));
+    int references = 0, keys = 0;
+    for (size_t i = 0; i < cst_error_detail_count(problems); i++) {
+        const cst_error *problem = cst_error_detail_at(problems, i);
+        if (cst_error_code(problem) == CST_PROBLEM_REFERENCE) {
+            references++;
+            CHECK_TEXT("Employee", cst_error_entity(problem));
+            CHECK_TEXT("department", cst_error_key(problem));
+            if (cst_error_object_uri(problem).data) CHECK_CONTAINS("row 77", cst_error_message(problem));
+        } else {
+            CHECK_INT(CST_PROBLEM_PRIMARY_KEY, cst_error_code(problem));
+            CHECK_CONTAINS("Z_MAX", cst_error_message(problem));
+            keys++;
+        }
+    }
+    CHECK(references > 0 && keys == 1);
+    OK(cst_release(problems));
+    problems = NULL;
+    CHECK_STATUS(CST_E_STORE_IO, cst_store_check(text(check_path("missing.sqlite")), NULL, &problems, E));
+    CHECK(problems == NULL);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(by_the_model_that_the_store_carries);
@@ -188,5 +219,6 @@ int main(int argc, char **argv) {
     RUN(what_cannot_be_opened_is_not_made);
     RUN(metadata_needs_no_model);
     RUN(what_apple_would_say);
+    RUN(a_check_names_what_is_wrong);
     return check_end();
 }

@@ -9,7 +9,7 @@ enum HandleType: UInt32 {
     case model, entity, attribute, relationship
     case coordinator, store, context
     case object, objectID
-    case predicate, fetchRequest, results
+    case predicate, fetchRequest, results, cursor
 
     var name: String {
         switch self {
@@ -26,6 +26,7 @@ enum HandleType: UInt32 {
         case .predicate: "predicate"
         case .fetchRequest: "fetch request"
         case .results: "results"
+        case .cursor: "cursor"
         }
     }
 
@@ -39,7 +40,7 @@ enum HandleType: UInt32 {
     }
 
     /// Whether only the context's thread may dispose of it.
-    var isConfined: Bool { self == .object || self == .results }
+    var isConfined: Bool { self == .object || self == .results || self == .cursor }
 
     /// The type in the last word of an entry.
     init(ended word: UInt64) { self = HandleType(rawValue: platform_handle_type_of(word)) ?? .error }

@@ -4,6 +4,8 @@ import CorestoneValues
 extension Context {
     /// How many siblings one firing fault fills.
     private static let batch = 256
+    /// How many faults may wait in groups: 8 bytes each.
+    private static let groupedFaultLimit = 1 << 20
 
     /// Gives a fault its row: from the row cache, else from the store, siblings with it.
     func loadRow(of object: ManagedObject) throws {
@@ -66,7 +68,12 @@ extension Context {
             guard key != object.primaryKey, let pointer = tables[index].table.find(key) else { continue }
             if Unmanaged<ManagedObject>.fromOpaque(pointer).takeUnretainedValue().record == nil { keys.append(key) }
         }
-        faultGroups[object.faultGroup] = group.position < group.primaryKeys.count ? group : nil
+        if group.position < group.primaryKeys.count {
+            faultGroups[object.faultGroup] = group
+        } else {
+            faultGroups[object.faultGroup] = nil
+            groupedFaults -= group.primaryKeys.count
+        }
         return keys
     }
 
@@ -77,6 +84,16 @@ extension Context {
         if lastFaultGroup == 0 { lastFaultGroup = 1 }
         faultGroups[lastFaultGroup] = FaultGroup(root: root, store: store, primaryKeys: faults.map(\.primaryKey))
         for fault in faults { fault.faultGroup = lastFaultGroup }
+        groupedFaults += faults.count
+        forgetOldGroups()
+    }
+
+    /// Groups whose faults never fire would stay for ever; a fault without its group fires alone.
+    private func forgetOldGroups() {
+        while groupedFaults > Context.groupedFaultLimit, oldestFaultGroup != lastFaultGroup {
+            if let old = faultGroups.removeValue(forKey: oldestFaultGroup) { groupedFaults -= old.primaryKeys.count }
+            oldestFaultGroup &+= 1
+        }
     }
 
     /// Loads the rows of objects that have none, many at a time.

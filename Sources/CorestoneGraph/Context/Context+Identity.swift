@@ -183,6 +183,8 @@ extension Context {
         tables = []
         clearLists()
         faultGroups = [:]
+        groupedFaults = 0
+        oldestFaultGroup = lastFaultGroup &+ 1
     }
 
     /// Forgets every object. Handles to them say so from now on.

@@ -51,6 +51,10 @@ public final class Context: @unchecked Sendable {
     /// Faults that came without rows, in the groups in which they came: the first that fires fills its siblings.
     var faultGroups: [UInt32: FaultGroup] = [:]
     var lastFaultGroup: UInt32 = 0
+    /// No group before it is left.
+    var oldestFaultGroup: UInt32 = 1
+    /// Keys in all groups together.
+    var groupedFaults = 0
 
     /// Head of the C boundary's list of tokens that other threads released; drained at the context's next call.
     package let pendingReleases = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)

@@ -8,14 +8,17 @@ extension Context {
         let pending = pendingChanges(for: request)
         let objects =
             try pending.isEmpty ? fetchStored(request) : fetchMerged(request, with: pending)
-        if !request.returnsObjectsAsFaults {
+        try fulfil(FetchWishes(request), for: objects)
+        return objects
+    }
+
+    /// Does for fetched objects what a request wants beside them.
+    func fulfil(_ wishes: FetchWishes, for objects: [ManagedObject]) throws {
+        if !wishes.returnsObjectsAsFaults {
             try loadRows(of: objects)
             for object in objects where object.record != nil { object.state.remove(.fault) }
         }
-        if !request.relationshipKeyPathsForPrefetching.isEmpty {
-            try prefetch(request.relationshipKeyPathsForPrefetching, of: objects, entity: request.entity)
-        }
-        return objects
+        if !wishes.prefetched.isEmpty { try prefetch(wishes.prefetched, of: objects, entity: wishes.entity) }
     }
 
     /// The IDs that a fetch would give; no object is made for rows that have none.
@@ -48,7 +51,7 @@ extension Context {
         return try outcome.isExact ? outcome.count : fetchStored(request).count
     }
 
-    private func prepareFetch(_ request: FetchRequest) throws {
+    func prepareFetch(_ request: FetchRequest) throws {
         try checkQueue()
         guard request.entity.model === coordinator.model else {
             throw CoreError(
@@ -69,15 +72,22 @@ extension Context {
 extension Context {
     /// Runs a fetch in one store, under the coordinator's lock.
     func run(_ fetch: StoreFetch, store: Store) throws -> StoreFetchOutcome {
-        try coordinator.withLock {
-            try store.requireOpen()
-            store.backing.setInterruptCheck(interruptCheck)
-            defer { store.backing.setInterruptCheck(nil) }
+        try reading(store) {
             let outcome = try store.backing.fetch(fetch)
             if !outcome.batch.records.isEmpty {
                 store.rowCache.add(outcome.batch, root: fetch.entity.root)
             }
             return outcome
+        }
+    }
+
+    /// Runs `body`, which reads an open store, under the coordinator's lock and with this context's interrupt check.
+    func reading<Result>(_ store: Store, _ body: () throws -> Result) throws -> Result {
+        try coordinator.withLock {
+            try store.requireOpen()
+            store.backing.setInterruptCheck(interruptCheck)
+            defer { store.backing.setInterruptCheck(nil) }
+            return try body()
         }
     }
 
@@ -148,6 +158,9 @@ struct PendingChanges {
 }
 
 extension Context {
+    /// Whether the request's answer depends on changes that were not saved.
+    func hasPendingChanges(for request: FetchRequest) -> Bool { !pendingChanges(for: request).isEmpty }
+
     private func pendingChanges(for request: FetchRequest) -> PendingChanges {
         guard request.includesPendingChanges else { return PendingChanges() }
         func concerns(_ object: ManagedObject) -> Bool {
@@ -217,6 +230,20 @@ extension Context {
             }
             return a.place < b.place
         }.map(\.object)
+    }
+}
+
+/// What a request wants done for the objects that it finds.
+struct FetchWishes {
+    let entity: Entity
+    let returnsObjectsAsFaults: Bool
+    /// Key paths of relationships.
+    let prefetched: [String]
+
+    init(_ request: FetchRequest) {
+        entity = request.entity
+        returnsObjectsAsFaults = request.returnsObjectsAsFaults
+        prefetched = request.relationshipKeyPathsForPrefetching
     }
 }
 

@@ -2,6 +2,17 @@ import CorestoneModel
 import CorestoneValues
 
 extension Context {
+    /// Reads who the members of a to-many relationship are, one query for all objects; members without rows stay faults.
+    public func loadMembers(of name: String, of objects: [ManagedObject], entity: Entity) throws {
+        try checkQueue()
+        guard let relationship = try entity.requireProperty(named: name) as? Relationship, relationship.isToMany else {
+            throw CoreError(
+                .typeMismatch, "\(entity.name).\(name) is no to-many relationship and has no members",
+                entity: entity.name, key: name)
+        }
+        try loadMembers(of: relationship, owners: objects.filter { $0.entity.isKind(of: relationship.entity) })
+    }
+
     /// Reads the targets along each key path, one query for each relationship whatever the number of objects.
     func prefetch(_ keyPaths: [String], of objects: [ManagedObject], entity: Entity) throws {
         for keyPath in keyPaths {

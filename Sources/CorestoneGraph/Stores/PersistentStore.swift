@@ -18,6 +18,9 @@ package protocol PersistentStore: AnyObject, Sendable {
     /// Reads what a fetch request asks for. What the store cannot express it leaves out and says so in the outcome.
     func fetch(_ fetch: StoreFetch) throws -> StoreFetchOutcome
 
+    /// The rows of a fetch, to be read a batch at a time; nil when the store cannot express predicate or order.
+    func cursor(_ fetch: StoreFetch) throws -> (any StoreCursor)?
+
     /// Reads rows by primary key; rows that do not exist are left out. Any order.
     func rows(of root: Entity, primaryKeys: [Int64]) throws -> RowBatch
 
@@ -63,6 +66,8 @@ extension PersistentStore {
 
     package func save(_ body: (any SaveTransaction) throws -> Void) throws { try save(by: SaveAuthor(), body) }
 
+    package func cursor(_ fetch: StoreFetch) throws -> (any StoreCursor)? { nil }
+
     package func takeComputedRows() -> [(entity: UInt32, primaryKey: Int64)] { [] }
 
     package func row(of root: Entity, primaryKey: Int64) throws -> (record: Record, chunk: RecordChunk)? {
@@ -80,6 +85,12 @@ package struct SaveAuthor {
         self.author = author
         self.contextName = contextName
     }
+}
+
+/// Rows of one fetch that are read as they are asked for. Used under the coordinator's lock.
+package protocol StoreCursor: AnyObject {
+    /// At most `count` rows more, in the order of the fetch; none at the end.
+    func next(_ count: Int) throws -> RowBatch
 }
 
 /// One write transaction of a store.

@@ -8,7 +8,7 @@ extension SQLiteStore {
     func fetch(_ fetch: StoreFetch) throws -> StoreFetchOutcome {
         try withFile { file in
             // A fetch sees the newest state.
-            file.held?.end()
+            file.endReads()
             var outcome = StoreFetchOutcome()
             let query: SQLQuery
             switch try compiler.compile(fetch) {

@@ -27,7 +27,7 @@ extension SQLiteStore {
                     "\(path) is open read-only: \(readOnlyReason)",
                     file: path)
             }
-            file.held?.end()
+            file.endReads()
             guard file.connection.isAutocommit else {
                 throw CoreError(
                     .internal, code: .persistentStoreSave, "cannot save to \(path): another save of it is running",

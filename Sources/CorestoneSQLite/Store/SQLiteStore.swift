@@ -33,7 +33,7 @@ final class SQLiteStore: PersistentStore, @unchecked Sendable {
         compiler = FetchCompiler(schema: opened.schema, storeIdentifier: opened.identifier)
         file = try OpenFile(
             opened.connection, schema: schema, history: opened.history, held: opened.mayHoldReads, watch: opened.watch,
-            lock: lock)
+            isFixed: opened.readOnlyReason != nil, lock: lock)
     }
 
     deinit { close() }
@@ -64,7 +64,7 @@ final class SQLiteStore: PersistentStore, @unchecked Sendable {
     func endRead() {
         lock.lock()
         defer { lock.unlock() }
-        file?.held?.end()
+        file?.endReads()
     }
 
     func close() {
@@ -92,6 +92,9 @@ final class OpenFile {
     /// How many rows can lie in a file that does not grow; pages of a damaged one may lead to each other as if there were
     /// more without end.
     let mostRows: Int
+    /// Whether every read sees the same state: of a file that was opened as one that does not change, or a private copy.
+    private let isFixed: Bool
+    private var cursors = RowCursors()
     var interruptCheck: InterruptCheck?
     var singleRows: SingleRows?
     /// By the root's place in `schema.tables`.
@@ -110,11 +113,12 @@ final class OpenFile {
 
     init(
         _ connection: Connection, schema: StoreSchema, history: HistoryDesign?, held: Bool, watch: FileWatch?,
-        lock: StoreLock
+        isFixed: Bool, lock: StoreLock
     ) throws {
         self.connection = connection
         self.watch = watch
         mostRows = sqlite3_db_readonly(connection.db, "main") == 1 ? connection.fileSize / OpenFile.leastRowSize : .max
+        self.isFixed = isFixed
         self.schema = schema
         self.history = history
         functions = try StoreFunctions(connection)
@@ -147,7 +151,20 @@ final class OpenFile {
         return plan
     }
 
+    /// Lets what is read or written next see the newest state.
+    func endReads() {
+        held?.end()
+        if !isFixed { cursors.forEach { $0.settle() } }
+    }
+
+    /// Takes in a cursor that was just made. Where readers would keep a writer out, it does not stay open.
+    func keep(_ cursor: RowCursor) throws {
+        cursors.add(cursor)
+        if held == nil { cursor.settle() }
+    }
+
     func close() {
+        cursors.forEach { $0.end() }
         held?.stop()
         if !connection.isAutocommit { sqlite3_exec(connection.db, "ROLLBACK", nil, nil, nil) }
         sqlite3_progress_handler(connection.db, 0, nil, nil)

@@ -19,11 +19,13 @@ from . import _abi
 from ._library import LibraryNotFoundError
 from ._request import Sort
 from .archive import decode_archive
-from .codes import AttributeType, CoreDataCode, DeleteRule, Status
+from .checking import Problem, check
+from .codes import AttributeType, CoreDataCode, DeleteRule, ProblemKind, Status
 from .collections import ToManyList, ToManySet
 from .container import Container, open_container
 from .context import Context
 from .coordinator import AppleCheck, AppleFinding, Coordinator, Store, check_apple, metadata
+from .cursor import Cursor
 from .errors import (
     CallbackError,
     CancelledError,
@@ -88,12 +90,16 @@ __all__ = [
     "check_apple",
     "AppleCheck",
     "AppleFinding",
+    "check",
+    "Problem",
+    "ProblemKind",
     "Coordinator",
     "Store",
     "Context",
     "ManagedObject",
     "ObjectID",
     "Results",
+    "Cursor",
     "ToManySet",
     "ToManyList",
     "Predicate",

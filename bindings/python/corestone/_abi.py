@@ -248,6 +248,7 @@ cst_store_read_only_reason text handle
 cst_store_model_source status handle u32* error
 cst_store_copy_metadata status in buffer error
 cst_store_check_apple status in handle bool* buffer error
+cst_store_check status in handle out error
 
 cst_main_queue_bind status error
 cst_main_queue_drain status i32 size* error
@@ -272,6 +273,7 @@ cst_context_reset status handle error
 cst_context_copy_changed status handle u32 out error
 cst_context_fetch status handle handle out error
 cst_context_fetch_ids status handle handle out error
+cst_context_fetch_cursor status handle handle size out error
 cst_context_count status handle handle u64* error
 cst_context_object_with_id status handle handle out error
 cst_context_existing_object status handle handle out error
@@ -332,6 +334,8 @@ cst_results_copy_id status handle size out error
 cst_results_get_column status handle key size size values size* error
 cst_results_get_column_path status handle in size size values size* error
 cst_results_copy_columns status handle size size size keys buffer error
+
+cst_cursor_copy_next status handle out error
 """
 
 

@@ -107,6 +107,19 @@ class AttributeType(enum.IntEnum):
     TRANSFORMABLE = 1800
 
 
+class ProblemKind(enum.IntEnum):
+    """What `corestone.check` finds wrong with a store."""
+
+    DATABASE = 1  # the SQLite database itself is damaged
+    ROW = 2  # a row is of no entity of its table, or has no version
+    REFERENCE = 3  # a to-one relationship leads to no row, or to one of another entity
+    PAIR = 4  # a pair of a many-to-many relationship leads to no row
+    PRIMARY_KEY = 5  # a primary key would be given out again
+    METADATA = 6  # the metadata contradicts itself or the model that the store carries
+    EXTERNAL_DATA = 7  # a file with external data is missing
+    HISTORY = 8  # the history of changes refers to what is not there
+
+
 class DeleteRule(enum.IntEnum):
     """What deleting an object does to the objects that a relationship leads to."""
 

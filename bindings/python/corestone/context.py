@@ -15,6 +15,7 @@ from ._ahead import Ahead, Stamp, contexts
 from ._bulk import Block, columns_of
 from ._call import call, failure, made, made_quickly
 from ._request import SortKey, make_request
+from .cursor import Cursor
 from .errors import CorestoneError, InvalidArgumentError, InvalidHandleError
 from .model import Entity
 from .object import ManagedObject, place, set_single_values, wrap, wrap_all, wrappers
@@ -138,12 +139,16 @@ class Context:
             unset()
 
     def _work(self, function: Any, *arguments: Any) -> int:
-        """Calls what may take long, and raises what a signal handler raised meanwhile."""
+        """Calls a function of the context that may take long, and raises what a signal handler raised meanwhile."""
+        return self._work_on(self._open, function, *arguments)
+
+    def _work_on(self, handle: int, function: Any, *arguments: Any) -> int:
+        """The same with a handle that belongs to the context."""
         if self._is_main:
             self._watch()
         self._stamp = Stamp()
         error = ctypes.c_void_p()
-        status: int = function(self._open, *arguments, byref(error))
+        status: int = function(handle, *arguments, byref(error))
         raised = self._watcher.take() if self._watcher is not None else None
         problem = failure(status, error.value) if status < 0 else None
         if raised is not None:
@@ -265,6 +270,38 @@ class Context:
         out = ctypes.c_void_p()
         self._work(lib.cst_context_fetch, request.handle, byref(out))
         return Results(self, out.value or 0, request.entity)
+
+    def stream(
+        self,
+        entity: EntityLike,
+        predicate: str | Predicate | None = None,
+        *arguments: Any,
+        sort: SortKey | Sequence[SortKey] = (),
+        limit: int | None = None,
+        offset: int = 0,
+        prefetch: str | Sequence[str] = (),
+        batch: int = 1000,
+        include_subentities: bool = True,
+        include_pending_changes: bool = True,
+    ) -> Cursor:
+        """The objects that a fetch finds, one after the other, for more of them than memory should hold.
+
+            for item in ctx.stream("Reading", "value > 100", sort="time"):
+                ...
+
+        They are read `batch` at a time, and a batch is freed when nobody holds its objects any more. Saving meanwhile
+        is fine: rows that were deleted are left out, rows that were changed come as they are then. Memory grows all
+        the same, as for `fetch`, when unsaved changes concern the entity, or the store cannot express a sort key.
+        """
+        request = make_request(
+            self._entity(entity), predicate, arguments, sort, limit, offset, prefetch,
+            include_subentities, include_pending_changes, True,
+        )  # fmt: skip
+        if batch < 1:
+            raise InvalidArgumentError(f"batch is {batch}, but a batch has at least one object.")
+        cursor = ctypes.c_void_p()
+        self._work(lib.cst_context_fetch_cursor, request.handle, batch, byref(cursor))
+        return Cursor(self, cursor.value or 0, request.entity)
 
     def first(
         self,

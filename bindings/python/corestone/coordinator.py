@@ -61,7 +61,8 @@ class Store:
             release(handle)
 
 
-def _path(path: str | os.PathLike[str]) -> _abi.InputString:
+def path_argument(path: str | os.PathLike[str]) -> _abi.InputString:
+    """A path as the library takes it."""
     name = os.fsencode(os.fspath(path))
     return _abi.InputString(name, len(name))
 
@@ -70,7 +71,7 @@ def metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What the store at a path says about itself: the version of the framework that wrote it, the version hashes of its
     entities, what the application added, and NSStoreUUID. Needs no model and changes nothing."""
     buffer = _abi.Buffer()
-    call(lib.cst_store_copy_metadata, _path(path), byref(buffer))
+    call(lib.cst_store_copy_metadata, path_argument(path), byref(buffer))
     found: dict[str, Any] = plistlib.loads(_abi.take_bytes(buffer))
     return found
 
@@ -99,7 +100,7 @@ def check_apple(path: str | os.PathLike[str], model: Model | None = None) -> App
         model.freeze()
     accepted, buffer = ctypes.c_bool(), _abi.Buffer()
     handle = model._handle if model is not None else None
-    call(lib.cst_store_check_apple, _path(path), handle, byref(accepted), byref(buffer))
+    call(lib.cst_store_check_apple, path_argument(path), handle, byref(accepted), byref(buffer))
     report = json.loads(_abi.take_text(buffer))
     return AppleCheck(
         accepted.value,
@@ -116,7 +117,7 @@ def open_store(
         model.freeze()
     coordinator, store = ctypes.c_void_p(), ctypes.c_void_p()
     handle = model._handle if model is not None else None
-    call(lib.cst_coordinator_open_store, _path(path), handle, byref(options), byref(coordinator), byref(store))
+    call(lib.cst_coordinator_open_store, path_argument(path), handle, byref(options), byref(coordinator), byref(store))
     opened = Coordinator.__new__(Coordinator)
     opened._handle = coordinator.value or 0
     opened.model = model or Model._of(lib.cst_retain(made(lib.cst_coordinator_model, opened._handle)))
@@ -178,7 +179,7 @@ class Coordinator:
             | (_abi.STORE_HISTORY if history else 0)
         )
         options = store_options(flags, sync, journal, busy_timeout, cache_kb)
-        return Store(made(lib.cst_coordinator_add_store, self._handle, text(type), _path(path), byref(options)))
+        return Store(made(lib.cst_coordinator_add_store, self._handle, text(type), path_argument(path), byref(options)))
 
     def remove_store(self, store: Store) -> None:
         """Closes a store. Objects of it that are faults can no longer be read."""

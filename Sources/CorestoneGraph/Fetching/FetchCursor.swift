@@ -1,0 +1,134 @@
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+/// The objects of a fetch, a batch at a time: for more of them than memory should hold.
+///
+/// What one batch made is freed when nobody holds its objects any more. A cursor reads the state that the store had when
+/// the cursor was made, as far as nothing was saved to it since: rows deleted meanwhile are left out, rows changed
+/// meanwhile come as they are now. On the queue of its context.
+public final class FetchCursor {
+    private let context: Context
+    private let wishes: FetchWishes
+    private let batchSize: Int
+    private var source: Source
+
+    private enum Source {
+        /// Rows that the store finds in the order and the window of the request.
+        case rows(any StoreCursor, Store)
+        /// Every row of the entity, of which memory has to choose those that match.
+        case candidates(any StoreCursor, Store, Choice)
+        /// All objects: where order or unsaved changes leave no other way.
+        case objects(ArraySlice<ManagedObject>)
+        case end
+    }
+
+    /// Which of the candidates match, and how many of those are still to be left out or given.
+    fileprivate struct Choice {
+        let predicate: Predicate?
+        var offset: Int
+        /// nil for no limit.
+        var limit: Int?
+    }
+
+    init(_ context: Context, _ request: FetchRequest, batchSize: Int) throws {
+        self.context = context
+        self.batchSize = batchSize
+        wishes = FetchWishes(request)
+        source = try FetchCursor.source(context, request)
+    }
+
+    private static func source(_ context: Context, _ request: FetchRequest) throws -> Source {
+        let stores = context.coordinator.stores
+        if stores.count == 1, let store = stores.first, !context.hasPendingChanges(for: request) {
+            if let rows = try context.storeCursor(request.storeFetch(.rows), store) { return .rows(rows, store) }
+            if request.sortDescriptors.isEmpty {
+                let all = StoreFetch(entity: request.entity, includesSubentities: request.includesSubentities)
+                if let rows = try context.storeCursor(all, store) {
+                    let limit = request.limit > 0 ? request.limit : nil
+                    return .candidates(
+                        rows, store, Choice(predicate: request.predicate, offset: request.offset, limit: limit))
+                }
+            }
+        }
+        return .objects(try context.fetch(request)[...])
+    }
+
+    /// The next objects, at most as many as a batch has; empty at the end.
+    public func next() throws -> [ManagedObject] {
+        try context.checkQueue()
+        let objects = try nextObjects()
+        if objects.isEmpty { source = .end } else { try context.fulfil(wishes, for: objects) }
+        return objects
+    }
+
+    private func nextObjects() throws -> [ManagedObject] {
+        switch source {
+        case .end: return []
+        case .objects(let rest):
+            source = .objects(rest.dropFirst(batchSize))
+            return Array(rest.prefix(batchSize))
+        case .rows(let rows, let store):
+            return context.objects(for: try read(rows, store), entity: wishes.entity, store: store)
+        case .candidates(let rows, let store, var choice):
+            var chosen: [ManagedObject] = []
+            while chosen.isEmpty, choice.limit != 0 {
+                let batch = try read(rows, store)
+                if batch.records.isEmpty { break }
+                chosen = try choice.take(context.objects(for: batch, entity: wishes.entity, store: store))
+            }
+            source = .candidates(rows, store, choice)
+            return chosen
+        }
+    }
+
+    /// Rows of a cursor do not go into the row cache: they are not to stay.
+    private func read(_ rows: any StoreCursor, _ store: Store) throws -> RowBatch {
+        try context.reading(store) { try rows.next(batchSize) }
+    }
+}
+
+extension FetchCursor.Choice {
+    /// Those of the candidates that match and lie in the window.
+    mutating func take(_ candidates: [ManagedObject]) throws -> [ManagedObject] {
+        var chosen = try candidates.filter { object in
+            // Arithmetic on nil is nil, as in the stores whose rows these objects stand for.
+            try predicate?.evaluate(with: .object(object), arithmetic: .nilPropagating) ?? true
+        }
+        let skipped = min(offset, chosen.count)
+        chosen.removeFirst(skipped)
+        offset -= skipped
+        if let limit {
+            chosen = Array(chosen.prefix(limit))
+            self.limit = limit - chosen.count
+        }
+        return chosen
+    }
+}
+
+extension Context {
+    /// A cursor over what a request asks for, in its order.
+    ///
+    /// The store finds the rows as they are asked for, so that memory does not grow with their number: but for sort keys
+    /// that the store cannot express, several stores, and unsaved changes that concern the request, where all objects are
+    /// fetched at once.
+    ///
+    /// - Parameters:
+    ///   - request: read during the call only.
+    ///   - batchSize: how many objects one call of `next` gives at most.
+    /// - Throws: `.invalidArgument` for a batch size below 1, and what a fetch throws.
+    public func cursor(_ request: FetchRequest, batchSize: Int = 1000) throws -> FetchCursor {
+        guard batchSize > 0 else {
+            throw CoreError(
+                .invalidArgument, "a cursor of \(request.entity.name) has batches of \(batchSize); give 1 or more",
+                entity: request.entity.name)
+        }
+        try prepareFetch(request)
+        return try FetchCursor(self, request, batchSize: batchSize)
+    }
+
+    /// nil when the store cannot express the fetch.
+    fileprivate func storeCursor(_ fetch: StoreFetch, _ store: Store) throws -> (any StoreCursor)? {
+        try reading(store) { try store.backing.cursor(fetch) }
+    }
+}

@@ -1,0 +1,22 @@
+import CSQLite
+import CorestoneValues
+
+/// Whether the file is a sound SQLite database.
+enum DatabaseCheck {
+    static func run(_ connection: Connection, _ findings: inout StoreFindings) throws {
+        let purpose = "check \(connection.path)"
+        do {
+            let pages = try connection.prepare("PRAGMA page_count", purpose)
+            findings.examined(try pages.step(purpose) ? Int(pages.integer(0)) : 0, "pages of the database")
+            let statement = try connection.prepare("PRAGMA integrity_check(\(StoreReport.limit))", purpose)
+            while try statement.step(purpose) {
+                guard let line = statement.text(0), line != "ok" else { continue }
+                findings.add(.database, "the database is damaged: \(line)")
+            }
+        } catch let error as CoreError {
+            // A collation or a function of somebody else's stands in the way of a look, not of the data.
+            guard error.sqliteCode & 0xff == SQLITE_CORRUPT || error.sqliteCode & 0xff == SQLITE_NOTADB else { return }
+            findings.add(.database, error.message)
+        }
+    }
+}

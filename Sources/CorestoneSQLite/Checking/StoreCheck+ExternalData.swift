@@ -1,0 +1,49 @@
+import CSQLite
+import CorestoneModel
+import Glibc
+
+extension StoreCheck {
+    /// Every file with external data that a value names is there.
+    mutating func checkExternalData() throws {
+        var files = 0
+        for table in schema.tables {
+            guard let existing = contents.tables[table.name] else { continue }
+            for column in table.columns {
+                guard let attribute = column.property as? Attribute, attribute.allowsExternalStorage,
+                    existing[column.name] != nil
+                else { continue }
+                files += try checkFiles(of: attribute, column.name, in: table)
+            }
+        }
+        findings.examined(files, "files with external data")
+    }
+
+    /// Returns how many values are in files.
+    private mutating func checkFiles(
+        of attribute: Attribute, _ column: String, in table: TableSchema
+    ) throws -> Int {
+        let statement = try connection.prepare(
+            "SELECT Z_PK, Z_ENT, \(column) FROM \(table.name) "
+                + "WHERE typeof(\(column)) = 'blob' AND hex(substr(\(column), 1, 1)) = '02' AND length(\(column)) <= 64",
+            purpose)
+        var (count, missing) = (0, 0)
+        while try statement.step(purpose) {
+            count += 1
+            let name = statement.blob(2).flatMap { $0.withUnsafeBytes { ExternalFile.name(in: $0) } }
+            if let name, access("\(externalFolder)/\(name)", R_OK) == 0 { continue }
+            missing += 1
+            if missing > StoreReport.limit { continue }
+            let uri = uri(table, number: statement.integer(1), primaryKey: statement.integer(0))
+            let what = name.map { "the file \($0), which is not in \(externalFolder)" } ?? "a file by no name of one"
+            findings.add(
+                .externalData, "\(uri) keeps \(attribute.name) in \(what)", entity: attribute.entity.name,
+                key: attribute.name, objectURI: uri)
+        }
+        if missing > StoreReport.limit {
+            findings.add(
+                .externalData, "\(missing - StoreReport.limit) more files of \(attribute.name) are missing",
+                entity: attribute.entity.name, key: attribute.name)
+        }
+        return count
+    }
+}

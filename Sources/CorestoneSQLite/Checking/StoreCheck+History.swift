@@ -1,0 +1,77 @@
+import CorestoneModel
+
+extension StoreCheck {
+    /// Every change is of a kind that exists, concerns an entity of the store, and belongs to a transaction; every name
+    /// that a transaction refers to is there.
+    mutating func checkHistory() throws {
+        let design: HistoryDesign?
+        do { design = try HistoryDesign(of: connection) } catch let refusal as HistoryRefusal {
+            findings.add(.history, refusal.reason)
+            return
+        }
+        guard let design else { return }
+        findings.examined(try count("SELECT count(*) FROM ACHANGE"), "changes in the history")
+        try checkChanges(design)
+        try checkNames(design)
+        for table in HistoryDesign.Table.allCases where try exists(table) {
+            try checkHighestKey(of: table.rawValue, number: table.number, entity: nil)
+        }
+    }
+
+    private mutating func checkChanges(_ design: HistoryDesign) throws {
+        try report(
+            .history,
+            "SELECT c.Z_PK, c.ZTRANSACTIONID FROM ACHANGE c LEFT JOIN ATRANSACTION t ON t.Z_PK = c.ZTRANSACTIONID "
+                + "WHERE t.Z_PK IS NULL"
+        ) { row in
+            (
+                "change \(row.integer(0)) of the history belongs to transaction \(row.integer(1)), which is not there",
+                nil
+            )
+        }
+        try report(
+            .history,
+            "SELECT c.Z_PK, c.ZENTITY FROM ACHANGE c WHERE c.ZENTITY NOT IN (SELECT Z_ENT FROM Z_PRIMARYKEY) "
+                + "OR c.ZENTITY IS NULL OR c.ZENTITYPK IS NULL"
+        ) { row in
+            (
+                "change \(row.integer(0)) of the history concerns entity number \(row.integer(1)), which the store "
+                    + "does not have, or no object", nil
+            )
+        }
+        try report(
+            .history, "SELECT Z_PK, ZCHANGETYPE FROM ACHANGE WHERE ZCHANGETYPE IS NULL OR ZCHANGETYPE NOT IN (0, 1, 2)"
+        ) { row in
+            ("change \(row.integer(0)) of the history is of kind \(row.integer(1)), which does not exist", nil)
+        }
+        guard design.hasColumns else { return }
+        try report(
+            .history, "SELECT Z_PK, ZCHANGETYPE FROM ACHANGE WHERE (ZCHANGETYPE = 1) <> (ZCOLUMNS IS NOT NULL)"
+        ) { row in
+            let what =
+                row.integer(1) == 1
+                ? "does not say which columns an update changed" : "names changed columns of no update"
+            return ("change \(row.integer(0)) of the history \(what)", nil)
+        }
+    }
+
+    private mutating func checkNames(_ design: HistoryDesign) throws {
+        for label in HistoryDesign.Label.allCases {
+            guard let (column, isReference) = design.labels[label], isReference else { continue }
+            try report(
+                .history,
+                "SELECT t.Z_PK, t.\(column) FROM ATRANSACTION t LEFT JOIN ATRANSACTIONSTRING s ON s.Z_PK = t.\(column) "
+                    + "WHERE t.\(column) IS NOT NULL AND s.Z_PK IS NULL"
+            ) { row in
+                (
+                    "transaction \(row.integer(0)) of the history refers to name \(row.integer(1)) (\(column)), "
+                        + "which is not there", nil
+                )
+            }
+        }
+    }
+
+    private func exists(_ table: HistoryDesign.Table) throws -> Bool {
+        try count("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = '\(table.rawValue)'") > 0
+    }
+}

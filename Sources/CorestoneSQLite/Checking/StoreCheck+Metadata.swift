@@ -1,0 +1,49 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+extension StoreCheck {
+    /// The version hashes of the metadata are those of the store's own model, and digest and checksum those of the hashes.
+    mutating func checkMetadata() throws {
+        guard let metadata = contents.document.metadata, let recorded = contents.document.hashes else { return }
+        findings.examined(recorded.count, "version hashes")
+        if let digest = metadata.digest, digest != modelVersionDigest(recorded) {
+            findings.add(
+                .metadata,
+                "\(StoreMetadata.Key.digest) in the metadata is not the digest of the version hashes beside it")
+        }
+        if let checksum = metadata.checksum, checksum != modelVersionChecksum(recorded) {
+            findings.add(
+                .metadata,
+                "\(StoreMetadata.Key.checksum) in the metadata is not the checksum of the version hashes beside it")
+        }
+        let rule = metadata.values[StoreMetadata.Key.hashesVersion]?.integer
+        guard rule == nil || rule == StoreMetadata.hashesVersion else { return }
+        try compareHashes(metadata)
+    }
+
+    private mutating func compareHashes(_ metadata: StoreMetadata) throws {
+        let model: Model
+        switch source {
+        case .given, .cached: model = schema.model
+        // A guess about the entities has other hashes; the model that the store carries may be unreadable.
+        case .inferred:
+            do { _ = try contents.cachedModel(connection) } catch let error as CoreError {
+                findings.add(.metadata, error.message)
+            }
+            return
+        }
+        let difference = metadata.differingEntities(from: model)
+        let whose = source == .given ? "the given model" : "the model that the store carries (Z_MODELCACHE)"
+        for name in difference.onlyInStore {
+            findings.add(.metadata, "the metadata has a version hash of \(name), which \(whose) lacks", entity: name)
+        }
+        for name in difference.onlyInModel {
+            findings.add(.metadata, "the metadata has no version hash of \(name), which \(whose) has", entity: name)
+        }
+        for name in difference.changed {
+            findings.add(
+                .metadata, "the version hash of \(name) in the metadata is not that of \(whose)", entity: name)
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import CorestoneModel
+
+extension StoreCheck {
+    /// `Z_PRIMARYKEY` knows every entity, by the right parent, and the highest key that each table has given out.
+    mutating func checkPrimaryKeys() throws {
+        let numbers = Dictionary(contents.entities.map { ($0.name, $0) }) { first, _ in first }
+        for entity in schema.model.entities {
+            guard let stored = numbers[entity.name] else {
+                findings.add(
+                    .primaryKey, "Z_PRIMARYKEY does not know the entity \(entity.name)", entity: entity.name)
+                continue
+            }
+            let parent = entity.parent.map { schema.number(of: $0) } ?? 0
+            if stored.parent != parent {
+                findings.add(
+                    .primaryKey,
+                    "Z_PRIMARYKEY says that \(entity.name) inherits from entity number \(stored.parent), not \(parent)",
+                    entity: entity.name)
+            }
+        }
+        for table in schema.tables where contents.tables[table.name] != nil {
+            try checkHighestKey(of: table.name, number: schema.number(of: table.root), entity: table.root.name)
+        }
+        findings.examined(schema.tables.count, "tables of objects")
+    }
+
+    mutating func checkHighestKey(of table: String, number: Int64, entity: String?) throws {
+        let given = try count("SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = \(number)")
+        let highest = try count("SELECT max(Z_PK) FROM \(table)")
+        if highest > given {
+            findings.add(
+                .primaryKey,
+                "\(table) has a row \(highest), but Z_PRIMARYKEY says that \(given) is the highest key given out (Z_MAX)",
+                entity: entity)
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import CorestoneModel
+
+extension StoreCheck {
+    /// Every to-one relationship leads to a row that is there, of an entity that may be there; so does every owner of a
+    /// to-many relationship without inverse.
+    mutating func checkReferences() throws {
+        var references = 0
+        for table in schema.tables {
+            guard let existing = contents.tables[table.name] else { continue }
+            for column in table.columns where existing[column.name] != nil {
+                guard let relationship = column.property as? Relationship else { continue }
+                switch column.role {
+                case .toOne:
+                    references += try count("SELECT count(\(column.name)) FROM \(table.name) WHERE \(column.name) <> 0")
+                    try checkTargets(of: relationship, column.name, in: table, are: relationship.destination)
+                    try checkTargetEntities(of: relationship, column.name, in: table)
+                case .owner:
+                    references += try count("SELECT count(\(column.name)) FROM \(table.name) WHERE \(column.name) <> 0")
+                    try checkTargets(of: relationship, column.name, in: table, are: relationship.entity)
+                case .attribute, .targetEntity, .order: continue
+                }
+            }
+        }
+        findings.examined(references, "references")
+    }
+
+    private mutating func checkTargets(
+        of relationship: Relationship, _ column: String, in table: TableSchema, are wanted: Entity
+    ) throws {
+        let target = schema.table(of: wanted)
+        guard contents.tables[target.name] != nil else { return }
+        let numbers = wanted.withDescendants.map { String(schema.number(of: $0)) }.joined(separator: ", ")
+        let check = self
+        try report(
+            .reference,
+            "SELECT s.Z_PK, s.Z_ENT, s.\(column), t.Z_PK, t.Z_ENT FROM \(table.name) s LEFT JOIN \(target.name) t "
+                + "ON t.Z_PK = s.\(column) WHERE s.\(column) <> 0 AND (t.Z_PK IS NULL OR t.Z_ENT NOT IN (\(numbers)))",
+            entity: relationship.entity.name, key: relationship.name
+        ) { row in
+            let uri = check.uri(table, number: row.integer(1), primaryKey: row.integer(0))
+            if row.isNull(3) {
+                return (
+                    "\(uri) leads by \(relationship.name) to row \(row.integer(2)) of \(target.name), which is not there",
+                    uri
+                )
+            }
+            let found = check.uri(target, number: row.integer(4), primaryKey: row.integer(3))
+            return ("\(uri) leads by \(relationship.name) to \(found), which is no \(wanted.name)", uri)
+        }
+    }
+
+    /// Beside a reference that may lead to several entities stands the number of the target's.
+    private mutating func checkTargetEntities(
+        of relationship: Relationship, _ column: String, in table: TableSchema
+    ) throws {
+        guard let number = table.targetEntityColumn(of: relationship)?.name,
+            contents.tables[table.name]?[number] != nil
+        else { return }
+        let target = schema.table(of: relationship.destination)
+        let check = self
+        try report(
+            .reference,
+            "SELECT s.Z_PK, s.Z_ENT, s.\(number), t.Z_ENT FROM \(table.name) s JOIN \(target.name) t "
+                + "ON t.Z_PK = s.\(column) WHERE s.\(number) IS NOT t.Z_ENT",
+            entity: relationship.entity.name, key: relationship.name
+        ) { row in
+            let uri = check.uri(table, number: row.integer(1), primaryKey: row.integer(0))
+            let said = row.isNull(2) ? "none" : String(row.integer(2))
+            return (
+                "\(uri) says that \(relationship.name) leads to entity number \(said), but it is \(row.integer(3))", uri
+            )
+        }
+    }
+
+    /// Both rows of every pair of a many-to-many relationship are there.
+    mutating func checkPairs() throws {
+        var pairs = 0
+        for join in schema.joins where contents.tables[join.name] != nil {
+            pairs += try count("SELECT count(*) FROM \(join.name)")
+            for (column, other) in [(join.namingColumn, join.otherColumn), (join.otherColumn, join.namingColumn)] {
+                let table = schema.table(of: column.entity)
+                guard contents.tables[table.name] != nil, contents.tables[join.name]?[column.name] != nil else {
+                    continue
+                }
+                try report(
+                    .pair,
+                    "SELECT j.\(column.name), j.\(other.name) FROM \(join.name) j LEFT JOIN \(table.name) t "
+                        + "ON t.Z_PK = j.\(column.name) WHERE t.Z_PK IS NULL",
+                    entity: join.naming.entity.name, key: join.naming.name
+                ) { row in
+                    let key = row.isNull(0) ? "null" : String(row.integer(0))
+                    return (
+                        "\(join.name) pairs row \(key) of \(table.name), which is not there, with row \(row.integer(1))",
+                        nil
+                    )
+                }
+            }
+        }
+        findings.examined(pairs, "pairs of many-to-many relationships")
+    }
+}

@@ -1,0 +1,123 @@
+import CSQLite
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+/// Looks whether a store keeps the promises that Core Data relies on. Reads only; the file and its folder stay as they are.
+struct StoreCheck {
+    let connection: Connection
+    let contents: StoreContents
+    let schema: StoreSchema
+    let source: ModelSource
+    let budget: CheckBudget
+    /// The folder of external data.
+    let externalFolder: String
+    var findings = StoreFindings()
+
+    var purpose: String { "check \(connection.path)" }
+}
+
+extension StoreReport {
+    /// Checks the store at a path: the database itself, every reference and pair, versions and primary keys, the metadata
+    /// against the model that the store carries, files with external data, and the history of changes.
+    ///
+    /// - Parameters:
+    ///   - path: relative to the working directory at the time of the call.
+    ///   - model: to read the store by; nil for the store's own. It is frozen.
+    /// - Throws: as `Coordinator.open` for what is no store, or none of that model. A damaged store is no error but a report.
+    public init(ofStoreAt path: String, model: Model? = nil) throws {
+        try model?.freeze()
+        let place = try StorePlace(path)
+        guard place.state == .present else {
+            throw CoreError(
+                place.state == .empty ? .notAStore : .storeIO, code: .persistentStoreOpen,
+                "\(path) is \(place.state == .empty ? "an empty file and no store" : "not there"); check the path",
+                file: path)
+        }
+        do {
+            self = try StoreReport.check(place, model)
+        } catch let error as CoreError where error.status == .storeCorrupt {
+            var findings = StoreFindings()
+            findings.add(.database, error.message)
+            self = findings.report
+        }
+    }
+
+    private static func check(_ place: StorePlace, _ model: Model?) throws -> StoreReport {
+        let file = try ReadOnlyFile(place)
+        func run() throws -> StoreReport {
+            var findings = StoreFindings()
+            let budget = CheckBudget(file.connection)
+            defer { budget.end() }
+            try DatabaseCheck.run(file.connection, &findings)
+            if budget.isSpent { return findings.endless(place.given) }
+            let examination: StoreExamination
+            do { examination = try StoreExamination(file.connection, model: model, place: place) } catch let error
+                as CoreError
+            {
+                if budget.isSpent { return findings.endless(place.given) }
+                guard error.status == .storeCorrupt else { throw error }
+                findings.add(.database, error.message)
+                return findings.report
+            }
+            var check = StoreCheck(
+                connection: file.connection, contents: examination.contents, schema: examination.schema,
+                source: examination.source, budget: budget, externalFolder: ExternalFile.folder(ofStore: place.path),
+                findings: findings)
+            check.run()
+            return budget.isSpent ? check.findings.endless(place.given) : check.findings.report
+        }
+        return try file.watch.map { try $0.reading(run) } ?? run()
+    }
+}
+
+extension StoreCheck {
+    /// Every check, also after one that could not go on.
+    fileprivate mutating func run() {
+        let checks: [(StoreProblem.Kind, (inout StoreCheck) throws -> Void)] = [
+            (.row, { try $0.checkRows() }), (.reference, { try $0.checkReferences() }),
+            (.pair, { try $0.checkPairs() }), (.primaryKey, { try $0.checkPrimaryKeys() }),
+            (.metadata, { try $0.checkMetadata() }), (.externalData, { try $0.checkExternalData() }),
+            (.history, { try $0.checkHistory() }),
+        ]
+        for (kind, check) in checks {
+            do { try check(&self) } catch let error as CoreError {
+                if budget.isSpent { return }
+                findings.add(kind, "the check of this cannot go on: \(error.message)")
+            } catch {}
+        }
+    }
+
+    /// Runs a query whose rows are problems, and adds the first of them; a last one says how many more there are.
+    mutating func report(
+        _ kind: StoreProblem.Kind, _ sql: String, entity: String? = nil, key: String? = nil,
+        _ describe: (Statement) -> (message: String, objectURI: String?)
+    ) throws {
+        let statement = try connection.prepare(sql, purpose)
+        var count = 0
+        while try statement.step(purpose) {
+            count += 1
+            if count > StoreReport.limit { continue }
+            let (message, uri) = describe(statement)
+            findings.add(kind, message, entity: entity, key: key, objectURI: uri)
+        }
+        if count > StoreReport.limit {
+            let what = [entity, key].compactMap { $0 }.joined(separator: ".")
+            findings.add(
+                kind, "\(count - StoreReport.limit) more of the same\(what.isEmpty ? "" : " in \(what)")",
+                entity: entity, key: key)
+        }
+    }
+
+    /// How many rows a query counts.
+    func count(_ sql: String) throws -> Int {
+        let statement = try connection.prepare(sql, purpose)
+        return try statement.step(purpose) ? Int(statement.integer(0)) : 0
+    }
+
+    /// The URI of the object in a row; by the table's root where the entity's number is unknown.
+    func uri(_ table: TableSchema, number: Int64, primaryKey: Int64) -> String {
+        let entity = schema.entityIndex(number: number).map { schema.model.entities[Int($0)] } ?? table.root
+        return "x-coredata://\(contents.document.identifier)/\(entity.name)/p\(primaryKey)"
+    }
+}

@@ -1,0 +1,89 @@
+import CorestoneValues
+
+/// What a check of a store found.
+public struct StoreReport: Sendable {
+    /// What a check looked at: a name for people, and how many of it there were.
+    public struct Examined: Sendable {
+        public let what: String
+        public let count: Int
+    }
+
+    /// In the order in which they were found, those of one kind together.
+    public fileprivate(set) var problems: [StoreProblem] = []
+    public fileprivate(set) var examined: [Examined] = []
+
+    /// Of one kind and one table or property no more are listed, so that a ruined store gives a short report.
+    static let limit = 20
+
+    /// All problems as one error of status `storeCorrupt`, each a detail of it with its kind as code; nil when there are
+    /// none.
+    public func error(file: String) -> CoreError? {
+        if problems.isEmpty { return nil }
+        let children = problems.map { problem in
+            CoreError(
+                .storeCorrupt, problem.message, domain: StoreProblem.domain, customCode: problem.kind.rawValue,
+                entity: problem.entity,
+                key: problem.key, objectURI: problem.objectURI, file: file)
+        }
+        let count = problems.count == 1 ? "a problem" : "\(problems.count) problems"
+        return CoreError(
+            .storeCorrupt, code: .coreData, "\(file) has \(count)", children: children, file: file)
+    }
+
+}
+
+/// One thing that is not as it should be in a store.
+public struct StoreProblem: Sendable {
+    /// Which promise of a store is broken.
+    public enum Kind: Int, Sendable, CaseIterable {
+        /// The SQLite database itself is damaged.
+        case database = 1
+        /// A row is of no entity of its table, or has no version.
+        case row
+        /// A to-one relationship leads to a row that is not there, or to one of another entity.
+        case reference
+        /// A pair of a many-to-many relationship leads to a row that is not there.
+        case pair
+        /// A primary key would be given out again.
+        case primaryKey
+        /// The metadata contradicts itself or the model that the store carries.
+        case metadata
+        /// A file with external data is missing.
+        case externalData
+        /// The history of changes refers to what is not there.
+        case history
+    }
+
+    /// Of the errors that stand for problems; their codes are kinds.
+    static let domain = "CorestoneStoreProblem"
+
+    public let kind: Kind
+    /// One sentence: what is wrong, named.
+    public let message: String
+    public let entity: String?
+    public let key: String?
+    public let objectURI: String?
+}
+
+/// Gathers what the checks find.
+struct StoreFindings {
+    private(set) var report = StoreReport()
+
+    mutating func examined(_ count: Int, _ what: String) {
+        report.examined.append(StoreReport.Examined(what: what, count: count))
+    }
+
+    /// The report of a check that was given up.
+    mutating func endless(_ file: String) -> StoreReport {
+        add(.database, "pages of \(file) lead to each other without end; restore it from a backup")
+        return report
+    }
+
+    mutating func add(
+        _ kind: StoreProblem.Kind, _ message: String, entity: String? = nil, key: String? = nil,
+        objectURI: String? = nil
+    ) {
+        report.problems.append(
+            StoreProblem(kind: kind, message: message, entity: entity, key: key, objectURI: objectURI))
+    }
+}

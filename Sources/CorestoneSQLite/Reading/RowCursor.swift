@@ -1,0 +1,132 @@
+import CSQLite
+import CorestoneGraph
+import CorestoneModel
+import CorestoneSQL
+import CorestoneValues
+
+/// Rows of one fetch, read by a statement that goes on where it stopped.
+///
+/// What it reads is one state of the store. Before the store writes, or reads a newer state for somebody else, the cursor
+/// notes the keys that are left, 8 bytes each, and reads those rows by key from then on: it never keeps a writer out, nor
+/// a reader in the past.
+final class RowCursor: StoreCursor {
+    private let store: SQLiteStore
+    private let fetch: StoreFetch
+    private let plan: RowPlan
+    /// Holds the bytes that are bound.
+    private let query: SQLQuery
+    /// nil once every row was read or noted.
+    private var statement: Statement?
+    private var readCount = 0
+    /// Keys of rows that were noted, in order; those before `place` were read.
+    private var noted: [Int64] = []
+    private var place = 0
+    /// What went wrong while keys were noted.
+    private var failure: CoreError?
+
+    /// A batch ends early when its rows hold as many bytes, however few they are.
+    private static let batchBytes = 8 << 20
+
+    /// Under the store's lock, as all else.
+    init(_ query: SQLQuery, _ fetch: StoreFetch, _ file: OpenFile, store: SQLiteStore) throws {
+        self.store = store
+        self.fetch = fetch
+        self.query = query
+        plan = file.plan(for: fetch.entity, includesSubentities: fetch.includesSubentities)
+        let statement = try file.connection.prepare("SELECT \(plan.selection)\(query.text)", RowCursor.purpose(fetch))
+        for (place, value) in query.bindings.enumerated() { statement.bind(value, at: Int32(place + 1)) }
+        self.statement = statement
+        try file.keep(self)
+    }
+
+    deinit {
+        // SQLite's connection is not to be used by two threads, and the last reference may go on any.
+        store.lock.lock()
+        statement = nil
+        store.lock.unlock()
+    }
+
+    func next(_ count: Int) throws -> RowBatch {
+        try store.withFile { file in
+            if let failure { throw failure }
+            guard let statement else { return try notedRows(count) }
+            do { return try rows(statement, count, atMost: file.mostRows) } catch let error as CoreError {
+                self.statement = nil
+                throw file.functions.takeFailure() ?? error
+            }
+        }
+    }
+
+    private func rows(_ statement: Statement, _ count: Int, atMost most: Int) throws -> RowBatch {
+        var reader = RowReader(cursor: RecordCursor(first: 64 << 10), externalFolder: store.externalFolder)
+        var batch = RowBatch()
+        var bytes = 0
+        while batch.records.count < count, bytes < RowCursor.batchBytes {
+            guard try statement.step(RowCursor.purpose(fetch)) else {
+                self.statement = nil
+                break
+            }
+            guard let record = try reader.read(statement.handle, plan) else { continue }
+            readCount += 1
+            if readCount > most { throw store.endless(plan.table) }
+            bytes += Int(record.header.pointee.size)
+            batch.records.append(record)
+        }
+        batch.chunks = reader.cursor.flush()
+        batch.ownsChunks = true
+        return batch
+    }
+
+    /// Rows that are gone by now are left out.
+    private func notedRows(_ count: Int) throws -> RowBatch {
+        while place < noted.count {
+            let keys = Array(noted[place..<min(place + count, noted.count)])
+            place += keys.count
+            var batch = try store.rows(of: fetch.entity.root, primaryKeys: keys)
+            let found = Dictionary(batch.records.map { ($0.primaryKey, $0) }) { first, _ in first }
+            batch.records = ContiguousArray(keys.compactMap { found[$0] })
+            if !batch.records.isEmpty { return batch }
+        }
+        return RowBatch()
+    }
+
+    /// Notes the keys of the rows that are left, and ends the statement.
+    func settle() {
+        guard let statement else { return }
+        self.statement = nil
+        do {
+            while try statement.step(RowCursor.purpose(fetch)) { noted.append(statement.integer(0)) }
+        } catch { failure = error as? CoreError }
+    }
+
+    /// The file is closed: nothing can be read any more.
+    func end() { statement = nil }
+
+    private static func purpose(_ fetch: StoreFetch) -> String { "fetch \(fetch.entity.name)" }
+}
+
+extension SQLiteStore {
+    func cursor(_ fetch: StoreFetch) throws -> (any StoreCursor)? {
+        try withFile { file in
+            file.endReads()
+            guard case .query(let query) = try compiler.compile(fetch) else { return nil }
+            return try RowCursor(query, fetch, file, store: self)
+        }
+    }
+}
+
+/// The cursors of an open file, which it does not keep alive.
+struct RowCursors {
+    private struct Place { weak var cursor: RowCursor? }
+    private var places: [Place] = []
+
+    mutating func add(_ cursor: RowCursor) {
+        places.removeAll { $0.cursor == nil }
+        places.append(Place(cursor: cursor))
+    }
+
+    mutating func forEach(_ body: (RowCursor) -> Void) {
+        for place in places { if let cursor = place.cursor { body(cursor) } }
+        places.removeAll { $0.cursor == nil }
+    }
+}

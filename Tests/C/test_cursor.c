@@ -1,0 +1,181 @@
+/* Cursors: batches, order, what is saved meanwhile, stores whose readers keep writers out.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "company.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { PEOPLE = 10 };
+
+static struct company ten_people(const char *path, uint32_t flags) {
+    cst_store_options options = CST_STORE_OPTIONS_INIT;
+    options.flags = CST_STORE_NORMAL_SYNC | flags;
+    struct company c = company_open_with(path, &options);
+    for (int i = 0; i < PEOPLE; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "person %d", i);
+        OK(cst_release(company_employee(&c, c.context, name, i)));
+    }
+    save(c.context);
+    OK(cst_context_reset(c.context, E));
+    return c;
+}
+
+static cst_cursor *cursor(const struct company *c, const char *format, const char *key_path, uint64_t limit,
+                          size_t batch) {
+    cst_fetch_request *request = NULL;
+    cst_cursor *made = NULL;
+    OK(cst_fetch_request_new(c->employee, &request, E));
+    if (format) {
+        cst_predicate *predicate = NULL;
+        OK(cst_predicate_parse(text(format), 0, NULL, &predicate, E));
+        OK(cst_fetch_request_set_predicate(request, predicate, E));
+        OK(cst_release(predicate));
+    }
+    if (key_path) {
+        cst_sort order = {text(key_path), CST_SORT_DESCENDING, 0};
+        OK(cst_fetch_request_set_sort(request, 1, &order, E));
+    }
+    OK(cst_fetch_request_set_limit(request, limit, E));
+    OK(cst_context_fetch_cursor(c->context, request, batch, &made, E));
+    OK(cst_release(request));
+    return made;
+}
+
+/* The numbers of the next batch as digits; "end" at the end. */
+static void expect(const struct company *c, cst_cursor *from, const char *numbers) {
+    cst_results *batch = NULL;
+    char found[PEOPLE + 1] = "";
+    cst_status status = cst_cursor_copy_next(from, &batch, E);
+    if (status == CST_END) {
+        CHECK(batch == NULL);
+        CHECK_TEXT(numbers, text_of_size("end", 3));
+        return;
+    }
+    CHECK_STATUS(CST_OK, status);
+    for (size_t i = 0; i < cst_results_count(batch) && i < PEOPLE; i++)
+        found[i] = (char)('0' + get_int(object_at(batch, i), c->number));
+    CHECK_TEXT(numbers, text_of_size(found, strlen(found)));
+    OK(cst_release(batch));
+}
+
+static void batches_come_in_order_to_the_end(void) {
+    struct company c = ten_people(check_path("a.sqlite"), 0);
+    cst_cursor *all = cursor(&c, NULL, NULL, 0, 4);
+    expect(&c, all, "0123");
+    expect(&c, all, "4567");
+    expect(&c, all, "89");
+    expect(&c, all, "end");
+    expect(&c, all, "end");
+    OK(cst_release(all));
+    cst_cursor *some = cursor(&c, "number > 2", "number", 5, 3);
+    expect(&c, some, "987");
+    expect(&c, some, "65");
+    expect(&c, some, "end");
+    OK(cst_release(some));
+    cst_cursor *none = cursor(&c, "number > 20", NULL, 0, SIZE_MAX);
+    expect(&c, none, "end");
+    OK(cst_release(none));
+    company_close(&c);
+}
+
+static void a_batch_lets_go_of_its_objects(void) {
+    struct company c = ten_people(check_path("a.sqlite"), 0);
+    cst_cursor *all = cursor(&c, NULL, NULL, 0, 4);
+    cst_results *known = NULL;
+    for (int i = 0; i < 3; i++) {
+        cst_results *batch = NULL;
+        OK(cst_cursor_copy_next(all, &batch, E));
+        OK(cst_context_copy_changed(c.context, CST_CHANGED_REGISTERED, &known, E));
+        CHECK_INT(cst_results_count(batch), cst_results_count(known));
+        OK(cst_release(known));
+        OK(cst_release(batch));
+    }
+    OK(cst_release(all));
+    company_close(&c);
+}
+
+/* The commonest use: change what comes, save every now and then. */
+static void saving(uint32_t flags) {
+    struct company c = ten_people(check_path("a.sqlite"), flags);
+    cst_cursor *all = cursor(&c, NULL, "number", 0, 4);
+    expect(&c, all, "9876");
+    cst_results *rest = company_fetch(c.context, c.employee, "number < 6", "number");
+    set(object_at(rest, 5), c.number, value_int(1)); /* 5 becomes 1, and keeps its place */
+    OK(cst_context_delete(c.context, object_at(rest, 4), E));
+    OK(cst_release(company_employee(&c, c.context, "new", 8)));
+    save(c.context);
+    OK(cst_release(rest));
+    expect(&c, all, "132");
+    expect(&c, all, "10");
+    expect(&c, all, "end");
+    OK(cst_release(all));
+    company_close(&c);
+}
+
+static void what_is_saved_meanwhile(void) { saving(0); }
+static void a_rollback_journal_is_no_obstacle(void) { saving(CST_STORE_ROLLBACK_JOURNAL); }
+
+static void unsaved_changes_count(void) {
+    struct company c = ten_people(check_path("a.sqlite"), 0);
+    cst_object *more = company_employee(&c, c.context, "more", 5);
+    cst_cursor *all = cursor(&c, "number > 4", "number", 0, 4);
+    expect(&c, all, "9876");
+    expect(&c, all, "55");
+    expect(&c, all, "end");
+    OK(cst_release(all));
+    OK(cst_release(more));
+    company_close(&c);
+}
+
+/* A predicate that only memory can judge: candidates come from the store, batch by batch. */
+static void what_the_store_cannot_express(void) {
+    struct company c = ten_people(check_path("a.sqlite"), 0);
+    cst_cursor *some =
+        cursor(&c, "SUBQUERY(friends, $f, $f.name MATCHES 'x.*').@count == 0 AND number > 1", NULL, 5, 4);
+    size_t count = 0;
+    cst_results *batch = NULL;
+    while (cst_cursor_copy_next(some, &batch, E) == CST_OK) {
+        count += cst_results_count(batch);
+        OK(cst_release(batch));
+        batch = NULL;
+    }
+    CHECK_INT(5, count);
+    OK(cst_release(some));
+    company_close(&c);
+}
+
+static void mistakes(void) {
+    struct company c = ten_people(check_path("a.sqlite"), 0);
+    cst_fetch_request *request = NULL;
+    cst_cursor *none = NULL;
+    OK(cst_fetch_request_new(c.employee, &request, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_fetch_cursor(c.context, request, 0, &none, E));
+    cst_sort order = {text("salry"), 0, 0};
+    OK(cst_fetch_request_set_sort(request, 1, &order, E));
+    CHECK_STATUS(CST_E_PREDICATE, cst_context_fetch_cursor(c.context, request, 1, &none, E));
+    CHECK(none == NULL);
+    OK(cst_release(request));
+    cst_cursor *all = cursor(&c, NULL, NULL, 0, 4);
+    expect(&c, all, "0123");
+    OK(cst_coordinator_remove_store(c.coordinator, c.store, E));
+    cst_results *batch = NULL;
+    CHECK_STATUS(CST_E_OBJECT_GONE, cst_cursor_copy_next(all, &batch, E));
+    CHECK(batch == NULL);
+    OK(cst_release(all));
+    company_close(&c);
+}
+
+int main(int argc, char **argv) {
+    check_begin(argc, argv);
+    RUN(batches_come_in_order_to_the_end);
+    RUN(a_batch_lets_go_of_its_objects);
+    RUN(what_is_saved_meanwhile);
+    RUN(a_rollback_journal_is_no_obstacle);
+    RUN(unsaved_changes_count);
+    RUN(what_the_store_cannot_express);
+    RUN(mistakes);
+    return check_end();
+}

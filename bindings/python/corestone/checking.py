@@ -1,0 +1,46 @@
+"""Looking whether a store is whole."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from ctypes import byref
+from typing import NamedTuple
+
+from ._abi import lib
+from ._call import call, read_error
+from .codes import ProblemKind
+from .coordinator import path_argument
+from .model import Model
+
+
+class Problem(NamedTuple):
+    """One thing that is not as it should be in a store."""
+
+    kind: ProblemKind
+    message: str
+    entity: str | None
+    key: str | None
+    object_uri: str | None
+
+
+def check(path: str | os.PathLike[str], model: Model | None = None) -> list[Problem]:
+    """What is wrong with the store at a path; nothing for one that is whole. Changes nothing.
+
+    Looks at the database, at every reference and pair, at versions and primary keys, at the metadata against the model
+    that the store carries, at files with external data, and at the history. The store is read by `model`, or else by
+    its own. What is no store raises the error that opening it would.
+    """
+    if model is not None:
+        model.freeze()
+    problems = ctypes.c_void_p()
+    call(lib.cst_store_check, path_argument(path), model._handle if model is not None else None, byref(problems))
+    if not problems.value:
+        return []
+    try:
+        found = read_error(problems.value)
+    finally:
+        lib.cst_release(problems.value)
+    return [
+        Problem(ProblemKind(each.code), each.message, each.entity, each.key, each.object_uri) for each in found.details
+    ]

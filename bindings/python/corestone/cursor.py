@@ -1,0 +1,48 @@
+"""Objects of a fetch, a batch at a time."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Iterator
+from ctypes import byref
+from typing import TYPE_CHECKING, Any
+
+from ._abi import lib
+from .results import Results
+
+if TYPE_CHECKING:
+    from .context import Context
+    from .model import Entity
+
+
+class Cursor(Iterable[Any]):
+    """What Context.stream gives. Can be gone through once.
+
+    A batch is freed when nobody holds it or its objects any more. Use it on the queue of its context.
+    """
+
+    def __init__(self, context: Context, handle: int, entity: Entity) -> None:
+        self._context = context
+        self._handle = handle
+        self._entity = entity
+
+    def __iter__(self) -> Iterator[Any]:
+        for batch in self.batches():
+            yield from batch
+
+    def batches(self) -> Iterator[Results]:
+        """The same objects as Results, whose columns can be read at once."""
+        while True:
+            out = ctypes.c_void_p()
+            self._context._work_on(self._handle, lib.cst_cursor_copy_next, byref(out))
+            if not out.value:
+                return
+            yield Results(self._context, out.value, self._entity)
+
+    def __repr__(self) -> str:
+        return f"<Cursor of {self._entity.name}>"
+
+    def __del__(self, release: Any = lib.cst_release) -> None:
+        handle = getattr(self, "_handle", None)
+        if handle:
+            release(handle)

@@ -1,0 +1,140 @@
+"""corestone.check: what it finds in stores that were damaged on purpose."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from pathlib import Path
+from typing import Callable
+
+import pytest
+
+import corestone
+from corestone import Container, Context, Model, NotAStoreError, ProblemKind, StoreError
+
+Damage = Callable[[str], "list[corestone.Problem]"]
+
+
+@pytest.fixture
+def damaged(staff: Context, path: Path, tmp_path: Path) -> Damage:
+    """Runs SQL on a copy of a store with people, departments and projects, then checks it."""
+    staff.container.close()
+
+    def damage(sql: str) -> list[corestone.Problem]:
+        copy = tmp_path / "damaged.store"
+        shutil.copy(path, copy)
+        with sqlite3.connect(copy) as connection:
+            connection.executescript(sql)
+        connection.close()
+        return corestone.check(copy)
+
+    return damage
+
+
+def kinds(problems: list[corestone.Problem]) -> list[str]:
+    return [problem.kind.name for problem in problems]
+
+
+def test_a_store_of_ours_is_whole(damaged: Damage, path: Path, model: Model) -> None:
+    assert damaged("SELECT 1") == []
+    assert corestone.check(path, model) == []
+
+
+def test_a_store_in_use_is_checked_with_what_was_saved(staff: Context, path: Path) -> None:
+    staff.insert("Employee", name="unsaved")
+    assert corestone.check(path) == []
+    staff.insert("Employee", name="Fay")
+    staff.save()
+    assert corestone.check(path) == []
+
+
+@pytest.mark.parametrize(
+    ("sql", "kind", "entity", "key", "words"),
+    [
+        ("UPDATE ZEMPLOYEE SET ZDEPARTMENT = 99 WHERE ZNAME = 'Ada'", "REFERENCE", "Employee", "department", "row 99"),
+        ("UPDATE ZEMPLOYEE SET ZMANAGER = 2 WHERE ZNAME = 'Ada'", "REFERENCE", "Employee", "manager", "no Manager"),
+        ("UPDATE Z_PRIMARYKEY SET Z_MAX = 1 WHERE Z_NAME = 'Employee'", "PRIMARY_KEY", "Employee", None, "Z_MAX"),
+        ("UPDATE ZEMPLOYEE SET Z_OPT = NULL WHERE ZNAME = 'Ada'", "ROW", "Employee", None, "Z_OPT"),
+        ("UPDATE ZPROJECT SET Z_ENT = 77 WHERE ZTITLE = 'Cobalt'", "ROW", "Project", None, "77"),
+        ("DELETE FROM ZPROJECT WHERE ZTITLE = 'Apollo'", "PAIR", None, None, "not there"),
+        ("UPDATE Z_PRIMARYKEY SET Z_SUPER = 0 WHERE Z_NAME = 'Manager'", "PRIMARY_KEY", "Manager", None, "inherits"),
+    ],
+)
+def test_each_broken_promise_is_named(
+    damaged: Damage, sql: str, kind: str, entity: str | None, key: str | None, words: str
+) -> None:
+    problems = damaged(sql)
+    assert set(kinds(problems)) == {kind}
+    first = problems[0]
+    assert words in first.message
+    assert entity is None or first.entity == entity
+    assert key is None or first.key == key
+
+
+def test_objects_are_named_by_uri(damaged: Damage, path: Path) -> None:
+    problem = damaged("UPDATE ZEMPLOYEE SET ZDEPARTMENT = 99 WHERE ZNAME = 'Ada'")[0]
+    assert problem.object_uri is not None
+    with corestone.open(path) as container:
+        assert container.context().get(problem.object_uri).name == "Ada"
+
+
+def test_many_problems_of_one_kind_are_counted(damaged: Damage) -> None:
+    people = ",".join(f"({n}, 2, 1, 'x', 99)" for n in range(1000, 1100))
+    problems = damaged(
+        f"INSERT INTO ZEMPLOYEE (Z_PK, Z_ENT, Z_OPT, ZNAME, ZDEPARTMENT) VALUES {people};"
+        "UPDATE Z_PRIMARYKEY SET Z_MAX = 2000"
+    )
+    assert len(problems) < 60
+    assert any("80 more" in problem.message for problem in problems)
+
+
+def test_metadata_that_contradicts_the_model(staff: Context, path: Path, tmp_path: Path) -> None:
+    staff.container.close()
+    other = tmp_path / "other.store"
+    Container(Model({"Department": {"name": "string"}}), other).close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("ATTACH ? AS other", (str(other),))
+        connection.execute("UPDATE Z_METADATA SET Z_PLIST = (SELECT Z_PLIST FROM other.Z_METADATA)")
+    connection.close()
+    problems = corestone.check(path)
+    assert set(kinds(problems)) == {"METADATA"}
+    assert {problem.entity for problem in problems} >= {"Employee", "Department"}
+
+
+def test_history_that_refers_to_nothing(model: Model, path: Path) -> None:
+    with Container(model, path, history=True) as container:
+        ctx = container.context()
+        ctx.insert("Department", name="R&D")
+        ctx.save()
+    assert corestone.check(path) == []
+    with sqlite3.connect(path) as connection:
+        connection.execute("DELETE FROM ATRANSACTION")
+        connection.execute("UPDATE ACHANGE SET ZCHANGETYPE = 7, ZENTITY = 400")
+    connection.close()
+    assert {problem.kind for problem in corestone.check(path)} == {ProblemKind.HISTORY}
+
+
+def test_external_data_that_is_missing(path: Path) -> None:
+    with Container(Model({"Photo": {"data": "binary? external"}}), path) as container:
+        ctx = container.context()
+        ctx.insert("Photo", data=bytes(300_000))
+        ctx.save()
+    assert corestone.check(path) == []
+    shutil.rmtree(path.parent / f".{path.stem}_SUPPORT")
+    problems = corestone.check(path)
+    assert [(problem.kind, problem.entity, problem.key) for problem in problems] == [
+        (ProblemKind.EXTERNAL_DATA, "Photo", "data")
+    ]
+
+
+def test_a_damaged_database_is_a_report_and_no_store_an_error(staff: Context, path: Path, tmp_path: Path) -> None:
+    staff.container.close()
+    whole = path.read_bytes()
+    damaged = tmp_path / "cut.store"
+    damaged.write_bytes(whole[: len(whole) // 2])
+    assert ProblemKind.DATABASE in {problem.kind for problem in corestone.check(damaged)}
+    damaged.write_bytes(b"this is text, no store" * 100)
+    with pytest.raises(NotAStoreError):
+        corestone.check(damaged)
+    with pytest.raises(StoreError):
+        corestone.check(tmp_path / "missing.store")

@@ -1,0 +1,86 @@
+"""Context.stream: many objects, a batch at a time."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+
+import pytest
+
+from corestone import Container, Context, InvalidArgumentError, Model, PredicateError, WrongThreadError
+
+
+@pytest.fixture
+def many(container: Container) -> Context:
+    ctx = container.context()
+    ctx.insert_many("Employee", [{"name": f"{number:04}", "age": number % 50} for number in range(2500)])
+    ctx.save()
+    ctx.reset()
+    return ctx
+
+
+def test_every_object_once_in_order(many: Context) -> None:
+    assert [person.name for person in many.stream("Employee", batch=300)] == [f"{n:04}" for n in range(2500)]
+    found = many.stream("Employee", "age == 49", sort="-name", limit=7, offset=1, batch=3)
+    assert [person.name for person in found] == [f"{n:04}" for n in range(2449, 2100, -50)][:7]
+    assert not list(many.stream("Employee", "age > 50"))
+
+
+def test_batches_have_columns(many: Context) -> None:
+    batches = [batch.column("age") for batch in many.stream("Employee", sort="name", batch=1000).batches()]
+    assert [len(ages) for ages in batches] == [1000, 1000, 500]
+    assert sum(map(sum, batches)) == sum(n % 50 for n in range(2500))
+
+
+def test_a_batch_is_freed_when_nobody_holds_it(many: Context) -> None:
+    most = 0
+    for number, _ in enumerate(many.stream("Employee", batch=100)):
+        if number % 100 == 50:
+            gc.collect()
+            most = max(most, len(many.known))
+    assert most <= 200
+
+
+def test_saving_meanwhile(many: Context) -> None:
+    seen = []
+    for number, person in enumerate(many.stream("Employee", sort="name", batch=100)):
+        seen.append(person.name)
+        person.nickname = "seen"
+        if number == 150:
+            for later in many.fetch("Employee", "name BEGINSWITH '02' OR name == '0300'"):
+                if later.name == "0300":
+                    later.age = 99
+                else:
+                    many.delete(later)
+            many.save()
+        if person.name == "0300":
+            assert person.age == 99
+    many.save()
+    assert seen == [f"{n:04}" for n in range(2500) if not 200 <= n < 300]
+    assert many.count("Employee", "nickname == 'seen'") == 2400
+
+
+def test_two_at_once_and_fetches_between(many: Context) -> None:
+    outer, inner = many.stream("Employee", batch=500), many.stream("Employee", "age < 25", batch=70)
+    pairs = list(zip(outer, inner))
+    assert len(pairs) == 1250
+    assert [b.name for _, b in pairs] == [f"{n:04}" for n in range(2500) if n % 50 < 25]
+    for person in many.stream("Employee", limit=30, batch=10):
+        assert many.count("Employee", "name == %@", person.name) == 1
+
+
+def test_mistakes(many: Context) -> None:
+    with pytest.raises(InvalidArgumentError, match="batch"):
+        many.stream("Employee", batch=0)
+    with pytest.raises(PredicateError, match="salry"):
+        many.stream("Employee", sort="salry")
+    background = many.container.background_context()
+    with pytest.raises(WrongThreadError):
+        background.stream("Employee")
+
+
+def test_a_store_that_is_open_read_only(many: Context, path: Path, model: Model) -> None:
+    many.container.close()
+    with Container(model, path, read_only=True) as container:
+        names = [person.name for person in container.context().stream("Employee", sort="-name", batch=64)]
+    assert names == [f"{n:04}" for n in reversed(range(2500))]
