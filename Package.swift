@@ -62,7 +62,7 @@ let package = Package(
             ]),
         library("Corestone", ["CorestoneGraph", "CorestoneSQLite", "CorestoneFiles", "CorestoneMigration"]),
         .executableTarget(
-            name: "corestone-cli", dependencies: ["Corestone"], swiftSettings: [.swiftLanguageMode(.v6)]),
+            name: "corestone-cli", dependencies: ["Corestone", "CUTF8Proc"], swiftSettings: [.swiftLanguageMode(.v6)]),
 
         tests("CorestoneValuesTests", ["CorestoneValues"]),
         tests("CorestonePredicateTests", ["CorestonePredicate"]),

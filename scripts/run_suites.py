@@ -85,7 +85,15 @@ def mypy_commands() -> list[list[str]]:
     """The package by its own configuration; programs a folder at a time, since two of them may bear one name."""
     mypy = str(VENV / "mypy")
     commands = [["env", "--chdir=bindings/python", mypy, "--strict", "corestone", "tests"]]
-    for folder in ("scripts", "scripts/snippets", "examples/python", "examples/packages", "bench", "bench/peers"):
+    for folder in (
+        "scripts",
+        "scripts/snippets",
+        "examples/python",
+        "examples/packages",
+        "bench",
+        "bench/peers",
+        "Tests/tool",
+    ):
         files = sorted(str(path.relative_to(ROOT)) for path in (ROOT / folder).glob("*.py"))
         if files:
             commands.append([mypy, "--strict", *files])
@@ -107,6 +115,7 @@ def suites() -> list[Suite]:
             "python", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "bindings/python/tests"]], runner=True
         ),
         Suite("damage", [[PYTHON, "scripts/damaged_models.py"]]),
+        Suite("tool", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "Tests/tool"]], runner=True),
         Suite("examples", examples),
         Suite("docs", [[PYTHON, "scripts/check_snippets.py"]], runner=True),
         Suite("demo", [["scripts/demo.sh", str(BUILD)]]),

@@ -40,4 +40,13 @@ public enum AttributeType: Int32, Sendable, CaseIterable {
         case .composite: "Composite"
         }
     }
+
+    /// How source models spell it.
+    public var sourceName: String {
+        switch self {
+        case .binary: "Binary"
+        case .objectID: "ObjectID"
+        default: displayName
+        }
+    }
 }

@@ -157,7 +157,7 @@ struct EditorModelReader {
         element.name = "attribute"
         let code = values["XD_PAttK_attributeType"]?.integer ?? 0
         let type = Int32(exactly: code).flatMap(AttributeType.init(rawValue:))
-        if code != 0 { element.set("attributeType", type?.displayName ?? "\(code)") }
+        if code != 0 { element.set("attributeType", type?.sourceName ?? "\(code)") }
         element.set(
             "allowsExternalBinaryDataStorage", flag: values["XD_PAttK_allowsExternalBinaryDataStorage"]?.flag)
         let texts = [

@@ -87,13 +87,8 @@ extension SourceElement {
 extension AttributeType {
     /// How source models spell the type.
     init?(source text: String) {
-        switch text {
-        case "Binary": self = .binary
-        case "ObjectID": self = .objectID
-        default:
-            guard let type = AttributeType.allCases.first(where: { $0.displayName == text }) else { return nil }
-            self = type
-        }
+        guard let type = AttributeType.allCases.first(where: { $0.sourceName == text }) else { return nil }
+        self = type
     }
 
     /// The value that a text in a source model stands for; nil when it is none of the type.

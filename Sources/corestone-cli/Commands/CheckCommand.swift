@@ -1,0 +1,130 @@
+import Corestone
+
+/// `corestone check`: looks whether a store is whole.
+struct CheckCommand: Command {
+    static let manual = Manual(
+        command: "check", summary: "look whether a store is whole",
+        operands: [.init("STORE", "an SQLite store of Core Data or of this library; it is opened read-only")],
+        options: [
+            .init("apple", "say too whether Apple's framework would open the store"),
+            .init("format", "table (the default) or json", value: "FORMAT"),
+            Manual.model,
+        ],
+        details: [
+            "Looks at the database itself (SQLite's integrity_check); at every row's entity and version (Z_OPT); at every "
+                + "to-one reference and every pair of a many-to-many relationship; at the keys given out (Z_MAX); at the "
+                + "version hashes of the metadata against the model that the store carries; at files with external data; "
+                + "and at the history of changes.",
+            "With --apple it also says whether Apple's framework would accept the store with its model, or with the one "
+                + "that --model names, why not, and what of the answer rests on extrapolation: on rules that no known "
+                + "file of Apple's confirms. What would be refused counts as a problem.",
+            "json is one object: ok, problems (each with kind, message, entity, key and object, which may be null), and "
+                + "examined (what was looked at, and how many of it); with --apple also apple: accepted, problems and "
+                + "extrapolations (each with message, entity and property).",
+        ],
+        examples: [
+            "corestone check Notes.sqlite", "corestone check Notes.sqlite --apple --model Notes.xcdatamodeld",
+            "corestone check Notes.sqlite --format json | jq .ok",
+        ])
+
+    private let path: String
+    private let format: Format
+    private let options: Options
+
+    init(_ options: Options) throws {
+        self.options = options
+        path = options.operand(0) ?? ""
+        format = try Format.chosen(by: options, among: [.table, .json])
+    }
+
+    func run(to output: Output) throws -> ExitCode {
+        let report = try StoreReport(ofStoreAt: path, model: try options.model())
+        let apple = options.has("apple") ? try AppleCheck(storeAt: path, model: try options.model()) : nil
+        switch format {
+        case .json: try output.write(json(report, apple).pretty() + "\n")
+        default:
+            try printText(report, to: output)
+            if let apple { try printText(apple, to: output) }
+        }
+        return report.problems.isEmpty && apple?.isAccepted != false ? .done : .problems
+    }
+}
+
+// MARK: - Text
+
+extension CheckCommand {
+    private func printText(_ report: StoreReport, to output: Output) throws {
+        for problem in report.problems {
+            try output.write("\(problem.kind.words): \(DisplayWidth.plain(problem.message))\n")
+        }
+        let looked = report.examined.filter { $0.count > 0 }.map { "\($0.what) \($0.count)" }.joined(separator: ", ")
+        let count = plural(report.problems.count, "problem")
+        let verdict = report.problems.isEmpty ? "\(path) is whole" : "\(path) has \(count)"
+        try output.write(
+            Paragraph.wrap(looked.isEmpty ? verdict : "\(verdict): \(looked)", width: output.width ?? .max))
+    }
+
+    private func printText(_ apple: AppleCheck, to output: Output) throws {
+        for (findings, head) in [(apple.problems, "refused"), (apple.extrapolations, "extrapolated")] {
+            for finding in findings { try output.write("\(head): \(DisplayWidth.plain(finding.line))\n") }
+        }
+        let verdict = apple.isAccepted ? "would accept it" : "would not accept it"
+        let doubt = apple.extrapolations.isEmpty ? "" : ", as far as extrapolation tells"
+        try output.write(Paragraph.wrap("Apple's framework \(verdict)\(doubt)", width: output.width ?? .max))
+    }
+}
+
+extension AppleCheck.Finding {
+    /// What it concerns, and what of it.
+    fileprivate var line: String {
+        let subject = [entity, property].compactMap { $0 }.joined(separator: ".")
+        return subject.isEmpty ? text : "\(subject): \(text)"
+    }
+}
+
+extension StoreProblem.Kind {
+    fileprivate var words: String {
+        switch self {
+        case .primaryKey: "primary key"
+        case .externalData: "external data"
+        default: "\(self)"
+        }
+    }
+}
+
+// MARK: - JSON
+
+extension CheckCommand {
+    private func json(_ report: StoreReport, _ apple: AppleCheck?) -> JSON {
+        let problems = report.problems.map { problem in
+            JSON.object([
+                ("kind", .string("\(problem.kind)")), ("message", .string(problem.message)),
+                ("entity", .optional(problem.entity)), ("key", .optional(problem.key)),
+                ("object", .optional(problem.objectURI)),
+            ])
+        }
+        let examined = report.examined.map { JSON.object([("what", .string($0.what)), ("count", .number($0.count))]) }
+        var members: [(String, JSON)] = [
+            ("ok", .bool(problems.isEmpty && apple?.isAccepted != false)), ("problems", .array(problems)),
+            ("examined", .array(examined)),
+        ]
+        if let apple { members.append(("apple", json(apple))) }
+        return .object(members)
+    }
+
+    private func json(_ apple: AppleCheck) -> JSON {
+        func list(_ findings: [AppleCheck.Finding]) -> JSON {
+            .array(
+                findings.map { finding in
+                    .object([
+                        ("message", .string(finding.text)), ("entity", .optional(finding.entity)),
+                        ("property", .optional(finding.property)),
+                    ])
+                })
+        }
+        return .object([
+            ("accepted", .bool(apple.isAccepted)), ("problems", list(apple.problems)),
+            ("extrapolations", list(apple.extrapolations)),
+        ])
+    }
+}

@@ -1,0 +1,55 @@
+import Corestone
+
+/// One command of the tool.
+protocol Command {
+    static var manual: Manual { get }
+    init(_ options: Options) throws
+    func run(to output: Output) throws -> ExitCode
+}
+
+/// How the tool ends; the same for every command.
+enum ExitCode: Int32 {
+    case done = 0
+    /// `check` found problems.
+    case problems = 1
+    /// The command line asks for what does not exist: a command, an option, an entity, a key, a predicate.
+    case usage = 2
+    /// A store or model cannot be opened or read.
+    case failure = 3
+
+    init(_ error: CoreError) {
+        switch error.status {
+        case .invalidArgument, .predicate, .predicateSyntax, .typeMismatch: self = error.file == nil ? .usage : .failure
+        default: self = .failure
+        }
+    }
+
+    static let help = """
+        Exit codes
+          0   done; also when the reader of a pipe had seen enough
+          1   check found problems
+          2   wrong usage: no such command, option, entity or key, or a predicate that cannot be read
+          3   the store or the model cannot be opened or read
+        """
+}
+
+/// The command line asks for what does not exist, or leaves out what is needed.
+struct UsageError: Error {
+    let message: String
+    init(_ message: String) { self.message = message }
+}
+
+/// In which form a command prints.
+enum Format: String, CaseIterable {
+    case table, json, csv
+
+    static func chosen(by options: Options, among allowed: [Format]) throws -> Format {
+        guard let name = options["format"] else { return .table }
+        guard let format = Format(rawValue: name), allowed.contains(format) else {
+            let names = allowed.map(\.rawValue)
+            let list = names.dropLast().joined(separator: ", ") + " or " + (names.last ?? "")
+            throw UsageError("--format is \(list), not \"\(name)\"")
+        }
+        return format
+    }
+}

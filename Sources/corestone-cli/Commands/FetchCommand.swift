@@ -1,0 +1,97 @@
+import Corestone
+
+/// `corestone fetch`: prints objects of an entity, as many as there are, without keeping them.
+struct FetchCommand: Command {
+    static let manual = Manual(
+        command: "fetch", summary: "print the objects of an entity that match a predicate",
+        operands: [
+            .init("STORE", "an SQLite store of Core Data or of this library; it is opened read-only"),
+            .init("ENTITY", "the entity; objects of entities that inherit from it are included"),
+            .init("PREDICATE", optional: true, "which objects, as NSPredicate writes it; all when left out"),
+        ],
+        options: [
+            .init("sort", "sort by this key path; \"-\" before it is descending", value: "KEY", repeatable: true),
+            .init("limit", "print at most N objects; 0 is all", value: "N"),
+            .init("offset", "leave out the first N", value: "N"),
+            .init("columns", "only these properties, in this order; @id and @entity are names too", value: "NAME,…"),
+            .init("format", "table (the default), json or csv", value: "FORMAT"),
+            Manual.model,
+        ],
+        details: [
+            "json is one array with an object for each: @id (its URI), @entity, then every property that the object has. "
+                + "csv has a first line of names, and a column for each property of the entity and of those that inherit "
+                + "from it. In both, relationships are URIs (of a to-many one an array, in csv separated by spaces), "
+                + "binary data is base64, dates are ISO 8601 in UTC, and decimals have all of their digits.",
+            "Objects are printed as they are read: memory does not grow with their number, unless they have to be "
+                + "sorted by what the store itself cannot sort by.",
+        ],
+        examples: [
+            "corestone fetch Notes.sqlite Note",
+            "corestone fetch Notes.sqlite Note \"folder.name == 'Work'\" --sort folder.name --sort -modified",
+            "corestone fetch Notes.sqlite Note --columns title,modified --limit 20",
+            "corestone fetch Notes.sqlite Note --format json | jq '.[].title'",
+        ])
+
+    private let store: String
+    private let entityName: String
+    private let predicate: Predicate?
+    private let sort: [SortDescriptor]
+    private let limit: Int
+    private let offset: Int
+    private let columns: [String]?
+    private let format: Format
+    private let options: Options
+
+    init(_ options: Options) throws {
+        self.options = options
+        store = options.operand(0) ?? ""
+        entityName = options.operand(1) ?? ""
+        predicate = try options.operand(2).map { try Predicate.parse($0) }
+        sort = options.all("sort").map { SortDescriptor($0.hasPrefix("+") ? String($0.dropFirst()) : $0) }
+        limit = try options.number("limit", or: 0)
+        offset = try options.number("offset", or: 0)
+        columns = options["columns"].map { $0.split(separator: ",").map(String.init) }
+        format = try Format.chosen(by: options, among: Format.allCases)
+    }
+
+    func run(to output: Output) throws -> ExitCode {
+        let coordinator = try openStore(store, options)
+        let entity = try coordinator.model.requireEntity(named: entityName)
+        let request = FetchRequest(
+            entity: entity, predicate: predicate, sortDescriptors: sort, limit: limit, offset: offset)
+        let fields = try Field.of(entity, named: columns)
+        let context = Context(coordinator: coordinator)
+        let cursor = try context.cursor(request, batchSize: 500)
+        var printer = printer(of: fields, entity: entity)
+        let toMany = Set(fields.filter(\.isToMany).map(\.name))
+        var batch = try cursor.next()
+        try printer.begin(sample: batch, to: output)
+        while !batch.isEmpty {
+            try Field.loadMembers(of: toMany, batch, in: context)
+            for object in batch { try printer.print(object, to: output) }
+            // Members that lead back to their owners would keep each other.
+            batch = []
+            context.reset()
+            batch = try cursor.next()
+        }
+        try printer.end(to: output)
+        return .done
+    }
+
+    private func printer(of fields: [Field], entity: Entity) -> any ObjectPrinter {
+        switch format {
+        case .table: TablePrinter(fields, entity: entity)
+        case .json: JSONPrinter(isChosen: columns != nil, fields)
+        case .csv: CSVPrinter(fields)
+        }
+    }
+}
+
+extension Command {
+    /// Opens a store for reading, with a small cache: what is read is read once.
+    func openStore(_ path: String, _ options: Options) throws -> Coordinator {
+        var settings = StoreOptions.readOnly
+        settings.cacheKilobytes = 4096
+        return try Coordinator.open(path, model: try options.model(), options: settings)
+    }
+}

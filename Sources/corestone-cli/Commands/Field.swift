@@ -1,0 +1,123 @@
+import Corestone
+
+/// One of the things that `fetch` prints of an object.
+enum Field {
+    case id
+    case entity
+    /// By name: entities that inherit from the fetched one may have different properties of the same name.
+    case attribute(String, isNumber: Bool)
+    case toOne(String)
+    case toMany(String)
+
+    var name: String {
+        switch self {
+        case .id: "@id"
+        case .entity: "@entity"
+        case .attribute(let name, _), .toOne(let name), .toMany(let name): name
+        }
+    }
+
+    var isToMany: Bool { if case .toMany = self { true } else { false } }
+    var isNumber: Bool {
+        switch self {
+        case .attribute(_, let isNumber): isNumber
+        case .toMany: true
+        default: false
+        }
+    }
+}
+
+extension Field {
+    init(_ property: Property) {
+        if let relationship = property as? Relationship {
+            self = relationship.isToMany ? .toMany(property.name) : .toOne(property.name)
+        } else {
+            self = .attribute(property.name, isNumber: (property as? Attribute)?.type.isNumber ?? false)
+        }
+    }
+
+    /// Attributes, then to-one relationships, then to-many ones.
+    private var rank: Int {
+        switch self {
+        case .id, .entity: 0
+        case .attribute: 1
+        case .toOne: 2
+        case .toMany: 3
+        }
+    }
+
+    /// The fields of the chosen names; all of an entity, and of those that inherit from it, for nil.
+    static func of(_ entity: Entity, named names: [String]?) throws -> [Field] {
+        var all: [Field] = [.id, .entity]
+        for each in entity.withDescendants {
+            for property in each.properties where !property.isTransient {
+                if !all.contains(where: { $0.name == property.name }) { all.append(Field(property)) }
+            }
+        }
+        guard let names else {
+            return (0...3).flatMap { rank in all.filter { $0.rank == rank } }
+        }
+        return try names.map { name in
+            if let field = all.first(where: { $0.name == name }) { return field }
+            let hint = nearestName(to: name, among: all.map(\.name)).map { "; did you mean \"\($0)\"?" } ?? ""
+            throw UsageError("\(entity.name) has no property \"\(name)\" to print\(hint)")
+        }
+    }
+
+    /// Reads the members of each to-many relationship of a batch with one query.
+    static func loadMembers(of names: Set<String>, _ batch: [ManagedObject], in context: Context) throws {
+        if names.isEmpty { return }
+        var byDeclarer: [(relationship: Relationship, objects: [ManagedObject])] = []
+        for object in batch {
+            for relationship in object.objectID.entity.relationships where names.contains(relationship.name) {
+                if let place = byDeclarer.firstIndex(where: { $0.relationship === relationship }) {
+                    byDeclarer[place].objects.append(object)
+                } else {
+                    byDeclarer.append((relationship, [object]))
+                }
+            }
+        }
+        for (relationship, objects) in byDeclarer {
+            try context.loadMembers(of: relationship.name, of: objects, entity: relationship.entity)
+        }
+    }
+}
+
+/// What an object has for a field.
+enum FieldValue {
+    /// The object's entity has no such property, or has nothing for it.
+    case nothing
+    case text(String)
+    case value(PropertyValue)
+    case target(ObjectID)
+    case members([ObjectID])
+}
+
+extension ManagedObject {
+    func value(of field: Field) throws -> FieldValue {
+        switch field {
+        case .id: return .target(objectID)
+        case .entity: return .text(entityName)
+        case .attribute(let name, _):
+            guard hasProperty(name) else { return .nothing }
+            let value = try committedValue(name)
+            return value.isNull ? .nothing : .value(value)
+        case .toOne(let name):
+            guard hasProperty(name), let target = ObjectID.from(try committedValue(name)) else { return .nothing }
+            return .target(target)
+        case .toMany(let name):
+            return hasProperty(name) ? .members(try members(name).map(\.objectID)) : .nothing
+        }
+    }
+
+    func hasProperty(_ name: String) -> Bool { objectID.entity.property(named: name) != nil }
+}
+
+extension AttributeType {
+    fileprivate var isNumber: Bool {
+        switch self {
+        case .integer16, .integer32, .integer64, .decimal, .double, .float: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import Corestone
+import Glibc
+
+/// `corestone show`: what a store or a model consists of.
+struct ShowCommand: Command {
+    static let manual = Manual(
+        command: "show", summary: "tell what a store or a model consists of",
+        operands: [
+            .init(
+                "STORE|MODEL",
+                "an SQLite store of Core Data or of this library, or a model: .xcdatamodeld, .xcdatamodel, .momd, .mom")
+        ],
+        options: [
+            .init("entity", "only this entity, with those that inherit from it", value: "NAME", repeatable: true),
+            .init("version", "which version of a model that has several; the current one when left out", value: "NAME"),
+            .init("format", "table (the default) or json", value: "FORMAT"),
+            Manual.model,
+        ],
+        details: [
+            "Counts include objects of entities that inherit; so do the properties of an entity include inherited ones. "
+                + "A store is shown by the model that it carries, else by one inferred from its tables, "
+                + "which the first lines say.",
+            "json is one object: entities, each with name, parent, abstract, count (null for a model), attributes, "
+                + "relationships, fetched properties, indexes and unique constraints; and what is known of the store "
+                + "or the model itself.",
+        ],
+        examples: [
+            "corestone show Notes.sqlite",
+            "corestone show Notes.sqlite --entity Note",
+            "corestone show Notes.xcdatamodeld --version \"Notes 2\"",
+            "corestone show Notes.sqlite --format json | jq '.entities[] | {name, count}'",
+        ])
+
+    private let path: String
+    private let entities: [String]
+    private let format: Format
+    private let options: Options
+
+    init(_ options: Options) throws {
+        self.options = options
+        path = options.operand(0) ?? ""
+        entities = options.all("entity")
+        format = try Format.chosen(by: options, among: [.table, .json])
+    }
+
+    func run(to output: Output) throws -> ExitCode {
+        let subject = try looksLikeModel ? shownModel() : shownStore()
+        let chosen = try choose(from: subject.model)
+        switch format {
+        case .json: try output.write(subject.json(chosen).pretty() + "\n")
+        default: try subject.printTables(chosen, isWhole: entities.isEmpty, to: output)
+        }
+        return .done
+    }
+
+    private func choose(from model: Model) throws -> [Entity] {
+        let all = model.preorder
+        if entities.isEmpty { return all }
+        let wanted = try entities.flatMap { try model.requireEntity(named: $0).withDescendants }
+        return all.filter { entity in wanted.contains { $0 === entity } }
+    }
+
+    private func shownStore() throws -> ShownSubject {
+        guard options["version"] == nil else { throw UsageError("\(path) is a store and has no versions of its model") }
+        let coordinator = try openStore(path, options)
+        guard let store = coordinator.stores.first else { throw CoreError(.internal, "the store was not kept") }
+        let metadata = try StoreMetadata(ofStoreAt: path)
+        let context = Context(coordinator: coordinator)
+        var counts: [String: ShownSubject.Count] = [:]
+        for entity in coordinator.model.entities {
+            let request = FetchRequest(entity: entity)
+            let all = try context.count(request)
+            request.includesSubentities = false
+            counts[entity.name] = ShownSubject.Count(
+                all: all, own: entity.children.isEmpty ? all : try context.count(request))
+        }
+        return ShownSubject(
+            path: path, model: coordinator.model, counts: counts, origin: .store(store, metadata))
+    }
+
+    private func shownModel() throws -> ShownSubject {
+        guard options["model"] == nil else { throw UsageError("\(path) is a model; --model is for stores") }
+        let model = try Model(contentsOf: path, version: options["version"])
+        try model.freeze()
+        return ShownSubject(path: path, model: model, counts: nil, origin: .model(try Model.versions(of: path)))
+    }
+
+    /// A folder, or what its name or first bytes say is no database.
+    private var looksLikeModel: Bool {
+        var facts = stat()
+        if stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR { return true }
+        let kinds = [".xcdatamodel", ".xcdatamodeld", ".mom", ".momd", ".omo", "/contents"]
+        if kinds.contains(where: path.hasSuffix) { return true }
+        guard let file = fopen(path, "rb") else { return false }
+        defer { fclose(file) }
+        var head = [UInt8](repeating: 0, count: 8)
+        let count = fread(&head, 1, head.count, file)
+        return head.prefix(count).starts(with: "bplist".utf8) || head.prefix(count).starts(with: "<?xml".utf8)
+    }
+}

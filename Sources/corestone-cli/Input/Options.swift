@@ -1,0 +1,84 @@
+import Corestone
+
+/// What a command line says, as the command's manual reads it.
+struct Options {
+    fileprivate(set) var operands: [String] = []
+    fileprivate var values: [String: [String]] = [:]
+    fileprivate(set) var asksForHelp = false
+
+    /// The last value of an option; nil when it was not given.
+    subscript(name: String) -> String? { values[name]?.last }
+    /// Every value of an option that may be repeated, in order.
+    func all(_ name: String) -> [String] { values[name] ?? [] }
+    func has(_ name: String) -> Bool { values[name] != nil }
+
+    /// An operand by place; nil when it was left out.
+    func operand(_ place: Int) -> String? { place < operands.count ? operands[place] : nil }
+
+    /// A whole number, not negative; `fallback` when the option was not given.
+    func number(_ name: String, or fallback: Int) throws -> Int {
+        guard let text = self[name] else { return fallback }
+        guard let number = Int(text), number >= 0 else {
+            throw UsageError("--\(name) takes a whole number that is not negative, not \"\(text)\"")
+        }
+        return number
+    }
+
+    /// The model that `--model` names.
+    func model() throws -> Model? { try self["model"].map { try Model(contentsOf: $0) } }
+}
+
+extension Manual {
+    /// Reads a command line. After `--` everything is an operand.
+    func parse(_ arguments: [String]) throws -> Options {
+        var result = Options()
+        var rest = arguments[...]
+        var takesOptions = true
+        while let word = rest.popFirst() {
+            if !takesOptions || !word.hasPrefix("-") || word == "-" {
+                result.operands.append(word)
+            } else if word == "--" {
+                takesOptions = false
+            } else if word == "--help" || word == "-h" {
+                result.asksForHelp = true
+            } else {
+                let (option, value) = try read(word, &rest)
+                if !option.isRepeatable, result.values[option.name] != nil {
+                    throw failure("--\(option.name) can be given once")
+                }
+                result.values[option.name, default: []].append(value)
+            }
+        }
+        if !result.asksForHelp { try checkCount(of: result.operands) }
+        return result
+    }
+
+    private func read(_ word: String, _ rest: inout ArraySlice<String>) throws -> (Option, String) {
+        let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        let name = String(parts[0].drop { $0 == "-" })
+        guard word.hasPrefix("--"), let option = options.first(where: { $0.name == name }) else {
+            let hint = nearestName(to: name, among: options.map(\.name)).map { "; did you mean --\($0)?" } ?? ""
+            throw failure("\(command) has no option \(parts[0])\(hint)")
+        }
+        guard let wanted = option.value else {
+            guard parts.count == 1 else { throw failure("--\(name) takes no value") }
+            return (option, "")
+        }
+        if parts.count == 2 { return (option, String(parts[1])) }
+        guard let value = rest.popFirst() else { throw failure("--\(name) needs a value: \(wanted)") }
+        return (option, value)
+    }
+
+    private func checkCount(of given: [String]) throws {
+        if given.count > operands.count {
+            throw failure(
+                "\"\(given[operands.count])\" is one word too many; put quotes around words that belong together")
+        }
+        let missing = operands.dropFirst(given.count).filter { !$0.isOptional }
+        if let first = missing.first { throw failure("\(command) needs \(first.name): \(first.meaning)") }
+    }
+
+    private func failure(_ message: String) -> UsageError {
+        UsageError("\(message)\nusage: \(usage)\n       \(Tool.name) \(command) --help tells more")
+    }
+}

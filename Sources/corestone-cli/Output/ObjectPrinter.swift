@@ -1,0 +1,115 @@
+import Corestone
+
+/// Prints objects one after the other.
+protocol ObjectPrinter {
+    /// Before the first object; `sample` are the first ones.
+    mutating func begin(sample: [ManagedObject], to output: Output) throws
+    mutating func print(_ object: ManagedObject, to output: Output) throws
+    mutating func end(to output: Output) throws
+}
+
+/// One array, an object on each line.
+struct JSONPrinter: ObjectPrinter {
+    private let fields: [Field]
+    /// Whether every object has all fields, because they were asked for by name.
+    private let isChosen: Bool
+    private var count = 0
+
+    init(isChosen: Bool, _ fields: [Field]) {
+        self.isChosen = isChosen
+        self.fields = fields
+    }
+
+    func begin(sample: [ManagedObject], to output: Output) throws { try output.write("[") }
+
+    mutating func print(_ object: ManagedObject, to output: Output) throws {
+        var members: [(String, JSON)] = []
+        for field in fields {
+            switch field {
+            case .attribute(let name, _), .toOne(let name), .toMany(let name):
+                guard isChosen || object.hasProperty(name) else { continue }
+            case .id, .entity: break
+            }
+            members.append((field.name, JSON(try object.value(of: field))))
+        }
+        try output.write((count == 0 ? "\n  " : ",\n  ") + JSON.object(members).line)
+        count += 1
+    }
+
+    func end(to output: Output) throws { try output.write(count == 0 ? "]\n" : "\n]\n") }
+}
+
+extension JSON {
+    init(_ value: FieldValue) {
+        switch value {
+        case .nothing: self = .null
+        case .text(let text): self = .string(text)
+        case .target(let id): self = .string(id.uri)
+        case .members(let ids): self = .array(ids.map { .string($0.uri) })
+        case .value(let value): self = JSON(value)
+        }
+    }
+
+    init(_ value: PropertyValue) {
+        switch value {
+        case .bool(let flag): self = .bool(flag)
+        case .int(let number): self = .number(String(number))
+        case .double(let number): self = .double(number)
+        case .decimal(let number): self = .number(number.description)
+        case .array(let items): self = .array(items.map { JSON($0) })
+        case .set(let items): self = .array(items.map { JSON($0) })
+        case .dictionary(let members):
+            self = .object(members.sorted { $0.key < $1.key }.map { ($0.key, JSON($0.value)) })
+        default: self = .optional(value.plainText)
+        }
+    }
+}
+
+/// A line of names, then a line for each object.
+struct CSVPrinter: ObjectPrinter {
+    private let fields: [Field]
+
+    init(_ fields: [Field]) { self.fields = fields }
+
+    func begin(sample: [ManagedObject], to output: Output) throws { try output.write(CSV.line(fields.map(\.name))) }
+
+    func print(_ object: ManagedObject, to output: Output) throws {
+        try output.write(CSV.line(try fields.map { try object.value(of: $0).plainText }))
+    }
+
+    func end(to output: Output) throws {}
+}
+
+extension FieldValue {
+    /// The whole value as text; nil for nothing.
+    fileprivate var plainText: String? {
+        switch self {
+        case .nothing: nil
+        case .text(let text): text
+        case .target(let id): id.uri
+        case .members(let ids): ids.map(\.uri).joined(separator: " ")
+        case .value(let value): value.plainText
+        }
+    }
+}
+
+extension PropertyValue {
+    /// The value as text that loses nothing; nil for null.
+    var plainText: String? {
+        switch self {
+        case .null: nil
+        case .bool(let flag): flag ? "true" : "false"
+        case .int(let number): String(number)
+        case .double(let number): number.isNaN ? "NaN" : number.isInfinite ? infinity(number) : number.description
+        case .decimal(let number): number.description
+        case .text(let text), .uri(let text): text.string
+        case .bytes(let bytes): base64(bytes.array)
+        case .date(let seconds): ReferenceDate.description(seconds)
+        case .uuid(let uuid): uuid.description
+        case .object(let object): object.valueDescription
+        case .array, .set, .dictionary: JSON(self).line
+        }
+    }
+
+    private func infinity(_ number: Double) -> String { number < 0 ? "-Infinity" : "Infinity" }
+}

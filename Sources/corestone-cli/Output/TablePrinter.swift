@@ -1,0 +1,54 @@
+import Corestone
+
+/// Objects as rows of a table; its columns are as wide as the first objects want them.
+struct TablePrinter: ObjectPrinter {
+    private let fields: [Field]
+    private let entity: Entity
+    private var table: Table?
+    private var count = 0
+
+    init(_ fields: [Field], entity: Entity) {
+        // The ID names the entity already.
+        self.fields = fields.filter { if case .entity = $0 { false } else { true } }
+        self.entity = entity
+    }
+
+    mutating func begin(sample: [ManagedObject], to output: Output) throws {
+        let columns = fields.map { Table.Column($0.name, $0.isNumber ? .right : .left) }
+        let table = Table(columns, sample: try sample.prefix(200).map(cells), width: output.width)
+        try output.write(output.emphasised(table.head) + "\n")
+        self.table = table
+    }
+
+    mutating func print(_ object: ManagedObject, to output: Output) throws {
+        count += 1
+        if let table { try output.write(table.line(try cells(object)) + "\n") }
+    }
+
+    func end(to output: Output) throws {
+        // For people only: what reads a pipe counts for itself.
+        guard output.isTerminal, let table else { return }
+        let hidden = table.hiddenCount(of: fields.count)
+        let more = hidden > 0 ? "; \(hidden) columns more with --columns, --format json or a wider terminal" : ""
+        try output.write("\(count) \(count == 1 ? "object" : "objects") of \(entity.name)\(more)\n")
+    }
+
+    private func cells(_ object: ManagedObject) throws -> [String] {
+        try fields.map { DisplayWidth.plain(try object.value(of: $0).cell) }
+    }
+}
+
+extension FieldValue {
+    /// A short form for people.
+    fileprivate var cell: String {
+        switch self {
+        case .nothing: return ""
+        case .text(let text): return text
+        // The URI without the store.
+        case .target(let id): return id.uri.split(separator: "/").suffix(2).joined(separator: "/")
+        case .members(let ids): return String(ids.count)
+        case .value(.bytes(let bytes)): return bytes.count == 1 ? "1 byte" : "\(bytes.count) bytes"
+        case .value(let value): return value.plainText ?? ""
+        }
+    }
+}

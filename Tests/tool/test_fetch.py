@@ -1,0 +1,249 @@
+"""corestone fetch: every type of value in every format, sorting, windows, and very many objects."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import json
+import math
+import subprocess
+import sys
+from datetime import datetime, timezone
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import corestone
+import pytest
+from conftest import TOOL, compare, run, settled
+from corestone import Container, Model
+
+
+def fetched(zoo: Path, *arguments: str) -> list[dict[str, Any]]:
+    found = run("fetch", zoo, *arguments, "--format", "json")
+    assert (found.returncode, found.stderr) == (0, "")
+    rows: list[dict[str, Any]] = json.loads(found.stdout, parse_float=Decimal)
+    return rows
+
+
+@pytest.mark.parametrize("entity", ["Animal", "Keeper"])
+@pytest.mark.parametrize("form", ["table", "json", "csv"])
+def test_every_value_in_every_format(zoo: Path, entity: str, form: str) -> None:
+    found = run("fetch", zoo, entity, "--sort", "name", "--format", form)
+    assert (found.returncode, found.stderr) == (0, "")
+    compare(f"fetch-{entity}.{form}", settled(found.stdout, zoo))
+
+
+def test_values_read_back_from_json(zoo: Path) -> None:
+    bob, ada = fetched(zoo, "Keeper", "--sort", "-name")
+    assert ada["name"].startswith('Ada "the eagle"') and bob["name"] == "Bøb\nΩ 漢字"
+    assert ada["wage"] == Decimal("4200.5") and ada["steps"] == 2**53 + 1 and ada["years"] == 12
+    assert base64.b64decode(ada["photo"]) == bytes(range(8)) and bob["photo"] == ""
+    assert ada["badge"] == "12345678-1234-5678-1234-567812345678"
+    assert bob["wage"] is None
+    animals = {row["@id"]: row for row in fetched(zoo, "Animal")}
+    assert [animals[uri]["name"] for uri in ada["animals"]] == ["eagle", "emu"]
+    assert all(animals[uri]["keeper"] == ada["@id"] for uri in ada["animals"])
+    by_name = {row["name"]: row for row in animals.values()}
+    eagle, carp = by_name["eagle"], by_name["carp"]
+    assert (eagle["@entity"], carp["@entity"]) == ("Bird", "Fish")
+    assert "depth" not in eagle and "wingspan" not in carp
+    # SQLite keeps NaN as NULL.
+    assert (eagle["wingspan"], by_name["emu"]["wingspan"]) == (None, "Infinity")
+    assert eagle["born"] == "2024-01-01T00:00:00Z" and carp["born"] == "1969-03-29T23:59:59.75Z"
+    assert {animals[uri]["name"] for uri in carp["friends"]} == {"eagle", ""}
+    assert (eagle["canFly"], carp["freshwater"], carp["depth"]) == (True, True, -3)
+
+
+def test_csv_round_trip(zoo: Path) -> None:
+    text = run("fetch", zoo, "Keeper", "--sort", "name", "--format", "csv").stdout
+    rows = list(csv.DictReader(io.StringIO(text, newline="")))
+    with corestone.open(zoo) as container:
+        keepers = list(container.context().fetch("Keeper", sort="name"))
+        assert [row["name"] for row in rows] == [keeper.name for keeper in keepers]
+        for row, keeper in zip(rows, keepers):
+            assert row["@id"] == keeper.id.uri
+            assert int(row["years"]) == keeper.years
+            assert base64.b64decode(row["photo"]) == keeper.photo
+            assert (Decimal(row["wage"]) if row["wage"] else None) == keeper.wage
+            assert row["animals"].split() == [animal.id.uri for animal in keeper.animals]
+    animals = list(csv.DictReader(io.StringIO(run("fetch", zoo, "Animal", "--format", "csv").stdout)))
+    assert math.isinf(float(next(row["wingspan"] for row in animals if row["name"] == "emu")))
+    assert next(row["wingspan"] for row in animals if row["name"] == "carp") == ""
+
+
+def test_predicates_windows_and_columns(zoo: Path) -> None:
+    assert [row["name"] for row in fetched(zoo, "Animal", "keeper.name BEGINSWITH 'Ada'", "--sort=-name")] == [
+        "emu",
+        "eagle",
+    ]
+    assert [row["name"] for row in fetched(zoo, "Animal", "--sort", "name", "--offset", "1", "--limit", "2")] == [
+        "carp",
+        "eagle",
+    ]
+    assert [row["name"] for row in fetched(zoo, "Animal", "ANY friends.name == 'carp'", "--sort", "name")] == [
+        "",
+        "eagle",
+    ]
+    assert fetched(zoo, "Bird", "name == 'dodo'") == []
+    assert fetched(zoo, "Fish", "--sort", "name", "--columns", "depth,name,@entity") == [
+        {"depth": None, "name": "", "@entity": "Fish"}, {"depth": -3, "name": "carp", "@entity": "Fish"},
+    ]  # fmt: skip
+    table = run("fetch", zoo, "Fish", "name != ''", "--columns", "name,depth").stdout
+    assert table.split() == ["name", "depth", "carp", "-3"]
+    assert run("fetch", zoo, "Bird", "name == 'dodo'", "--format", "csv").stdout.count("\n") == 1
+
+
+def test_a_store_of_others_is_left_as_it_is(fixtures: Path) -> None:
+    folder = fixtures / "stores" / "coredataplus"
+    before = sorted(
+        (path.name, path.stat().st_mtime_ns, path.read_bytes()) for path in folder.iterdir() if path.is_file()
+    )
+    store = folder / "SampleModel2_V2.sqlite"
+    entities = json.loads(run("show", store, "--format", "json").stdout)["entities"]
+    for entity in entities:
+        assert len(fetched(store, entity["name"])) == entity["count"]
+    after = sorted(
+        (path.name, path.stat().st_mtime_ns, path.read_bytes()) for path in folder.iterdir() if path.is_file()
+    )
+    assert before == after
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["{zoo}"], 2, "ENTITY"),
+        (["{zoo}", "Anmal"], 2, 'did you mean "Animal"'),
+        (["{zoo}", "Animal", "name =="], 2, "name =="),
+        (["{zoo}", "Animal", "nme == 'x'"], 2, "nme"),
+        (["{zoo}", "Animal", "name == %@"], 2, "%@"),
+        (["{zoo}", "Animal", "--sort", "nme"], 2, "nme"),
+        (["{zoo}", "Animal", "--limit", "many"], 2, "whole number"),
+        (["{zoo}", "Animal", "--limit", "-1"], 2, "whole number"),
+        (["{zoo}", "Animal", "--limit"], 2, "needs a value"),
+        (["{zoo}", "Animal", "--limt", "2"], 2, "did you mean --limit"),
+        (["{zoo}", "Animal", "--columns", "name,colour"], 2, "colour"),
+        (["{zoo}", "Animal", "--format", "xml"], 2, "table, json or csv"),
+        (["{zoo}", "Animal", "--limit", "1", "--limit", "2"], 2, "once"),
+        (["/dev/null", "Animal"], 3, "/dev/null"),
+        (["{zoo}.missing", "Animal"], 3, "there is no store"),
+        ([str(TOOL), "Animal"], 3, "give the path of a store"),
+    ],
+)
+def test_mistakes(zoo: Path, arguments: list[str], code: int, words: str) -> None:
+    found = run("fetch", *[argument.replace("{zoo}", str(zoo)) for argument in arguments])
+    assert (found.returncode, found.stdout) == (code, "")
+    assert words in found.stderr
+
+
+@pytest.fixture(scope="module")
+def readings(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """300,000 readings of 60 sensors."""
+    path = tmp_path_factory.mktemp("readings") / "readings.sqlite"
+    model = Model(
+        {
+            "Sensor": {"name": "string", "readings": "to-many Reading inverse sensor"},
+            "Reading": {
+                "note": "string", "value": "double", "time": "date", "sensor": "to-one Sensor? inverse readings",
+                "near": "to-many Reading inverse near",
+            },
+        }
+    )  # fmt: skip
+    day = datetime(2024, 1, 1, tzinfo=timezone.utc)
+    with Container(model, path, sync="normal") as container:
+        for part in range(10):
+            context = container.context()
+            sensors = [context.insert("Sensor", name=f"sensor {part}.{number}") for number in range(6)]
+            rows = [
+                (
+                    f"reading {number} of part {part}, as written down",
+                    number * 7919 % 30_000 / 7,
+                    day,
+                    sensors[number % 6],
+                )
+                for number in range(30_000)
+            ]
+            objects = context.insert_objects("Reading", rows, ("note", "value", "time", "sensor"))
+            for one, other in zip(objects[:3000], objects[1:]):
+                one.near.add(other)
+            context.save()
+            context.close()
+    return path
+
+
+def peak_kb(*arguments: str | Path) -> tuple[int, int]:
+    """The peak of resident memory of a run of the tool, and how many lines it printed."""
+    # A process begins with the peak of the one that started it, so that has to be a small one.
+    program = (
+        "import resource, subprocess, sys\n"
+        "with subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE) as process:\n"
+        "    lines = sum(1 for _ in process.stdout)\n"
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, lines, process.returncode)"
+    )
+    words = [sys.executable, "-S", "-E", "-c", program, str(TOOL), *map(str, arguments)]
+    peak, lines, code = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
+    assert code == "0"
+    return int(peak), int(lines)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--format", "json"],
+        ["value > 0", "--format", "csv"],
+        ["--sort", "-sensor.name", "--sort", "value"],
+    ],
+)
+def test_memory_does_not_grow_with_the_number_of_objects(readings: Path, arguments: list[str]) -> None:
+    few, few_lines = peak_kb("fetch", readings, "Reading", *arguments, "--limit", "15000")
+    all_, all_lines = peak_kb("fetch", readings, "Reading", *arguments)
+    print(f"{' '.join(arguments) or 'table'}: {few_lines} lines {few} KB, {all_lines} lines {all_} KB")
+    assert all_lines > 299_000
+    # What a store of twenty times as many objects takes more: SQLite's cache and sorter fill up to their limits.
+    assert all_ - few < 16_000
+
+
+def test_the_largest_store_of_others_streams(fixtures: Path) -> None:
+    store = max(
+        (path for path in (fixtures / "stores").rglob("*") if path.is_file()), key=lambda path: path.stat().st_size
+    )
+    entities = json.loads(run("show", store, "--format", "json").stdout)["entities"]
+    peaks = [
+        peak_kb("fetch", store, entity["name"], "--format", "json")[0] for entity in entities if not entity["parent"]
+    ]
+    print(f"{store.name}: {store.stat().st_size} bytes, {len(peaks)} entities, {min(peaks)} to {max(peaks)} KB")
+    assert max(peaks) - min(peaks) < 16_000
+
+
+def test_reading_ahead_is_bounded_by_bytes_too(tmp_path: Path) -> None:
+    path = tmp_path / "photos.sqlite"
+    with Container(Model({"Photo": {"data": "binary"}}), path, sync="normal") as container:
+        for _ in range(8):
+            context = container.context()
+            context.insert_many("Photo", [{"data": bytes(1 << 20)} for _ in range(20)])
+            context.save()
+            context.close()
+    peak, lines = peak_kb("fetch", path, "Photo", "--format", "csv")
+    print(f"160 photos of 1 MB: {peak} KB")
+    assert lines == 161
+    assert peak < 110_000
+
+
+def test_a_reader_that_leaves_and_an_interrupt(readings: Path) -> None:
+    for form in ("csv", "json", "table"):
+        process = subprocess.Popen(
+            [str(TOOL), "fetch", str(readings), "Reading", "--format", form],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert (process.stderr.read(), process.wait(timeout=60)) == (b"", 0)
+        process.stderr.close()
+    process = subprocess.Popen([str(TOOL), "fetch", str(readings), "Reading"], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.send_signal(2)
+    assert process.wait(timeout=60) == -2
+    process.stdout.close()

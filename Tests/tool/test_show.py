@@ -1,0 +1,92 @@
+"""corestone show: stores and models, as tables and as JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, ZOO, compare, run, settled
+from corestone import Model
+
+PACKAGES = ROOT / "examples" / "packages" / "Packages.xcdatamodeld"
+
+
+def test_a_store_as_tables(zoo: Path) -> None:
+    shown = run("show", zoo)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    compare("show-store.txt", settled(shown.stdout, zoo))
+
+
+def test_a_store_as_json(zoo: Path) -> None:
+    shown = run("show", zoo, "--format", "json")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    compare("show-store.json", settled(shown.stdout, zoo))
+    entities = {entity["name"]: entity for entity in json.loads(shown.stdout)["entities"]}
+    assert set(entities) == set(ZOO)
+    animal, bird = entities["Animal"], entities["Bird"]
+    assert (animal["parent"], animal["abstract"], animal["count"], animal["ownCount"]) == (None, True, 4, 0)
+    assert (bird["parent"], bird["abstract"], bird["count"], bird["ownCount"]) == ("Animal", False, 2, 2)
+    name = next(each for each in bird["attributes"] if each["name"] == "name")
+    assert (name["type"], name["optional"], name["inheritedFrom"]) == ("String", False, "Animal")
+    animals = entities["Keeper"]["relationships"][0]
+    assert {key: animals[key] for key in ("name", "destination", "inverse", "toMany", "ordered")} == {
+        "name": "animals", "destination": "Animal", "inverse": "keeper", "toMany": True, "ordered": True,
+    }  # fmt: skip
+
+
+def test_one_entity_with_its_heirs(zoo: Path) -> None:
+    shown = json.loads(run("show", zoo, "--entity=Animal", "--format=json").stdout)
+    assert [entity["name"] for entity in shown["entities"]] == ["Animal", "Bird", "Fish"]
+    table = run("show", zoo, "--entity", "Keeper", "--entity", "Fish").stdout
+    assert "Keeper" in table and "Bird" not in table
+
+
+def test_a_bundle_and_a_file_of_it_and_a_compiled_model(tmp_path: Path) -> None:
+    bundle = run("show", PACKAGES)
+    compare("show-model.txt", bundle.stdout.replace(str(PACKAGES), "Packages.xcdatamodeld"))
+    inner = json.loads(run("show", PACKAGES / "Packages.xcdatamodel", "--format", "json").stdout)
+    whole = json.loads(run("show", PACKAGES, "--version", "Packages", "--format", "json").stdout)
+    assert inner["entities"] == whole["entities"]
+    assert [entity["count"] for entity in whole["entities"]] == [None, None, None]
+    assert whole["versions"] == [{"name": "Packages", "current": True}]
+    compiled = tmp_path / "Zoo.mom"
+    compiled.write_bytes(Model(ZOO).compiled())
+    assert {
+        entity["name"] for entity in json.loads(run("show", compiled, "--format", "json").stdout)["entities"]
+    } == set(ZOO)
+
+
+def test_models_and_stores_of_others(fixtures: Path) -> None:
+    shown = 0
+    stores = sorted(path for path in (fixtures / "stores").rglob("*") if path.is_file())
+    models = [path for path in (fixtures / "compiled-models").rglob("*") if path.suffix in (".mom", ".momd")]
+    models += [path.parent for path in (fixtures / "source-models").rglob("*.xcdatamodel")][:30]
+    for path in [*stores, *models]:
+        if path in stores and path.read_bytes()[:15] != b"SQLite format 3":
+            continue
+        found = run("show", path, "--format", "json")
+        assert (found.returncode, found.stderr) == (0, ""), path
+        assert isinstance(json.loads(found.stdout)["entities"], list), path
+        assert run("show", path).returncode == 0
+        shown += 1
+    assert shown > 60
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["show"], 2, "STORE|MODEL"),
+        (["show", "{zoo}", "more"], 2, "too many"),
+        (["show", "{zoo}", "--entity", "Anmal"], 2, 'did you mean "Animal"'),
+        (["show", "{zoo}", "--format", "csv"], 2, "table or json"),
+        (["show", "{zoo}", "--version", "2"], 2, "no versions"),
+        (["show", "{zoo}.missing"], 3, "there is no store"),
+        (["show", "{zoo}.missing.mom"], 3, "cannot"),
+        (["show", str(PACKAGES), "--version", "7"], 3, "it has Packages"),
+    ],
+)
+def test_mistakes(zoo: Path, arguments: list[str], code: int, words: str) -> None:
+    found = run(*[argument.replace("{zoo}", str(zoo)) for argument in arguments])
+    assert (found.returncode, found.stdout) == (code, "")
+    assert words in found.stderr

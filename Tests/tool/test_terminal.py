@@ -1,0 +1,141 @@
+"""The tool as a person meets it: help, typing errors, and terminals of any width."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+import unicodedata
+from pathlib import Path
+
+import pytest
+from conftest import TOOL, compare, run, settled
+
+
+def on_terminal(width: int, *arguments: str | Path, **environment: str) -> str:
+    """What the tool prints on a terminal of that width."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+    surroundings = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR")}
+    process = subprocess.Popen(
+        [str(TOOL), *map(str, arguments)], stdout=slave, env={**surroundings, "TERM": "xterm", **environment}
+    )
+    os.close(slave)
+    printed = b""
+    while True:
+        try:
+            piece = os.read(master, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        printed += piece
+    os.close(master)
+    assert process.wait(timeout=60) == 0
+    return printed.decode().replace("\r\n", "\n")
+
+
+def columns(line: str) -> int:
+    plain = re.sub(r"\x1b\[\d*m", "", line)
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in plain)
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 132])
+@pytest.mark.parametrize("command", ["show", "Animal", "Keeper"])
+def test_nothing_is_wider_than_the_terminal(zoo: Path, width: int, command: str) -> None:
+    arguments: list[str | Path] = ["show", zoo] if command == "show" else ["fetch", zoo, command]
+    lines = on_terminal(width, *arguments).splitlines()
+    # A path is printed whole, for copying, and so is the closing line.
+    tables = lines[4:] if command == "show" else lines[:-1]
+    assert max(columns(line) for line in tables) <= width, "\n".join(lines)
+    if command != "show":
+        assert "…" in "\n".join(lines) or "columns more" in lines[-1] or width > 100
+
+
+def test_wide_characters_stay_in_their_columns(zoo: Path) -> None:
+    compare("terminal-60.txt", settled(on_terminal(60, "fetch", zoo, "Keeper", "--sort", "name", NO_COLOR="1"), zoo))
+    lines = on_terminal(70, "fetch", zoo, "Keeper", "--columns", "name,years", "--sort", "name").splitlines()
+    assert columns(lines[1]) == columns(lines[2]) == columns(lines[0])
+
+
+def test_colour_and_counts_are_for_people(zoo: Path) -> None:
+    assert "\x1b[" in on_terminal(80, "fetch", zoo, "Bird")
+    assert "\x1b[" not in on_terminal(80, "fetch", zoo, "Bird", NO_COLOR="1")
+    assert "\x1b[" not in on_terminal(80, "fetch", zoo, "Bird", TERM="dumb")
+    assert "2 objects of Bird" in on_terminal(80, "fetch", zoo, "Bird")
+    piped = run("fetch", zoo, "Bird").stdout
+    assert "\x1b[" not in piped and "objects of" not in piped and "…" not in piped
+    assert columns(on_terminal(200, "fetch", zoo, "Animal", COLUMNS="50").splitlines()[0]) <= 50
+
+
+def test_what_a_terminal_would_take_for_a_command_is_shown(zoo: Path, tmp_path: Path) -> None:
+    from corestone import Container, Model
+
+    path = tmp_path / "evil.sqlite"
+    with Container(Model({"Evil": {"text": "string"}}), path) as container:
+        context = container.context()
+        context.insert("Evil", text="a\x1b[31mred\x07\r\nb\tc\x9b\u202e")
+        context.save()
+    printed = on_terminal(80, "fetch", path, "Evil", NO_COLOR="1")
+    assert "\x1b" not in printed and "\x07" not in printed and "\x9b" not in printed
+    assert "␛[31mred␇␍⏎b c" in printed
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["help"], ["-h"]])
+def test_help(arguments: list[str]) -> None:
+    found = run(*arguments)
+    assert (found.returncode, found.stderr) == (0, "")
+    compare("help.txt", found.stdout)
+
+
+@pytest.mark.parametrize("command", ["show", "fetch", "check"])
+def test_help_of_each_command(command: str) -> None:
+    found = run(command, "--help")
+    assert (found.returncode, found.stderr) == (0, "")
+    assert found.stdout == run("help", command).stdout
+    assert max(map(len, found.stdout.split("Examples")[0].splitlines())) <= 100
+    compare(f"help-{command}.txt", found.stdout)
+    documented = (Path(__file__).resolve().parents[2] / "docs" / "tool.md").read_text(encoding="utf-8")
+    for option in set(re.findall(r"--[a-z]+", found.stdout)):
+        assert option in documented, option
+
+
+def test_version() -> None:
+    assert re.fullmatch(r"corestone \d+\.\d+\.\d+\n", run("--version").stdout)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["shwo"], 'did you mean "show"'),
+        (["chekc", "x"], 'did you mean "check"'),
+        (["zebra"], "see corestone --help"),
+        (["--verbose"], "--verbose"),
+        (["help", "fetsh"], 'did you mean "fetch"'),
+        (["show", "--formt", "json", "x"], "did you mean --format"),
+        (["show", "-x", "y"], "no option -x"),
+    ],
+)
+def test_typing_errors(arguments: list[str], words: str) -> None:
+    found = run(*arguments)
+    assert (found.returncode, found.stdout) == (2, "")
+    assert words in found.stderr
+
+
+def test_without_a_command_the_help_is_an_error() -> None:
+    found = run()
+    assert (found.returncode, found.stdout) == (2, "")
+    assert found.stderr == run("--help").stdout
+
+
+def test_output_that_cannot_be_written(zoo: Path) -> None:
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        found = subprocess.run(
+            [str(TOOL), "show", str(zoo)], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert found.returncode == 3
+    assert "cannot write" in found.stderr
