@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The demonstration: the machine's own package database, imported from C, then from Python into the same store, which
-# finds nothing to change; then the questions that a person asks. Usage: demo.sh BUILD
+# finds nothing to change; then the questions that a person asks; then the same store for the tool, which needs no model.
+# The programs read their model from examples/packages/Packages.xcdatamodeld. Usage: demo.sh BUILD
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$1
@@ -24,6 +25,17 @@ compile report
 "$work/report" "$store" >"$work/report.txt" || { cat "$work/report.txt" >&2; exit 1; }
 echo
 echo "The report in C asks the same questions of the same store: $(wc -l <"$work/report.txt") lines, every question answered."
+tool() {
+    echo
+    local word line="$ corestone"
+    for word; do case $word in *\ *) line+=" \"$word\"" ;; *) line+=" ${word#"$work"/}" ;; esac done
+    echo "$line"
+    "$build/bin/corestone" "$@" | sed "s|$work/||g"
+}
+tool show "$store" --entity Package
+tool fetch "$store" Package "essential == YES" --sort -installedSize --limit 5 \
+    --columns name,version,installedSize,dependents
+tool check "$store" --apple
 echo
 echo "The same store in the sqlite3 shell:"
 sqlite3 -readonly -header -column "$store" \

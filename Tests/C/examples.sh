@@ -32,6 +32,7 @@ query() { expect "$1" "$2" "$(sqlite3 -batch -noheader -separator '|' "$folder/s
 build importer "$examples/packages/importer.c" "$examples/packages/packages_model.c"
 build report "$examples/packages/report.c" "$examples/packages/packages_model.c"
 build ten_lines "$examples/c/ten_lines.c"
+build open_store "$examples/c/open_store.c"
 
 expect "ten lines" "Grace 85" "$(cd "$folder" && ./ten_lines 2>&1)"
 
@@ -78,7 +79,13 @@ before=$(cksum <"$folder/store.sqlite")
 expect "the report" 0 $?
 expect "the report names the most depended-on package" 1 \
     "$(grep -c 'most depended-on package is libc6 1.0-9000: 2 packages need it' "$folder/printed")"
-expect "the report leaves the store alone" "$before" "$(cksum <"$folder/store.sqlite")"
+"$folder/open_store" "$folder/store.sqlite" >"$folder/printed" 2>&1
+expect "a page about the store" 0 $?
+expect "the page counts objects" "11 objects of 3 entities" "$(sed -n 2p "$folder/printed")"
+expect "the page shows objects" 1 "$(grep -c 'amd64 .* no ' "$folder/printed" | sed 's/^[1-9].*/1/')"
+"$folder/open_store" "$folder/missing.sqlite" >"$folder/printed" 2>&1
+expect "a page about a missing store fails" 1 $?
+expect "the page and the report leave the store alone" "$before" "$(cksum <"$folder/store.sqlite")"
 [ "$failed" -eq 0 ] || cat "$folder/printed"
 
 printf 'Package: alone\nStatus: install ok installed\nVersion: 1\nArchitecture: all\n' >"$folder/status"

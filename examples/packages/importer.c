@@ -362,7 +362,7 @@ int main(int argc, char **argv) {
     struct import import;
     memset(&import, 0, sizeof import);
     cst_coordinator *coordinator = NULL;
-    TRY(packages_model_build(&import.model, &error));
+    TRY(packages_model_load(&import.model, &error));
     TRY(cst_coordinator_new(import.model.model, &coordinator, &error));
     TRY(cst_coordinator_add_store(coordinator, TEXT("SQLite"), TEXT(argv[1]), NULL, NULL, &error));
     TRY(cst_context_new(coordinator, CST_QUEUE_CALLER, &import.context, &error));

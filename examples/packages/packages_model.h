@@ -1,4 +1,4 @@
-/* The model of the example, the same as Packages.xcdatamodeld: packages, their maintainers and sections.
+/* The model of the example, read from Packages.xcdatamodeld: packages, their maintainers and sections.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,8 +22,8 @@ struct packages_model {
     } section_key;
 };
 
-/* Builds and freezes the model, finds its keys. On failure nothing is owned and *error is set. */
-cst_status packages_model_build(struct packages_model *packages, cst_error **error);
+/* Reads the model, finds its entities and keys. On failure nothing is owned and *error is set. */
+cst_status packages_model_load(struct packages_model *packages, cst_error **error);
 
 /* Ends the program with status 1 when a call failed: prints where, and all that the error tells. */
 void packages_check(cst_status status, cst_error *error, const char *file, int line);

@@ -57,7 +57,7 @@ static struct opened open_store(const char *path, uint32_t flags) {
     cst_store_options options = CST_STORE_OPTIONS_INIT;
     options.flags = CST_STORE_MUST_EXIST | flags;
     store.coordinator = NULL;
-    TRY(packages_model_build(&store.model, &error));
+    TRY(packages_model_load(&store.model, &error));
     TRY(cst_coordinator_new(store.model.model, &store.coordinator, &error));
     TRY(cst_coordinator_add_store(store.coordinator, TEXT("SQLite"), TEXT(path), &options, NULL, &error));
     store.context = new_context(&store);

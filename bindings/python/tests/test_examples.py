@@ -124,6 +124,21 @@ def test_nothing_to_import(tmp_path: Path) -> None:
     assert run("packages/report.py", "missing.store", folder=tmp_path).returncode != 0
 
 
+def test_a_page_about_any_store(tmp_path: Path, status: str) -> None:
+    assert run("packages/importer.py", "packages.store", status, folder=tmp_path).returncode == 0
+    done = run("python/open_store.py", "packages.store", folder=tmp_path)
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert "7 objects of 3 entities" in done.stdout
+    assert "its model is cached" in done.stdout
+    assert re.search(r"^ +3  Package$", done.stdout, re.MULTILINE)
+    assert "libbase" not in done.stderr
+    assert len(done.stdout.splitlines()) < 50
+    missing = run("python/open_store.py", "missing.store", folder=tmp_path)
+    assert missing.returncode == 1
+    assert "missing.store" in missing.stderr
+    assert "Traceback" not in missing.stderr
+
+
 def test_the_readme_of_the_package(tmp_path: Path) -> None:
     page = (ROOT / "bindings/python/README.md").read_text(encoding="utf-8")
     program = re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0]
