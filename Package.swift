@@ -79,6 +79,7 @@ if Context.environment["CORESTONE_FUZZ"] != nil {
     package.products.append(.executable(name: "fuzz-readers", targets: ["fuzz-readers"]))
     package.targets.append(
         .executableTarget(
-            name: "fuzz-readers", dependencies: ["CorestoneModel"], path: "Tests/Fuzz",
+            name: "fuzz-readers", dependencies: ["CorestoneGraph", "CorestoneModel", "CorestoneSQLite"],
+            path: "Tests/Fuzz",
             swiftSettings: core + [.unsafeFlags(["-parse-as-library"])]))
 }

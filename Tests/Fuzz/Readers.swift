@@ -11,6 +11,7 @@ private let readers: [String: @Sendable ([UInt8]) throws -> Void] = [
     "binary-list": { _ = try decodePropertyList($0) },
     "xml-list": { _ = try decodeXMLPropertyList($0) },
     "archive": { _ = try decodeArchive($0) },
+    "store": { try readStore($0) },
 ]
 
 private let reader: @Sendable ([UInt8]) throws -> Void = {
