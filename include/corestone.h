@@ -247,7 +247,9 @@ enum {
     CST_ATTRIBUTE_BINARY = 1000,
     CST_ATTRIBUTE_UUID = 1100,
     CST_ATTRIBUTE_URI = 1200,
-    CST_ATTRIBUTE_TRANSFORMABLE = 1800
+    CST_ATTRIBUTE_TRANSFORMABLE = 1800,
+    CST_ATTRIBUTE_OBJECT_ID = 2000, /* transient attributes only */
+    CST_ATTRIBUTE_COMPOSITE = 2100  /* in models that were read; no store can be made for them yet */
 };
 
 /* Frees what a host hung on a callback or an error. Called exactly once: on failure before the call returns, else

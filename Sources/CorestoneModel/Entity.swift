@@ -99,50 +99,10 @@ extension Entity {
     /// A property by name, inherited ones included. The model must be frozen.
     public func property(named name: String) -> Property? { propertiesByName[name] }
 
-    /// The entity and those that it inherits from, the root first.
-    private var lineage: [Entity] { sequence(first: self, next: \.parent).reversed() }
-
-    /// Own and inherited attributes and relationships at any time, parents' first.
-    public var allProperties: [Property] {
-        lineage.flatMap { entity in
-            (entity.ownAttributes as [Property] + entity.ownRelationships as [Property])
-                .sorted { $0.ordinal < $1.ordinal }
-        }
-    }
-
-    /// Own and inherited fetched properties, parents' first.
-    public var fetchedProperties: [FetchedProperty] { lineage.flatMap(\.ownFetchedProperties) }
-
-    /// A fetched property by name, inherited ones included.
-    public func fetchedProperty(named name: String) -> FetchedProperty? {
-        fetchedProperties.first { $0.name == name }
-    }
-
-    /// Whether the entity is `other` or inherits from it.
-    public func isKind(of other: Entity) -> Bool {
-        var entity: Entity? = self
-        while let current = entity {
-            if current === other { return true }
-            entity = current.parent
-        }
-        return false
-    }
-
-    /// The entity and all that inherit from it, parents first.
-    public var withDescendants: [Entity] { [self] + children.flatMap(\.withDescendants) }
-
     /// The attribute of a slot whose role says that it is one.
     package func attribute(_ slot: Int) -> Attribute { unsafeDowncast(properties[slot], to: Attribute.self) }
     /// The relationship of a slot whose role says that it is one.
     package func relationship(_ slot: Int) -> Relationship { unsafeDowncast(properties[slot], to: Relationship.self) }
-
-    /// Siblings are ordered by name without regard to case, then with it.
-    static func sorted(_ siblings: [Entity]) -> [Entity] {
-        guard siblings.count > 1 else { return siblings }
-        let folded: [(name: Text, entity: Entity)] = siblings.map { (Text($0.name.lowercased()), $0) }
-        let sorted = folded.sorted { a, b in a.name == b.name ? a.entity.name < b.entity.name : a.name < b.name }
-        return sorted.map(\.entity)
-    }
 
     /// The property of that name, or an error that names the nearest one.
     public func requireProperty(named name: String) throws -> Property {
@@ -157,9 +117,6 @@ extension Entity {
 // MARK: - Building
 
 extension Entity {
-    /// Entities that inherit from each other in a row, the root included.
-    public static let maximumInheritance = 128
-
     public func setParent(_ newParent: Entity) throws {
         try model.change {
             guard newParent.model === model else {
@@ -173,19 +130,6 @@ extension Entity {
             parent = newParent
             newParent.children.append(self)
         }
-    }
-
-    /// How many entities inherit from each other down to this one, as far as the limit reaches.
-    private var lineageCount: Int {
-        var (count, entity) = (1, self)
-        while let parent = entity.parent, count <= Entity.maximumInheritance { (count, entity) = (count + 1, parent) }
-        return count
-    }
-
-    func checkInheritance() throws { if lineageCount > Entity.maximumInheritance { throw tooDeep() } }
-
-    private func tooDeep() -> CoreError {
-        modelError("\(name) has more than \(Entity.maximumInheritance - 1) entities above it", entity: name)
     }
 
     public func setAbstract(_ value: Bool) throws { try model.change { isAbstract = value } }

@@ -49,5 +49,7 @@ final class StructLayoutTests: XCTestCase {
         XCTAssertEqual(CST_E_INVALID_HANDLE, -3)
         XCTAssertEqual(CST_CODE_MANAGED_OBJECT_MERGE, 133020)
         XCTAssertEqual(CST_ATTRIBUTE_TRANSFORMABLE, 1800)
+        XCTAssertEqual(CST_ATTRIBUTE_OBJECT_ID, 2000)
+        XCTAssertEqual(CST_ATTRIBUTE_COMPOSITE, 2100)
     }
 }

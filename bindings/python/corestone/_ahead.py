@@ -23,7 +23,15 @@ if TYPE_CHECKING:
     from .results import Results
 
 # Attributes whose values may be large are read one by one.
-ONE_BY_ONE = frozenset((AttributeType.BINARY, AttributeType.TRANSFORMABLE, AttributeType.UNDEFINED))
+ONE_BY_ONE = frozenset(
+    (
+        AttributeType.BINARY,
+        AttributeType.TRANSFORMABLE,
+        AttributeType.UNDEFINED,
+        AttributeType.OBJECT_ID,
+        AttributeType.COMPOSITE,
+    )
+)
 LIMIT = 1 << 20  # characters of text in a block, from which on an attribute is read one by one too
 
 

@@ -105,6 +105,8 @@ class AttributeType(enum.IntEnum):
     UUID = 1100
     URI = 1200
     TRANSFORMABLE = 1800
+    OBJECT_ID = 2000
+    COMPOSITE = 2100
 
 
 class ProblemKind(enum.IntEnum):

@@ -16,6 +16,7 @@ from corestone import (
     ModelError,
     StoreCorruptError,
     StoreError,
+    UnsupportedError,
 )
 
 
@@ -219,3 +220,15 @@ def test_a_model_describes_itself() -> None:
     assert described["fetchRequests"]["top"] == {"entity": "Place", "predicate": "title == $T", "limit": 3}
     assert described["configurations"] == [{"name": "Local", "entities": ["Place"]}]
     assert described["versionIdentifiers"] == ["2"]
+
+
+def test_a_composite_attribute_is_told_and_no_store_is_made_for_it(tmp_path: Path) -> None:
+    source = b"""<model>
+        <entity name='Place'><attribute name='at' optional='YES' attributeType='Composite' composite='Point'/></entity>
+        <composite name='Point'><attribute name='x' attributeType='Double'/></composite>
+      </model>"""
+    model = Model.load(source)
+    assert model["Place"].properties["at"].attribute_type is AttributeType.COMPOSITE
+    assert model.describe()["entities"][0]["attributes"][0]["elements"][0]["name"] == "x"
+    with pytest.raises(UnsupportedError, match=r"Place\.at is composite"):
+        corestone.Container(model, tmp_path / "a.sqlite")

@@ -1,0 +1,63 @@
+import CorestoneValues
+
+extension Entity {
+    /// Entities that inherit from each other in a row, the root included.
+    public static let maximumInheritance = 128
+
+    /// The entity and those that it inherits from, the root first.
+    private var lineage: [Entity] { sequence(first: self, next: \.parent).reversed() }
+
+    /// Own and inherited attributes and relationships at any time, parents' first.
+    public var allProperties: [Property] {
+        lineage.flatMap { entity in
+            (entity.ownAttributes as [Property] + entity.ownRelationships as [Property])
+                .sorted { $0.ordinal < $1.ordinal }
+        }
+    }
+
+    /// Own and inherited fetched properties, parents' first.
+    public var fetchedProperties: [FetchedProperty] { lineage.flatMap(\.ownFetchedProperties) }
+
+    /// A fetched property by name, inherited ones included.
+    public func fetchedProperty(named name: String) -> FetchedProperty? {
+        fetchedProperties.first { $0.name == name }
+    }
+
+    /// Whether the entity is `other` or inherits from it.
+    public func isKind(of other: Entity) -> Bool {
+        var entity: Entity? = self
+        while let current = entity {
+            if current === other { return true }
+            entity = current.parent
+        }
+        return false
+    }
+
+    /// The entity and all that inherit from it, parents first.
+    public var withDescendants: [Entity] { [self] + children.flatMap(\.withDescendants) }
+
+    /// Siblings are ordered by name without regard to case, then with it.
+    static func sorted(_ siblings: [Entity]) -> [Entity] {
+        guard siblings.count > 1 else { return siblings }
+        let folded: [(name: Text, entity: Entity)] = siblings.map { (Text($0.name.lowercased()), $0) }
+        let sorted = folded.sorted { a, b in a.name == b.name ? a.entity.name < b.entity.name : a.name < b.name }
+        return sorted.map(\.entity)
+    }
+}
+
+// MARK: - The limit
+
+extension Entity {
+    /// How many entities inherit from each other down to this one, as far as the limit reaches.
+    var lineageCount: Int {
+        var (count, entity) = (1, self)
+        while let parent = entity.parent, count <= Entity.maximumInheritance { (count, entity) = (count + 1, parent) }
+        return count
+    }
+
+    func checkInheritance() throws { if lineageCount > Entity.maximumInheritance { throw tooDeep() } }
+
+    func tooDeep() -> CoreError {
+        modelError("\(name) has more than \(Entity.maximumInheritance - 1) entities above it", entity: name)
+    }
+}
