@@ -25,6 +25,9 @@ final class MemoryStore: PersistentStore, SaveTransaction, @unchecked Sendable {
     var lastKeys: [UInt32: Int64] = [:]
     /// How often the store was asked for rows or members: what a test of batching counts.
     var requests = 0
+    /// What the next save says that the store computed, and why no row can be read after it.
+    var computed: [(entity: UInt32, primaryKey: Int64)] = []
+    var readFailure: CoreError?
 
     init(model: Model, identifier: String = "00000000-0000-0000-0000-00000000000A") {
         self.model = model
@@ -44,8 +47,14 @@ final class MemoryStore: PersistentStore, SaveTransaction, @unchecked Sendable {
         return outcome
     }
 
+    func takeComputedRows() -> [(entity: UInt32, primaryKey: Int64)] {
+        defer { computed = [] }
+        return computed
+    }
+
     func rows(of root: Entity, primaryKeys: [Int64]) throws -> RowBatch {
         requests += 1
+        if let readFailure { throw readFailure }
         return batch(root, primaryKeys)
     }
 

@@ -2,6 +2,21 @@ import Corestone
 import XCTest
 
 final class SaveTests: GraphTestCase {
+    /// The store computed a value and cannot be read just now: the save is done all the same, and the object is a fault.
+    func testASaveIsDoneAlthoughItsComputedRowsCannotBeRead() throws {
+        let ada = try employee("Ada")
+        try context.save()
+        try ada.set("age", 30)
+        store.computed = [(entity: ada.objectID.entity.index, primaryKey: ada.objectID.reference)]
+        store.readFailure = CoreError(.storeIO, "the disk is away")
+        try context.save()
+        XCTAssertFalse(context.hasChanges)
+        XCTAssertTrue(ada.isFault)
+        XCTAssertThrowsError(try ada.get("age", as: Int.self))
+        store.readFailure = nil
+        XCTAssertEqual(try ada.get("age"), 30)
+    }
+
     func testInsertedValuesComeBack() throws {
         let ada = try employee("Ada", in: department("R&D"))
         try ada.set("age", 36)

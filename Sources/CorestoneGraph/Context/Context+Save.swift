@@ -46,12 +46,16 @@ extension Context {
                 throw error
             }
             writer.commit()
-            try takeComputedRows(of: store)
+            store.backing.setInterruptCheck(nil)
+            takeComputedRows(of: store)
         }
     }
 
     /// Takes over what the store computed while it saved: the objects that it tells of get their rows anew.
-    private func takeComputedRows(of store: Store) throws {
+    ///
+    /// The save is done, so nothing here fails it: where the rows cannot be read now, the objects are faults, which read theirs,
+    /// or fail, when they are next asked.
+    private func takeComputedRows(of store: Store) {
         let rows = Dictionary(grouping: store.backing.takeComputedRows()) { entity(at: $0.entity).rootIndex }
         for (rootIndex, group) in rows {
             let root = entity(at: rootIndex)
@@ -59,7 +63,10 @@ extension Context {
             let objects = group.compactMap { registered(store: store, root: root, primaryKey: $0.primaryKey) }
                 .filter { $0.record != nil }
             if objects.isEmpty { continue }
-            let fresh = try store.backing.rows(of: root, primaryKeys: objects.map(\.primaryKey))
+            guard let fresh = try? store.backing.rows(of: root, primaryKeys: objects.map(\.primaryKey)) else {
+                for object in objects { object.forgetRow() }
+                continue
+            }
             store.rowCache.add(fresh, root: root)
             for record in fresh.records {
                 // Another version is somebody else's change, of which a refresh will tell.

@@ -24,6 +24,12 @@ extension ManagedObject {
         state.insert(.fault)
     }
 
+    /// Reads the row anew when next asked; what is in memory besides stays.
+    func forgetRow() {
+        dropRecord()
+        state.insert(.fault)
+    }
+
     /// Drops the changes of the object but keeps what the store holds.
     func dropChanges() {
         if let overlay {
