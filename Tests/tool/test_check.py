@@ -68,6 +68,11 @@ def test_a_damaged_database_is_a_problem_and_no_store_an_error(zoo: Path, tmp_pa
     cut = tmp_path / "cut.sqlite"
     cut.write_bytes(zoo.read_bytes()[: zoo.stat().st_size // 2])
     assert run("check", cut).returncode == 1
+    found = run("check", cut, "--apple")
+    assert (found.returncode, found.stderr) == (1, "")
+    assert "refused: " in found.stdout
+    report = json.loads(run("check", cut, "--apple", "--format", "json").stdout)
+    assert report["ok"] is False and report["apple"]["accepted"] is False
     for path, words in [(tmp_path / "missing.sqlite", "not there"), (Path(__file__), "no store")]:
         found = run("check", path)
         assert (found.returncode, found.stdout) == (3, "")

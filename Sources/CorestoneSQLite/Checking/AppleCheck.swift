@@ -9,6 +9,12 @@ public struct AppleCheck: Sendable {
         public let entity: String?
         public let property: String?
         public let text: String
+
+        public init(entity: String?, property: String?, text: String) {
+            self.entity = entity
+            self.property = property
+            self.text = text
+        }
     }
 
     /// What the framework would refuse, or trip over later.

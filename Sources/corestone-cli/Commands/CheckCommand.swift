@@ -39,7 +39,7 @@ struct CheckCommand: Command {
 
     func run(to output: Output) throws -> ExitCode {
         let report = try StoreReport(ofStoreAt: path, model: try options.model())
-        let apple = options.has("apple") ? try AppleCheck(storeAt: path, model: try options.model()) : nil
+        let apple = options.has("apple") ? try AppleVerdict(storeAt: path, model: try options.model()) : nil
         switch format {
         case .json: try output.write(json(report, apple).pretty() + "\n")
         default:
@@ -64,13 +64,30 @@ extension CheckCommand {
             Paragraph.wrap(looked.isEmpty ? verdict : "\(verdict): \(looked)", width: output.width ?? .max))
     }
 
-    private func printText(_ apple: AppleCheck, to output: Output) throws {
+    private func printText(_ apple: AppleVerdict, to output: Output) throws {
         for (findings, head) in [(apple.problems, "refused"), (apple.extrapolations, "extrapolated")] {
             for finding in findings { try output.write("\(head): \(DisplayWidth.plain(finding.line))\n") }
         }
         let verdict = apple.isAccepted ? "would accept it" : "would not accept it"
         let doubt = apple.extrapolations.isEmpty ? "" : ", as far as extrapolation tells"
         try output.write(Paragraph.wrap("Apple's framework \(verdict)\(doubt)", width: output.width ?? .max))
+    }
+}
+
+/// What Apple's framework would say to the store.
+private struct AppleVerdict {
+    let problems: [AppleCheck.Finding]
+    let extrapolations: [AppleCheck.Finding]
+    var isAccepted: Bool { problems.isEmpty }
+
+    /// A damaged store is refused, which is an answer too.
+    init(storeAt path: String, model: Model?) throws {
+        do {
+            let check = try AppleCheck(storeAt: path, model: model)
+            (problems, extrapolations) = (check.problems, check.extrapolations)
+        } catch let error as CoreError where error.status == .storeCorrupt {
+            (problems, extrapolations) = ([AppleCheck.Finding(entity: nil, property: nil, text: error.message)], [])
+        }
     }
 }
 
@@ -95,7 +112,7 @@ extension StoreProblem.Kind {
 // MARK: - JSON
 
 extension CheckCommand {
-    private func json(_ report: StoreReport, _ apple: AppleCheck?) -> JSON {
+    private func json(_ report: StoreReport, _ apple: AppleVerdict?) -> JSON {
         let problems = report.problems.map { problem in
             JSON.object([
                 ("kind", .string("\(problem.kind)")), ("message", .string(problem.message)),
@@ -112,7 +129,7 @@ extension CheckCommand {
         return .object(members)
     }
 
-    private func json(_ apple: AppleCheck) -> JSON {
+    private func json(_ apple: AppleVerdict) -> JSON {
         func list(_ findings: [AppleCheck.Finding]) -> JSON {
             .array(
                 findings.map { finding in
