@@ -5,6 +5,8 @@ import PackageDescription
 let core: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)),
+    // Regular expressions are PCRE2's: one call of `contains` with a string would link two megabytes of Swift's.
+    .unsafeFlags(["-Xfrontend", "-disable-implicit-string-processing-module-import"]),
 ]
 
 func library(_ name: String, _ dependencies: [Target.Dependency], settings: [SwiftSetting] = core) -> Target {

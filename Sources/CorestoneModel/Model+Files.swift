@@ -1,4 +1,5 @@
 import CorestoneValues
+import Glibc
 
 extension Model {
     /// The most bytes that are read of a model; the largest known one has 2 MB.
@@ -127,7 +128,7 @@ extension Model {
             return "is a store, not a model; open it as a store, which carries its model"
         }
         let head = String(decoding: bytes.prefix(600), as: UTF8.self)
-        if head.contains("<!DOCTYPE database") || head.contains("<database>") {
+        if strstr(head, "<!DOCTYPE database") != nil || strstr(head, "<database>") != nil {
             return "is an XML store or a mapping model, not a model"
         }
         return bytes.isEmpty ? "is empty" : nil
