@@ -160,6 +160,57 @@ final class SafetyTests: StoreTestCase {
         XCTAssert(error.message.contains("move the log away"), error.message)
     }
 
+    /// SQLite would drop a log with a damaged header, and everything that was saved in it.
+    func testStaleLogsRefuseWritersToo() throws {
+        let zoo = try Zoo()
+        try makeLive(zoo)
+        let log = try Data(contentsOf: URL(fileURLWithPath: path("live.sqlite-wal")))
+        for place in [0, 10, 17, 32 + 8] {
+            var bytes = log
+            bytes[place] ^= 0x10
+            try bytes.write(to: URL(fileURLWithPath: path("live.sqlite-wal")))
+            let before = try listing()
+            let error = failure { _ = try open("live.sqlite", zoo.model) }
+            XCTAssertEqual(error.status, .storeCorrupt, "byte \(place)")
+            XCTAssert(error.message.contains("move the log away"), error.message)
+            XCTAssertEqual(try listing() as NSDictionary, before as NSDictionary, "byte \(place)")
+        }
+        try log.write(to: URL(fileURLWithPath: path("live.sqlite-wal")))
+        let store = try open("live.sqlite", zoo.model)
+        XCTAssertEqual(try cages(store, zoo), 50)
+        store.close()
+    }
+
+    /// The log of an earlier day beside the file of a later one, as a careless backup brings them together.
+    func testLogsOlderThanTheFile() throws {
+        let zoo = try Zoo()
+        try make("zoo.sqlite", zoo, count: 2000)
+        func run(_ sql: String, keepingLogAs name: String? = nil) throws {
+            let writer = connection("zoo.sqlite")
+            self.run(writer, sql)
+            if let name { try copy("zoo.sqlite-wal", to: name) }
+            sqlite3_close(writer)
+        }
+        try run("UPDATE ZCAGE SET ZNUMBER = 0 WHERE Z_PK = 1", keepingLogAs: "rows-wal")
+        try run("DELETE FROM ZCAGE WHERE Z_PK > 1000", keepingLogAs: "pages-wal")
+        for _ in 0..<3 {
+            try run(
+                "INSERT INTO ZCAGE (Z_ENT, Z_OPT, ZNUMBER) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 "
+                    + "FROM n WHERE i < 3000) SELECT 3, 1, i FROM n")
+        }
+        for (log, text) in [("rows-wal", "belongs to a file of"), ("pages-wal", "times since the log's last")] {
+            for options in [readOnly, StoreOptions()] {
+                try copy("zoo.sqlite", to: "later.sqlite")
+                try copy(log, to: "later.sqlite-wal")
+                let before = try listing()
+                let error = failure { _ = try open("later.sqlite", zoo.model, options: options) }
+                XCTAssertEqual(error.status, .storeCorrupt, log)
+                XCTAssert(error.message.contains(text), "\(log): \(error.message)")
+                XCTAssertEqual(try listing() as NSDictionary, before as NSDictionary, log)
+            }
+        }
+    }
+
     func testMissingLog() throws {
         let zoo = try Zoo()
         let writer = connection("new.sqlite")

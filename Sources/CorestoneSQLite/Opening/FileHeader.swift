@@ -23,6 +23,12 @@ struct FileHeader {
         return bytes[28..<32].reduce(0) { $0 << 8 | Int($1) } * pageSize
     }
 
+    /// Grows with every transaction that changes the first page, be it in the file or in its log.
+    var changeCounter: UInt32 {
+        guard bytes.count >= 28 else { return 0 }
+        return bytes[24..<28].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
     /// Whether the file was last written with a write-ahead log.
     var usesLog: Bool { bytes.count > 18 && bytes[18] == 2 }
 

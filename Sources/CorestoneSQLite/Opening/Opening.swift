@@ -34,9 +34,7 @@ struct StoreOpening {
         switch place.state {
         case .present: break
         case .missing where options.isReadOnly || options.mustExist:
-            throw failure(
-                .storeIO, "there is no store \(path); check the path, or open it without the option that it must exist",
-                place)
+            throw failure(.storeIO, "there is no store \(path); check the path", place)
         case .empty:
             // A store never is: somebody else's file, or what is left of a store.
             throw failure(
@@ -57,7 +55,10 @@ struct StoreOpening {
         let connection = try Connection(place.path, path: place.given, flags: SQLITE_OPEN_READWRITE)
         try FileHeader(connection).requireDatabase(place, connection)
         // Until the file is known to be a store of ours, nothing in it may change, not even by closing it.
-        if place.hasCompanion("-wal") { _ = cst_sqlite3_checkpoint_on_close(connection.db, 0) }
+        if place.hasCompanion("-wal") {
+            _ = cst_sqlite3_checkpoint_on_close(connection.db, 0)
+            _ = try WriteAheadLog.isLive(beside: place, connection)
+        }
         sqlite3_busy_timeout(connection.db, Int32(clamping: options.busyTimeoutMilliseconds))
         guard sqlite3_db_readonly(connection.db, "main") == 0 else {
             throw failure(

@@ -18,9 +18,8 @@ struct ReadOnlyFile {
         let watch = FileWatch(place)
         let frozen = try Connection(
             place.uri + "?mode=ro&immutable=1", path: place.given, flags: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
-        let header = try FileHeader(frozen)
-        try header.requireDatabase(place, frozen)
-        if try ReadOnlyFile.hasLiveCompanion(place, header) {
+        try FileHeader(frozen).requireDatabase(place, frozen)
+        if try ReadOnlyFile.hasLiveCompanion(place, frozen) {
             connection = try PrivateCopy(of: frozen, place).open()
             self.watch = nil
         } else {
@@ -31,21 +30,9 @@ struct ReadOnlyFile {
     }
 
     /// Whether a log or a journal holds what the file lacks.
-    private static func hasLiveCompanion(_ place: StorePlace, _ header: FileHeader) throws -> Bool {
+    private static func hasLiveCompanion(_ place: StorePlace, _ connection: Connection) throws -> Bool {
         if place.hasCompanion("-journal"), try place.journalIsHot() { return true }
-        guard place.hasCompanion("-wal"), header.isDatabase, header.pageSize > 0 else { return false }
-        let state = try WriteAheadLog.state(
-            ofLogAt: place.path + "-wal", pageSize: header.pageSize, pageCount: place.sizeNow / header.pageSize, place)
-        switch state {
-        case .settled: return false
-        case .live: return true
-        case .stale(let why):
-            throw CoreError(
-                .storeCorrupt, code: .persistentStoreOpen,
-                "the write-ahead log \(place.given)-wal does not belong to the store beside it: \(why); "
-                    + "restore both files from the same backup, or move the log away to read the store without it",
-                sqliteCode: SQLITE_CORRUPT, file: place.given)
-        }
+        return try WriteAheadLog.isLive(beside: place, connection)
     }
 }
 

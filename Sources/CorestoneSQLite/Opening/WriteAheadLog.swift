@@ -1,3 +1,4 @@
+import CSQLite
 import CorestoneValues
 import Glibc
 
@@ -16,18 +17,36 @@ struct WriteAheadLog {
         case stale(String)
     }
 
-    /// The state of the log at `path`, for a file with pages of `pageSize` bytes and `pageCount` of them.
+    /// Whether the log beside the file that `connection` has open holds anything that the file lacks.
     ///
-    /// - Throws: `storeIO` when the log cannot be read.
-    static func state(ofLogAt path: String, pageSize: Int, pageCount: Int, _ place: StorePlace) throws -> State {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    /// - Throws: `storeCorrupt` when the log does not belong to the file. SQLite would not tell: it takes in the pages of
+    ///   another state, or drops a log whose header is damaged with all that was saved in it.
+    static func isLive(beside place: StorePlace, _ connection: Connection) throws -> Bool {
+        guard place.hasCompanion("-wal") else { return false }
+        var state = try state(place, connection)
+        // Between two of the reads a writer at work may have begun the log anew.
+        if case .stale = state { state = try self.state(place, connection) }
+        guard case .stale(let why) = state else { return state == .live }
+        throw CoreError(
+            .storeCorrupt, code: .persistentStoreOpen,
+            "the write-ahead log \(place.given)-wal does not belong to the store beside it: \(why); "
+                + "restore both files from the same backup, or move the log away to open the store without it",
+            sqliteCode: SQLITE_CORRUPT, file: place.given)
+    }
+
+    private static func state(_ place: StorePlace, _ connection: Connection) throws -> State {
+        // The file first: what it says may be older than the log, never newer.
+        let header = try FileHeader(connection)
+        guard header.isDatabase, header.pageSize > 0 else { return .settled }
+        let size = place.sizeNow
+        let descriptor = open(place.path + "-wal", O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             if errno == ENOENT { return .settled }
             throw unreadable(place, errno)
         }
         defer { close(descriptor) }
         var log = WriteAheadLog(descriptor: descriptor, place: place)
-        return try log.examine(pageSize: pageSize, pageCount: pageCount)
+        return try log.examine(header, pageCount: size / header.pageSize)
     }
 
     private let descriptor: Int32
@@ -40,7 +59,8 @@ struct WriteAheadLog {
         self.place = place
     }
 
-    private mutating func examine(pageSize: Int, pageCount: Int) throws -> State {
+    private mutating func examine(_ file: FileHeader, pageCount: Int) throws -> State {
+        let pageSize = file.pageSize
         let header = try read(at: 0, count: 32)
         // A crash before the first commit leaves a header that is cut off or empty.
         guard header.count == 32, header.contains(where: { $0 != 0 }) else { return .settled }
@@ -57,6 +77,8 @@ struct WriteAheadLog {
         var committed: Set<UInt32> = []
         var pending: [UInt32] = []
         var size: UInt32 = 0
+        // The change counter of the first page, which stands at its byte 24.
+        var (counter, pendingCounter): (UInt32?, UInt32?)
         var offset: Int64 = 32
         while true {
             let frame = try read(at: offset, count: 24 + pageSize)
@@ -73,15 +95,31 @@ struct WriteAheadLog {
             add(frame[24...])
             guard sums == (word(frame, 16), word(frame, 20)) else { break }
             pending.append(word(frame, 0))
+            if word(frame, 0) == 1 { pendingCounter = word(frame, 24 + 24) }
             if word(frame, 4) != 0 {
                 size = word(frame, 4)
+                counter = pendingCounter
                 committed.formUnion(pending)
                 pending.removeAll(keepingCapacity: true)
             }
             offset += Int64(24 + pageSize)
         }
         guard size > 0 else { return .settled }
-        return lacks(pages: size, beyond: pageCount, committed, pageSize: pageSize) ?? .live
+        return lacks(pages: size, beyond: pageCount, committed, pageSize: pageSize)
+            ?? precedes(file, pages: size, counter: counter) ?? .live
+    }
+
+    /// A log of an earlier state of the file, whose pages would replace newer ones.
+    private func precedes(_ file: FileHeader, pages: UInt32, counter: UInt32?) -> State? {
+        if let counter {
+            guard Int32(bitPattern: counter &- file.changeCounter) < 0 else { return nil }
+            return .stale(
+                "the store was written \(file.changeCounter &- counter) times since the log's last transaction")
+        }
+        // Without the first page, which has the number of pages, no transaction of the log changed that number.
+        let counted = file.size / file.pageSize
+        guard counted > 0, Int(pages) != counted else { return nil }
+        return .stale("it belongs to a file of \(pages) pages, and the store has \(counted)")
     }
 
     /// Pages that neither the file nor the log has: then the two were not written together.
