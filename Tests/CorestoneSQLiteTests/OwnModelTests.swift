@@ -145,11 +145,14 @@ final class OwnModelTests: StoreTestCase {
             metadata.values[key] = value
             let hex = metadata.encoded().map { String(format: "%02x", $0) }.joined()
             _ = try shell("zoo.sqlite", "UPDATE Z_METADATA SET Z_PLIST = x'\(hex)'")
-            let coordinator = try Coordinator.open(path("zoo.sqlite"), options: StoreOptions())
-            let store = try XCTUnwrap(coordinator.stores.first)
-            XCTAssertEqual(store.modelSource, .cached)
-            XCTAssertEqual(store.readOnlyReason?.contains(text), true, store.readOnlyReason ?? "none")
-            try coordinator.remove(store)
+            // Whoever only reads learns it too, instead of being sent to open it for writing.
+            for options in [StoreOptions(), .readOnly] {
+                let coordinator = try Coordinator.open(path("zoo.sqlite"), options: options)
+                let store = try XCTUnwrap(coordinator.stores.first)
+                XCTAssertEqual(store.modelSource, .cached)
+                XCTAssertEqual(store.readOnlyReason?.contains(text), true, store.readOnlyReason ?? "none")
+                try coordinator.remove(store)
+            }
             try FileManager.default.removeItem(atPath: path("zoo.sqlite"))
         }
     }

@@ -7,7 +7,8 @@ struct StoreExamination {
     let contents: StoreContents
     let schema: StoreSchema
     let source: ModelSource
-    /// Why nothing may be written, as the end of a sentence; nil when it may, or was not asked for.
+    /// Why nothing may be written, as the end of a sentence; nil when it may, as far as was looked: at what the file asks of
+    /// its writers only for writing.
     private(set) var readOnlyReason: String?
     /// nil when the store keeps no history, or one of a design that we do not know.
     private(set) var history: HistoryDesign?
@@ -22,11 +23,17 @@ struct StoreExamination {
             }
         self.contents = contents
         (schema, source) = (choice.schema, choice.source)
-        if source == .inferred { readOnlyReason = choice.doubt ?? "its model was only inferred from its tables" }
-        guard forWriting, source != .inferred else { return }
+        if source == .inferred {
+            readOnlyReason = choice.doubt ?? "its model was only inferred from its tables"
+            return
+        }
+        // Whoever only reads is told too: to open it for writing would not help.
+        let foreign = contents.document.metadata?.foreignState
+        readOnlyReason = foreign ?? choice.doubt
+        guard forWriting else { return }
         let promises = try StoreExamination.promises(connection)
         history = promises.history
-        readOnlyReason = contents.document.metadata?.foreignState ?? promises.refusal ?? choice.doubt
+        readOnlyReason = foreign ?? promises.refusal ?? choice.doubt
     }
 
     private struct Choice {

@@ -56,7 +56,9 @@ struct StorePlace {
         }
         guard stat(folder, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR else {
             throw StorePlace.failure(
-                .storeIO, "there is no folder \(folder) for the store \(given); make the folder first", given)
+                .storeIO,
+                "there is no folder \(folder) for the store \(given); check the path, or make the folder first",
+                given)
         }
         state = .missing
     }
