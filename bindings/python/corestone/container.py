@@ -13,7 +13,7 @@ from ._request import SortKey
 from .context import Context, EntityLike
 from .coordinator import Coordinator, Store, open_store, store_options
 from .errors import CorestoneError, InvalidHandleError
-from .model import Model
+from .model import Model, ModelLike
 from .object_id import ObjectID
 from .predicate import Predicate
 from .results import Results
@@ -148,7 +148,7 @@ class Container:
 
 def open_container(
     path: str | os.PathLike[str],
-    model: Model | None = None,
+    model: ModelLike | None = None,
     *,
     writable: bool = False,
     sync: str = "full",
@@ -162,9 +162,10 @@ def open_container(
             for asset in photos.fetch("Asset", "favorite == YES", limit=10):
                 print(asset.filename)
 
-    The model is the given one, or else the one that the store carries, or else one inferred from its tables; the
-    container's model_source tells. Unless `writable`, neither the file nor its folder changes, and nothing in it is
-    locked. A store whose promises cannot be kept is read-only all the same; read_only_reason says why.
+    The model is the given one (or the one at the given path, as Model.load reads it), or else the one that the store
+    carries, or else one inferred from its tables; the container's model_source tells. Unless `writable`, neither the
+    file nor its folder changes, and nothing in it is locked. A store whose promises cannot be kept is read-only all the
+    same; read_only_reason says why.
     """
     options = store_options(_abi.STORE_WRITABLE if writable else 0, sync, journal, busy_timeout, cache_kb)
     container = Container.__new__(Container)

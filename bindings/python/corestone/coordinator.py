@@ -13,7 +13,7 @@ from . import _abi
 from ._abi import lib, text
 from ._call import call, made
 from .errors import InvalidArgumentError
-from .model import Model
+from .model import Model, ModelLike
 from .object_id import ObjectID
 
 
@@ -93,11 +93,19 @@ class AppleCheck(NamedTuple):
     extrapolations: list[AppleFinding]
 
 
-def check_apple(path: str | os.PathLike[str], model: Model | None = None) -> AppleCheck:
+def given_model(model: ModelLike | None) -> Model | None:
+    """The frozen model that a caller gave, or gave the path of."""
+    if model is None:
+        return None
+    given = model if isinstance(model, Model) else Model.load(os.fspath(model))
+    given.freeze()
+    return given
+
+
+def check_apple(path: str | os.PathLike[str], model: ModelLike | None = None) -> AppleCheck:
     """Whether Apple's framework would accept the store at a path with a model (by default the one that it carries), as
-    far as the file tells. Changes nothing."""
-    if model is not None:
-        model.freeze()
+    far as the file tells. The model may be the path of one. Changes nothing."""
+    model = given_model(model)
     accepted, buffer = ctypes.c_bool(), _abi.Buffer()
     handle = model._handle if model is not None else None
     call(lib.cst_store_check_apple, path_argument(path), handle, byref(accepted), byref(buffer))
@@ -110,11 +118,10 @@ def check_apple(path: str | os.PathLike[str], model: Model | None = None) -> App
 
 
 def open_store(
-    path: str | os.PathLike[str], model: Model | None, options: _abi.StoreOptions
+    path: str | os.PathLike[str], model: ModelLike | None, options: _abi.StoreOptions
 ) -> tuple[Coordinator, Store]:
     """A coordinator for a store that is there already, of the given model or of the store's own."""
-    if model is not None:
-        model.freeze()
+    model = given_model(model)
     coordinator, store = ctypes.c_void_p(), ctypes.c_void_p()
     handle = model._handle if model is not None else None
     call(lib.cst_coordinator_open_store, path_argument(path), handle, byref(options), byref(coordinator), byref(store))

@@ -6,7 +6,7 @@ import ctypes
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from ctypes import byref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Union
 
 from . import _abi, values
 from ._abi import lib, text, texts
@@ -477,3 +477,7 @@ class _NoEntityError(ModelError, KeyError):
     """Also a KeyError, as a mapping's look-up has to be."""
 
     __str__ = CorestoneError.__str__
+
+
+# A model, or the path of one that Model.load reads.
+ModelLike = Union[Model, str, "os.PathLike[str]"]

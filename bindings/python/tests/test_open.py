@@ -70,6 +70,32 @@ def test_by_a_given_model(staff: Context, container: Container, path: Path) -> N
     assert raised.value.file == str(path)
 
 
+def test_by_the_path_of_a_model(tmp_path: Path) -> None:
+    bundle = tmp_path / "Notes é %41.xcdatamodeld"
+    source = bundle / "Notes.xcdatamodel" / "contents"
+    source.parent.mkdir(parents=True)
+    source.write_text(
+        """<?xml version="1.0" encoding="UTF-8"?>
+        <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0">
+            <entity name="Note"><attribute name="title" optional="YES" attributeType="String"/></entity>
+        </model>"""
+    )
+    path = tmp_path / "notes.sqlite"
+    with Container(Model.load(bundle), path) as made:
+        made.context().insert("Note", title="first").context.save()
+    for model in (bundle, str(bundle)):
+        with corestone.open(path, model) as opened:
+            assert opened.model_source == "given"
+            assert opened.fetch("Note").first.title == "first"
+        assert corestone.check_apple(path, model).problems == []
+    source.write_text(source.read_text().replace("String", "Date"))
+    with pytest.raises(ModelMismatchError) as raised:
+        corestone.open(path, bundle)
+    assert (raised.value.entity, raised.value.key) == ("Note", "title")
+    with pytest.raises(StoreError):
+        corestone.open(path, tmp_path / "missing.momd")
+
+
 def test_by_an_inferred_model(staff: Context, container: Container, path: Path) -> None:
     container.close()
     database = sqlite3.connect(path)
