@@ -32,6 +32,20 @@ final class AppleCheckTests: StoreTestCase {
         XCTAssertEqual(try files(), ["zoo.sqlite"])
     }
 
+    /// Triggers of derived attributes call functions, which a file opened as a stranger's may call too.
+    func testTriggersNeedNothingThatTheLibraryLacks() throws {
+        let model = Model()
+        let note = try model.addEntity(named: "Note")
+        try note.addAttribute(named: "title", type: .string)
+        try note.addAttribute(named: "stamp", type: .date).setDerivation(
+            Derivation(ExpressionText("now()")))
+        try model.freeze()
+        try open("notes.sqlite", model).close()
+        let check = try AppleCheck(storeAt: path("notes.sqlite"))
+        XCTAssertEqual(check.problems, [])
+        XCTAssertFalse(check.extrapolations.contains { $0.text.contains("lack") }, "\(check.extrapolations)")
+    }
+
     func testWhatIsWrongIsNamed() throws {
         let zoo = try Zoo()
         try open("zoo.sqlite", zoo.model).close()

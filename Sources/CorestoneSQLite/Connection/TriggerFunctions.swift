@@ -22,16 +22,18 @@ final class TriggerFunctions {
 
     func register(with connection: Connection) throws {
         let owner = Unmanaged.passUnretained(self).toOpaque()
+        // Harmless, hence allowed to the triggers of strangers' files too.
+        let flags = SQLITE_UTF8 | SQLITE_INNOCUOUS
         for name in TriggerFunctions.reports {
             // Table, entity number, primary key, attribute, value.
             try TriggerFunctions.check(
                 sqlite3_create_function_v2(
-                    connection.db, name, 5, SQLITE_UTF8, owner, { TriggerFunctions.report($0, $1, $2) }, nil, nil, nil),
+                    connection.db, name, 5, flags, owner, { TriggerFunctions.report($0, $1, $2) }, nil, nil, nil),
                 name, connection)
         }
         try TriggerFunctions.check(
             sqlite3_create_function_v2(
-                connection.db, TriggerFunctions.now, 0, SQLITE_UTF8, nil,
+                connection.db, TriggerFunctions.now, 0, flags, nil,
                 { context, _, _ in sqlite3_result_double(context, ReferenceDate.currentSeconds) }, nil, nil, nil),
             TriggerFunctions.now, connection)
     }
