@@ -24,7 +24,9 @@ final class ExternalDataTests: StoreTestCase {
 
     private func value(_ store: SQLiteStore, _ zoo: Zoo, _ key: Int64) throws -> PropertyValue {
         let rows = try store.rows(of: zoo.everything, primaryKeys: [key])
-        return zoo.everything.value("large", of: try XCTUnwrap(rows.records.first))
+        return try withExtendedLifetime(rows) {
+            zoo.everything.value("large", of: try XCTUnwrap(rows.records.first))
+        }
     }
 
     func testLargeValuesLieInFiles() throws {
@@ -86,6 +88,49 @@ final class ExternalDataTests: StoreTestCase {
             })
         XCTAssertEqual(externalFiles, before)
         XCTAssertEqual(try value(store, zoo, 1), large)
+    }
+
+    /// A row of the state that is being read names the file of the former value, which whoever saved another one removed.
+    func testValuesThatOthersReplaceMeanwhileAreReadAsTheyAreNow() throws {
+        let zoo = try Zoo()
+        let (store, other) = (try open("zoo.sqlite", zoo.model), try open("zoo.sqlite", zoo.model))
+        var rows = Rows()
+        let keys = Array(Int64(1)...8)
+        try store.save { save in
+            _ = try save.reservePrimaryKeys(of: zoo.everything, count: keys.count)
+            try save.insert(keys.map { rows.add(zoo.everything, $0, ["large": large]) }, entity: zoo.everything)
+        }
+        let cursor = try XCTUnwrap(try store.cursor(StoreFetch(entity: zoo.everything, includesSubentities: true)))
+        let first = try cursor.next(1)
+        withExtendedLifetime(first) { XCTAssertEqual(first.records.map(\.primaryKey), [1]) }
+        // A read transaction is held when reads come in quick succession.
+        for key in keys { XCTAssertEqual(try value(store, zoo, key), large) }
+
+        let newer = PropertyValue.bytes(Bytes(Array(repeating: 9, count: 300_000)))
+        let slot = Int(try XCTUnwrap(zoo.everything.property(named: "large")).slot)
+        try other.save { save in
+            let changes = keys.filter { $0 != 2 }.map {
+                UpdatedRow(
+                    record: rows.add(zoo.everything, $0, version: 2, ["large": newer]), oldVersion: 1,
+                    changedSlots: [slot])
+            }
+            XCTAssertEqual(try save.update(changes, entity: zoo.everything), [])
+            XCTAssertEqual(try save.delete([(2, 1)], entity: zoo.everything), [])
+        }
+        XCTAssertEqual(externalFiles.count, 7)
+        XCTAssertEqual(try value(store, zoo, 1), newer)
+        var found: [Int64: PropertyValue] = [:]
+        while case let batch = try cursor.next(1), !batch.records.isEmpty {
+            for record in batch.records { found[record.primaryKey] = zoo.everything.value("large", of: record) }
+            withExtendedLifetime(batch) {}
+        }
+        XCTAssertEqual(found.keys.sorted(), Array(3...8))
+        XCTAssertEqual(found.values.filter { $0 == newer }.count, 6)
+        let many = try store.rows(of: zoo.everything, primaryKeys: keys)
+        withExtendedLifetime(many) {
+            XCTAssertEqual(
+                many.records.map { zoo.everything.value("large", of: $0) }, Array(repeating: newer, count: 7))
+        }
     }
 
     func testNoRoomForAFileIsAnErrorOfTheSave() throws {

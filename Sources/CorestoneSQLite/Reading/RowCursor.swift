@@ -50,14 +50,18 @@ final class RowCursor: StoreCursor {
         try store.withFile { file in
             if let failure { throw failure }
             guard let statement else { return try notedRows(count) }
-            do { return try rows(statement, count, atMost: file.mostRows) } catch let error as CoreError {
+            do {
+                let batch = try rows(statement, count, file)
+                // Nothing is the end, or rows that are all gone by now.
+                return batch.records.isEmpty ? try notedRows(count) : batch
+            } catch let error as CoreError {
                 self.statement = nil
                 throw file.functions.takeFailure() ?? error
             }
         }
     }
 
-    private func rows(_ statement: Statement, _ count: Int, atMost most: Int) throws -> RowBatch {
+    private func rows(_ statement: Statement, _ count: Int, _ file: OpenFile) throws -> RowBatch {
         var reader = RowReader(cursor: RecordCursor(first: 64 << 10), externalFolder: store.externalFolder)
         var batch = RowBatch()
         var bytes = 0
@@ -68,12 +72,13 @@ final class RowCursor: StoreCursor {
             }
             guard let record = try reader.read(statement.handle, plan) else { continue }
             readCount += 1
-            if readCount > most { throw store.endless(plan.table) }
+            if readCount > file.mostRows { throw store.endless(plan.table) }
             bytes += Int(record.header.pointee.size)
             batch.records.append(record)
         }
         batch.chunks = reader.cursor.flush()
         batch.ownsChunks = true
+        try store.renew(reader.takeKeysWithoutFile(), of: fetch.entity.root, in: &batch, file)
         return batch
     }
 

@@ -9,10 +9,19 @@ struct RowReader {
     var cursor: RecordCursor
     /// The folder of binary values that lie in files of their own.
     let externalFolder: String
+    /// Primary keys of the rows read that name a file which is not there.
+    private var keysWithoutFile: [Int64] = []
 
     init(cursor: RecordCursor, externalFolder: String) {
         self.cursor = cursor
         self.externalFolder = externalFolder
+    }
+
+    /// What `SQLiteStore.renew` may mend; forgotten with this call.
+    mutating func takeKeysWithoutFile() -> [Int64] {
+        if keysWithoutFile.isEmpty { return [] }
+        defer { keysWithoutFile = [] }
+        return keysWithoutFile
     }
 
     /// The record of the statement's row, whose primary key is in column `leading`; nil for a row of an entity that
@@ -164,6 +173,7 @@ struct RowReader {
         // The value alone is lost: it is an error to ask for it, and for nothing else of the row.
         let path = "\(externalFolder)/\(ExternalFile.name(in: bytes) ?? "(a name that is damaged)")"
         guard let data = ExternalFile.read(path) else {
+            keysWithoutFile.append(Record(cursor.start).primaryKey)
             guard cursor.note(missingFile: path, step) else { throw tooLarge() }
             return
         }

@@ -53,6 +53,7 @@ extension SQLiteStore {
         }
         batch.chunks = reader.cursor.flush()
         batch.ownsChunks = true
+        try renew(reader.takeKeysWithoutFile(), of: fetch.entity.root, in: &batch, file)
         return batch
     }
 

@@ -42,8 +42,10 @@ extension SQLiteStore {
         try withFile { file in
             let plan = try file.faultPlan(for: root)
             file.held?.fault()
-            return primaryKeys.count <= 4
-                ? try fewRows(primaryKeys, plan, file) : try manyRows(primaryKeys, plan, file)
+            if primaryKeys.count <= 4 { return try fewRows(primaryKeys, plan, file) }
+            var (batch, keysWithoutFile) = try manyRows(primaryKeys, plan, file)
+            try renew(keysWithoutFile, of: root, in: &batch, file)
+            return batch
         }
     }
 
@@ -53,7 +55,13 @@ extension SQLiteStore {
             file.held?.fault()
             let shared = singleRows(file)
             defer { shared.reader.cursor.settle() }
-            return try row(primaryKey, plan, &shared.reader).map { ($0, shared.reader.cursor.chunk) }
+            var record = try row(primaryKey, plan, &shared.reader)
+            if !shared.reader.takeKeysWithoutFile().isEmpty, file.mayRenewReads {
+                file.endReads()
+                record = try row(primaryKey, plan, &shared.reader)
+                _ = shared.reader.takeKeysWithoutFile()
+            }
+            return record.map { ($0, shared.reader.cursor.chunk) }
         }
     }
 
@@ -76,7 +84,24 @@ extension SQLiteStore {
             throw error
         }
         batch.chunks = shared.handOver()
+        try renew(shared.reader.takeKeysWithoutFile(), of: plan.rows.table.root, in: &batch, file)
         return batch
+    }
+
+    /// Reads rows again, as the store has them now, that name a file which is not there: whoever saves another value removes
+    /// the file of the former one, which a row of an older state still names.
+    ///
+    /// Where the file is missing for good the row comes as before; one that is gone by now is left out.
+    func renew(_ keys: [Int64], of root: Entity, in batch: inout RowBatch, _ file: OpenFile) throws {
+        guard !keys.isEmpty, file.mayRenewReads else { return }
+        file.endReads()
+        let (fresh, _) = try manyRows(keys, try file.faultPlan(for: root), file)
+        let found = Dictionary(fresh.records.map { ($0.primaryKey, $0) }) { first, _ in first }
+        let former = Set(keys)
+        batch.records = ContiguousArray(
+            batch.records.compactMap { former.contains($0.primaryKey) ? found[$0.primaryKey] : $0 })
+        batch.chunks += fresh.chunks
+        batch.ownsChunks = false
     }
 
     /// The row of one key. There is at most one, so SQLite is not asked for a second.
@@ -92,7 +117,9 @@ extension SQLiteStore {
             sqlite3_db_handle(row), code: code, path: path, purpose: "read \(plan.rows.table.root.name)")
     }
 
-    private func manyRows(_ keys: [Int64], _ plan: FaultPlan, _ file: OpenFile) throws -> RowBatch {
+    private func manyRows(
+        _ keys: [Int64], _ plan: FaultPlan, _ file: OpenFile
+    ) throws -> (batch: RowBatch, keysWithoutFile: [Int64]) {
         var reader = RowReader(
             cursor: RecordCursor(first: keys.count * plan.rows.estimatedRowSize), externalFolder: externalFolder)
         var batch = RowBatch()
@@ -113,7 +140,7 @@ extension SQLiteStore {
         }
         batch.chunks = reader.cursor.flush()
         batch.ownsChunks = true
-        return batch
+        return (batch, reader.takeKeysWithoutFile())
     }
 
     /// Reads all rows of a bound statement and resets it.
