@@ -73,6 +73,18 @@ def test_csv_round_trip(zoo: Path) -> None:
     assert next(row["wingspan"] for row in animals if row["name"] == "carp") == ""
 
 
+def test_one_large_value_does_not_widen_the_other_lines(tmp_path: Path) -> None:
+    path = tmp_path / "notes.sqlite"
+    with Container(Model({"Note": {"text": "string", "place": "int32"}}), path) as container:
+        context = container.context()
+        context.insert_many("Note", [{"text": "x" * 100_000 if i == 3 else "short", "place": i} for i in range(50)])
+        context.save()
+    lines = run("fetch", path, "Note", "--columns", "text,place", "--sort", "place").stdout.splitlines()
+    assert lines[4].split() == ["x" * 100_000, "3"]
+    assert {len(line) for line in lines if line != lines[4]} == {67}
+    assert lines[1].split() == ["short", "0"]
+
+
 def test_predicates_windows_and_columns(zoo: Path) -> None:
     assert [row["name"] for row in fetched(zoo, "Animal", "keeper.name BEGINSWITH 'Ada'", "--sort=-name")] == [
         "emu",
@@ -124,6 +136,8 @@ def test_a_store_of_others_is_left_as_it_is(fixtures: Path) -> None:
         (["{zoo}", "Animal", "--limit"], 2, "needs a value"),
         (["{zoo}", "Animal", "--limt", "2"], 2, "did you mean --limit"),
         (["{zoo}", "Animal", "--columns", "name,colour"], 2, "colour"),
+        (["{zoo}", "Animal", "--columns", "name,born,name"], 2, "name twice"),
+        (["{zoo}", "Animal", "--columns", ""], 2, "names of properties"),
         (["{zoo}", "Animal", "--format", "xml"], 2, "table, json or csv"),
         (["{zoo}", "Animal", "--limit", "1", "--limit", "2"], 2, "once"),
         (["/dev/null", "Animal"], 3, "/dev/null"),

@@ -50,8 +50,20 @@ struct FetchCommand: Command {
         sort = options.all("sort").map { SortDescriptor($0.hasPrefix("+") ? String($0.dropFirst()) : $0) }
         limit = try options.number("limit", or: 0)
         offset = try options.number("offset", or: 0)
-        columns = options["columns"].map { $0.split(separator: ",").map(String.init) }
+        columns = try options["columns"].map(FetchCommand.names(in:))
         format = try Format.chosen(by: options, among: Format.allCases)
+    }
+
+    /// The names in a list with commas; each once, for members of JSON objects have different names.
+    private static func names(in list: String) throws -> [String] {
+        let names = list.split(separator: ",").map(String.init)
+        if names.isEmpty {
+            throw UsageError("--columns takes names of properties with commas between, not \"\(list)\"")
+        }
+        if let twice = names.first(where: { name in names.filter { $0 == name }.count > 1 }) {
+            throw UsageError("--columns names \(twice) twice")
+        }
+        return names
     }
 
     func run(to output: Output) throws -> ExitCode {

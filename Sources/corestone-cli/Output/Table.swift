@@ -21,15 +21,18 @@ struct Table {
     private static let gap = 2
     /// No column is narrower, unless its contents are.
     private static let least = 10
+    /// No column of a table of any width is padded to more: one large value would make every line as long.
+    private static let mostPadded = 60
 
     /// - Parameters:
     ///   - sample: rows from which the columns get their widths; later rows may be wider.
-    ///   - width: columns of the terminal; nil for any.
+    ///   - width: columns of the terminal; nil for any: nothing is cut then, but longer values break the alignment of
+    ///     their line.
     init(_ columns: [Column], sample: [[String]], width: Int?) {
         let natural = columns.indices.map { place in
             sample.reduce(DisplayWidth.of(columns[place].title)) { max($0, DisplayWidth.of($1[place])) }
         }
-        widths = width.map { Table.fitted(natural, into: $0) } ?? natural
+        widths = width.map { Table.fitted(natural, into: $0) } ?? natural.map { min($0, Table.mostPadded) }
         self.columns = Array(columns.prefix(widths.count))
         isNarrow = width != nil
     }
