@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import math
+import shutil
 import subprocess
 import sys
 from datetime import datetime, timezone
@@ -83,6 +84,30 @@ def test_one_large_value_does_not_widen_the_other_lines(tmp_path: Path) -> None:
     assert lines[4].split() == ["x" * 100_000, "3"]
     assert {len(line) for line in lines if line != lines[4]} == {67}
     assert lines[1].split() == ["short", "0"]
+
+
+@pytest.mark.parametrize("form", ["table", "json", "csv"])
+def test_what_cannot_be_read_stops_nothing_else(tmp_path: Path, form: str) -> None:
+    path = tmp_path / "notes.sqlite"
+    model = Model()
+    model.entity("Note").attribute("title", "string").attribute("data", "binary", external_storage=True, optional=True)
+    with Container(model, path) as container:
+        context = container.context()
+        for title, size in (("large", 200_000), ("small", 3), ("huge", 300_000)):
+            context.insert("Note", title=title, data=b"x" * size)
+        context.save()
+    shutil.rmtree(tmp_path / ".notes_SUPPORT")
+    found = run("fetch", path, "Note", "--columns", "title,data", "--format", form)
+    assert found.returncode == 3
+    assert "Note.data" in found.stderr and "_EXTERNAL_DATA" in found.stderr and found.stderr.count("\n") == 1
+    if form == "json":
+        rows = [(row["title"], row["data"]) for row in json.loads(found.stdout)]
+        assert rows == [("large", None), ("small", "eHh4"), ("huge", None)]
+    else:
+        assert [line.split("," if form == "csv" else None)[0] for line in found.stdout.splitlines()[1:]] == [
+            "large", "small", "huge",
+        ]  # fmt: skip
+    assert run("fetch", path, "Note", "--columns", "title", "--format", form).returncode == 0
 
 
 def test_predicates_windows_and_columns(zoo: Path) -> None:

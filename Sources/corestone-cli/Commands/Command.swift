@@ -29,7 +29,7 @@ enum ExitCode: Int32 {
           0   done; also when the reader of a pipe had seen enough
           1   check found problems
           2   wrong usage: no such command, option, entity or key, or a predicate that cannot be read
-          3   the store or the model cannot be opened or read
+          3   the store or the model, or some value in it, cannot be opened or read
         """
 }
 

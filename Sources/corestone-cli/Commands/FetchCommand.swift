@@ -74,7 +74,8 @@ struct FetchCommand: Command {
         let fields = try Field.of(entity, named: columns)
         let context = Context(coordinator: coordinator)
         let cursor = try context.cursor(request, batchSize: 500)
-        var printer = printer(of: fields, entity: entity)
+        let reader = FieldReader()
+        var printer = printer(of: fields, entity: entity, reader)
         let toMany = Set(fields.filter(\.isToMany).map(\.name))
         var batch = try cursor.next()
         try printer.begin(sample: batch, to: output)
@@ -87,14 +88,15 @@ struct FetchCommand: Command {
             batch = try cursor.next()
         }
         try printer.end(to: output)
+        try reader.finish()
         return .done
     }
 
-    private func printer(of fields: [Field], entity: Entity) -> any ObjectPrinter {
+    private func printer(of fields: [Field], entity: Entity, _ reader: FieldReader) -> any ObjectPrinter {
         switch format {
-        case .table: TablePrinter(fields, entity: entity)
-        case .json: JSONPrinter(isChosen: columns != nil, fields)
-        case .csv: CSVPrinter(fields)
+        case .table: TablePrinter(fields, entity: entity, reader)
+        case .json: JSONPrinter(isChosen: columns != nil, fields, reader)
+        case .csv: CSVPrinter(fields, reader)
         }
     }
 }

@@ -94,22 +94,6 @@ enum FieldValue {
 }
 
 extension ManagedObject {
-    func value(of field: Field) throws -> FieldValue {
-        switch field {
-        case .id: return .target(objectID)
-        case .entity: return .text(entityName)
-        case .attribute(let name, _):
-            guard hasProperty(name) else { return .nothing }
-            let value = try committedValue(name)
-            return value.isNull ? .nothing : .value(value)
-        case .toOne(let name):
-            guard hasProperty(name), let target = ObjectID.from(try committedValue(name)) else { return .nothing }
-            return .target(target)
-        case .toMany(let name):
-            return hasProperty(name) ? .members(try members(name).map(\.objectID)) : .nothing
-        }
-    }
-
     func hasProperty(_ name: String) -> Bool { objectID.entity.property(named: name) != nil }
 }
 

@@ -13,11 +13,13 @@ struct JSONPrinter: ObjectPrinter {
     private let fields: [Field]
     /// Whether every object has all fields, because they were asked for by name.
     private let isChosen: Bool
+    private let reader: FieldReader
     private var count = 0
 
-    init(isChosen: Bool, _ fields: [Field]) {
+    init(isChosen: Bool, _ fields: [Field], _ reader: FieldReader) {
         self.isChosen = isChosen
         self.fields = fields
+        self.reader = reader
     }
 
     func begin(sample: [ManagedObject], to output: Output) throws { try output.write("[") }
@@ -30,7 +32,7 @@ struct JSONPrinter: ObjectPrinter {
                 guard isChosen || object.hasProperty(name) else { continue }
             case .id, .entity: break
             }
-            members.append((field.name, JSON(try object.value(of: field))))
+            members.append((field.name, JSON(try reader.value(of: field, in: object))))
         }
         try output.write((count == 0 ? "\n  " : ",\n  ") + JSON.object(members).line)
         count += 1
@@ -68,13 +70,17 @@ extension JSON {
 /// A line of names, then a line for each object.
 struct CSVPrinter: ObjectPrinter {
     private let fields: [Field]
+    private let reader: FieldReader
 
-    init(_ fields: [Field]) { self.fields = fields }
+    init(_ fields: [Field], _ reader: FieldReader) {
+        self.fields = fields
+        self.reader = reader
+    }
 
     func begin(sample: [ManagedObject], to output: Output) throws { try output.write(CSV.line(fields.map(\.name))) }
 
     func print(_ object: ManagedObject, to output: Output) throws {
-        try output.write(CSV.line(try fields.map { try object.value(of: $0).plainText }))
+        try output.write(CSV.line(try fields.map { try reader.value(of: $0, in: object).plainText }))
     }
 
     func end(to output: Output) throws {}

@@ -4,13 +4,15 @@ import Corestone
 struct TablePrinter: ObjectPrinter {
     private let fields: [Field]
     private let entity: Entity
+    private let reader: FieldReader
     private var table: Table?
     private var count = 0
 
-    init(_ fields: [Field], entity: Entity) {
+    init(_ fields: [Field], entity: Entity, _ reader: FieldReader) {
         // The ID names the entity already.
         self.fields = fields.filter { if case .entity = $0 { false } else { true } }
         self.entity = entity
+        self.reader = reader
     }
 
     mutating func begin(sample: [ManagedObject], to output: Output) throws {
@@ -34,7 +36,7 @@ struct TablePrinter: ObjectPrinter {
     }
 
     private func cells(_ object: ManagedObject) throws -> [String] {
-        try fields.map { DisplayWidth.plain(try object.value(of: $0).cell) }
+        try fields.map { DisplayWidth.plain(try reader.value(of: $0, in: object).cell) }
     }
 }
 

@@ -1,0 +1,44 @@
+import Corestone
+
+/// Reads what objects have for fields, and notes what of it cannot be read: a value whose file is missing, say, as in a store
+/// that was copied without the folder beside it. The rest of the objects is worth printing all the same.
+final class FieldReader {
+    /// By entity and property, the first error.
+    private var failures: [(property: String, error: CoreError)] = []
+
+    func value(of field: Field, in object: ManagedObject) throws -> FieldValue {
+        switch field {
+        case .id: return .target(object.objectID)
+        case .entity: return .text(object.entityName)
+        case .attribute(let name, _): return try attribute(name, of: object)
+        case .toOne(let name):
+            guard object.hasProperty(name), let target = ObjectID.from(try object.committedValue(name)) else {
+                return .nothing
+            }
+            return .target(target)
+        case .toMany(let name):
+            return object.hasProperty(name) ? .members(try object.members(name).map(\.objectID)) : .nothing
+        }
+    }
+
+    private func attribute(_ name: String, of object: ManagedObject) throws -> FieldValue {
+        guard object.hasProperty(name) else { return .nothing }
+        do {
+            let value = try object.committedValue(name)
+            return value.isNull ? .nothing : .value(value)
+        } catch let error as CoreError where error.key == name && [.storeIO, .unsupported].contains(error.status) {
+            let property = "\(error.entity ?? object.entityName).\(name)"
+            if !failures.contains(where: { $0.property == property }) { failures.append((property, error)) }
+            return .nothing
+        }
+    }
+
+    /// Tells what could not be read.
+    func finish() throws {
+        guard let first = failures.first?.error else { return }
+        let list = failures.map(\.property).joined(separator: ", ")
+        throw CoreError(
+            first.status, "some values of \(list) cannot be read and are printed as null; the first: \(first.message)",
+            file: first.file)
+    }
+}
