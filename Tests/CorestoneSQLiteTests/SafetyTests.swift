@@ -211,6 +211,59 @@ final class SafetyTests: StoreTestCase {
         }
     }
 
+    /// A program that saves all the time keeps nobody from looking at its store.
+    func testLiveLogThatGrows() throws {
+        let zoo = try Zoo()
+        try make("zoo.sqlite", zoo, count: 2000)
+        let writer = Writer(connection("zoo.sqlite"))
+        run(writer.db, "PRAGMA synchronous=OFF; PRAGMA wal_autocheckpoint=0")
+        run(writer.db, "INSERT INTO ZCAGE (Z_ENT, Z_OPT) VALUES (3, 1)")
+        let end = writer.start()
+        var seen = 2000
+        for _ in 0..<20 {
+            let store = try open("zoo.sqlite", zoo.model, options: readOnly)
+            let count = try cages(store, zoo)
+            XCTAssertGreaterThan(count, 2000)
+            XCTAssertGreaterThanOrEqual(count, seen)
+            XCTAssertEqual(try store.fetch(StoreFetch(entity: zoo.cage)).batch.records.count, count)
+            seen = count
+            store.close()
+        }
+        XCTAssertGreaterThanOrEqual(end() + 2001, seen)
+        sqlite3_close(writer.db)
+    }
+
+    /// Inserts cages, a transaction each, until it is told to stop.
+    private final class Writer: @unchecked Sendable {
+        let db: OpaquePointer?
+        private let lock = NSLock()
+        private var isStopped = false
+        private var count = 0
+
+        init(_ db: OpaquePointer?) { self.db = db }
+
+        /// Returns what stops it, and tells how many there are.
+        func start() -> () -> Int {
+            let done = DispatchSemaphore(value: 0)
+            Thread.detachNewThread {
+                while !self.lock.withLock({ self.isStopped }) {
+                    if sqlite3_exec(self.db, "INSERT INTO ZCAGE (Z_ENT, Z_OPT) VALUES (3, 1)", nil, nil, nil)
+                        == SQLITE_OK
+                    {
+                        self.count += 1
+                    }
+                    usleep(2000)
+                }
+                done.signal()
+            }
+            return {
+                self.lock.withLock { self.isStopped = true }
+                done.wait()
+                return self.count
+            }
+        }
+    }
+
     func testMissingLog() throws {
         let zoo = try Zoo()
         let writer = connection("new.sqlite")

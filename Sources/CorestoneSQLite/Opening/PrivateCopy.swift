@@ -32,7 +32,8 @@ struct PrivateCopy {
         return copy
     }
 
-    /// A writer may be at work: what was read counts only when nothing changed meanwhile.
+    /// A writer may be at work: what was read counts only when nothing changed meanwhile, but for transactions at the end
+    /// of the log. Those do no harm, since the log is copied last and read up to its last complete transaction.
     private func writeWhileUnchanged(_ target: String) throws {
         for _ in 0..<5 {
             let before = place.fingerprint
@@ -73,13 +74,18 @@ struct PrivateCopy {
         let output = Glibc.open(target, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard output >= 0 else { throw failure("write a private copy of", errno) }
         defer { close(output) }
+        // Not to its end: a writer at work might be faster.
+        var facts = stat()
+        guard fstat(input, &facts) == 0 else { throw failure("read a companion of", errno) }
+        var rest = Int(facts.st_size)
         var buffer = [UInt8](repeating: 0, count: 1 << 20)
-        while true {
-            let count = read(input, &buffer, buffer.count)
+        while rest > 0 {
+            let count = read(input, &buffer, min(rest, buffer.count))
             if count < 0 && errno == EINTR { continue }
             if count < 0 { throw failure("read a companion of", errno) }
             if count == 0 { return }
             try write(buffer[..<count], to: output)
+            rest -= count
         }
     }
 
@@ -102,12 +108,13 @@ struct PrivateCopy {
 }
 
 extension StorePlace {
-    /// Changes whenever the file or its log does.
+    /// Changes whenever the file or its journal does, or its log begins anew.
     fileprivate var fingerprint: [Int] {
-        ["", "-wal", "-journal"].flatMap { suffix -> [Int] in
+        let files = ["", "-journal"].flatMap { suffix -> [Int] in
             var facts = stat()
             guard stat(path + suffix, &facts) == 0 else { return [0, 0, 0] }
             return [Int(facts.st_size), facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec]
         }
+        return files + WriteAheadLog.header(ofLogAt: path + "-wal").map(Int.init)
     }
 }
