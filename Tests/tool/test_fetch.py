@@ -8,6 +8,7 @@ import io
 import json
 import math
 import shutil
+import signal
 import subprocess
 import sys
 from datetime import datetime, timezone
@@ -280,9 +281,12 @@ def test_a_reader_that_leaves_and_an_interrupt(readings: Path) -> None:
         process.stdout.close()
         assert (process.stderr.read(), process.wait(timeout=60)) == (b"", 0)
         process.stderr.close()
+    # A shell starts what runs in its background with the signal ignored, and children inherit that.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen([str(TOOL), "fetch", str(readings), "Reading"], stdout=subprocess.PIPE)
+    signal.signal(signal.SIGINT, before)
     assert process.stdout is not None
     process.stdout.readline()
-    process.send_signal(2)
+    process.send_signal(signal.SIGINT)
     assert process.wait(timeout=60) == -2
     process.stdout.close()

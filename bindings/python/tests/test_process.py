@@ -176,9 +176,11 @@ def test_a_handler_stops_a_fetch(slow_store: Container, call: str) -> None:
 def test_ctrl_c(slow_store: Container, path: Path) -> None:
     slow_store.close()
     program = f"""
-import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})
+import signal, sys; sys.path.insert(0, {str(Path(__file__).parent)!r})
 from conftest import COMPANY
 from corestone import Container, Model
+# A shell starts what runs in its background with the signal ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 ctx = Container(Model(COMPANY), {str(path)!r}).context()
 print("ready", flush=True)
 try:
