@@ -123,18 +123,11 @@ extension Context {
         }
     }
 
-    /// Saved objects by their store: a key says nothing without it. A context has few stores, so they are searched.
-    private func byStore(_ objects: [ManagedObject]) -> [(store: Store, objects: [ManagedObject])] {
-        var groups: [(store: Store, objects: [ManagedObject])] = []
-        for object in objects {
-            guard let store = object.store else { continue }
-            if let place = groups.firstIndex(where: { $0.store === store }) {
-                groups[place].objects.append(object)
-            } else {
-                groups.append((store, [object]))
-            }
-        }
-        return groups
+    /// Saved objects by their store: a key says nothing without it.
+    private func byStore(_ objects: [ManagedObject]) -> [(key: Store, elements: [ManagedObject])] {
+        var groups = Groups<Store, ManagedObject>()
+        for object in objects { if let store = object.store { groups.add(object, to: store) } }
+        return groups.list
     }
 
     /// Loads the members of a to-many relationship for many owners in one query for each store.

@@ -53,12 +53,17 @@ extension Context {
 
     /// Room in the tables for new objects of a store, so that these grow once.
     func reserveRoom(for objects: [ManagedObject], store: Store) {
+        for (root, count) in countsByRoot(objects) {
+            tables[tableIndex(store: store, root: root)].table.reserve(count)
+            store.rowCache.reserve(count, root: root)
+        }
+    }
+
+    /// How many of some objects each inheritance tree has, by its root; trees without any are left out.
+    func countsByRoot(_ objects: some Sequence<ManagedObject>) -> [(root: Entity, count: Int)] {
         var counts = [Int](repeating: 0, count: entities.count)
         for object in objects { counts[Int(object.entity.rootIndex)] += 1 }
-        for (root, count) in counts.enumerated() where count > 0 {
-            tables[tableIndex(store: store, root: entities[root])].table.reserve(count)
-            store.rowCache.reserve(count, root: entities[root])
-        }
+        return counts.indices.filter { counts[$0] > 0 }.map { (entities[$0], counts[$0]) }
     }
 
     func unregister(_ object: ManagedObject) {

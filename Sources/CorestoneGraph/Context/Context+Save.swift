@@ -33,10 +33,7 @@ extension Context {
     }
 
     private func write(_ part: SavePlan, to store: Store) throws {
-        try coordinator.withLock {
-            try store.requireOpen()
-            store.backing.setInterruptCheck(interruptCheck)
-            defer { store.backing.setInterruptCheck(nil) }
+        try using(store) {
             let writer = SaveWriter(context: self, store: store, plan: part)
             do {
                 let author = SaveAuthor(author: transactionAuthor, contextName: name)
@@ -108,10 +105,10 @@ extension Context {
     func reserveKeys(
         for objects: [ManagedObject], _ reserve: (_ root: Entity, _ count: Int) throws -> Int64
     ) throws -> [Int64] {
-        var counts = [Int](repeating: 0, count: entities.count)
-        for object in objects where object.hasTemporaryID { counts[Int(object.entity.rootIndex)] += 1 }
         var next = [Int64](repeating: 0, count: entities.count)
-        for (root, count) in counts.enumerated() where count > 0 { next[root] = try reserve(entities[root], count) }
+        for (root, count) in countsByRoot(objects.lazy.filter(\.hasTemporaryID)) {
+            next[Int(root.index)] = try reserve(root, count)
+        }
         return objects.map { object in
             guard object.hasTemporaryID else { return object.primaryKey }
             let root = Int(object.entity.rootIndex)

@@ -4,18 +4,14 @@ extension Context {
     /// Reads the ordered lists that a save puts in order, while the store still has them as they were: a member that came by
     /// its own side has a place at the end, and in the store none yet or one in the list that it left.
     func loadOrders(of updated: [ManagedObject]) throws {
-        var owners: [(relationship: Relationship, objects: [ManagedObject])] = []
+        var owners = Groups<Relationship, ManagedObject>()
         for object in updated where object.state.contains(.membersChanged) {
             for keeper in object.toManyRelationships {
                 guard let keeper, keeper.relationship.isOrdered, keeper.hasChanges, !keeper.isLoaded else { continue }
-                if let place = owners.firstIndex(where: { $0.relationship === keeper.relationship }) {
-                    owners[place].objects.append(object)
-                } else {
-                    owners.append((keeper.relationship, [object]))
-                }
+                owners.add(object, to: keeper.relationship)
             }
         }
-        for (relationship, objects) in owners { try loadMembers(of: relationship, owners: objects) }
+        for (relationship, objects) in owners.list { try loadMembers(of: relationship, owners: objects) }
     }
 }
 
@@ -44,16 +40,12 @@ extension SaveWriter {
     private func writeOrders(
         _ changed: [(owner: ManagedObject, keeper: ToManyRelationship)], _ transaction: any SaveTransaction
     ) throws {
-        var orders: [(relationship: Relationship, owners: [(owner: Int64, members: [Int64])])] = []
+        var orders = Groups<Relationship, (owner: Int64, members: [Int64])>()
         for (owner, keeper) in changed {
             let members = try keeper.all().filter { !$0.isDeleted && !$0.state.contains(.gone) }.map(\.primaryKey)
-            if let place = orders.firstIndex(where: { $0.relationship === keeper.relationship }) {
-                orders[place].owners.append((owner.primaryKey, members))
-            } else {
-                orders.append((keeper.relationship, [(owner.primaryKey, members)]))
-            }
+            orders.add((owner.primaryKey, members), to: keeper.relationship)
         }
-        for (relationship, owners) in orders { try transaction.setOrder(relationship, owners: owners) }
+        for (relationship, owners) in orders.list { try transaction.setOrder(relationship, owners: owners) }
     }
 }
 

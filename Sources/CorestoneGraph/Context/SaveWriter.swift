@@ -119,21 +119,9 @@ final class SaveWriter {
     }
 
     private func placesByEntity(_ objects: [ManagedObject]) -> [(entity: Entity, places: [Int])] {
-        var groups: [(entity: Entity, places: [Int])] = []
-        var known: [ObjectIdentifier: Int] = [:]
-        for (place, object) in objects.enumerated() {
-            let entity = object.entity
-            // By place: a copy of the last group would share its list, and each append would copy that.
-            if !groups.isEmpty, groups[groups.count - 1].entity === entity {
-                groups[groups.count - 1].places.append(place)
-            } else if let group = known[ObjectIdentifier(entity)] {
-                groups[group].places.append(place)
-            } else {
-                known[ObjectIdentifier(entity)] = groups.count
-                groups.append((entity, [place]))
-            }
-        }
-        return groups.sorted { $0.entity.number < $1.entity.number }
+        var groups = Groups<Entity, Int>()
+        for (place, object) in objects.enumerated() { groups.add(place, to: object.entity) }
+        return groups.list.map { (entity: $0.key, places: $0.elements) }.sorted { $0.entity.number < $1.entity.number }
     }
 
     // MARK: After the commit

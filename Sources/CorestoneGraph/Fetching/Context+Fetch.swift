@@ -72,7 +72,7 @@ extension Context {
 extension Context {
     /// Runs a fetch in one store, under the coordinator's lock.
     func run(_ fetch: StoreFetch, store: Store) throws -> StoreFetchOutcome {
-        try reading(store) {
+        try using(store) {
             let outcome = try store.backing.fetch(fetch)
             if !outcome.batch.records.isEmpty {
                 store.rowCache.add(outcome.batch, root: fetch.entity.root)
@@ -81,8 +81,8 @@ extension Context {
         }
     }
 
-    /// Runs `body`, which reads an open store, under the coordinator's lock and with this context's interrupt check.
-    func reading<Result>(_ store: Store, _ body: () throws -> Result) throws -> Result {
+    /// Runs `body`, which uses an open store, under the coordinator's lock and with this context's interrupt check.
+    func using<Result>(_ store: Store, _ body: () throws -> Result) throws -> Result {
         try coordinator.withLock {
             try store.requireOpen()
             store.backing.setInterruptCheck(interruptCheck)

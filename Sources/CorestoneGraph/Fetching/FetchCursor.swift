@@ -84,7 +84,7 @@ public final class FetchCursor {
 
     /// Rows of a cursor do not go into the row cache: they are not to stay.
     private func read(_ rows: any StoreCursor, _ store: Store) throws -> RowBatch {
-        try context.reading(store) { try rows.next(batchSize) }
+        try context.using(store) { try rows.next(batchSize) }
     }
 }
 
@@ -129,6 +129,6 @@ extension Context {
 
     /// nil when the store cannot express the fetch.
     fileprivate func storeCursor(_ fetch: StoreFetch, _ store: Store) throws -> (any StoreCursor)? {
-        try reading(store) { try store.backing.cursor(fetch) }
+        try using(store) { try store.backing.cursor(fetch) }
     }
 }

@@ -28,12 +28,7 @@ extension StoreReport {
     public init(ofStoreAt path: String, model: Model? = nil) throws {
         try model?.freeze()
         let place = try StorePlace(path)
-        guard place.state == .present else {
-            throw CoreError(
-                place.state == .empty ? .notAStore : .storeIO, code: .persistentStoreOpen,
-                "\(path) is \(place.state == .empty ? "an empty file and no store" : "not there"); check the path",
-                file: path)
-        }
+        try place.requireStore()
         do {
             self = try StoreReport.check(place, model)
         } catch let error as CoreError where error.status == .storeCorrupt {

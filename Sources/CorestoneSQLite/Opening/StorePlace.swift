@@ -63,6 +63,16 @@ struct StorePlace {
         state = .missing
     }
 
+    /// For what only looks at a store: throws unless there is a file with something in it.
+    func requireStore() throws {
+        switch state {
+        case .present: return
+        case .empty:
+            throw StorePlace.failure(.notAStore, "\(given) is an empty file and no store; check the path", given)
+        case .missing: throw StorePlace.failure(.storeIO, "\(given) is not there; check the path", given)
+        }
+    }
+
     /// nil for a path that leads nowhere.
     private static func withoutLinks(_ path: String) -> String? {
         guard let text = realpath(path, nil) else { return nil }

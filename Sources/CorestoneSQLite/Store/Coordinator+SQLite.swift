@@ -52,12 +52,7 @@ extension StoreMetadata {
     /// - Throws: as `Coordinator.open`.
     public init(ofStoreAt path: String) throws {
         let place = try StorePlace(path)
-        guard place.state == .present else {
-            throw CoreError(
-                place.state == .empty ? .notAStore : .storeIO, code: .persistentStoreOpen,
-                "\(path) is \(place.state == .empty ? "an empty file and no store" : "not there"); check the path",
-                file: path)
-        }
+        try place.requireStore()
         let contents = try StoreContents(ReadOnlyFile(place).connection, place: place)
         self = contents.document.metadata ?? StoreMetadata(uuid: UUIDValue(contents.document.identifier) ?? .random())
     }
