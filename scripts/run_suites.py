@@ -143,6 +143,13 @@ def counts_in(text: str) -> Counts:
     return total
 
 
+def signs_of_failure(log: Path) -> list[str]:
+    """The lines of a failed suite's log that say what went wrong: the first few, or its end when none stands out."""
+    lines = [line.rstrip()[:200] for line in log.read_text(encoding="utf-8", errors="replace").splitlines()]
+    telling = [line for line in lines if re.search(r"\b(error|FAIL(ED)?|FAILURE|[Ff]atal|[Cc]rashed|Signal)\b", line)]
+    return telling[:6] or lines[-6:]
+
+
 def run(command: list[str], suite: Suite, log: Path) -> Counts:
     """Runs one command of a suite; shows and keeps what it prints."""
     print(f"$ {' '.join(word.replace(str(ROOT) + '/', '') for word in command)}"[:160], flush=True)
@@ -193,6 +200,7 @@ def main(names: list[str]) -> int:
     LOGS.mkdir(parents=True, exist_ok=True)
     total = Counts()
     table = []
+    failures = []
     for suite in chosen:
         print(f"\n==== {suite.name}", flush=True)
         log = LOGS / f"{suite.name}.log"
@@ -206,7 +214,9 @@ def main(names: list[str]) -> int:
             print(f"{suite.name}: no test ran", flush=True)
         table.append(f"{suite.name:<10}{time.monotonic() - begin:>7.1f} s   {counts}")
         total.add(counts)
-    print("\n" + "\n".join(table))
+        if counts.failed:
+            failures += [f"{suite.name}: {line}" for line in signs_of_failure(log)]
+    print("\n" + "\n".join(table + failures))
     closing = f"total: {total}"
     (LOGS / "total").write_text(closing + "\n", encoding="utf-8")
     print(closing, flush=True)

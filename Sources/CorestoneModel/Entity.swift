@@ -132,6 +132,9 @@ extension Entity {
         }
     }
 
+    /// For the end of the model, which still holds every entity.
+    func letGoOfChildren() { children = [] }
+
     public func setAbstract(_ value: Bool) throws { try model.change { isAbstract = value } }
     public func setClassName(_ value: String) throws { try model.change { className = value } }
     public func setVersionHashModifier(_ value: String?) throws { try model.change { versionHashModifier = value } }

@@ -26,7 +26,11 @@ public final class Model: @unchecked Sendable {
 
     public init() {}
 
-    deinit { atEnd?(self) }
+    deinit {
+        atEnd?(self)
+        // An entity that freed its children, and they theirs, would go as deep into the stack as the tree is high.
+        for entity in entities { entity.letGoOfChildren() }
+    }
 
     public func entity(named name: String) -> Entity? { entitiesByName[name] }
 

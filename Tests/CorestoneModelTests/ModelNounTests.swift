@@ -103,6 +103,19 @@ final class ModelNounTests: XCTestCase {
         }
     }
 
+    func testATreeOfAnyHeightIsFreed() throws {
+        weak var lowest: Entity?
+        func grow() throws {
+            let model = Model()
+            let entities = try (0..<Model.maximumEntities).map { try model.addEntity(named: "E\($0)") }
+            for (child, parent) in zip(entities.dropFirst(), entities).reversed() { try child.setParent(parent) }
+            lowest = entities.last
+            XCTAssertNotNil(lowest)
+        }
+        try grow()
+        XCTAssertNil(lowest)
+    }
+
     func testSlotsAreBounded() throws {
         let model = Model()
         let base = try model.addEntity(named: "Base")
