@@ -23,12 +23,6 @@ extension Entity {
             found.append(Extrapolation(entity: name, property: property?.name, text: text))
         }
         if !name.isASCII { note(nil, "its name is not ASCII: hash and table name are not confirmed") }
-        if parent?.uniqueConstraints.isEmpty == false {
-            note(nil, "it inherits a unique constraint: whether its hash takes that in again is not confirmed")
-        }
-        for property in ownFetchedProperties where !property.isTransient {
-            note(property, "a fetched property: that the hash leaves it out is not confirmed")
-        }
         for attribute in ownAttributes where !attribute.isTransient {
             for text in attribute.extrapolations { note(attribute, text) }
         }
