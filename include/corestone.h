@@ -465,11 +465,12 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_relationship_user_info(const cst_relati
 
 /* ======== archive ======================================================================================== */
 
-/* What a keyed archive (the value of a transformable attribute of Apple's) holds, as JSON: null, booleans, numbers (reals
- * with a point or an exponent), strings, arrays, objects. What JSON has no type for is an object with one key: $date
- * (seconds since 2001-01-01 UTC), $bytes (base64), $uuid, $uri, $decimal, $real (nan, inf, -inf), $set (an array),
- * $dictionary (one with a key that begins with $). No class that the archive names is ever made: any other class is
- * CST_E_UNSUPPORTED and named in the error; CST_E_STORE_CORRUPT when the bytes are no archive. */
+/* What a keyed archive (the value of a transformable attribute of Apple's, a property list in binary or in XML) holds, as
+ * JSON: null, booleans, numbers (reals with a point or an exponent), strings, arrays, objects. An ordered set is an array.
+ * What JSON has no type for is an object with one key: $date (seconds since 2001-01-01 UTC), $bytes (base64), $uuid, $uri,
+ * $decimal, $real (nan, inf, -inf), $set (an array), $dictionary (one with a key that begins with $). No class that the
+ * archive names is ever made: any other class is CST_E_UNSUPPORTED and named in the error; CST_E_STORE_CORRUPT when the
+ * bytes are no archive, or one beyond a limit. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_archive_copy_json(cst_bytes archive, cst_buffer *out_json, cst_error **error);
 
 /* ======== coordinator, store ============================================================================= */

@@ -66,12 +66,15 @@ def cached() -> list[bytes]:
 
 
 def archives() -> list[bytes]:
-    """Plain data as NSKeyedArchiver writes it: an array of a dictionary, a date, a set, a UUID, a URL and a number."""
-    uid = plistlib.UID
-    classes = ["NSArray", "NSDictionary", "NSDate", "NSSet", "NSUUID", "NSURL"]
+    """Plain data as NSKeyedArchiver writes it: an array of one of each class, in binary and in XML."""
+    return [archive(plistlib.UID, plistlib.FMT_BINARY), archive(lambda number: {"CF$UID": number}, plistlib.FMT_XML)]
+
+
+def archive(uid: Callable[[int], object], form: plistlib.PlistFormat) -> bytes:
+    classes = ["NSArray", "NSDictionary", "NSDate", "NSSet", "NSUUID", "NSURL", "NSOrderedSet"]
     values: list[object] = [
         "$null",
-        {"$class": uid(20), "NS.objects": [uid(2), uid(3), uid(4), uid(5), uid(6), uid(7), uid(8)]},
+        {"$class": uid(20), "NS.objects": [uid(2), uid(3), uid(4), uid(5), uid(6), uid(7), uid(8), uid(9)]},
         {"$class": uid(21), "NS.keys": [uid(7)], "NS.objects": [uid(3)]},
         {"$class": uid(22), "NS.time": 2.5},
         {"$class": uid(23), "NS.objects": [uid(7), uid(8)]},
@@ -79,11 +82,12 @@ def archives() -> list[bytes]:
         {"$class": uid(25), "NS.base": uid(0), "NS.relative": uid(7)},
         "https://example.org/ä",
         4711,
+        {"$class": uid(26), "NS.object.0": uid(7), "NS.object.1": uid(8)},
     ]
     values += ["unused"] * (20 - len(values))
     values += [{"$classname": name, "$classes": [name, "NSObject"]} for name in classes]
     top = {"$version": 100000, "$archiver": "NSKeyedArchiver", "$top": {"root": uid(1)}, "$objects": values}
-    return [plistlib.dumps(top, fmt=plistlib.FMT_BINARY)]
+    return plistlib.dumps(top, fmt=form)
 
 
 def editor() -> list[bytes]:

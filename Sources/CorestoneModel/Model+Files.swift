@@ -106,20 +106,13 @@ extension Model {
     private func read(_ bytes: [UInt8]) throws {
         if let kind = Model.foreignKind(bytes) { throw CoreError(.invalidArgument, code: .coreData, "this \(kind)") }
         if bytes.starts(with: "bplist".utf8) { return try read(archive: try KeyedArchiveReader(bytes)) }
-        if Model.isText(bytes) { return try SourceModelReader(into: self).read(bytes) }
+        if XMLParser.mayRead(bytes) { return try SourceModelReader(into: self).read(bytes) }
         let expanded: [UInt8]
         do { expanded = try inflateRaw(bytes, limit: Model.maximumFileSize) } catch let error as CoreError {
             throw archiveError(
                 "this is neither XML nor a property list, and no model cached in a store: \(error.message)")
         }
         try read(archive: try KeyedArchiveReader(expanded))
-    }
-
-    /// Whether XML may begin so: with a bracket behind white space, or with the mark of an encoding.
-    private static func isText(_ bytes: [UInt8]) -> Bool {
-        let marks: [[UInt8]] = [[0xEF, 0xBB, 0xBF], [0xFE, 0xFF], [0xFF, 0xFE]]
-        let first = bytes.first { ![0x09, 0x0A, 0x0D, 0x20].contains($0) }
-        return first == UInt8(ascii: "<") || marks.contains { bytes.starts(with: $0) }
     }
 
     /// What a file is that is no model, with what to do about it.

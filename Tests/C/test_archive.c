@@ -40,9 +40,25 @@ static void bytes_that_are_no_archive_are_refused(void) {
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_archive_copy_json(archive, NULL, E));
 }
 
+static void an_ordered_set_in_xml_comes_as_an_array(void) {
+    static const char xml[] = "<plist><dict><key>$archiver</key><string>NSKeyedArchiver</string>"
+                              "<key>$top</key><dict><key>root</key>"
+                              "<dict><key>CF$UID</key><integer>1</integer></dict></dict>"
+                              "<key>$objects</key><array><string>$null</string><dict><key>$class</key>"
+                              "<dict><key>CF$UID</key><integer>2</integer></dict><key>NS.object.0</key>"
+                              "<dict><key>CF$UID</key><integer>3</integer></dict></dict>"
+                              "<dict><key>$classname</key><string>NSOrderedSet</string></dict>"
+                              "<string>first</string></array></dict></plist>";
+    cst_buffer json = {NULL, 0, 0};
+    OK(cst_archive_copy_json((cst_bytes){(const uint8_t *)xml, sizeof xml - 1}, &json, E));
+    CHECK_TEXT("[\"first\"]", text_of_size(json.data, json.size));
+    cst_buffer_dispose(&json);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(an_archive_comes_as_json);
+    RUN(an_ordered_set_in_xml_comes_as_an_array);
     RUN(a_class_that_is_no_plain_data_is_named);
     RUN(bytes_that_are_no_archive_are_refused);
     return check_end();

@@ -42,6 +42,109 @@ final class ArchivedValueTests: XCTestCase {
             .decimal(try DecimalNumber("-12.5")))
     }
 
+    func testMutableAndOrderedCollectionsAndLargeNumbers() throws {
+        XCTAssertEqual(
+            try decodeArchive(archive(NSOrderedSet(array: ["b", "a", 3]))),
+            .array([.string("b"), .string("a"), .int(3)]))
+        XCTAssertEqual(
+            try decodeArchive(archive(NSMutableOrderedSet(array: [2, 1]))), .array([.int(2), .int(1)]))
+        XCTAssertEqual(try decodeArchive(archive(NSOrderedSet())), .array([]))
+        for name in ["NSOrderedSet", "NSMutableOrderedSet"] {
+            let listed = KeyedArchiver().archive { archiver in
+                archiver.add(.init(name), ["NS.objects": .array([archiver.string("y"), archiver.string("x")])])
+            }
+            XCTAssertEqual(try decodeArchive(listed), .array([.string("y"), .string("x")]), name)
+        }
+        let numbered = KeyedArchiver().archive { archiver in
+            archiver.add(
+                .init("NSDictionary"),
+                [
+                    "NS.key.0": archiver.string("k"), "NS.object.0": archiver.string("v"),
+                    "NS.key.1": archiver.string("l"), "NS.object.1": archiver.add(.integer(9)),
+                ])
+        }
+        XCTAssertEqual(try decodeArchive(numbered), .dictionary(["k": .string("v"), "l": .int(9)]))
+        XCTAssertEqual(try decodeArchive(archive(NSMutableString(string: "m"))), .string("m"))
+        XCTAssertEqual(try decodeArchive(archive(NSMutableData(data: Data([7])))), .bytes(Bytes([7])))
+        XCTAssertEqual(
+            try decodeArchive(KeyedArchiver().archive { $0.add(.unsigned(.max)) }),
+            .decimal(try DecimalNumber("18446744073709551615")))
+    }
+
+    func testArchivesInXML() throws {
+        let object: NSDictionary = [
+            "text": "Zoë <&>", "number": -42, "real": 0.25, "flag": false,
+            "date": Date(timeIntervalSinceReferenceDate: 7),
+            "data": Data([1, 2, 3]), "list": NSOrderedSet(array: ["a", "b"]), "null": NSNull(),
+        ]
+        let archiver = NSKeyedArchiver(requiringSecureCoding: false)
+        archiver.outputFormat = .xml
+        archiver.encode(object, forKey: NSKeyedArchiveRootObjectKey)
+        archiver.finishEncoding()
+        let bytes = Array(archiver.encodedData)
+        XCTAssertTrue(bytes.starts(with: "<?xml".utf8))
+        XCTAssertEqual(try decodeArchive(bytes), try decodeArchive(archive(object)))
+        XCTAssertThrowsError(try decodeArchive(Array("<plist><dict><key>a</key><true/></dict></plist>".utf8))) {
+            XCTAssertEqual(($0 as? CoreError)?.message, "the property list is no keyed archive")
+        }
+    }
+
+    func testSeveralRoots() throws {
+        let archiver = NSKeyedArchiver(requiringSecureCoding: false)
+        archiver.encode("x" as NSString, forKey: "name")
+        archiver.encode(7, forKey: "count")
+        archiver.finishEncoding()
+        XCTAssertEqual(
+            try decodeArchive(Array(archiver.encodedData)), .dictionary(["name": .string("x"), "count": .int(7)]))
+    }
+
+    func testRefusalsSayWhatAndWhereto() throws {
+        func message(_ bytes: [UInt8]) -> String {
+            do { return "\(try decodeArchive(bytes))" } catch {
+                XCTAssertEqual((error as? CoreError)?.status, .unsupported)
+                return (error as? CoreError)?.message ?? ""
+            }
+        }
+        let remedy = "; decode its bytes where its classes are known"
+        XCTAssertEqual(
+            message(try archive(NSDictionary(object: "a", forKey: NSNumber(value: 1)))),
+            "the archive holds a dictionary with a key that is a number and no string\(remedy)")
+        XCTAssertEqual(
+            message(try archive(NSDictionary(object: "a", forKey: NSDate()))),
+            "the archive holds a dictionary with a key that is of class NSDate and no string\(remedy)")
+        XCTAssertEqual(
+            message(try archive(NSValue(range: NSRange(location: 1, length: 2)))),
+            "the archive holds an object of class NSValue, which is not plain data\(remedy)")
+        XCTAssertEqual(
+            message(try archive(NSURL(string: "b", relativeTo: URL(string: "https://example.org/a"))!)),
+            "the archive holds an object of class NSURL, whose content cannot be told\(remedy)")
+        let noNumber = KeyedArchiver().archive { archiver in
+            archiver.add(
+                .init("NSDecimalNumber"),
+                [
+                    "NS.mantissa": .data([UInt8](repeating: 0, count: 16)), "NS.length": .integer(0),
+                    "NS.exponent": .integer(0), "NS.negative": .bool(true),
+                ])
+        }
+        XCTAssertEqual(
+            message(noNumber),
+            "the archive holds an object of class NSDecimalNumber, whose content cannot be told\(remedy)")
+        XCTAssertEqual(
+            message([4, 11] + Array("streamtyped".utf8) + [0x81, 0xe8, 3]),
+            "the archive is a typed stream of NSArchiver, which keyed archives have replaced\(remedy)")
+        XCTAssertEqual(
+            message(KeyedArchiver().archive { $0.add(.array([])) }),
+            "the archive holds a value without a class\(remedy)")
+    }
+
+    func testSharedTextIsBounded() throws {
+        let bomb = KeyedArchiver().archive { archiver in
+            let text = archiver.string(String(repeating: "x", count: 1 << 20))
+            return archiver.array(Array(repeating: text, count: 100_000))
+        }
+        XCTAssertThrowsError(try decodeArchive(bomb)) { XCTAssert("\($0)".contains("shares text"), "\($0)") }
+    }
+
     func testAnyOtherClassIsNamedAndNeverMade() throws {
         let foreign = KeyedArchiver().archive { archiver in
             archiver.array([archiver.add(KeyedArchiver.ClassName("UIColor"), ["UIRed": .real(1)])])

@@ -2,20 +2,27 @@ import CorestoneValues
 
 /// What a keyed archive holds, as plain data: what transformable attributes keep in a store of Apple's framework.
 ///
-/// Strings, numbers, decimals, dates, data, UUIDs and URLs, in arrays, sets and dictionaries with strings as keys. No class
-/// that the archive names is ever made.
-/// - Parameter bytes: the value of a transformable attribute.
-/// - Throws: `.storeCorrupt` when the bytes are no keyed archive or contradict themselves; `.unsupported`, with the class by
-///   name, when it holds anything else. The bytes remain what the attribute's own transformer reads.
+/// Strings, numbers, decimals, dates, data, UUIDs and URLs, in arrays, sets and dictionaries with strings as keys. An ordered
+/// set comes as an array, and an archive with several roots as a dictionary of them. No class that the archive names is ever
+/// made.
+/// - Parameter bytes: the value of a transformable attribute, a property list in binary or in XML.
+/// - Throws: `.storeCorrupt` when the bytes are no keyed archive, contradict themselves or go beyond a limit; `.unsupported`,
+///   with the class by name, when it holds anything else. The bytes remain what the attribute's own transformer reads.
 public func decodeArchive(_ bytes: [UInt8]) throws -> PropertyValue {
-    var decoder = ArchiveDecoder(reader: try KeyedArchiveReader(bytes, limits: ArchiveDecoder.limits))
-    return try decoder.decode(decoder.reader.root, depth: 0)
+    if bytes.starts(with: ArchiveDecoder.typedStream) {
+        throw ArchiveDecoder.unsupported("is a typed stream of NSArchiver, which keyed archives have replaced")
+    }
+    var decoder = ArchiveDecoder(
+        reader: try KeyedArchiveReader(bytes, limits: ArchiveDecoder.limits), size: bytes.count)
+    return try decoder.decodeRoot()
 }
 
 private struct ArchiveDecoder {
     let reader: KeyedArchiveReader
     /// Values that may still be made: an archive may refer to one object any number of times.
-    private var budget = ArchiveDecoder.limits.count
+    private var count = ArchiveDecoder.limits.count
+    /// Bytes of text and data that may still be made. Only what is shared is more than the archive itself.
+    private var size: Int
 
     static var limits: PropertyListLimits {
         var limits = PropertyListLimits()
@@ -23,49 +30,83 @@ private struct ArchiveDecoder {
         return limits
     }
 
-    init(reader: KeyedArchiveReader) { self.reader = reader }
+    /// What shared text and data may come to together in an archive of any size.
+    static let sharedSize = 64 << 20
 
-    mutating func decode(_ reference: PropertyListValue, depth: Int) throws -> PropertyValue {
+    /// How archives of NSArchiver begin, before keyed ones.
+    static let typedStream = Array("\u{4}\u{b}streamtyped".utf8)
+
+    static func unsupported(_ what: String) -> CoreError {
+        CoreError(.unsupported, "the archive \(what); decode its bytes where its classes are known")
+    }
+
+    init(reader: KeyedArchiveReader, size: Int) {
+        self.reader = reader
+        self.size = max(2 * size, ArchiveDecoder.sharedSize)
+    }
+
+    mutating func decodeRoot() throws -> PropertyValue {
+        if reader.roots.count == 1 || reader.roots["root"] != nil { return try decode(reader.root, depth: 0) }
+        return .dictionary(try reader.roots.mapValues { try decode($0, depth: 1) })
+    }
+
+    private mutating func decode(_ reference: PropertyListValue, depth: Int) throws -> PropertyValue {
         // Deeper than this is a circle, too.
         guard depth <= ArchiveDecoder.limits.depth else {
             throw archiveError("the archive is nested more than \(ArchiveDecoder.limits.depth) deep, or in a circle")
         }
-        budget -= 1
-        guard budget >= 0 else {
+        count -= 1
+        guard count >= 0 else {
             throw archiveError("the archive holds more than \(ArchiveDecoder.limits.count) values")
         }
         switch reader.className(reference) {
-        case "NSArray", "NSMutableArray": return .array(try elements(of: reference, depth: depth))
+        case "NSArray", "NSMutableArray", "NSOrderedSet", "NSMutableOrderedSet":
+            return .array(try elements(of: reference, depth: depth))
         case "NSSet", "NSMutableSet": return .set(Set(try elements(of: reference, depth: depth)))
         case "NSDictionary", "NSMutableDictionary": return try dictionary(reference, depth: depth)
         case "NSNull": return .null
-        case let name:
-            if let value = reader.value(reference) { return value }
-            throw CoreError(
-                .unsupported,
-                "the archive holds \(name.map { "an object of class \($0)" } ?? "a value without a class"), which is not "
-                    + "plain data; work with its bytes")
+        case let name: return try scalar(reference, name)
         }
     }
 
+    private mutating func scalar(_ reference: PropertyListValue, _ className: String?) throws -> PropertyValue {
+        guard let value = reader.value(reference) else {
+            guard let className else { throw ArchiveDecoder.unsupported("holds a value without a class") }
+            let what =
+                KeyedArchiveReader.valueClasses.contains(className)
+                ? "whose content cannot be told" : "which is not plain data"
+            throw ArchiveDecoder.unsupported("holds an object of class \(className), \(what)")
+        }
+        switch value {
+        case .text(let text), .uri(let text): try spend(text.count)
+        case .bytes(let bytes): try spend(bytes.count)
+        default: break
+        }
+        return value
+    }
+
+    private mutating func spend(_ bytes: Int) throws {
+        size -= bytes
+        guard size >= 0 else { throw archiveError("the archive shares text and data until they are too large") }
+    }
+
     private mutating func elements(of reference: PropertyListValue, depth: Int) throws -> [PropertyValue] {
-        try reader.elements(reference).map { try decode($0, depth: depth + 1) }
+        try reader.members(reference, "NS.objects", "NS.object.").map { try decode($0, depth: depth + 1) }
     }
 
     private mutating func dictionary(_ reference: PropertyListValue, depth: Int) throws -> PropertyValue {
-        let fields = reader.fields(reference) ?? [:]
-        let (keys, values) = (fields["NS.keys"]?.array ?? [], fields["NS.objects"]?.array ?? [])
+        let keys = reader.members(reference, "NS.keys", "NS.key.")
+        let values = reader.members(reference, "NS.objects", "NS.object.")
         guard keys.count == values.count else {
             throw archiveError("a dictionary in the archive has \(keys.count) keys and \(values.count) values")
         }
         var entries: [String: PropertyValue] = [:]
         for (key, value) in zip(keys, values) {
             guard let name = reader.string(key) else {
-                throw CoreError(
-                    .unsupported,
-                    "a dictionary in the archive has a key that is no string (\(reader.className(key) ?? "a number")); work "
-                        + "with its bytes")
+                let kind = reader.className(key).map { "is of class \($0)" } ?? "is a number"
+                throw ArchiveDecoder.unsupported("holds a dictionary with a key that \(kind) and no string")
             }
+            try spend(name.utf8.count)
             entries[name] = try decode(value, depth: depth + 1)
         }
         return .dictionary(entries)

@@ -2,14 +2,20 @@ import CorestoneValues
 
 /// Values as Foundation archives them: a fixed list of classes read as plain data, never a class of the archive's choice.
 extension KeyedArchiveReader {
-    /// The value; nil for a class that is not on the list.
+    /// The list.
+    static let valueClasses: Set<String> = [
+        "NSDate", "NSString", "NSMutableString", "NSData", "NSMutableData", "NSUUID", "NSURL", "NSDecimalNumber",
+        "NSDecimalNumberPlaceholder",
+    ]
+
+    /// The value; nil for a class that is not on the list, and for one without the content that it should have.
     func value(_ reference: PropertyListValue?) -> PropertyValue? {
         guard let object = object(reference) else { return .null }
         switch object {
         case .null: return .null
         case .bool(let flag): return .bool(flag)
         case .integer(let number): return .int(number)
-        case .unsigned: return nil
+        case .unsigned(let number): return .decimal(DecimalNumber(mantissa: UInt128(number)))
         case .real(let number): return .double(number)
         case .date(let seconds): return .date(seconds)
         case .data(let bytes): return .bytes(Bytes(bytes))
@@ -23,7 +29,7 @@ extension KeyedArchiveReader {
         switch className {
         case "NSDate": return fields["NS.time"]?.number.map { .date($0) }
         case "NSString", "NSMutableString": return fields["NS.string"]?.string.map { .string($0) }
-        case "NSData", "NSMutableData": return fields["NS.data"]?.data.map { .bytes(Bytes($0)) }
+        case "NSData", "NSMutableData": return (fields["NS.data"] ?? fields["NS.bytes"])?.data.map { .bytes(Bytes($0)) }
         case "NSUUID":
             return fields["NS.uuidbytes"]?.data.flatMap { $0.withUnsafeBytes { UUIDValue(bytes: $0) } }.map {
                 .uuid($0)
@@ -37,10 +43,11 @@ extension KeyedArchiveReader {
     }
 
     /// The mantissa lies there as words of 16 bits, of which `NS.length` are used, in the byte order that `NS.mantissa.bo`
-    /// names: 1 is little-endian.
+    /// names: 1 is little-endian. nil for one that is no number, which is marked as a negative nothing.
     private func decimal(_ fields: Fields) -> DecimalNumber? {
         guard let bytes = fields["NS.mantissa"]?.data, let length = fields["NS.length"]?.integer, 0...8 ~= length,
-            bytes.count >= 2 * length, let exponent = fields["NS.exponent"]?.integer.flatMap(Int8.init(exactly:))
+            bytes.count >= 2 * length, length > 0 || fields["NS.negative"]?.flag != true,
+            let exponent = fields["NS.exponent"]?.integer.flatMap(Int8.init(exactly:))
         else { return nil }
         let isLittle = (fields["NS.mantissa.bo"]?.integer ?? 1) == 1
         var mantissa: UInt128 = 0

@@ -1,22 +1,27 @@
 import CorestoneValues
 
-/// Reads an archive of NSKeyedArchiver from untrusted bytes. It follows one reference at a time, so circles are no matter.
+/// Reads an archive of NSKeyedArchiver from untrusted bytes, a property list in binary or in XML. It follows one reference
+/// at a time, so circles are no matter.
 struct KeyedArchiveReader {
     typealias Fields = [String: PropertyListValue]
 
     private let objects: [PropertyListValue]
+    /// What was archived, by key.
+    let roots: Fields
+    /// What was archived as the root; the first by key of an archive without one.
     let root: PropertyListValue
 
     /// - Throws: `.storeCorrupt` when the bytes are no property list or no keyed archive.
     init(_ bytes: [UInt8], limits: PropertyListLimits = .model) throws {
-        guard let top = try decodePropertyList(bytes, limits: limits).dictionary,
+        guard let top = try decodeAnyPropertyList(bytes, limits: limits).dictionary,
             top["$archiver"]?.string == "NSKeyedArchiver",
             let objects = top["$objects"]?.array, let roots = top["$top"]?.dictionary,
-            let root = roots["root"] ?? roots.values.first
+            let root = roots["root"] ?? sortedByBytes(roots.keys).first.flatMap({ roots[$0] })
         else {
             throw CoreError(.storeCorrupt, code: .persistentStoreOpen, "the property list is no keyed archive")
         }
         self.objects = objects
+        self.roots = roots
         self.root = root
     }
 
@@ -41,6 +46,14 @@ struct KeyedArchiveReader {
 
     /// The elements of an array or a set.
     func elements(_ value: PropertyListValue?) -> [PropertyListValue] { fields(value)?["NS.objects"]?.array ?? [] }
+
+    /// What a container holds, in either of the forms that occur: a list, or fields that are numbered from 0 on, which ordered
+    /// sets have.
+    func members(_ value: PropertyListValue?, _ list: String, _ numbered: String) -> [PropertyListValue] {
+        guard let fields = fields(value) else { return [] }
+        if let members = fields[list]?.array { return members }
+        return Array((0..<fields.count).lazy.map { fields["\(numbered)\($0)"] }.prefix { $0 != nil }.compactMap { $0 })
+    }
 
     /// The entries of a dictionary, in either of the forms that occur.
     func entries(_ value: PropertyListValue?) -> [(key: String, value: PropertyListValue)] {

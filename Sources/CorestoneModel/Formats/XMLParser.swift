@@ -76,6 +76,13 @@ final class XMLParser {
         }
     }
 
+    /// Whether XML may begin so: with a bracket behind white space, or with the mark of an encoding.
+    static func mayRead(_ bytes: [UInt8]) -> Bool {
+        let marks: [[UInt8]] = [[0xEF, 0xBB, 0xBF], [0xFE, 0xFF], [0xFF, 0xFE]]
+        let first = bytes.first { ![0x09, 0x0A, 0x0D, 0x20].contains($0) }
+        return first == UInt8(ascii: "<") || marks.contains { bytes.starts(with: $0) }
+    }
+
     /// An error at the place where the parser is.
     func corrupt(_ what: String) -> CoreError {
         let offset = parser.map { Int(XML_GetCurrentByteIndex($0)) } ?? 0

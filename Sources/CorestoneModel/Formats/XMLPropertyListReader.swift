@@ -5,8 +5,12 @@ import CorestoneValues
 public func decodeAnyPropertyList(
     _ bytes: [UInt8], limits: PropertyListLimits = PropertyListLimits()
 ) throws -> PropertyListValue {
-    bytes.starts(with: "bplist".utf8)
-        ? try decodePropertyList(bytes, limits: limits) : try decodeXMLPropertyList(bytes, limits: limits)
+    if bytes.starts(with: "bplist".utf8) { return try decodePropertyList(bytes, limits: limits) }
+    guard XMLParser.mayRead(bytes) else {
+        throw CoreError(
+            .storeCorrupt, code: .persistentStoreOpen, "the bytes are no property list, neither a binary one nor XML")
+    }
+    return try decodeXMLPropertyList(bytes, limits: limits)
 }
 
 /// Reads a property list in XML from untrusted bytes. Entities of the document's own are refused.

@@ -20,8 +20,8 @@ def decode_archive(archive: bytes) -> Any:
     """The plain data in an archive of NSKeyedArchiver, such as the value of a transformable attribute.
 
     Strings and URLs come as str, numbers as int, float, bool or Decimal, dates as datetime in UTC, data as bytes, UUIDs
-    as UUID, in lists, sets and dicts; a set of what Python cannot hash comes as a list. No class that the archive names
-    is ever made: UnsupportedError names it. StoreCorruptError: the bytes are no archive.
+    as UUID, in lists, sets and dicts; an ordered set, and a set of what Python cannot hash, comes as a list. No class
+    that the archive names is ever made: UnsupportedError names it. StoreCorruptError: the bytes are no archive.
     """
     data = bytes(archive)
     buffer = _abi.Buffer()

@@ -54,6 +54,21 @@ def test_containers() -> None:
     assert decode_archive(archive(entries, named("NSDictionary"), "$date", "b", 1)) == {"$date": 1, "b": None}
 
 
+@pytest.mark.parametrize("name", ["NSOrderedSet", "NSMutableOrderedSet"])
+def test_ordered_sets_come_as_lists(name: str) -> None:
+    assert decode_archive(container(name, "b", "a")) == ["b", "a"]
+    numbered = {"$class": UID(2), "NS.object.0": UID(3), "NS.object.1": UID(4)}
+    assert decode_archive(archive(numbered, named(name), "b", "a")) == ["b", "a"]
+
+
+def test_archives_in_xml() -> None:
+    # Python's plistlib writes no references in XML; the library reads them as CF$UID.
+    root = {"$class": {"CF$UID": 2}, "NS.objects": [{"CF$UID": 3}, {"CF$UID": 4}]}
+    objects = ["$null", root, named("NSSet"), "x", b"\x01"]
+    top = {"$version": 100000, "$archiver": "NSKeyedArchiver", "$top": {"root": {"CF$UID": 1}}, "$objects": objects}
+    assert decode_archive(plistlib.dumps(top, fmt=plistlib.FMT_XML)) == {"x", b"\x01"}
+
+
 def test_other_classes_are_named_and_never_made() -> None:
     with pytest.raises(UnsupportedError, match="UIColor"):
         decode_archive(container("NSArray", {"$class": UID(4)}, named("UIColor")))
