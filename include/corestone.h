@@ -554,11 +554,17 @@ enum {
     CST_PROBLEM_PRIMARY_KEY = 5,   /* a primary key would be given out again */
     CST_PROBLEM_METADATA = 6,      /* the metadata contradicts itself or the model that the store carries */
     CST_PROBLEM_EXTERNAL_DATA = 7, /* a file with external data is missing */
-    CST_PROBLEM_HISTORY = 8        /* the history of changes refers to what is not there */
+    CST_PROBLEM_HISTORY = 8,       /* the history of changes refers to what is not there */
+    CST_PROBLEM_CONSTRAINT = 9,    /* values that must be unique are not, or nothing in the file keeps them so */
+    CST_PROBLEM_DERIVED = 10,      /* a derived attribute has a wrong value, or nothing in the file computes it */
+    CST_PROBLEM_SPATIAL = 11,      /* an R-tree index lacks objects, or nothing in the file keeps it up to date */
+    CST_PROBLEM_SPEED = 12,        /* an index is missing, so fetches may be slow: a warning, nothing else is wrong */
+    CST_PROBLEM_LOG = 13           /* the write-ahead log is damaged: what was saved in it cannot be read */
 };
 /* Looks whether the store at `path` keeps what Core Data relies on; changes nothing. By `model`, or when that is NULL by
- * the store's own. *out_problems is NULL for a store that is whole, else an error of status CST_E_STORE_CORRUPT with a
- * detail for each problem: its code is a CST_PROBLEM_…, entity, key and object URI are set where they are known. */
+ * the store's own. *out_problems is NULL when there is nothing to say, else an error of status CST_E_STORE_CORRUPT with a
+ * detail for each problem: its code is a CST_PROBLEM_…, entity, key and object URI are set where they are known. A store
+ * is whole all the same when all of them are CST_PROBLEM_SPEED, which come last. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_check(cst_string path, cst_model *model,
                                                      cst_error **out_problems CST_OWNED, cst_error **error);
 

@@ -45,6 +45,31 @@ def test_a_broken_store(zoo: Path, tmp_path: Path) -> None:
     assert next(problem for problem in problems if problem["kind"] == "reference")["key"] == "keeper"
 
 
+def test_lost_indexes(tmp_path: Path) -> None:
+    whole = tmp_path / "badges.sqlite"
+    with Container(
+        Model({"Badge": {"code": "string", "name": "string indexed", "@unique": [["code"]]}}), whole
+    ) as container:
+        context = container.context()
+        for code in "ABC":
+            context.insert("Badge", code=code, name="same")
+        context.save()
+    slow = broken(whole, tmp_path, "DROP INDEX Z_Badge_name")
+    found = run("check", slow)
+    assert (found.returncode, found.stderr) == (0, "")
+    assert found.stdout.startswith("warning: the store has no index Z_Badge_name")
+    assert "whole, with 1 warning" in found.stdout
+    report = json.loads(run("check", slow, "--format", "json").stdout)
+    assert report["ok"] is True and [each["kind"] for each in report["warnings"]] == ["speed"]
+    store = broken(whole, tmp_path, "DROP INDEX Z_Badge_UNIQUE_code; UPDATE ZBADGE SET ZCODE = 'A'")
+    for words in [["--apple"], []]:
+        found = run("check", store, *words)
+        assert (found.returncode, found.stderr) == (1, "")
+        assert "CREATE UNIQUE INDEX Z_Badge_UNIQUE_code ON ZBADGE" in found.stdout
+        assert "/Badge/p3 and 1 more have the same code" in found.stdout
+    assert "refused: Badge.code: the store has lost the unique index" in run("check", store, "--apple").stdout
+
+
 def test_what_apple_would_say(zoo: Path, tmp_path: Path) -> None:
     found = run("check", zoo, "--apple")
     assert (found.returncode, found.stderr) == (0, "")

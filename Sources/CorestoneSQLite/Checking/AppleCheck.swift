@@ -148,7 +148,7 @@ extension AppleCheck {
         } catch let error as CoreError where error.status == .modelMismatch {
             problem(error.message, entity: error.entity, property: error.key)
         }
-        try checkTriggers(schema, connection)
+        try checkPromises(schema, connection)
         if case .failure(let refusal) = Result(catching: { try HistoryDesign(of: connection) }) {
             guard let refusal = refusal as? HistoryRefusal else { throw refusal }
             extrapolations.append(Finding(entity: nil, property: nil, text: refusal.reason))
@@ -162,18 +162,11 @@ extension AppleCheck {
     }
 
     /// A derived attribute that nothing computes keeps its first value for ever.
-    private mutating func checkTriggers(_ schema: StoreSchema, _ connection: Connection) throws {
-        let purpose = "check \(connection.path)"
-        var present: Set<String> = []
-        let statement = try connection.statement("SELECT sql FROM sqlite_master WHERE type = 'trigger'", purpose)
-        while try statement.step(purpose) { if let text = statement.text(0) { present.insert(text) } }
-        statement.reset()
-        for derived in schema.derivedAttributes where !derived.triggerStatements.allSatisfy(present.contains) {
-            problem(
-                "the store lacks triggers that compute it", entity: derived.attribute.entity.name,
-                property: derived.attribute.name)
+    private mutating func checkPromises(_ schema: StoreSchema, _ connection: Connection) throws {
+        for lost in try LostPromises(schema, connection).all {
+            problem("the store \(lost.text)", entity: lost.entity, property: lost.key)
         }
-        if let reason = try StorePromises(connection: connection).refusal() {
+        if let reason = try StorePromises(connection: connection).unknownNeed() {
             extrapolations.append(Finding(entity: nil, property: nil, text: reason))
         }
     }

@@ -19,7 +19,8 @@ struct StoreCheck {
 
 extension StoreReport {
     /// Checks the store at a path: the database itself, every reference and pair, versions and primary keys, the metadata
-    /// against the model that the store carries, files with external data, and the history of changes.
+    /// against the model that the store carries, files with external data, the history of changes, indexes and triggers,
+    /// unique and derived values.
     ///
     /// - Parameters:
     ///   - path: relative to the working directory at the time of the call.
@@ -73,7 +74,8 @@ extension StoreCheck {
             (.row, { try $0.checkRows() }), (.reference, { try $0.checkReferences() }),
             (.pair, { try $0.checkPairs() }), (.primaryKey, { try $0.checkPrimaryKeys() }),
             (.metadata, { try $0.checkMetadata() }), (.externalData, { try $0.checkExternalData() }),
-            (.history, { try $0.checkHistory() }),
+            (.history, { try $0.checkHistory() }), (.constraint, { try $0.checkPromises() }),
+            (.derived, { try $0.checkDerivedValues() }),
         ]
         for (kind, check) in checks {
             do { try check(&self) } catch let error as CoreError {

@@ -10,26 +10,29 @@ public struct StoreReport: Sendable {
 
     /// In the order in which they were found, those of one kind together.
     public fileprivate(set) var problems: [StoreProblem] = []
+    /// What does no harm to what the store keeps.
+    public fileprivate(set) var warnings: [StoreProblem] = []
     public fileprivate(set) var examined: [Examined] = []
 
     /// Of one kind and one table or property no more are listed, so that a ruined store gives a short report.
     static let limit = 20
 
-    /// All problems as one error of status `storeCorrupt`, each a detail of it with its kind as code; nil when there are
-    /// none.
+    /// All problems and warnings as one error of status `storeCorrupt`, each a detail of it with its kind as code; nil
+    /// when there are none.
     public func error(file: String) -> CoreError? {
-        if problems.isEmpty { return nil }
-        let children = problems.map { problem in
+        if problems.isEmpty && warnings.isEmpty { return nil }
+        let children = (problems + warnings).map { problem in
             CoreError(
                 .storeCorrupt, problem.message, domain: StoreProblem.domain, customCode: problem.kind.rawValue,
                 entity: problem.entity,
                 key: problem.key, objectURI: problem.objectURI, file: file)
         }
         let count = problems.count == 1 ? "a problem" : "\(problems.count) problems"
-        return CoreError(
-            .storeCorrupt, code: .coreData, "\(file) has \(count)", children: children, file: file)
+        let what =
+            problems.isEmpty
+            ? "is whole, with \(warnings.count == 1 ? "a warning" : "\(warnings.count) warnings")" : "has \(count)"
+        return CoreError(.storeCorrupt, code: .coreData, "\(file) \(what)", children: children, file: file)
     }
-
 }
 
 /// One thing that is not as it should be in a store.
@@ -52,6 +55,19 @@ public struct StoreProblem: Sendable {
         case externalData
         /// The history of changes refers to what is not there.
         case history
+        /// Objects have values that must be unique and are not, or nothing keeps them so.
+        case constraint
+        /// A derived attribute has another value than its derivation gives, or nothing computes it.
+        case derived
+        /// Nothing keeps an R-tree index up to date.
+        case spatial
+        /// An index is missing, without which fetches are slow. Nothing else is wrong: a warning.
+        case speed
+        /// The write-ahead log has lost what was saved in it.
+        case log
+
+        /// Whether the store is whole all the same.
+        public var isWarning: Bool { self == .speed }
     }
 
     /// Of the errors that stand for problems; their codes are kinds.
@@ -83,7 +99,7 @@ struct StoreFindings {
         _ kind: StoreProblem.Kind, _ message: String, entity: String? = nil, key: String? = nil,
         objectURI: String? = nil
     ) {
-        report.problems.append(
-            StoreProblem(kind: kind, message: message, entity: entity, key: key, objectURI: objectURI))
+        let found = StoreProblem(kind: kind, message: message, entity: entity, key: key, objectURI: objectURI)
+        if kind.isWarning { report.warnings.append(found) } else { report.problems.append(found) }
     }
 }

@@ -31,7 +31,7 @@ struct StoreExamination {
         let foreign = contents.document.metadata?.foreignState
         readOnlyReason = foreign ?? choice.doubt
         guard forWriting else { return }
-        let promises = try StoreExamination.promises(connection)
+        let promises = try StoreExamination.promises(schema, connection)
         history = promises.history
         readOnlyReason = foreign ?? promises.refusal ?? choice.doubt
     }
@@ -72,9 +72,11 @@ struct StoreExamination {
         return Choice(schema: inferred.schema, source: .inferred, doubt: doubt)
     }
 
-    private static func promises(_ connection: Connection) throws -> (history: HistoryDesign?, refusal: String?) {
+    private static func promises(_ schema: StoreSchema, _ connection: Connection) throws -> (
+        history: HistoryDesign?, refusal: String?
+    ) {
         do {
-            return (try HistoryDesign(of: connection), try StorePromises(connection: connection).refusal())
+            return (try HistoryDesign(of: connection), try StorePromises(connection: connection).refusal(schema))
         } catch let refusal as HistoryRefusal {
             return (nil, refusal.reason)
         }

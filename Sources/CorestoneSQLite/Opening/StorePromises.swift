@@ -2,14 +2,28 @@ import CSQLite
 import CorestoneValues
 
 /// What a store asks of everybody who writes to it: functions that its triggers call, modules of its virtual tables,
-/// collations of its indexes.
-///
-/// SQLite is asked itself: statements that change the tables in question are compiled, never run.
+/// collations of its indexes; and the indexes and triggers by which the store itself keeps what its model says.
 struct StorePromises {
     let connection: Connection
 
-    /// Why the store can only be read, as the end of a sentence; nil when all that it asks for is there.
-    func refusal() throws -> String? {
+    /// Lost promises that a refusal names; of more it gives the number.
+    private static let named = 5
+
+    /// Why the store can only be read, as the end of a sentence; nil when everything is there.
+    func refusal(_ schema: StoreSchema) throws -> String? {
+        if let reason = try unknownNeed() { return reason }
+        let lost = try LostPromises(schema, connection).all
+        guard !lost.isEmpty else { return nil }
+        let texts = lost.prefix(StorePromises.named).map { "it \($0.text)" }
+        let more = lost.count - texts.count
+        return texts.joined(separator: "; ") + (more > 0 ? "; and \(more) more" : "")
+            + " (\"corestone check\" says how to make it again)"
+    }
+
+    /// What a trigger or an index needs and this library lacks; nil when there is nothing.
+    ///
+    /// SQLite is asked itself: statements that change the tables in question are compiled, never run.
+    func unknownNeed() throws -> String? {
         let purpose = "examine the triggers of \(connection.path)"
         let statement = try connection.statement(
             "SELECT DISTINCT tbl_name FROM sqlite_master WHERE type = 'trigger' "

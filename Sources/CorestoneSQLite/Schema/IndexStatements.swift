@@ -2,44 +2,75 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-// The statements that make the indexes of a table, as Core Data writes them (store-format.md 1.4).
+/// An index as Core Data makes it (store-format.md 1.4).
+struct StoreIndex {
+    let name: String
+    let table: String
+    let columns: [String]
+    /// What the statement says behind each column, such as its order.
+    let suffixes: [String]
+    /// Of a partial index, which rows are in it.
+    let condition: String?
+    let isUnique: Bool
+    /// Whose index it is; `keys` are its properties.
+    let entity: Entity
+    let keys: [String]
+
+    init(
+        _ name: String, on table: String, _ columns: [String], suffixes: [String]? = nil, condition: String? = nil,
+        isUnique: Bool = false, of entity: Entity, _ keys: [String]
+    ) {
+        (self.name, self.table, self.columns, self.condition) = (name, table, columns, condition)
+        (self.isUnique, self.entity, self.keys) = (isUnique, entity, keys)
+        self.suffixes = suffixes ?? columns.map { _ in "" }
+    }
+
+    var creationStatement: String {
+        let elements = zip(columns, suffixes).map { $0 + $1 }.joined(separator: ", ")
+        return "CREATE \(isUnique ? "UNIQUE " : "")INDEX \(name) ON \(table) (\(elements))"
+            + (condition.map { " WHERE \($0)" } ?? "")
+    }
+}
+
 extension TableSchema {
     /// Indexes of relationships, and of the entity when the table holds several.
-    var propertyIndexStatements: [String] {
-        var statements = columns.filter { $0.role == .toOne || $0.role == .owner }.map {
-            "CREATE INDEX \(name)_\($0.name)_INDEX ON \(name) (\($0.name))"
+    var propertyIndexes: [StoreIndex] {
+        let references = columns.filter { $0.role == .toOne || $0.role == .owner }.map { column in
+            StoreIndex(
+                "\(name)_\(column.name)_INDEX", on: name, [column.name], of: column.property.entity,
+                [column.property.name])
         }
-        if hasSubentities { statements.append("CREATE INDEX \(name)_Z_ENT_INDEX ON \(name) (Z_ENT)") }
-        return statements
+        return references
+            + (hasSubentities ? [StoreIndex("\(name)_Z_ENT_INDEX", on: name, ["Z_ENT"], of: root, [])] : [])
     }
 
     /// Fetch indexes and unique constraints of the model.
-    var modelIndexStatements: [String] {
-        entities.flatMap { entity in
-            entity.indexes.filter { !$0.isRTree }.compactMap { statement(for: $0, of: entity) }
-        } + entities.flatMap { entity in entity.ownUniqueConstraints.map { uniqueIndex($0, of: entity) } }
+    var modelIndexes: [StoreIndex] {
+        entities.flatMap { entity in entity.indexes.filter { !$0.isRTree }.compactMap { self.index($0, of: entity) } }
+            + entities.flatMap { entity in entity.ownUniqueConstraints.map { uniqueIndex($0, of: entity) } }
     }
 
     /// nil for an index that no store has: of relationships alone, which have theirs already, or of something for which
     /// there is no column.
-    private func statement(for index: FetchIndex, of entity: Entity) -> String? {
+    private func index(_ index: FetchIndex, of entity: Entity) -> StoreIndex? {
         guard index.elements.contains(where: { !isRelationship($0, of: entity) }) else { return nil }
-        var elements: [String] = []
+        var elements: [(column: String, suffix: String)] = []
         for element in index.elements {
             guard let column = column(of: element, of: entity) else {
                 if element.expression != nil { return nil }
                 continue
             }
-            elements.append("\(column) COLLATE BINARY \(element.isAscending ? "ASC" : "DESC")")
+            elements.append((column, " COLLATE BINARY \(element.isAscending ? "ASC" : "DESC")"))
         }
-        var condition = ""
+        var condition: String?
         if let predicate = index.partialPredicate {
             guard let text = IndexCondition(table: self, entity: entity).text(of: predicate) else { return nil }
-            condition = " WHERE \(text)"
+            condition = text
         }
         if elements.isEmpty { return nil }
-        return
-            "CREATE INDEX Z_\(entity.name)_\(index.name) ON \(name) (\(elements.joined(separator: ", ")))\(condition)"
+        return StoreIndex(
+            "Z_\(entity.name)_\(index.name)", on: name, elements.map(\.column), suffixes: elements.map(\.suffix),
+            condition: condition, of: entity, index.elements.filter { $0.expression == nil }.map(\.property))
     }
 
     private func isRelationship(_ element: FetchIndex.Element, of entity: Entity) -> Bool {
@@ -64,11 +95,11 @@ extension TableSchema {
         }
     }
 
-    private func uniqueIndex(_ constraint: [String], of entity: Entity) -> String {
-        let columns = constraint.compactMap { entity.property(named: $0) }.compactMap { column(of: $0) }
-        let elements = columns.map { "\($0.name) COLLATE BINARY ASC" }.joined(separator: ", ")
-        let index = "Z_\(entity.name)_UNIQUE_\(constraint.joined(separator: "_"))"
-        return "CREATE UNIQUE INDEX \(index) ON \(name) (\(elements))"
+    private func uniqueIndex(_ constraint: [String], of entity: Entity) -> StoreIndex {
+        let columns = constraint.compactMap { entity.property(named: $0) }.compactMap { column(of: $0)?.name }
+        return StoreIndex(
+            "Z_\(entity.name)_UNIQUE_\(constraint.joined(separator: "_"))", on: name, columns,
+            suffixes: columns.map { _ in " COLLATE BINARY ASC" }, isUnique: true, of: entity, constraint)
     }
 }
 

@@ -51,9 +51,11 @@ final class JoinTable: @unchecked Sendable {
         return "CREATE TABLE \(name) ( \(definitions), PRIMARY KEY (\(keys.joined(separator: ", "))) )"
     }
 
-    var indexStatement: String {
+    /// From the second side; the primary key is one from the first.
+    var index: StoreIndex {
         let keys = orderedColumns.map(\.name)
-        return "CREATE INDEX \(name)_\(keys[1])_INDEX ON \(name) (\(keys[1]), \(keys[0]))"
+        return StoreIndex(
+            "\(name)_\(keys[1])_INDEX", on: name, [keys[1], keys[0]], of: naming.entity, [naming.name])
     }
 }
 

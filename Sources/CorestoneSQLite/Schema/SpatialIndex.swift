@@ -5,6 +5,9 @@ struct SpatialIndex {
     let name: String
     let table: String
     let columns: [String]
+    /// Whose index it is, and of which properties.
+    let entity: Entity
+    let keys: [String]
 
     /// nil when the index is no R-tree, or names what has no column.
     init?(_ index: FetchIndex, of entity: Entity, in table: TableSchema) {
@@ -18,11 +21,19 @@ struct SpatialIndex {
         name = "Z_RT_\(entity.name)_\(index.name)"
         self.table = table.name
         self.columns = columns
+        self.entity = entity
+        keys = index.elements.map(\.property)
     }
 
     var creationStatement: String {
         let bounds = columns.map { ", \($0)_MIN FLOAT, \($0)_MAX FLOAT" }.joined()
         return "CREATE VIRTUAL TABLE \(name) USING RTREE (Z_PK INTEGER PRIMARY KEY\(bounds))"
+    }
+
+    /// Takes in the rows that the table has already.
+    var fillingStatement: String {
+        let values = columns.map { ", \($0), \($0)" }.joined()
+        return "INSERT INTO \(name) SELECT Z_PK\(values) FROM \(table)"
     }
 
     /// To the letter, blanks included, as Apple's framework writes them.

@@ -105,7 +105,7 @@ final class StoreSchema: @unchecked Sendable {
         }
     }
 
-    private var spatialIndexes: [SpatialIndex] {
+    var spatialIndexes: [SpatialIndex] {
         tables.flatMap { table in
             table.entities.flatMap { entity in entity.indexes.compactMap { SpatialIndex($0, of: entity, in: table) } }
         }
@@ -119,9 +119,9 @@ final class StoreSchema: @unchecked Sendable {
             statements += joins.filter { $0.host === table }.map(\.creationStatement)
         }
         for table in tables {
-            statements += table.propertyIndexStatements
-            statements += joins.filter { $0.host === table }.map(\.indexStatement)
-            statements += table.modelIndexStatements
+            statements += table.propertyIndexes.map(\.creationStatement)
+            statements += joins.filter { $0.host === table }.map(\.index.creationStatement)
+            statements += table.modelIndexes.map(\.creationStatement)
         }
         statements += derivedAttributes.flatMap(\.triggerStatements)
         for index in spatialIndexes { statements += [index.creationStatement] + index.triggerStatements }

@@ -14,13 +14,14 @@ struct CheckCommand: Command {
             "Looks at the database itself (SQLite's integrity_check); at every row's entity and version (Z_OPT); at every "
                 + "to-one reference and every pair of a many-to-many relationship; at the keys given out (Z_MAX); at the "
                 + "version hashes of the metadata against the model that the store carries; at files with external data; "
-                + "and at the history of changes.",
+                + "at the history of changes; at the indexes and triggers by which the file keeps what its model says; and "
+                + "at unique and derived values. A missing index that costs nothing but speed is a warning.",
             "With --apple it also says whether Apple's framework would accept the store with its model, or with the one "
                 + "that --model names, why not, and what of the answer rests on extrapolation: on rules that no known "
                 + "file of Apple's confirms. What would be refused counts as a problem.",
-            "json is one object: ok, problems (each with kind, message, entity, key and object, which may be null), and "
-                + "examined (what was looked at, and how many of it); with --apple also apple: accepted, problems and "
-                + "extrapolations (each with message, entity and property).",
+            "json is one object: ok, problems and warnings (each with kind, message, entity, key and object, which may be "
+                + "null), and examined (what was looked at, and how many of it); with --apple also apple: accepted, "
+                + "problems and extrapolations (each with message, entity and property).",
         ],
         examples: [
             "corestone check Notes.sqlite", "corestone check Notes.sqlite --apple --model Notes.xcdatamodeld",
@@ -54,12 +55,13 @@ struct CheckCommand: Command {
 
 extension CheckCommand {
     private func printText(_ report: StoreReport, to output: Output) throws {
-        for problem in report.problems {
+        for problem in report.problems + report.warnings {
             try output.write("\(problem.kind.words): \(DisplayWidth.plain(problem.message))\n")
         }
         let looked = report.examined.filter { $0.count > 0 }.map { "\($0.what) \($0.count)" }.joined(separator: ", ")
         let count = plural(report.problems.count, "problem")
-        let verdict = report.problems.isEmpty ? "\(path) is whole" : "\(path) has \(count)"
+        let warnings = report.warnings.isEmpty ? "" : ", with \(plural(report.warnings.count, "warning"))"
+        let verdict = (report.problems.isEmpty ? "\(path) is whole" : "\(path) has \(count)") + warnings
         try output.write(
             Paragraph.wrap(looked.isEmpty ? verdict : "\(verdict): \(looked)", width: output.width ?? .max))
     }
@@ -104,6 +106,8 @@ extension StoreProblem.Kind {
         switch self {
         case .primaryKey: "primary key"
         case .externalData: "external data"
+        case .speed: "warning"
+        case .spatial: "R-tree"
         default: "\(self)"
         }
     }
@@ -113,17 +117,20 @@ extension StoreProblem.Kind {
 
 extension CheckCommand {
     private func json(_ report: StoreReport, _ apple: AppleVerdict?) -> JSON {
-        let problems = report.problems.map { problem in
-            JSON.object([
-                ("kind", .string("\(problem.kind)")), ("message", .string(problem.message)),
-                ("entity", .optional(problem.entity)), ("key", .optional(problem.key)),
-                ("object", .optional(problem.objectURI)),
-            ])
+        func list(_ problems: [StoreProblem]) -> JSON {
+            .array(
+                problems.map { problem in
+                    .object([
+                        ("kind", .string("\(problem.kind)")), ("message", .string(problem.message)),
+                        ("entity", .optional(problem.entity)), ("key", .optional(problem.key)),
+                        ("object", .optional(problem.objectURI)),
+                    ])
+                })
         }
         let examined = report.examined.map { JSON.object([("what", .string($0.what)), ("count", .number($0.count))]) }
         var members: [(String, JSON)] = [
-            ("ok", .bool(problems.isEmpty && apple?.isAccepted != false)), ("problems", .array(problems)),
-            ("examined", .array(examined)),
+            ("ok", .bool(report.problems.isEmpty && apple?.isAccepted != false)), ("problems", list(report.problems)),
+            ("warnings", list(report.warnings)), ("examined", .array(examined)),
         ]
         if let apple { members.append(("apple", json(apple))) }
         return .object(members)

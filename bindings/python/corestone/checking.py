@@ -23,13 +23,19 @@ class Problem(NamedTuple):
     key: str | None
     object_uri: str | None
 
+    @property
+    def is_warning(self) -> bool:
+        """Whether the store is whole all the same."""
+        return self.kind is ProblemKind.SPEED
+
 
 def check(path: str | os.PathLike[str], model: Model | None = None) -> list[Problem]:
-    """What is wrong with the store at a path; nothing for one that is whole. Changes nothing.
+    """What is wrong with the store at a path, warnings last; nothing for one that is whole. Changes nothing.
 
     Looks at the database, at every reference and pair, at versions and primary keys, at the metadata against the model
-    that the store carries, at files with external data, and at the history. The store is read by `model`, or else by
-    its own. What is no store raises the error that opening it would.
+    that the store carries, at files with external data, at the history, at the indexes and triggers that the model asks
+    for, and at unique and derived values. The store is read by `model`, or else by its own. What is no store raises the
+    error that opening it would.
     """
     if model is not None:
         model.freeze()

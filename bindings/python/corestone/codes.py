@@ -120,6 +120,11 @@ class ProblemKind(enum.IntEnum):
     METADATA = 6  # the metadata contradicts itself or the model that the store carries
     EXTERNAL_DATA = 7  # a file with external data is missing
     HISTORY = 8  # the history of changes refers to what is not there
+    CONSTRAINT = 9  # values that must be unique are not, or nothing in the file keeps them so
+    DERIVED = 10  # a derived attribute has a wrong value, or nothing in the file computes it
+    SPATIAL = 11  # an R-tree index lacks objects, or nothing in the file keeps it up to date
+    SPEED = 12  # an index is missing, so fetches may be slow: a warning, nothing else is wrong
+    LOG = 13  # the write-ahead log is damaged: what was saved in it cannot be read
 
 
 class DeleteRule(enum.IntEnum):

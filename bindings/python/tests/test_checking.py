@@ -127,6 +127,42 @@ def test_external_data_that_is_missing(path: Path) -> None:
     ]
 
 
+def test_a_lost_unique_index(path: Path) -> None:
+    model = Model({"Badge": {"code": "string indexed", "@unique": [["code"]]}})
+    with Container(model, path) as container:
+        ctx = container.context()
+        for code in "ABC":
+            ctx.insert("Badge", code=code)
+        ctx.save()
+    with sqlite3.connect(path) as connection:
+        connection.executescript("DROP INDEX Z_Badge_UNIQUE_code; UPDATE ZBADGE SET ZCODE = 'A' WHERE ZCODE = 'B'")
+    connection.close()
+    problems = corestone.check(path)
+    assert [(problem.kind, problem.entity, problem.key) for problem in problems] == [
+        (ProblemKind.CONSTRAINT, "Badge", "code")
+    ] * 2
+    assert "CREATE UNIQUE INDEX Z_Badge_UNIQUE_code" in problems[0].message
+    assert problems[1].object_uri is not None
+    with corestone.open(path, model, writable=True) as container:
+        assert "Z_Badge_UNIQUE_code" in (container.read_only_reason or "")
+        ctx = container.context()
+        ctx.insert("Badge", code="D")
+        with pytest.raises(StoreError):
+            ctx.save()
+
+
+def test_a_missing_fetch_index_is_a_warning(path: Path) -> None:
+    with Container(Model({"Badge": {"code": "string indexed"}}), path):
+        pass
+    with sqlite3.connect(path) as connection:
+        connection.execute("DROP INDEX Z_Badge_code")
+    connection.close()
+    problems = corestone.check(path)
+    assert [(problem.kind, problem.is_warning) for problem in problems] == [(ProblemKind.SPEED, True)]
+    with corestone.open(path, writable=True) as container:
+        assert container.read_only_reason is None
+
+
 def test_a_damaged_database_is_a_report_and_no_store_an_error(staff: Context, path: Path, tmp_path: Path) -> None:
     staff.container.close()
     whole = path.read_bytes()

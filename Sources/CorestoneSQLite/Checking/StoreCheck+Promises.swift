@@ -1,0 +1,54 @@
+import CorestoneModel
+
+extension StoreCheck {
+    /// The file has the indexes and triggers by which it keeps what the model says. Where a unique index is missing, values
+    /// are compared; where one is there, SQLite's own check has done so.
+    mutating func checkPromises() throws {
+        // A guessed model promises nothing.
+        if source == .inferred { return }
+        let promises = try LostPromises(schema, connection)
+        for lost in promises.all { findings.add(lost.kind, lost.account, entity: lost.entity, key: lost.key) }
+        for index in promises.unguarded { try checkDuplicates(index) }
+        for index in schema.spatialIndexes where promises.has(index) { try checkContent(of: index) }
+        let slow = promises.slowness
+        for lost in slow.prefix(StoreReport.limit) {
+            findings.add(lost.kind, lost.account, entity: lost.entity, key: lost.key)
+        }
+        if slow.count > StoreReport.limit {
+            findings.add(.speed, "\(slow.count - StoreReport.limit) more indexes are missing")
+        }
+    }
+
+    private mutating func checkDuplicates(_ index: StoreIndex) throws {
+        guard let table = schema.tables.first(where: { $0.name == index.table }) else { return }
+        let conditions = index.columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
+        let columns = index.columns.map { "\($0) COLLATE BINARY" }.joined(separator: ", ")
+        let names = index.keys.joined(separator: ", ")
+        let check = self
+        try report(
+            .constraint,
+            "SELECT d.n, a.Z_PK, a.Z_ENT, b.Z_PK, b.Z_ENT FROM (SELECT count(*) n, min(Z_PK) a, max(Z_PK) b "
+                + "FROM \(table.name) WHERE \(conditions) GROUP BY \(columns) HAVING count(*) > 1) d "
+                + "JOIN \(table.name) a ON a.Z_PK = d.a JOIN \(table.name) b ON b.Z_PK = d.b",
+            entity: index.entity.name, key: index.keys.first
+        ) { row in
+            let first = check.uri(table, number: row.integer(2), primaryKey: row.integer(1))
+            let last = check.uri(table, number: row.integer(4), primaryKey: row.integer(3))
+            let others = row.integer(0) > 2 ? " and \(row.integer(0) - 2) more" : ""
+            return ("\(first), \(last)\(others) have the same \(names), which must be unique", first)
+        }
+    }
+
+    /// Every row is in the R-tree.
+    private mutating func checkContent(of index: SpatialIndex) throws {
+        guard let table = schema.tables.first(where: { $0.name == index.table }) else { return }
+        let check = self
+        try report(
+            .spatial, "SELECT Z_PK, Z_ENT FROM \(table.name) WHERE Z_PK NOT IN (SELECT Z_PK FROM \(index.name))",
+            entity: index.entity.name, key: index.keys.first
+        ) { row in
+            let uri = check.uri(table, number: row.integer(1), primaryKey: row.integer(0))
+            return ("\(uri) is not in the R-tree index \(index.name)", uri)
+        }
+    }
+}
