@@ -139,7 +139,8 @@ extension FetchRequestTemplate {
 
 extension SourceElement {
     fileprivate var summary: PropertyValue {
-        var fields: [String: PropertyValue] = ["name": .string(name)]
+        var fields: [String: PropertyValue] = ["place": .int(Int64(place))]
+        if name.isEmpty { fields["text"] = .string(text) } else { fields["name"] = .string(name) }
         fields.add("attributes", attributes)
         if !elements.isEmpty { fields["elements"] = .array(elements.map(\.summary)) }
         return .dictionary(fields)

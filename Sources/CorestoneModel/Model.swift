@@ -18,6 +18,8 @@ public final class Model: @unchecked Sendable {
     public private(set) var isFrozen = false
 
     private var entitiesByName: [String: Entity] = [:]
+    private var configurationPlaces: [String: Int] = [:]
+    private var knownIdentifiers: Set<String> = []
     private var firstError: CoreError?
     var nextPropertyNumber: UInt32 = 1
     private var propertyCount = 0
@@ -60,7 +62,7 @@ public final class Model: @unchecked Sendable {
     }
 
     public func addVersionIdentifier(_ identifier: String) throws {
-        try change { if !versionIdentifiers.contains(identifier) { versionIdentifiers.append(identifier) } }
+        try change { if knownIdentifiers.insert(identifier).inserted { versionIdentifiers.append(identifier) } }
     }
 
     public func setFetchRequestTemplate(_ template: FetchRequestTemplate?, forName name: String) throws {
@@ -70,19 +72,24 @@ public final class Model: @unchecked Sendable {
     /// Makes the entities of these names a configuration, or replaces that of the same name.
     public func setConfiguration(_ configuration: ModelConfiguration) throws {
         try change {
-            if let place = configurations.firstIndex(where: { $0.name == configuration.name }) {
+            if let place = configurationPlaces[configuration.name] {
                 configurations[place] = configuration
             } else {
+                configurationPlaces[configuration.name] = configurations.count
                 configurations.append(configuration)
             }
         }
+    }
+
+    public func configuration(named name: String) -> ModelConfiguration? {
+        configurationPlaces[name].map { configurations[$0] }
     }
 
     /// The entities of a configuration; every one for nil. The whole model's own name, "Default", is nil too.
     /// - Throws: `.invalidArgument` when the model has no configuration of that name.
     public func entities(ofConfiguration name: String?) throws -> [Entity] {
         guard let name, name != ModelConfiguration.defaultName else { return entities }
-        guard let configuration = configurations.first(where: { $0.name == name }) else {
+        guard let configuration = configuration(named: name) else {
             let nearest = nearestName(to: name, among: configurations.map(\.name))
             let hint = nearest.map { "; did you mean \"\($0)\"?" } ?? ""
             throw CoreError(.invalidArgument, "the model has no configuration \"\(name)\"\(hint)")

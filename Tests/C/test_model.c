@@ -390,6 +390,22 @@ static void a_model_says_all_as_json(void) {
     cst_buffer_dispose(&json);
 }
 
+/* Down to an entry of a user info, which has a word more than models know. */
+static void what_means_nothing_here_is_kept(void) {
+    static const char source[] = "<model lang='Swift'><entity name='A'><userInfo><entry key='k' value='v' kind='t'/>"
+                                 "</userInfo><new>text</new></entity></model>";
+    cst_model *model = NULL;
+    cst_buffer json = {NULL, 0, 0};
+    OK(cst_model_load_bytes((cst_bytes){(const uint8_t *)source, sizeof source - 1}, &model, E));
+    OK(cst_model_copy_json(model, &json, E));
+    cst_string said = text_of_size(json.data, json.size);
+    CHECK_CONTAINS("\"extras\": {\"attributes\": {\"lang\": \"Swift\"}}", said);
+    CHECK_CONTAINS("\"attributes\": {\"key\": \"k\", \"kind\": \"t\", \"value\": \"v\"}", said);
+    CHECK_CONTAINS("{\"elements\": [{\"place\": 0, \"text\": \"text\"}], \"name\": \"new\", \"place\": 1}", said);
+    cst_buffer_dispose(&json);
+    OK(cst_release(model));
+}
+
 static void versions_are_listed(void) {
     cst_string path = text(bundle());
     cst_buffer names = {NULL, 0, 0};
@@ -459,6 +475,7 @@ int main(int argc, char **argv) {
     RUN(the_compiled_model_is_a_keyed_archive);
     RUN(models_are_read_from_bundles);
     RUN(a_model_says_all_as_json);
+    RUN(what_means_nothing_here_is_kept);
     RUN(versions_are_listed);
     RUN(a_compiled_model_comes_back);
     RUN(what_is_no_model_is_named);

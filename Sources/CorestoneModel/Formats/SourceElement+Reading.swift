@@ -6,16 +6,29 @@ extension SourceElement {
     @discardableResult
     mutating func take(_ name: String) -> String? { attributes.removeValue(forKey: name) }
 
+    /// Takes a flag; what is none stays, and is false.
     mutating func takeFlag(_ name: String) -> Bool {
-        let value = flag(name)
+        guard let flag = attributes[name].flatMap(SourceElement.flag) else { return false }
         take(name)
-        return value
+        return flag
     }
 
-    /// YES, and what other writers have for it.
-    func flag(_ name: String) -> Bool {
-        guard let text = attributes[name] else { return false }
-        return text == "YES" || text == "true" || text == "1"
+    /// Takes a number of members; what is none stays.
+    mutating func takeCount(_ name: String) -> UInt32? {
+        guard let count = attributes[name].flatMap({ UInt32($0) }) else { return nil }
+        take(name)
+        return count
+    }
+
+    func flag(_ name: String) -> Bool { attributes[name].flatMap(SourceElement.flag) ?? false }
+
+    /// YES and NO, and what other writers have for them; nil for anything else.
+    static func flag(_ text: String) -> Bool? {
+        switch text {
+        case "YES", "true", "1": true
+        case "NO", "false", "0": false
+        default: nil
+        }
     }
 
     func required(_ name: String) throws -> String {
@@ -25,7 +38,10 @@ extension SourceElement {
 
     /// The entries of a `<userInfo>`.
     var entries: [(String, String)] {
-        elements.compactMap { entry in entry.attributes["key"].map { ($0, entry.attributes["value"] ?? "") } }
+        elements.compactMap { entry in
+            guard entry.name == "entry" else { return nil }
+            return entry.attributes["key"].map { ($0, entry.attributes["value"] ?? "") }
+        }
     }
 
     /// The type of an `<attribute>`; none is undefined.

@@ -1,17 +1,17 @@
-import CorestonePredicate
 import CorestoneValues
 
 /// Makes a model of the elements of a source model (store-format.md section 4), one by one.
 ///
 /// What refers to something that may stand further down is settled by `finish`. What has no place in a `Model` goes into
-/// the `extras` of what it was said of.
+/// the `extras` of what it was said of: nothing that the file says is lost.
 final class SourceModelBuilder {
     let model: Model
     private var parents: [(child: Entity, parent: String)] = []
-    private var relationships: [(entity: Entity, element: SourceElement)] = []
-    private var composites: [String: SourceElement] = [:]
-    private var compositeAttributes: [(attribute: Attribute, type: String)] = []
-    private var compositeElementCount = 0
+    var relationships: [(entity: Entity, element: SourceElement)] = []
+    var composites: [String: SourceElement] = [:]
+    var usedComposites: Set<String> = []
+    var compositeAttributes: [(attribute: Attribute, type: String)] = []
+    var compositeElementCount = 0
     private var extras = SourceExtras()
 
     /// Elements of composite attributes in all: types within types would grow without end.
@@ -21,11 +21,13 @@ final class SourceModelBuilder {
 
     func begin(_ attributes: [String: String]) throws {
         extras.attributes = attributes
-        let identifier = extras.attributes.removeValue(forKey: "userDefinedModelVersionIdentifier")
+        let name = "userDefinedModelVersionIdentifier"
+        let identifiers = attributes[name] ?? ""
         // Several stand there with commas between them; without any the compiler writes an empty one.
-        try (identifier ?? "").split(separator: ",", omittingEmptySubsequences: false).forEach {
+        try identifiers.split(separator: ",", omittingEmptySubsequences: false).forEach {
             try model.addVersionIdentifier(String($0))
         }
+        if model.versionIdentifiers.joined(separator: ",") == identifiers { extras.attributes[name] = nil }
     }
 
     func take(_ element: SourceElement) throws {
@@ -34,16 +36,30 @@ final class SourceModelBuilder {
         case "entity": try addEntity(&element)
         case "fetchRequest":
             let name = try element.required("name")
-            try model.setFetchRequestTemplate(FetchRequestTemplate(element), forName: name)
+            let isFirst = model.fetchRequestTemplates[name] == nil
+            if isFirst { try model.setFetchRequestTemplate(FetchRequestTemplate(element), forName: name) }
+            keep(element, unless: isFirst && element.isUnderstood)
         case "configuration":
-            let members = element.elements.filter { $0.name == "memberEntity" }.compactMap { $0.attributes["name"] }
-            try model.setConfiguration(
-                ModelConfiguration(
-                    name: try element.required("name"), entityNames: members,
-                    isUsedWithCloudKit: element.flag("usedWithCloudKit")))
-        case "composite", "compositeAttribute": composites[try element.required("name")] = element
+            let name = try element.required("name")
+            let isFirst = model.configuration(named: name) == nil
+            if isFirst { try addConfiguration(named: name, element) }
+            keep(element, unless: isFirst && element.isUnderstood)
+        case "composite", "compositeAttribute":
+            let name = try element.required("name")
+            if composites[name] == nil { composites[name] = element } else { extras.elements.append(element) }
         default: extras.elements.append(element)
         }
+    }
+
+    private func keep(_ element: SourceElement, unless isUnderstood: Bool) {
+        if !isUnderstood { extras.elements.append(element) }
+    }
+
+    private func addConfiguration(named name: String, _ element: SourceElement) throws {
+        let members = element.elements.filter { $0.name == "memberEntity" }.compactMap { $0.attributes["name"] }
+        try model.setConfiguration(
+            ModelConfiguration(
+                name: name, entityNames: members, isUsedWithCloudKit: element.flag("usedWithCloudKit")))
     }
 
     func finish() throws {
@@ -54,13 +70,14 @@ final class SourceModelBuilder {
             }
             try child.setParent(parent)
         }
-        var inverses = InverseNames()
-        for (entity, element) in relationships {
-            let relationship = try addRelationship(to: entity, element)
-            if let inverse = element.attributes["inverseName"] { inverses.add(relationship, inverse: inverse) }
-        }
-        try inverses.connect()
+        try addRelationships()
         for (attribute, type) in compositeAttributes { try addElements(to: attribute, of: type) }
+        // The elements of a composite type lie in the attributes of the type, if there are any.
+        for (name, composite) in composites {
+            let isPlain = composite.attributes.count == 1 && composite.elements.allSatisfy { $0.name == "attribute" }
+            keep(composite, unless: isPlain && usedComposites.contains(name))
+        }
+        extras.elements.sort { $0.place < $1.place }
         if !extras.isEmpty { try model.setExtras(extras) }
     }
 
@@ -97,7 +114,7 @@ final class SourceModelBuilder {
         }
     }
 
-    /// Whether the element was one that models have a place for.
+    /// Whether models have a place for all that the element says.
     private func add(_ element: SourceElement, to entity: Entity) throws -> Bool {
         var element = element
         switch element.name {
@@ -107,126 +124,39 @@ final class SourceModelBuilder {
             try describe(attribute, &element)
         case "relationship": relationships.append((entity, element))
         case "fetchedProperty": try addFetchedProperty(to: entity, &element)
-        case "fetchIndex": try entity.addIndex(try FetchIndex(element))
+        case "fetchIndex":
+            try entity.addIndex(try FetchIndex(element))
+            return element.isUnderstood
         case "compoundIndexes":
             for list in element.elements where list.name == "compoundIndex" {
                 let names = list.elements.compactMap { $0.attributes["value"] }
                 try entity.addIndex(
                     FetchIndex(name: names.joined(separator: "_"), elements: names.map { .init(property: $0) }))
             }
+            return element.isUnderstood
         case "uniquenessConstraints":
             for constraint in element.elements where constraint.name == "uniquenessConstraint" {
                 try entity.addUniqueConstraint(constraint.elements.compactMap { $0.attributes["value"] })
             }
-        case "userInfo": for (key, value) in element.entries { try entity.setUserInfo(value, forKey: key) }
+            return element.isUnderstood
+        case "userInfo":
+            return try take(element, isKnown: { entity.userInfoText($0) != nil }) {
+                try entity.setUserInfo($1, forKey: $0)
+            }
         default: return false
         }
         return true
     }
 
-    // MARK: - Properties
-
-    /// What every kind of property says; the rest of the element are its extras.
-    private func finish(_ property: Property, _ element: inout SourceElement) throws {
-        element.take("name")
-        try property.setOptional(element.takeFlag("optional"))
-        if element.takeFlag("transient") { try property.setTransient(true) }
-        if element.takeFlag("spotlightIndexingEnabled") { try property.setIndexedBySpotlight(true) }
-        if element.takeFlag("storedInTruthFile") { try property.setStoredInExternalRecord(true) }
-        if let identifier = element.take("elementID"), identifier != property.name {
-            try property.setRenamingIdentifier(identifier)
+    /// Whether models have a place for all that the `<userInfo>` says. A key that is there already is not set again.
+    func take(
+        _ userInfo: SourceElement, isKnown: (_ key: String) -> Bool,
+        set: (_ key: String, _ value: String) throws -> Void
+    ) throws -> Bool {
+        var isUnderstood = userInfo.isUnderstood
+        for (key, value) in userInfo.entries {
+            if isKnown(key) { isUnderstood = false } else { try set(key, value) }
         }
-        if let modifier = element.take("versionHashModifier") { try property.setVersionHashModifier(modifier) }
-        var extras = SourceExtras()
-        extras.attributes = element.attributes
-        for child in element.elements {
-            guard child.name == "userInfo" else {
-                extras.elements.append(child)
-                continue
-            }
-            for (key, value) in child.entries { try property.setUserInfo(value, forKey: key) }
-        }
-        if !extras.isEmpty { try property.setExtras(extras) }
-    }
-
-    private func describe(_ attribute: Attribute, _ element: inout SourceElement) throws {
-        element.take("attributeType")
-        element.take("indexed")
-        if element.takeFlag("allowsExternalBinaryDataStorage") { try attribute.setAllowsExternalStorage(true) }
-        if element.takeFlag("preserveAfterDeletion") { try attribute.setPreservesValueInHistory(true) }
-        if element.takeFlag("allowsCloudEncryption") { try attribute.setAllowsCloudEncryption(true) }
-        if let name = element.take("valueTransformerName"), !name.isEmpty {
-            try attribute.setValueTransformerName(name)
-        }
-        if let name = element.take("customClassName") { try attribute.setValueClassName(name) }
-        if let type = element.take("composite") {
-            try attribute.setCompositeName(type)
-            compositeAttributes.append((attribute, type))
-        }
-        if element.takeFlag("derived"), let text = element.take("derivationExpression") {
-            try attribute.setDerivation(Derivation(ExpressionText(text)))
-        }
-        if let value = element.takeDefault(of: attribute.type) { try attribute.setDefaultValue(value) }
-        let rules = element.takeRules(of: attribute.type)
-        if !rules.isEmpty { try attribute.setValidationRules(rules) }
-        try finish(attribute, &element)
-    }
-
-    private func addElements(to attribute: Attribute, of type: String) throws {
-        guard let composite = composites[type] else {
-            throw modelError(
-                "\(attribute.entity.name).\(attribute.path) is of the composite type \(type), which the model lacks",
-                entity: attribute.entity.name, key: attribute.path)
-        }
-        let first = compositeAttributes.count
-        for var element in composite.elements where element.name == "attribute" {
-            compositeElementCount += 1
-            guard compositeElementCount <= SourceModelBuilder.maximumCompositeElements else {
-                throw modelError(
-                    "composite attributes have more than \(SourceModelBuilder.maximumCompositeElements) elements "
-                        + "together", entity: attribute.entity.name, key: attribute.path)
-            }
-            let child = try attribute.addElement(
-                named: try element.required("name"), type: try element.attributeType(of: attribute.entity))
-            try describe(child, &element)
-        }
-        let nested = compositeAttributes[first...]
-        compositeAttributes.removeSubrange(first...)
-        for (child, type) in nested { try addElements(to: child, of: type) }
-    }
-
-    private func addRelationship(to entity: Entity, _ element: SourceElement) throws -> Relationship {
-        var element = element
-        let name = try element.required("name")
-        let target = element.take("destinationEntity") ?? "nothing"
-        guard let destination = model.entity(named: target) else {
-            throw modelError(
-                "\(entity.name).\(name) leads to \(target), which is no entity of the model", entity: entity.name,
-                key: name)
-        }
-        let maximum = element.take("maxCount").flatMap { UInt32($0) }
-        let minimum = element.take("minCount").flatMap { UInt32($0) } ?? 0
-        let isToMany = element.takeFlag("toMany") || maximum.map { $0 != 1 } ?? false
-        let relationship = try entity.addRelationship(
-            named: name, destination: destination, isToMany: isToMany,
-            isOrdered: element.takeFlag("ordered") && isToMany)
-        try relationship.setCounts(minimum: minimum, maximum: isToMany ? maximum ?? 0 : 1)
-        if let text = element.take("deletionRule"), let rule = DeleteRule(source: text) {
-            try relationship.setDeleteRule(rule)
-        }
-        element.take("inverseName")
-        element.take("inverseEntity")
-        try finish(relationship, &element)
-        return relationship
-    }
-
-    private func addFetchedProperty(to entity: Entity, _ element: inout SourceElement) throws {
-        let name = try element.required("name")
-        guard let place = element.elements.firstIndex(where: { $0.name == "fetchRequest" }) else {
-            throw modelError(
-                "the fetched property \(entity.name).\(name) has no fetch request", entity: entity.name, key: name)
-        }
-        let request = FetchRequestTemplate(element.elements.remove(at: place))
-        try finish(try entity.addFetchedProperty(named: name, fetchRequest: request), &element)
+        return isUnderstood
     }
 }

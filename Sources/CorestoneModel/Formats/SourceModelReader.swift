@@ -27,6 +27,10 @@ final class SourceModelReader: XMLHandler {
     private var open: [SourceElement] = []
     private var hasModel = false
     private var count = 0
+    /// The text since the last tag.
+    private var characters: [UInt8] = []
+    /// What stood on the top level so far.
+    private var topCount = 0
 
     init(into model: Model) { builder = SourceModelBuilder(model) }
 
@@ -40,6 +44,7 @@ final class SourceModelReader: XMLHandler {
         guard count <= SourceModelReader.maximumCount else {
             throw parser.corrupt("more than \(SourceModelReader.maximumCount) elements")
         }
+        try endText()
         let values = Dictionary(attributes.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
         if hasModel {
             open.append(SourceElement(name: name, attributes: values))
@@ -50,11 +55,29 @@ final class SourceModelReader: XMLHandler {
         }
     }
 
-    func text(_ bytes: UnsafeRawBufferPointer) {}
+    func text(_ bytes: UnsafeRawBufferPointer) { characters += bytes }
 
     func end(_ name: String) throws {
-        guard let element = open.popLast() else { return }
-        if open.isEmpty { return try builder.take(element) }
-        open[open.count - 1].elements.append(element)
+        try endText()
+        if let element = open.popLast() { try place(element) }
+    }
+
+    /// White space only lays the file out.
+    private func endText() throws {
+        defer { characters.removeAll(keepingCapacity: true) }
+        if characters.allSatisfy({ [0x09, 0x0A, 0x0D, 0x20].contains($0) }) { return }
+        try place(SourceElement(text: String(decoding: characters, as: UTF8.self)))
+    }
+
+    private func place(_ element: SourceElement) throws {
+        var element = element
+        if open.isEmpty {
+            element.place = topCount
+            topCount += 1
+            try builder.take(element)
+        } else {
+            element.place = open[open.count - 1].elements.count
+            open[open.count - 1].elements.append(element)
+        }
     }
 }

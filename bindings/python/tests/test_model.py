@@ -222,6 +222,27 @@ def test_a_model_describes_itself() -> None:
     assert described["versionIdentifiers"] == ["2"]
 
 
+def test_what_means_nothing_here_is_kept_where_it_stood() -> None:
+    source = b"""<model lang='Swift'><x:tool xmlns:x='urn:x'>by <b/>hand</x:tool>
+        <entity name='Place'><attribute name='n' attributeType='String'><note level='2'/></attribute>
+          <userInfo><entry key='k' value='v' kind='t'/></userInfo></entity>
+      </model>"""
+    described = Model.load(source).describe()
+    tool = {
+        "place": 0,
+        "name": "x:tool",
+        "attributes": {"xmlns:x": "urn:x"},
+        "elements": [{"place": 0, "text": "by "}, {"place": 1, "name": "b"}, {"place": 2, "text": "hand"}],
+    }
+    assert described["extras"] == {"attributes": {"lang": "Swift"}, "elements": [tool]}
+    (place,) = described["entities"]
+    note = {"place": 0, "name": "note", "attributes": {"level": "2"}}
+    assert place["attributes"][0]["extras"] == {"elements": [note]}
+    entry = {"place": 0, "name": "entry", "attributes": {"key": "k", "value": "v", "kind": "t"}}
+    assert place["userInfo"] == {"k": "v"}
+    assert place["extras"] == {"elements": [{"place": 1, "name": "userInfo", "elements": [entry]}]}
+
+
 def test_a_composite_attribute_is_told_and_no_store_is_made_for_it(tmp_path: Path) -> None:
     source = b"""<model>
         <entity name='Place'><attribute name='at' optional='YES' attributeType='Composite' composite='Point'/></entity>

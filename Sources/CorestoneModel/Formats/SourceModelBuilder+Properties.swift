@@ -1,0 +1,133 @@
+import CorestonePredicate
+import CorestoneValues
+
+/// Attributes, relationships and fetched properties of a source model.
+extension SourceModelBuilder {
+    /// What every kind of property says; the rest of the element are its extras.
+    private func finish(_ property: Property, _ element: inout SourceElement) throws {
+        element.take("name")
+        try property.setOptional(element.takeFlag("optional"))
+        if element.takeFlag("transient") { try property.setTransient(true) }
+        if element.takeFlag("spotlightIndexingEnabled") { try property.setIndexedBySpotlight(true) }
+        if element.takeFlag("storedInTruthFile") { try property.setStoredInExternalRecord(true) }
+        if let identifier = element.take("elementID"), identifier != property.name {
+            try property.setRenamingIdentifier(identifier)
+        }
+        if let modifier = element.take("versionHashModifier") { try property.setVersionHashModifier(modifier) }
+        var extras = SourceExtras()
+        extras.attributes = element.attributes
+        for child in element.elements {
+            let isUnderstood =
+                try child.name == "userInfo"
+                && take(child, isKnown: { property.userInfoText($0) != nil }) {
+                    try property.setUserInfo($1, forKey: $0)
+                }
+            if !isUnderstood { extras.elements.append(child) }
+        }
+        if !extras.isEmpty { try property.setExtras(extras) }
+    }
+
+    func describe(_ attribute: Attribute, _ element: inout SourceElement) throws {
+        element.take("attributeType")
+        // Of an element of a composite it means nothing.
+        if attribute.composite == nil { _ = element.takeFlag("indexed") }
+        if element.takeFlag("allowsExternalBinaryDataStorage") { try attribute.setAllowsExternalStorage(true) }
+        if element.takeFlag("preserveAfterDeletion") { try attribute.setPreservesValueInHistory(true) }
+        if element.takeFlag("allowsCloudEncryption") { try attribute.setAllowsCloudEncryption(true) }
+        if let name = element.take("valueTransformerName"), !name.isEmpty {
+            try attribute.setValueTransformerName(name)
+        }
+        if let name = element.take("customClassName") { try attribute.setValueClassName(name) }
+        if let type = element.take("composite") {
+            try attribute.setCompositeName(type)
+            compositeAttributes.append((attribute, type))
+        }
+        if element.flag("derived"), let text = element.take("derivationExpression") {
+            element.take("derived")
+            try attribute.setDerivation(Derivation(ExpressionText(text)))
+        }
+        if let value = element.takeDefault(of: attribute.type) { try attribute.setDefaultValue(value) }
+        let rules = element.takeRules(of: attribute.type)
+        if !rules.isEmpty { try attribute.setValidationRules(rules) }
+        try finish(attribute, &element)
+    }
+
+    func addElements(to attribute: Attribute, of type: String) throws {
+        guard let composite = composites[type] else {
+            throw modelError(
+                "\(attribute.entity.name).\(attribute.path) is of the composite type \(type), which the model lacks",
+                entity: attribute.entity.name, key: attribute.path)
+        }
+        usedComposites.insert(type)
+        let first = compositeAttributes.count
+        for var element in composite.elements where element.name == "attribute" {
+            compositeElementCount += 1
+            guard compositeElementCount <= SourceModelBuilder.maximumCompositeElements else {
+                throw modelError(
+                    "composite attributes have more than \(SourceModelBuilder.maximumCompositeElements) elements "
+                        + "together", entity: attribute.entity.name, key: attribute.path)
+            }
+            let child = try attribute.addElement(
+                named: try element.required("name"), type: try element.attributeType(of: attribute.entity))
+            try describe(child, &element)
+        }
+        let nested = compositeAttributes[first...]
+        compositeAttributes.removeSubrange(first...)
+        for (child, type) in nested { try addElements(to: child, of: type) }
+    }
+
+    func addRelationships() throws {
+        var inverses = InverseNames()
+        let all = try relationships.map { entity, element in
+            let relationship = try addRelationship(to: entity, element)
+            if let inverse = element.attributes["inverseName"] { inverses.add(relationship, inverse: inverse) }
+            return relationship
+        }
+        try inverses.connect()
+        // A name that is not answered is left where it was found.
+        for relationship in all {
+            guard let inverse = relationship.inverse else { continue }
+            var extras = relationship.extras
+            if extras.attributes["inverseEntity"] == relationship.destination.name {
+                extras.attributes["inverseEntity"] = nil
+            }
+            if extras.attributes["inverseName"] == inverse.name { extras.attributes["inverseName"] = nil }
+            try relationship.setExtras(extras)
+        }
+    }
+
+    private func addRelationship(to entity: Entity, _ element: SourceElement) throws -> Relationship {
+        var element = element
+        let name = try element.required("name")
+        let target = element.take("destinationEntity") ?? "nothing"
+        guard let destination = model.entity(named: target) else {
+            throw modelError(
+                "\(entity.name).\(name) leads to \(target), which is no entity of the model", entity: entity.name,
+                key: name)
+        }
+        let maximum = element.takeCount("maxCount")
+        let minimum = element.takeCount("minCount") ?? 0
+        let isToMany = element.takeFlag("toMany") || maximum.map { $0 != 1 } ?? false
+        let relationship = try entity.addRelationship(
+            named: name, destination: destination, isToMany: isToMany,
+            isOrdered: isToMany && element.takeFlag("ordered"))
+        try relationship.setCounts(minimum: minimum, maximum: isToMany ? maximum ?? 0 : 1)
+        if let rule = element.attributes["deletionRule"].flatMap(DeleteRule.init(source:)) {
+            element.take("deletionRule")
+            try relationship.setDeleteRule(rule)
+        }
+        try finish(relationship, &element)
+        return relationship
+    }
+
+    func addFetchedProperty(to entity: Entity, _ element: inout SourceElement) throws {
+        let name = try element.required("name")
+        guard let place = element.elements.firstIndex(where: { $0.name == "fetchRequest" }) else {
+            throw modelError(
+                "the fetched property \(entity.name).\(name) has no fetch request", entity: entity.name, key: name)
+        }
+        let request = FetchRequestTemplate(element.elements[place])
+        if element.elements[place].isPlainRequestOfProperty { element.elements.remove(at: place) }
+        try finish(try entity.addFetchedProperty(named: name, fetchRequest: request), &element)
+    }
+}
