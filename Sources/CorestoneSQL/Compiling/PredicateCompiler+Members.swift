@@ -190,7 +190,7 @@ extension PredicateCompiler {
         guard case .attribute(let column, let attribute) = try resolve(rest, members.scope) else {
             throw NotExpressible("\(operation.rawValue) of objects is computed in memory")
         }
-        let kind = Operand.Kind(attribute.type)
+        let kind = try self.column(column, attribute).kind
         switch operation {
         case .sum, .average:
             guard kind == .integer || kind == .real else {

@@ -31,9 +31,17 @@ extension PredicateCompiler {
         throw NotExpressible("\(expression.format) is computed in memory")
     }
 
+    /// The value of an attribute, which the column must have: large ones lie in files that SQL does not read.
+    func column(_ sql: SQLFragment, _ attribute: Attribute) throws -> Operand {
+        if attribute.allowsExternalStorage {
+            throw NotExpressible("\(attribute.name) may lie in files; it is compared in memory")
+        }
+        return Operand(sql: sql, kind: Operand.Kind(attribute.type))
+    }
+
     func operand(_ path: ResolvedPath) throws -> Operand {
         switch path {
-        case .attribute(let sql, let attribute): return Operand(sql: sql, kind: Operand.Kind(attribute.type))
+        case .attribute(let sql, let attribute): return try column(sql, attribute)
         case .object(let sql, let entity, let isNullable):
             return Operand(sql: sql, kind: .object(ObjectIdentifier(entity.root)), isNullable: isNullable)
         case .toMany(let members):

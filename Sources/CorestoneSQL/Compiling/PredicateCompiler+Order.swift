@@ -28,7 +28,7 @@ extension PredicateCompiler {
                     entity: environment.root.mapping.entity.name, key: descriptor.keyPath)
             case .object: throw NotExpressible("objects themselves are ordered in memory")
             case .attribute(let column, let attribute):
-                return Operand(sql: column, kind: Operand.Kind(attribute.type))
+                return try self.column(column, attribute)
             }
         }
         return try operand(.keyPath(descriptor.path), environment)

@@ -70,6 +70,7 @@ struct PredicateCompiler {
 extension PredicateCompiler {
     private mutating func condition(_ comparison: Comparison, _ environment: Environment) throws -> Condition {
         if comparison.modifier != .direct { return try quantified(comparison, environment) }
+        if let test = try nullTest(comparison, environment) { return test }
         switch comparison.operator {
         case .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual:
             let left = try operand(comparison.left, environment)
@@ -85,6 +86,28 @@ extension PredicateCompiler {
         case .tokenMatches, .utiConformsTo, .custom:
             throw NotExpressible("\(comparison.operator.symbol) has no meaning in SQL")
         }
+    }
+
+    /// `path == nil` and `path != nil`, which every column can answer, whatever it holds.
+    private mutating func nullTest(_ comparison: Comparison, _ environment: Environment) throws -> Condition? {
+        guard comparison.operator == .equal || comparison.operator == .notEqual else { return nil }
+        let side = try isNull(comparison.left, environment) ? comparison.right : comparison.left
+        guard try isNull(comparison.left, environment) != isNull(comparison.right, environment),
+            let (scope, keys) = path(side, environment), !keys.contains(where: { $0.collectionOperator != nil })
+        else { return nil }
+        let value = try resolve(keys, scope)
+        let sql: SQLFragment
+        switch value {
+        case .attribute(let column, _): sql = column
+        case .object, .toMany: sql = try operand(value).sql
+        }
+        return Condition(
+            sql: comparison.operator == .equal ? "\(sql) IS NULL" : "\(sql) IS NOT NULL", isTwoValued: true)
+    }
+
+    private func isNull(_ expression: Expression, _ environment: Environment) throws -> Bool {
+        guard let value = try constant(expression, environment) else { return false }
+        return value.isNull
     }
 
     /// One of the six comparisons of two operands.
