@@ -685,6 +685,11 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_object_new(const cst_entity *entity, cs
  * valid until this object is set, refreshed or released. Fires a fault. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_get(const cst_object *object, cst_key key,
                                                   cst_value *out_value CST_BORROWED, cst_error **error);
+/* Text or bytes of an attribute, as a copy that no change of the object ends. A large value that lies in a file of its own
+ * is read for this call alone: cst_object_get keeps it in memory as long as its view is valid, which adds up where many
+ * objects stay. CST_NOT_FOUND and an empty buffer when the value is null. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_bytes(const cst_object *object, cst_key key, cst_buffer *out_bytes,
+                                                         cst_error **error);
 /* Sets an attribute or a to-one relationship; inverses follow. An integer suits a double, a whole double an integer, any
  * number a decimal, 0 and 1 a boolean, a boolean an integer (as 0 or 1), a string a URI; nothing else is converted. Values
  * are copied. */

@@ -102,6 +102,27 @@ func putTarget(
     put(ValueView(.object, token(try lend(target, by: source, key: key))), out)
 }
 
+@_cdecl("cst_object_copy_bytes") @implementation
+public func cst_object_copy_bytes(
+    _ pointer: OpaquePointer?, _ key: cst_key, _ out: UnsafeMutablePointer<cst_buffer>?, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        let out = try required(out, "out_bytes")
+        let object = try object(pointer)
+        return try object.withView(key: key) { view in
+            switch view.type {
+            case .null:
+                try out.fill(UnsafeRawBufferPointer(start: nil, count: 0))
+                return .notFound
+            case .string, .uri, .bytes:
+                try out.fill(view.bytes)
+                return .ok
+            default: throw object.isNoRunOfBytes(key: key)
+            }
+        }
+    }
+}
+
 /// As hot as the getter: no reference is taken, and a value that fits goes straight into the object's changes.
 @_cdecl("cst_object_set") @implementation
 public func cst_object_set(
@@ -166,6 +187,16 @@ public func cst_object_set_many(
             prepared.append(try object.prepare(try propertyValue(values[place]), key: key))
         }
         for value in prepared { try object.apply(value) }
+    }
+}
+
+extension ManagedObject {
+    fileprivate func isNoRunOfBytes(key: UInt32) -> CoreError {
+        let name = propertyName(key: key) ?? ""
+        return CoreError(
+            .typeMismatch,
+            "\(objectID.entity.name).\(name) is neither text nor binary data; read it with cst_object_get",
+            entity: objectID.entity.name, key: name, objectURI: objectID.uri)
     }
 }
 

@@ -148,18 +148,19 @@ private struct ColumnPacker {
         var (used, offset) = (0, 0)
         for (place, object) in objects.enumerated() {
             bytes(at: offsets).storeBytes(of: UInt64(offset), toByteOffset: place * 8, as: UInt64.self)
-            let view = try object.view(key: key)
-            if view.type == .null {
-                bytes(at: nulls).storeBytes(of: 1, toByteOffset: place, as: UInt8.self)
-            } else if view.type == .decimal {
-                let text = Text(view.propertyValue.decimalText)
-                try add(text.utf8, at: start + used)
-                used += text.count
-                offset += text.count
-            } else {
-                try add(view.bytes, at: start + used)
-                used += view.bytes.count
-                offset += isText ? codePoints(view.bytes) : view.bytes.count
+            try object.withView(key: key) { view in
+                if view.type == .null {
+                    bytes(at: nulls).storeBytes(of: 1, toByteOffset: place, as: UInt8.self)
+                } else if view.type == .decimal {
+                    let text = Text(view.propertyValue.decimalText)
+                    try add(text.utf8, at: start + used)
+                    used += text.count
+                    offset += text.count
+                } else {
+                    try add(view.bytes, at: start + used)
+                    used += view.bytes.count
+                    offset += isText ? codePoints(view.bytes) : view.bytes.count
+                }
             }
         }
         bytes(at: offsets).storeBytes(of: UInt64(offset), toByteOffset: objects.count * 8, as: UInt64.self)

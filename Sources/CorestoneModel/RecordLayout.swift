@@ -15,8 +15,8 @@
 /// What a slot stands for.
 @usableFromInline package enum SlotRole: UInt8 {
     case attribute = 0, transient, toOne, toMany
-    /// An attribute whose value may be out of reach: it lies in a file of its own that may be missing (see
-    /// `Record.missingFile`), or it is composite.
+    /// An attribute whose value may be out of the record's reach: it may lie in a file of its own (see `Record.fileName`), or
+    /// it is composite.
     case external
 }
 

@@ -6,12 +6,16 @@ import Glibc
 /// One allocation: the bytes lie behind the object's own fields.
 public final class ByteBuffer: ManagedBuffer<Int, UInt8> {
     public static func copying(_ bytes: UnsafeRawBufferPointer) -> ByteBuffer {
-        let buffer = create(minimumCapacity: bytes.count + 1) { _ in bytes.count }
+        filled(count: bytes.count) { memory in memory.copyMemory(from: bytes) }
+    }
+
+    /// A buffer of `count` bytes that `fill` writes, every one of them.
+    @inline(__always)
+    static func filled(count: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Void) -> ByteBuffer {
+        let buffer = create(minimumCapacity: count + 1) { _ in count }
         buffer.withUnsafeMutablePointerToElements { start in
-            if let base = bytes.baseAddress {
-                UnsafeMutableRawPointer(start).copyMemory(from: base, byteCount: bytes.count)
-            }
-            start[bytes.count] = 0
+            fill(UnsafeMutableRawBufferPointer(start: start, count: count))
+            start[count] = 0
         }
         return unsafeDowncast(buffer, to: ByteBuffer.self)
     }
@@ -28,6 +32,10 @@ public struct Bytes: @unchecked Sendable {
 
     public init(copying bytes: UnsafeRawBufferPointer) { buffer = ByteBuffer.copying(bytes) }
     public init(_ bytes: [UInt8]) { buffer = bytes.withUnsafeBytes { ByteBuffer.copying($0) } }
+    /// `count` bytes that `fill` writes, every one of them.
+    package init(count: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Void) {
+        buffer = ByteBuffer.filled(count: count, fill)
+    }
 
     @inlinable public var count: Int { buffer.count }
     /// The bytes in place; valid while this value lives.

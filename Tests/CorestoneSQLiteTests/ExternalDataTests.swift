@@ -25,7 +25,15 @@ final class ExternalDataTests: StoreTestCase {
     private func value(_ store: SQLiteStore, _ zoo: Zoo, _ key: Int64) throws -> PropertyValue {
         let rows = try store.rows(of: zoo.everything, primaryKeys: [key])
         return try withExtendedLifetime(rows) {
-            zoo.everything.value("large", of: try XCTUnwrap(rows.records.first))
+            let record = try XCTUnwrap(rows.records.first)
+            let slot = Int(try XCTUnwrap(zoo.everything.property(named: "large")).slot)
+            guard let name = record.fileName(slot, zoo.everything.layout.slots[slot]) else {
+                return zoo.everything.value("large", of: record)
+            }
+            guard case .bytes(let bytes) = store.externalValue(named: String(decoding: name, as: UTF8.self)) else {
+                return .null
+            }
+            return .bytes(bytes)
         }
     }
 
@@ -38,8 +46,8 @@ final class ExternalDataTests: StoreTestCase {
             _ = try save.reservePrimaryKeys(of: zoo.everything, count: 3)
             try save.insert(
                 [
-                    rows.add(zoo.everything, 1, ["large": large]), rows.add(zoo.everything, 2, ["large": small]),
-                    rows.add(zoo.everything, 3, [:]),
+                    rows.add(zoo.everything, 1, ["large": large], fileName: save.externalName),
+                    rows.add(zoo.everything, 2, ["large": small]), rows.add(zoo.everything, 3, [:]),
                 ], entity: zoo.everything)
         }
         XCTAssertEqual(try [column(1), column(2), column(3)], ["02 38", "01 4", ""])
@@ -51,7 +59,8 @@ final class ExternalDataTests: StoreTestCase {
 
         func update(_ key: Int64, _ version: Int32, _ value: PropertyValue) throws {
             try store.save { save in
-                let record = rows.add(zoo.everything, key, version: version + 1, ["large": value])
+                let record = try rows.add(
+                    zoo.everything, key, version: version + 1, ["large": value], fileName: save.externalName)
                 let stale = try save.update(
                     [UpdatedRow(record: record, oldVersion: version, changedSlots: [slot])], entity: zoo.everything)
                 XCTAssertEqual(stale, [])
@@ -77,60 +86,22 @@ final class ExternalDataTests: StoreTestCase {
         let zoo = try Zoo()
         let store = try open("zoo.sqlite", zoo.model)
         var rows = Rows()
-        try store.save { try $0.insert([rows.add(zoo.everything, 1, ["large": large])], entity: zoo.everything) }
+        try store.save { save in
+            try save.insert(
+                [rows.add(zoo.everything, 1, ["large": large], fileName: save.externalName)], entity: zoo.everything)
+        }
         let before = externalFiles
         struct Stop: Error {}
         XCTAssertThrowsError(
             try store.save { save in
-                try save.insert([rows.add(zoo.everything, 2, ["large": large])], entity: zoo.everything)
+                try save.insert(
+                    [rows.add(zoo.everything, 2, ["large": large], fileName: save.externalName)], entity: zoo.everything
+                )
                 _ = try save.delete([(1, 1)], entity: zoo.everything)
                 throw Stop()
             })
         XCTAssertEqual(externalFiles, before)
         XCTAssertEqual(try value(store, zoo, 1), large)
-    }
-
-    /// A row of the state that is being read names the file of the former value, which whoever saved another one removed.
-    func testValuesThatOthersReplaceMeanwhileAreReadAsTheyAreNow() throws {
-        let zoo = try Zoo()
-        let (store, other) = (try open("zoo.sqlite", zoo.model), try open("zoo.sqlite", zoo.model))
-        var rows = Rows()
-        let keys = Array(Int64(1)...8)
-        try store.save { save in
-            _ = try save.reservePrimaryKeys(of: zoo.everything, count: keys.count)
-            try save.insert(keys.map { rows.add(zoo.everything, $0, ["large": large]) }, entity: zoo.everything)
-        }
-        let cursor = try XCTUnwrap(try store.cursor(StoreFetch(entity: zoo.everything, includesSubentities: true)))
-        let first = try cursor.next(1)
-        withExtendedLifetime(first) { XCTAssertEqual(first.records.map(\.primaryKey), [1]) }
-        // A read transaction is held when reads come in quick succession.
-        for key in keys { XCTAssertEqual(try value(store, zoo, key), large) }
-
-        let newer = PropertyValue.bytes(Bytes(Array(repeating: 9, count: 300_000)))
-        let slot = Int(try XCTUnwrap(zoo.everything.property(named: "large")).slot)
-        try other.save { save in
-            let changes = keys.filter { $0 != 2 }.map {
-                UpdatedRow(
-                    record: rows.add(zoo.everything, $0, version: 2, ["large": newer]), oldVersion: 1,
-                    changedSlots: [slot])
-            }
-            XCTAssertEqual(try save.update(changes, entity: zoo.everything), [])
-            XCTAssertEqual(try save.delete([(2, 1)], entity: zoo.everything), [])
-        }
-        XCTAssertEqual(externalFiles.count, 7)
-        XCTAssertEqual(try value(store, zoo, 1), newer)
-        var found: [Int64: PropertyValue] = [:]
-        while case let batch = try cursor.next(1), !batch.records.isEmpty {
-            for record in batch.records { found[record.primaryKey] = zoo.everything.value("large", of: record) }
-            withExtendedLifetime(batch) {}
-        }
-        XCTAssertEqual(found.keys.sorted(), Array(3...8))
-        XCTAssertEqual(found.values.filter { $0 == newer }.count, 6)
-        let many = try store.rows(of: zoo.everything, primaryKeys: keys)
-        withExtendedLifetime(many) {
-            XCTAssertEqual(
-                many.records.map { zoo.everything.value("large", of: $0) }, Array(repeating: newer, count: 7))
-        }
     }
 
     func testNoRoomForAFileIsAnErrorOfTheSave() throws {
@@ -139,7 +110,11 @@ final class ExternalDataTests: StoreTestCase {
         var rows = Rows()
         XCTAssert(FileManager.default.createFile(atPath: path(".zoo_SUPPORT"), contents: nil))
         let error = failure {
-            try store.save { try $0.insert([rows.add(zoo.everything, 1, ["large": large])], entity: zoo.everything) }
+            try store.save { save in
+                try save.insert(
+                    [rows.add(zoo.everything, 1, ["large": large], fileName: save.externalName)], entity: zoo.everything
+                )
+            }
         }
         XCTAssertEqual(error.status, .storeIO)
         XCTAssert(error.message.contains(".zoo_SUPPORT"), error.message)
@@ -155,7 +130,8 @@ final class ExternalDataTests: StoreTestCase {
             _ = try save.reservePrimaryKeys(of: zoo.everything, count: 3)
             try save.insert(
                 [
-                    rows.add(zoo.everything, 1, ["large": large, "text": .text(Text("here"))]),
+                    rows.add(
+                        zoo.everything, 1, ["large": large, "text": .text(Text("here"))], fileName: save.externalName),
                     rows.add(zoo.everything, 2, ["large": small]), rows.add(zoo.everything, 3, [:]),
                 ], entity: zoo.everything)
         }

@@ -52,12 +52,25 @@ struct Rows {
         _ entity: Entity, _ key: Int64, version: Int32 = 1, _ values: [String: PropertyValue],
         targets: [String: (Int64, Entity)] = [:]
     ) -> Record {
+        // Without a save no value goes into a file.
+        add(entity, key, version: version, values, targets: targets) { _ in nil }
+    }
+
+    /// A row of which `fileName` says which values lie in files.
+    mutating func add(
+        _ entity: Entity, _ key: Int64, version: Int32 = 1, _ values: [String: PropertyValue],
+        targets: [String: (Int64, Entity)] = [:], fileName: (Bytes) throws -> String?
+    ) rethrows -> Record {
         writer.begin(primaryKey: key, version: version, entity: entity)
         for property in entity.properties {
             let slot = Int(property.slot)
             let layout = entity.layout.slots[slot]
             if let (target, targetEntity) = targets[property.name] {
                 writer.setTarget(target, entity: targetEntity.index, slot, layout)
+            } else if layout.role == .external, case .bytes(let bytes)? = values[property.name],
+                var name = try fileName(bytes)
+            {
+                name.withUTF8 { writer.setFileName(UnsafeRawBufferPointer($0), slot, layout) }
             } else if let value = values[property.name] {
                 withExtendedLifetime(value) { writer.set(ValueView(value), slot, layout) }
             }

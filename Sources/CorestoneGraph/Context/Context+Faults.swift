@@ -32,10 +32,7 @@ extension Context {
                         + "fetch it, or use the ID \(ObjectID(store: store, entity: actual, reference: object.primaryKey).uri)",
                     entity: object.entity.name, objectURI: object.objectID.uri, file: store.path)
             }
-            throw CoreError(
-                .objectGone, code: .managedObjectReferentialIntegrity,
-                "\(object.entity.name) \(object.objectID.uri) is no longer in the store: its row was deleted",
-                entity: object.entity.name, objectURI: object.objectID.uri, file: store.path)
+            throw object.deleted(from: store)
         }
     }
 

@@ -18,12 +18,8 @@ extension Context {
             return
         }
         // The newest row comes under the changes; their base is that row from now on.
-        let root = object.entity.root
-        let isThere = try coordinator.withLock {
-            try store.requireOpen()
-            let fresh = try store.backing.rows(of: root, primaryKeys: [object.primaryKey])
-            store.rowCache.add(fresh, root: root)
-            guard let record = fresh.records.first else { return false }
+        let isThere = try withNewestRow(of: object, in: store) { record in
+            guard let record else { return false }
             object.setRecord(record)
             return true
         }
@@ -33,10 +29,26 @@ extension Context {
                 "\(object.entity.name) \(object.objectID.uri) was deleted from the store; roll back or delete it here too",
                 entity: object.entity.name, objectURI: object.objectID.uri, file: store.path)
         }
+        object.forgetFiles()
         object.dropToOneTargets()
         object.state.remove(.fault)
         for relationship in object.toManyRelationships { relationship?.reload() }
         try leaveNewOwners(object)
+    }
+
+    /// Hands `body` the row of a saved object as the store has it now; nil when it is deleted.
+    func withNewestRow<Result>(
+        of object: ManagedObject, in store: Store, _ body: (Record?) throws -> Result
+    ) throws -> Result {
+        let root = object.entity.root
+        return try coordinator.withLock {
+            try store.requireOpen()
+            store.backing.endRead()
+            store.rowCache.remove(root, object.primaryKey)
+            let fresh = try store.backing.rows(of: root, primaryKeys: [object.primaryKey])
+            store.rowCache.add(fresh, root: root)
+            return try withExtendedLifetime(fresh) { try body(fresh.records.first) }
+        }
     }
 
     /// The newest row may put the object into a list that its pending change takes it out of.

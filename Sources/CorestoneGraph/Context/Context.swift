@@ -35,6 +35,8 @@ public final class Context: @unchecked Sendable {
     /// Asked every few milliseconds while a request runs; true stops it.
     package var interruptCheck: (() -> Bool)?
 
+    /// Values that objects read from files, as long as views of them may be in use.
+    var fileValues: [ObjectIdentifier: [FileValue]] = [:]
     /// The memory of its objects' changes and targets.
     let blocks = BlockPool()
     /// Registered objects by store number and root entity; number 0 holds those with temporary IDs.

@@ -26,7 +26,7 @@ extension SaveWriter {
             let slot = Int(property.slot)
             let layout = entity.layout.slots[slot]
             guard layout.kind != .none, let base = object.record else { return false }
-            return !ValueView.same(Record(base).view(slot, layout), row.view(slot, layout))
+            return !Record(base).isEqual(to: row, slot, layout)
         }.map(\.name)
         let mine = entity.properties.filter { object.overlay?.isChanged(Int($0.slot)) == true }.map(\.name)
         let changed = names.isEmpty ? "its relationships" : names.joined(separator: ", ")
@@ -45,9 +45,11 @@ extension SaveWriter {
             file: store.path)
     }
 
+    /// nil for what lies in a file of its own, which need not be read to tell that it changed.
     private func storedValue(_ row: Record, _ name: String, _ entity: Entity) -> PropertyValue? {
         guard let property = entity.property(named: name), property is Attribute else { return nil }
-        return row.view(Int(property.slot), entity.layout.slots[Int(property.slot)]).propertyValue
+        let (slot, layout) = (Int(property.slot), entity.layout.slots[Int(property.slot)])
+        return row.fileName(slot, layout) == nil ? row.view(slot, layout).propertyValue : nil
     }
 }
 

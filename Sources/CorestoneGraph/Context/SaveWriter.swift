@@ -27,7 +27,9 @@ final class SaveWriter {
 
     func write(in transaction: any SaveTransaction) throws {
         try giveKeys(transaction)
-        updatedRecords = plan.updated.map { record(of: $0, version: $0.version &+ ($0.concernsStore ? 1 : 0)) }
+        updatedRecords = try plan.updated.map {
+            try record(of: $0, version: $0.version &+ ($0.concernsStore ? 1 : 0), transaction)
+        }
         // What goes makes room for what comes: a unique value may pass from a deleted object to a new one.
         var conflicts = try deleteRows(transaction)
         conflicts += try updateRows(transaction)
@@ -53,7 +55,9 @@ final class SaveWriter {
     // MARK: Records
 
     /// The object's state as the row that it becomes.
-    private func record(of object: ManagedObject, version: Int32) -> Record {
+    private func record(
+        of object: ManagedObject, version: Int32, _ transaction: any SaveTransaction
+    ) throws -> Record {
         let entity = object.entity
         writer.begin(primaryKey: object.primaryKey, version: version, entity: entity)
         let base = object.record.map { Record($0) }
@@ -65,14 +69,30 @@ final class SaveWriter {
                     if target.state.isDisjoint(with: [.gone, .deleted]) && !target.hasTemporaryID {
                         writer.setTarget(target.primaryKey, entity: target.entity.index, slot, layout)
                     }
+                } else if layout.role == .external {
+                    try setExternal(overlay.values[slot], slot, layout, transaction)
                 } else {
                     writer.set(ValueView(overlay.values[slot]), slot, layout)
                 }
             } else if let base {
-                writer.set(base.view(slot, layout), slot, layout)
+                if layout.role == .external, let name = base.fileName(slot, layout) {
+                    writer.setFileName(name, slot, layout)
+                } else {
+                    writer.set(base.view(slot, layout), slot, layout)
+                }
             }
         }
         return writer.finish()
+    }
+
+    /// A value that may go into a file of its own.
+    private func setExternal(
+        _ value: PropertyValue, _ slot: Int, _ layout: SlotLayout, _ transaction: any SaveTransaction
+    ) throws {
+        guard case .bytes(let bytes) = value, var name = try transaction.externalName(for: bytes) else {
+            return writer.set(ValueView(value), slot, layout)
+        }
+        name.withUTF8 { writer.setFileName(UnsafeRawBufferPointer($0), slot, layout) }
     }
 
     // MARK: Rows
@@ -83,7 +103,7 @@ final class SaveWriter {
         batch.reserveCapacity(min(plan.inserted.count, SaveWriter.batchSize))
         for (entity, places) in placesByEntity(plan.inserted) {
             for (count, place) in places.enumerated() {
-                let record = record(of: plan.inserted[place], version: 1)
+                let record = try record(of: plan.inserted[place], version: 1, transaction)
                 insertedRecords[place] = record
                 batch.append(record)
                 if batch.count == SaveWriter.batchSize || count == places.count - 1 {
@@ -187,6 +207,7 @@ extension ManagedObject {
     /// The store holds what the object holds. Transient values stay.
     func didSave(_ new: Record) {
         setRecord(new)
+        if state.contains(.keepsFiles) { forgetReplacedFiles() }
         for keeper in toManyRelationships { keeper?.didSave() }
         state.subtract([.inserted, .updated, .membersChanged, .fault])
         guard let overlay else { return }

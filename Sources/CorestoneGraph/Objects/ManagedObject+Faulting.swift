@@ -4,6 +4,16 @@ import CorestoneValues
 extension ManagedObject {
     func fireIfNeeded() throws { if !state.isDisjoint(with: [.fault, .gone]) { try fire() } }
 
+    func fireIfNeeded(for slot: Int) throws { if !state.isDisjoint(with: [.fault, .gone]) { try fire(for: slot) } }
+
+    /// Fires the fault for the value of a property. The row that it stood for may name a file that is gone since, because
+    /// another value was saved: nobody has seen that row here, so the newest one takes its place.
+    @usableFromInline
+    func fire(for slot: Int) throws {
+        try fire()
+        if entity.layout.slots[slot].role == .external { try renewIfReplaced(slot) }
+    }
+
     /// Fills the fault: by pointing at the row that a fetch brought, else from the row cache, else from the store.
     @usableFromInline
     func fire() throws {
@@ -19,6 +29,7 @@ extension ManagedObject {
     func turnIntoFault() {
         dropChanges()
         dropRecord()
+        forgetFiles()
         dropToOneTargets()
         dropToManyRelationships()
         state.insert(.fault)
@@ -27,6 +38,7 @@ extension ManagedObject {
     /// Reads the row anew when next asked; what is in memory besides stays.
     func forgetRow() {
         dropRecord()
+        forgetFiles()
         state.insert(.fault)
     }
 
@@ -46,7 +58,7 @@ extension ManagedObject {
         dropRecord()
         dropToOneTargets()
         dropToManyRelationships()
-        kept = nil
+        dropKept()
         context = nil
         state = [.gone]
     }

@@ -19,4 +19,10 @@ extension ManagedObject {
             withExtendedLifetime(old) {}
         }
     }
+
+    /// For the end of the object.
+    func dropKept() {
+        kept = nil
+        forgetFiles()
+    }
 }

@@ -19,6 +19,10 @@ extension ManagedObject: KeyValueCoding {
         if layout.role == .toMany, let relationship = entity.properties[slot] as? Relationship {
             return .array(try toMany(relationship).all().map { .object($0) })
         }
+        if layout.role == .external, overlay?.isChanged(slot) != true {
+            try fireIfNeeded(for: slot)
+            return try externalValue(slot, layout)
+        }
         let view = try view(key: entity.slotKeys[slot])
         guard view.type == .object, let pointer = UnsafeRawPointer(bitPattern: UInt(view.low)) else {
             return view.propertyValue

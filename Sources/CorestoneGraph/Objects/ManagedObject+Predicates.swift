@@ -10,10 +10,16 @@ extension ManagedObject {
     }
 
     public func withValue(for key: KeyName, _ body: (BorrowedValue) throws -> Bool) throws -> Bool {
-        guard let slot = slot(of: key), entity.layout.slots[slot].role == .attribute else {
-            return try body(BorrowedValue(try value(for: key)))
+        guard let slot = slot(of: key) else { return try body(BorrowedValue(try value(for: key))) }
+        switch entity.layout.slots[slot].role {
+        case .attribute: return try ManagedObject.lend(try view(key: entity.slotKeys[slot]), to: body)
+        case .external: return try withView(key: entity.slotKeys[slot]) { try ManagedObject.lend($0, to: body) }
+        default: return try body(BorrowedValue(try value(for: key)))
         }
-        let view = try view(key: entity.slotKeys[slot])
+    }
+
+    @inline(__always)
+    private static func lend(_ view: ValueView, to body: (BorrowedValue) throws -> Bool) throws -> Bool {
         switch view.type {
         case .null: return try body(.null)
         case .bool: return try body(.bool(view.low != 0))

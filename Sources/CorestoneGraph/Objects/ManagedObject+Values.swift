@@ -11,7 +11,7 @@ extension ManagedObject {
     package func view(key: UInt32) throws -> ValueView {
         let slot = Int(key & 0xFFF)
         guard slot < Int(entity.slotCount), entity.slotKeys[slot] == key else { throw unknownKey(key) }
-        if !state.isDisjoint(with: [.fault, .gone]) { try fire() }
+        if !state.isDisjoint(with: [.fault, .gone]) { try fire(for: slot) }
         let layout = entity.layout.slots[slot]
         if let overlay, let view = overlayView(overlay, slot) { return view }
         if layout.role == .attribute {
@@ -56,26 +56,6 @@ extension ManagedObject {
             guard let target = try toOneTarget(slot, layout) else { return .null }
             return ValueView(.object, UInt64(UInt(bitPattern: target.toOpaque())))
         }
-    }
-
-    /// The value of an attribute that may be out of reach, as fetched; throws when its file is missing.
-    private func externalView(_ slot: Int, _ layout: SlotLayout) throws -> ValueView {
-        if layout.kind == .none { throw composite(slot) }
-        guard let record else { return .null }
-        guard let file = Record(record).missingFile(slot, layout) else { return Record(record).view(slot, layout) }
-        let name = entity.properties[slot].name
-        throw CoreError(
-            .storeIO, code: .persistentStoreOperation,
-            "\(entity.name).\(name) of \(objectID.uri) lies in the file \(file), which cannot be read; restore the folder "
-                + "of such files beside the store", entity: entity.name, key: name, objectURI: objectID.uri, file: file)
-    }
-
-    private func composite(_ slot: Int) -> CoreError {
-        let name = entity.properties[slot].name
-        return CoreError(
-            .unsupported,
-            "\(entity.name).\(name) is composite, which this version neither reads nor writes; the other attributes of the "
-                + "object can be read", entity: entity.name, key: name, objectURI: objectID.uri)
     }
 
     /// Sets an attribute or a to-one relationship; inverses follow.
@@ -135,7 +115,7 @@ extension ManagedObject {
     /// The committed value of an attribute without a copy; nil for a to-one relationship.
     package func committedView(key: UInt32) throws -> ValueView? {
         let slot = try self.slot(of: key)
-        try fireIfNeeded()
+        try fireIfNeeded(for: slot)
         let layout = entity.layout.slots[slot]
         switch layout.role {
         case .attribute: return record.map { Record($0).view(slot, layout) } ?? .null
@@ -196,10 +176,10 @@ extension ManagedObject {
 
     /// The value of a slot as the object's record holds it, to-one targets as IDs; null for an unsaved object.
     func committedValue(slot: Int) throws -> PropertyValue {
-        try fireIfNeeded()
+        try fireIfNeeded(for: slot)
         guard let record else { return .null }
         let layout = entity.layout.slots[slot]
-        if layout.role == .external { return try externalView(slot, layout).propertyValue }
+        if layout.role == .external { return try externalValue(slot, layout) }
         guard layout.role == .toOne else { return Record(record).view(slot, layout).propertyValue }
         guard let (key, index) = Record(record).target(slot, layout), let context, let store else { return .null }
         return .object(

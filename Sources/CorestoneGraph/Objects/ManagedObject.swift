@@ -63,6 +63,8 @@ public final class ManagedObject {
         static var unattached: State { State(rawValue: 1024) }
         /// Has something in `keptByObjects`.
         static var keeps: State { State(rawValue: 2048) }
+        /// Has something in its context's `fileValues`.
+        static var keepsFiles: State { State(rawValue: 8192) }
     }
 
     /// An object outside every context, with the defaults of its entity.
@@ -91,7 +93,7 @@ public final class ManagedObject {
     deinit {
         context?.forget(self)
         dropOwnPlace()
-        if state.contains(.keeps) { kept = nil }
+        if !state.isDisjoint(with: [.keeps, .keepsFiles]) { dropKept() }
         dropRecord()
         if toOneTargets != nil || overlay != nil || toManyKeepers != nil { letGo() }
     }

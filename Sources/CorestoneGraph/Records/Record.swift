@@ -78,12 +78,21 @@ import CorestoneValues
         return ValueView(type, UInt64(UInt(bitPattern: start + Int(offset))), UInt64(count))
     }
 
-    /// The file that ought to hold the value of a slot of role `external` and could not be read; nil when the value is
-    /// there, or null.
-    package func missingFile(_ slot: Int, _ layout: SlotLayout) -> String? {
+    /// The name of the file that holds the value of a slot of role `external`, in place; nil when the record itself has the
+    /// value, or it is null. Empty for a name that is damaged.
+    package func fileName(_ slot: Int, _ layout: SlotLayout) -> UnsafeRawBufferPointer? {
+        guard layout.role == .external, layout.kind == .bytes, !hasValue(slot) else { return nil }
         let place = start + Int(layout.offset)
-        guard !hasValue(slot), place.load(as: UInt32.self) != 0 else { return nil }
-        return String(decoding: bytes(.string, place).bytes, as: UTF8.self)
+        return place.load(as: UInt32.self) == 0 ? nil : bytes(.string, place).bytes
+    }
+
+    /// Whether a slot has the same value in both records. Every file has a name of its own, so none is read.
+    func isEqual(to other: Record, _ slot: Int, _ layout: SlotLayout) -> Bool {
+        switch (fileName(slot, layout), other.fileName(slot, layout)) {
+        case (nil, nil): ValueView.same(view(slot, layout), other.view(slot, layout))
+        case (let name?, let otherName?): equalBytes(name, otherName)
+        default: false
+        }
     }
 
     /// The target of a to-one relationship: its primary key and the index of its entity in the model.

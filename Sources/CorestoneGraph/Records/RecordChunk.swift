@@ -136,6 +136,13 @@ package struct RecordWriter {
         mark(slot)
     }
 
+    /// The name of the file that holds a value; see `Record.fileName`.
+    package mutating func setFileName(_ name: UnsafeRawBufferPointer, _ slot: Int, _ layout: SlotLayout) {
+        setBytes(name.baseAddress, count: name.count, slot, layout)
+        let word = (start + RecordLayout.recordHeaderSize + (slot >> 6) << 3).assumingMemoryBound(to: UInt64.self)
+        word.pointee &= ~(1 << UInt64(slot & 63))
+    }
+
     /// The record under construction does not fit: it goes on in a fresh chunk.
     private mutating func moveToRoom(for count: Int) {
         let old = start

@@ -27,6 +27,12 @@ package protocol PersistentStore: AnyObject, Sendable {
     /// Reads one row, with the chunk that it lies in; nil when it does not exist.
     func row(of root: Entity, primaryKey: Int64) throws -> (record: Record, chunk: RecordChunk)?
 
+    /// Reads a value that lies in a file of its own, whose name the row has. Any thread.
+    func externalValue(named name: String) -> ExternalValue
+
+    /// Whether there is a file of that name. Any thread.
+    func hasExternalValue(named name: String) -> Bool
+
     /// The members of a to-many relationship for each of the owners, in the relationship's order, owners in any order.
     /// With `includingRows` the members' rows too.
     func members(of relationship: Relationship, owners: [Int64], includingRows: Bool) throws -> StoreMembers
@@ -68,12 +74,24 @@ extension PersistentStore {
 
     package func cursor(_ fetch: StoreFetch) throws -> (any StoreCursor)? { nil }
 
+    package func externalValue(named name: String) -> ExternalValue { .missing(file: name) }
+
+    package func hasExternalValue(named name: String) -> Bool { false }
+
     package func takeComputedRows() -> [(entity: UInt32, primaryKey: Int64)] { [] }
 
     package func row(of root: Entity, primaryKey: Int64) throws -> (record: Record, chunk: RecordChunk)? {
         let batch = try rows(of: root, primaryKeys: [primaryKey])
         return batch.records.first.map { ($0, $0.chunk.takeUnretainedValue()) }
     }
+}
+
+/// What a store finds where a value should lie in a file of its own.
+package enum ExternalValue {
+    case bytes(Bytes)
+    case missing(file: String)
+    /// The reason is the end of a sentence.
+    case unreadable(file: String, reason: String)
 }
 
 /// Who saves, for a store that keeps a history.
@@ -98,6 +116,10 @@ package protocol SaveTransaction: AnyObject {
     /// Reserves primary keys within this transaction. Returns the first of `count`.
     func reservePrimaryKeys(of root: Entity, count: Int) throws -> Int64
 
+    /// Puts a value of an attribute that allows it into a file of its own, if the store wants that. Returns the file's name,
+    /// for the record that is to be written; nil for a value that belongs into the record itself.
+    func externalName(for value: Bytes) throws -> String?
+
     /// Writes new rows of one entity; the records carry primary key, version 1, attributes and to-one targets.
     func insert(_ records: [Record], entity: Entity) throws
 
@@ -114,6 +136,10 @@ package protocol SaveTransaction: AnyObject {
 
     /// Writes the places of members of an ordered to-many relationship: all members of each owner, in order.
     func setOrder(_ relationship: Relationship, owners: [(owner: Int64, members: [Int64])]) throws
+}
+
+extension SaveTransaction {
+    package func externalName(for value: Bytes) throws -> String? { nil }
 }
 
 /// A row to be changed.

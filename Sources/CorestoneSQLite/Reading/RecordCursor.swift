@@ -67,10 +67,10 @@ struct RecordCursor {
         return target
     }
 
-    /// Enters the file that ought to hold the step's value, which stays null. False when the record would pass 4 GB.
-    mutating func note(missingFile path: String, _ step: ColumnStep) -> Bool {
-        var path = path
-        return path.withUTF8 { name in
+    /// Enters the name of the file that holds the step's value; see `Record.fileName`. False when the record would pass 4 GB.
+    mutating func note(fileName: String, _ step: ColumnStep) -> Bool {
+        var fileName = fileName
+        return fileName.withUTF8 { name in
             guard let target = takeBytes(name.count, step) else { return false }
             if let start = name.baseAddress { memcpy(target, start, name.count) }
             let bitmap = (start + RecordLayout.headerSize).assumingMemoryBound(to: UInt64.self)

@@ -62,7 +62,7 @@ final class RowCursor: StoreCursor {
     }
 
     private func rows(_ statement: Statement, _ count: Int, _ file: OpenFile) throws -> RowBatch {
-        var reader = RowReader(cursor: RecordCursor(first: 64 << 10), externalFolder: store.externalFolder)
+        var reader = RowReader(cursor: RecordCursor(first: 64 << 10))
         var batch = RowBatch()
         var bytes = 0
         while batch.records.count < count, bytes < RowCursor.batchBytes {
@@ -78,7 +78,6 @@ final class RowCursor: StoreCursor {
         }
         batch.chunks = reader.cursor.flush()
         batch.ownsChunks = true
-        try store.renew(reader.takeKeysWithoutFile(), of: fetch.entity.root, in: &batch, file)
         return batch
     }
 

@@ -7,22 +7,6 @@ import Glibc
 /// Copies rows from a statement into records.
 struct RowReader {
     var cursor: RecordCursor
-    /// The folder of binary values that lie in files of their own.
-    let externalFolder: String
-    /// Primary keys of the rows read that name a file which is not there.
-    private var keysWithoutFile: [Int64] = []
-
-    init(cursor: RecordCursor, externalFolder: String) {
-        self.cursor = cursor
-        self.externalFolder = externalFolder
-    }
-
-    /// What `SQLiteStore.renew` may mend; forgotten with this call.
-    mutating func takeKeysWithoutFile() -> [Int64] {
-        if keysWithoutFile.isEmpty { return [] }
-        defer { keysWithoutFile = [] }
-        return keysWithoutFile
-    }
 
     /// The record of the statement's row, whose primary key is in column `leading`; nil for a row of an entity that
     /// the plan does not know.
@@ -163,21 +147,14 @@ struct RowReader {
         cursor.mark(step.slot)
     }
 
-    /// The first byte says where the data is.
+    /// The first byte says where the data is. A file is read when somebody asks for its value.
     private mutating func readExternal(_ bytes: UnsafeRawBufferPointer, _ step: ColumnStep) throws {
         switch bytes.first {
-        case ExternalFile.inlineMark: return try copy(UnsafeRawBufferPointer(rebasing: bytes.dropFirst()), step)
-        case ExternalFile.fileMark: break
-        default: return try copy(bytes, step)
+        case ExternalFile.inlineMark: try copy(UnsafeRawBufferPointer(rebasing: bytes.dropFirst()), step)
+        case ExternalFile.fileMark:
+            guard cursor.note(fileName: ExternalFile.name(in: bytes) ?? "", step) else { throw tooLarge() }
+        default: try copy(bytes, step)
         }
-        // The value alone is lost: it is an error to ask for it, and for nothing else of the row.
-        let path = "\(externalFolder)/\(ExternalFile.name(in: bytes) ?? "(a name that is damaged)")"
-        guard let data = ExternalFile.read(path) else {
-            keysWithoutFile.append(Record(cursor.start).primaryKey)
-            guard cursor.note(missingFile: path, step) else { throw tooLarge() }
-            return
-        }
-        try data.withUnsafeBytes { try copy($0, step) }
     }
 
     /// SQLite gives no text for NULL, and when memory ran out.

@@ -47,13 +47,12 @@ extension SQLiteStore {
         let statement = try statement("SELECT \(plan.selection)", query, file, purpose)
         var batch = RowBatch()
         let expected = fetch.limit > 0 ? min(fetch.limit, 10_000) * plan.estimatedRowSize : 64 << 10
-        var reader = RowReader(cursor: RecordCursor(first: expected), externalFolder: externalFolder)
+        var reader = RowReader(cursor: RecordCursor(first: expected))
         try withExtendedLifetime(query) {
             try read(statement, plan, &reader, into: &batch.records, atMost: file.mostRows)
         }
         batch.chunks = reader.cursor.flush()
         batch.ownsChunks = true
-        try renew(reader.takeKeysWithoutFile(), of: fetch.entity.root, in: &batch, file)
         return batch
     }
 

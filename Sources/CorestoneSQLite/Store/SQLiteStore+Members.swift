@@ -15,7 +15,7 @@ extension SQLiteStore {
                 relationship: relationship, storage: storage, schema: schema, file: file, rows: includingRows)
             var found = StoreMembers()
             var reader = RowReader(
-                cursor: RecordCursor(first: includingRows ? owners.count * 4096 : 1024), externalFolder: externalFolder)
+                cursor: RecordCursor(first: includingRows ? owners.count * 4096 : 1024))
             var place = 0
             while place < owners.count {
                 let count = owners.count - place < 4 ? 1 : min(SQLiteStore.chunk, owners.count - place)

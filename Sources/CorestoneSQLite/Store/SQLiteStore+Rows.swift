@@ -23,11 +23,7 @@ final class FaultPlan {
 
 /// Rows loaded one by one share chunks, so that a fault does not cost one of its own.
 final class SingleRows {
-    var reader: RowReader
-
-    init(externalFolder: String) {
-        reader = RowReader(cursor: RecordCursor(first: 64 << 10, largest: 64 << 10), externalFolder: externalFolder)
-    }
+    var reader = RowReader(cursor: RecordCursor(first: 64 << 10, largest: 64 << 10))
 
     /// The chunks with the rows read since the last call, one of which goes on being filled.
     func handOver() -> [RecordChunk] {
@@ -43,9 +39,7 @@ extension SQLiteStore {
             let plan = try file.faultPlan(for: root)
             file.held?.fault()
             if primaryKeys.count <= 4 { return try fewRows(primaryKeys, plan, file) }
-            var (batch, keysWithoutFile) = try manyRows(primaryKeys, plan, file)
-            try renew(keysWithoutFile, of: root, in: &batch, file)
-            return batch
+            return try manyRows(primaryKeys, plan)
         }
     }
 
@@ -55,19 +49,13 @@ extension SQLiteStore {
             file.held?.fault()
             let shared = singleRows(file)
             defer { shared.reader.cursor.settle() }
-            var record = try row(primaryKey, plan, &shared.reader)
-            if !shared.reader.takeKeysWithoutFile().isEmpty, file.mayRenewReads {
-                file.endReads()
-                record = try row(primaryKey, plan, &shared.reader)
-                _ = shared.reader.takeKeysWithoutFile()
-            }
-            return record.map { ($0, shared.reader.cursor.chunk) }
+            return try row(primaryKey, plan, &shared.reader).map { ($0, shared.reader.cursor.chunk) }
         }
     }
 
     private func singleRows(_ file: OpenFile) -> SingleRows {
         if let shared = file.singleRows { return shared }
-        let shared = SingleRows(externalFolder: externalFolder)
+        let shared = SingleRows()
         file.singleRows = shared
         return shared
     }
@@ -84,24 +72,7 @@ extension SQLiteStore {
             throw error
         }
         batch.chunks = shared.handOver()
-        try renew(shared.reader.takeKeysWithoutFile(), of: plan.rows.table.root, in: &batch, file)
         return batch
-    }
-
-    /// Reads rows again, as the store has them now, that name a file which is not there: whoever saves another value removes
-    /// the file of the former one, which a row of an older state still names.
-    ///
-    /// Where the file is missing for good the row comes as before; one that is gone by now is left out.
-    func renew(_ keys: [Int64], of root: Entity, in batch: inout RowBatch, _ file: OpenFile) throws {
-        guard !keys.isEmpty, file.mayRenewReads else { return }
-        file.endReads()
-        let (fresh, _) = try manyRows(keys, try file.faultPlan(for: root), file)
-        let found = Dictionary(fresh.records.map { ($0.primaryKey, $0) }) { first, _ in first }
-        let former = Set(keys)
-        batch.records = ContiguousArray(
-            batch.records.compactMap { former.contains($0.primaryKey) ? found[$0.primaryKey] : $0 })
-        batch.chunks += fresh.chunks
-        batch.ownsChunks = false
     }
 
     /// The row of one key. There is at most one, so SQLite is not asked for a second.
@@ -117,11 +88,8 @@ extension SQLiteStore {
             sqlite3_db_handle(row), code: code, path: path, purpose: "read \(plan.rows.table.root.name)")
     }
 
-    private func manyRows(
-        _ keys: [Int64], _ plan: FaultPlan, _ file: OpenFile
-    ) throws -> (batch: RowBatch, keysWithoutFile: [Int64]) {
-        var reader = RowReader(
-            cursor: RecordCursor(first: keys.count * plan.rows.estimatedRowSize), externalFolder: externalFolder)
+    private func manyRows(_ keys: [Int64], _ plan: FaultPlan) throws -> RowBatch {
+        var reader = RowReader(cursor: RecordCursor(first: keys.count * plan.rows.estimatedRowSize))
         var batch = RowBatch()
         batch.records.reserveCapacity(keys.count)
         var place = 0
@@ -140,7 +108,7 @@ extension SQLiteStore {
         }
         batch.chunks = reader.cursor.flush()
         batch.ownsChunks = true
-        return (batch, reader.takeKeysWithoutFile())
+        return batch
     }
 
     /// Reads all rows of a bound statement and resets it.

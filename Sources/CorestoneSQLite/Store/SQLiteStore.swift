@@ -157,9 +157,6 @@ final class OpenFile {
         if !isFixed { cursors.forEach { $0.settle() } }
     }
 
-    /// Whether what is read after `endReads` may be newer than what was read before: not within a save.
-    var mayRenewReads: Bool { !isFixed && (connection.isAutocommit || held?.isHeld == true) }
-
     /// Takes in a cursor that was just made. Where readers would keep a writer out, it does not stay open.
     func keep(_ cursor: RowCursor) throws {
         cursors.add(cursor)

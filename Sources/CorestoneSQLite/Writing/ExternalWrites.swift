@@ -16,12 +16,12 @@ final class ExternalWrites {
 
     init(folder: String) { self.folder = folder }
 
-    /// What goes into the column for a value: the value itself behind a 1, or a 2 and the name of the file made for it.
-    func columnValue(for bytes: UnsafeRawBufferPointer) throws -> [UInt8] {
-        guard bytes.count > ExternalWrites.threshold else { return [ExternalFile.inlineMark] + Array(bytes) }
+    /// Makes a file for a value and returns its name; nil for a value that is small enough for the row.
+    func name(for bytes: UnsafeRawBufferPointer) throws -> String? {
+        guard bytes.count > ExternalWrites.threshold else { return nil }
         let name = UUIDValue.random().description
         try write(bytes, to: name)
-        return [ExternalFile.fileMark] + Array(name.utf8) + [0]
+        return name
     }
 
     /// The row no longer refers to what the column held.

@@ -79,7 +79,7 @@ final class WriteTransaction: SaveTransaction {
 
     func insert(_ records: [Record], entity: Entity) throws {
         let plan = try file.insertPlan(for: entity)
-        let statement = plan.statement
+        let (statement, slots) = (plan.statement, entity.layout.slots)
         try schema.numbers.withUnsafeBufferPointer { numbers in
             guard let numbers = numbers.baseAddress else { return }
             for record in records {
@@ -87,7 +87,7 @@ final class WriteTransaction: SaveTransaction {
                 statement.bind(plan.number, at: 2)
                 statement.bind(Int64(record.version), at: 3)
                 for step in plan.steps { statement.bind(record, step, numbers) }
-                for step in plan.externalSteps { try bindExternal(record, step, to: statement) }
+                for step in plan.externalSteps { bindExternal(record, slots[step.slot], step, to: statement) }
                 do { try statement.run("insert \(entity.name)") } catch let error as CoreError {
                     throw explained(error, record, entity)
                 }
@@ -97,6 +97,7 @@ final class WriteTransaction: SaveTransaction {
     }
 
     func update(_ rows: [UpdatedRow], entity: Entity) throws -> [Int] {
+        let slots = entity.layout.slots
         var stale: [Int] = []
         var last: (slots: [Int], plan: UpdatePlan)?
         try schema.numbers.withUnsafeBufferPointer { numbers in
@@ -113,7 +114,7 @@ final class WriteTransaction: SaveTransaction {
                 statement.bind(Int64(row.record.version), at: 1)
                 for step in plan.steps { statement.bind(row.record, step, numbers) }
                 try leaveExternal(plan.former, row.record.primaryKey, plan.externalSteps.count)
-                for step in plan.externalSteps { try bindExternal(row.record, step, to: statement) }
+                for step in plan.externalSteps { bindExternal(row.record, slots[step.slot], step, to: statement) }
                 statement.bind(row.record.primaryKey, at: plan.keyParameter)
                 statement.bind(Int64(row.oldVersion), at: plan.keyParameter + 1)
                 do { try statement.run("update \(entity.name)") } catch let error as CoreError {
@@ -129,11 +130,16 @@ final class WriteTransaction: SaveTransaction {
         return stale
     }
 
-    /// Binds a value that may go into a file of its own.
-    private func bindExternal(_ record: Record, _ step: BindStep, to statement: Statement) throws {
-        guard record.hasValue(step.slot) else { return }
-        let bytes = statement.tail(record, record.start + step.offset)
-        statement.bind(copying: try files.columnValue(for: bytes), at: step.parameter)
+    func externalName(for value: Bytes) throws -> String? { try files.name(for: value.rawBytes) }
+
+    /// Binds a value that may lie in a file of its own: behind a mark the name of the file, or the value itself.
+    private func bindExternal(_ record: Record, _ layout: SlotLayout, _ step: BindStep, to statement: Statement) {
+        if let name = record.fileName(step.slot, layout) {
+            statement.bind(copying: [ExternalFile.fileMark] + name + [0], at: step.parameter)
+        } else if record.hasValue(step.slot) {
+            let bytes = statement.tail(record, record.start + step.offset)
+            statement.bind(copying: [ExternalFile.inlineMark] + bytes, at: step.parameter)
+        }
     }
 
     /// The files of a row's present values are no longer needed once the transaction has committed.

@@ -291,6 +291,7 @@ cst_object_set_path status handle in value error
 cst_object_get_paths status handle size texts values error
 cst_object_set_paths status handle size texts values error
 cst_object_get_committed status handle key value error
+cst_object_copy_bytes status handle key buffer error
 cst_object_is_changed status handle key bool* error
 cst_object_member_count status handle key size* error
 cst_object_copy_members status handle key out error

@@ -7,6 +7,7 @@ Failures, which are rare, are asked again with an error object.
 
 from __future__ import annotations
 
+from ctypes import byref
 from datetime import timedelta
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Callable
@@ -156,6 +157,18 @@ def _reading_ahead(description: PropertyDescription, direct: Getter) -> Getter:
     return getter
 
 
+def _file_getter(description: PropertyDescription) -> Getter:
+    """Values that may lie in files come as copies: of a view the object would keep what it points at."""
+
+    def getter(self: ManagedObject) -> Any:
+        buffer = _abi.Buffer()
+        status = call(lib.cst_object_copy_bytes, self._cst_handle, description.key, byref(buffer))
+        data = _abi.take_bytes(buffer)
+        return None if status == _abi.NOT_FOUND else data
+
+    return getter
+
+
 def _any_getter(description: PropertyDescription) -> Getter:
     def getter(self: ManagedObject) -> Any:
         return _slow_get(self, description)
@@ -206,6 +219,8 @@ def _to_many(description: PropertyDescription, target: Entity) -> property:
 
 def _getter(description: PropertyDescription) -> Getter:
     kind = description.attribute_type
+    if description.is_external and kind in (AttributeType.BINARY, AttributeType.TRANSFORMABLE):
+        return _file_getter(description)
     if kind in (AttributeType.STRING,):
         return _text_getter(description)
     if kind in (AttributeType.INTEGER_16, AttributeType.INTEGER_32, AttributeType.INTEGER_64):

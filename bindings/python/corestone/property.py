@@ -37,6 +37,10 @@ class PropertyDescription(NamedTuple):
         return bool(self.flags & _abi.TRANSIENT)
 
     @property
+    def is_external(self) -> bool:
+        return bool(self.flags & _abi.EXTERNAL_STORAGE)
+
+    @property
     def is_to_many(self) -> bool:
         return bool(self.flags & _abi.TO_MANY)
 

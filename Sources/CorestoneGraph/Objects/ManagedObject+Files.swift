@@ -1,0 +1,159 @@
+import CorestoneModel
+import CorestoneValues
+
+/// A value that an object read from its file, kept as long as views of it may be in use.
+struct FileValue {
+    let slot: Int
+    let name: String
+    let bytes: Bytes
+}
+
+// Values that lie in files of their own beside the store. A row has but the file's name, and the file is read when the value
+// is first asked for.
+extension ManagedObject {
+    /// The value of an attribute of role `external` as fetched, without a copy. What was read from a file stays until the
+    /// object is refreshed, saved with another value, or ends.
+    func externalView(_ slot: Int, _ layout: SlotLayout) throws -> ValueView {
+        guard let name = try fileName(slot, layout) else {
+            return record.map { Record($0).view(slot, layout) } ?? .null
+        }
+        return ValueView(PropertyValue.bytes(try keptBytes(slot, name)))
+    }
+
+    /// The same as a value of its own, which the object does not keep: whoever asked has it.
+    func externalValue(_ slot: Int, _ layout: SlotLayout) throws -> PropertyValue {
+        guard let name = try fileName(slot, layout) else {
+            return record.map { Record($0).view(slot, layout).propertyValue } ?? .null
+        }
+        return .bytes(try bytes(slot, name))
+    }
+
+    /// Hands the value of an attribute to `body`, in place. For what looks at many objects: what is read from a file for it is
+    /// not kept.
+    package func withView<Result>(key: UInt32, _ body: (ValueView) throws -> Result) throws -> Result {
+        let slot = try self.slot(of: key)
+        let layout = entity.layout.slots[slot]
+        try fireIfNeeded(for: slot)
+        guard layout.role == .external, overlay?.isChanged(slot) != true, let name = try fileName(slot, layout) else {
+            return try body(try view(key: key))
+        }
+        let bytes = try bytes(slot, name)
+        return try withExtendedLifetime(bytes) { try body(ValueView(PropertyValue.bytes(bytes))) }
+    }
+
+    /// The file that the row names for the value; nil when the row itself has it.
+    private func fileName(_ slot: Int, _ layout: SlotLayout) throws -> String? {
+        if layout.kind == .none { throw composite(slot) }
+        return record.flatMap { Record($0).fileName(slot, layout) }.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private func known(_ slot: Int, _ name: String) -> Bytes? {
+        guard state.contains(.keepsFiles) else { return nil }
+        return context?.fileValues[ObjectIdentifier(self)]?.first { $0.slot == slot && $0.name == name }?.bytes
+    }
+
+    private func bytes(_ slot: Int, _ name: String) throws -> Bytes { try known(slot, name) ?? read(slot, name) }
+
+    private func keptBytes(_ slot: Int, _ name: String) throws -> Bytes {
+        if let known = known(slot, name) { return known }
+        let bytes = try read(slot, name)
+        context?.fileValues[ObjectIdentifier(self), default: []].append(
+            FileValue(slot: slot, name: name, bytes: bytes))
+        state.insert(.keepsFiles)
+        return bytes
+    }
+
+    /// Lets go of everything that was read from files.
+    func forgetFiles() {
+        if state.remove(.keepsFiles) != nil { context?.fileValues[ObjectIdentifier(self)] = nil }
+    }
+
+    /// Lets go of what was read from files that the row no longer names.
+    func forgetReplacedFiles() {
+        guard let context, let record else { return }
+        let slots = entity.layout.slots
+        context.fileValues[ObjectIdentifier(self)]?.removeAll { value in
+            let name = Record(record).fileName(value.slot, slots[value.slot])
+            return name.map { !value.name.utf8.elementsEqual($0) } ?? true
+        }
+    }
+}
+
+// MARK: - Reading
+
+extension ManagedObject {
+    private func read(_ slot: Int, _ name: String) throws -> Bytes {
+        guard let context, let store else { throw gone() }
+        try context.coordinator.withLock { try store.requireOpen() }
+        switch store.backing.externalValue(named: name) {
+        case .bytes(let bytes): return bytes
+        case .unreadable(let file, let reason): throw unreadable(slot, file, "cannot be read (\(reason)); restore it")
+        case .missing(let file):
+            if try isReplaced(slot, name, context, store) { throw replaced(slot, file) }
+            throw unreadable(slot, file, "is not there; restore the folder of such files beside the store")
+        }
+    }
+
+    /// Whether the store has another value by now, or none.
+    private func isReplaced(_ slot: Int, _ name: String, _ context: Context, _ store: Store) throws -> Bool {
+        try context.withNewestRow(of: self, in: store) { row in
+            guard let row else { throw deleted(from: store) }
+            guard row.header.pointee.entity == entity.index else { return true }
+            return row.fileName(slot, entity.layout.slots[slot]).map { !name.utf8.elementsEqual($0) } ?? true
+        }
+    }
+
+    /// For an object that was a fault until now: takes the newest row when the file that the present one names was replaced.
+    func renewIfReplaced(_ slot: Int) throws {
+        // Whoever saves all the time is followed for some steps; then the getter says what happened.
+        for _ in 0..<8 {
+            guard let name = try fileName(slot, entity.layout.slots[slot]), let context, let store, store.isOpen,
+                !store.backing.hasExternalValue(named: name)
+            else { return }
+            let isReplaced = try context.withNewestRow(of: self, in: store) { row in
+                guard let row else { throw deleted(from: store) }
+                if let record, Record(record).isEqual(to: row, slot, entity.layout.slots[slot]) { return false }
+                renew(row)
+                return true
+            }
+            if !isReplaced { return }
+        }
+    }
+}
+
+// MARK: - Errors
+
+extension ManagedObject {
+    private func composite(_ slot: Int) -> CoreError {
+        let name = entity.properties[slot].name
+        return CoreError(
+            .unsupported,
+            "\(entity.name).\(name) is composite, which this version neither reads nor writes; the other attributes of the "
+                + "object can be read", entity: entity.name, key: name, objectURI: objectID.uri)
+    }
+
+    private func unreadable(_ slot: Int, _ file: String, _ what: String) -> CoreError {
+        let name = entity.properties[slot].name
+        return CoreError(
+            .storeIO, code: .persistentStoreOperation,
+            "\(entity.name).\(name) of \(objectID.uri) lies in the file \(file), which \(what)", entity: entity.name,
+            key: name, objectURI: objectID.uri, file: file)
+    }
+
+    private func replaced(_ slot: Int, _ file: String) -> CoreError {
+        let name = entity.properties[slot].name
+        return CoreError(
+            .conflict, code: .managedObjectMerge,
+            "\(entity.name).\(name) of \(objectID.uri) was changed in the store since it was read, and the file \(file) of "
+                + "its former value is gone; refresh the object to read the new value", entity: entity.name, key: name,
+            objectURI: objectID.uri, file: file)
+    }
+
+    /// The row is not there any more.
+    func deleted(from store: Store) -> CoreError {
+        CoreError(
+            .objectGone, code: .managedObjectReferentialIntegrity,
+            "\(entity.name) \(objectID.uri) is no longer in the store: its row was deleted", entity: entity.name,
+            objectURI: objectID.uri, file: store.path)
+    }
+}

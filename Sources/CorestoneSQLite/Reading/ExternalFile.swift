@@ -1,0 +1,78 @@
+import CorestoneGraph
+import CorestoneValues
+import Glibc
+
+/// Binary values that Core Data put into files beside the store.
+enum ExternalFile {
+    /// The first byte of a column's value: the data follows.
+    static let inlineMark: UInt8 = 1
+    /// The first byte of a column's value: the name of a file follows, a UUID and a NUL.
+    static let fileMark: UInt8 = 2
+
+    /// The name of the file that a column's value refers to; nil when it refers to none. A name that is no UUID could lead
+    /// out of the folder.
+    static func name(in columnValue: UnsafeRawBufferPointer) -> String? {
+        guard columnValue.first == fileMark else { return nil }
+        let name = String(decoding: columnValue.dropFirst().prefix { $0 != 0 }, as: UTF8.self)
+        return UUIDValue(name) == nil ? nil : name
+    }
+
+    /// `.<name without extension>_SUPPORT/_EXTERNAL_DATA` beside the store.
+    static func folder(ofStore path: String) -> String {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        let name = parts.last ?? ""
+        let stem = name.lastIndex(of: ".").map { $0 == name.startIndex ? name : String(name[..<$0]) } ?? name
+        return parts.dropLast().joined(separator: "/") + "/.\(stem)_SUPPORT/_EXTERNAL_DATA"
+    }
+
+    /// Larger files are not read: a record counts bytes in 32 bits, and so do most hosts.
+    private static let largest = Int(Int32.max)
+
+    static func read(_ path: String) -> ExternalValue {
+        // Without O_NONBLOCK a pipe of that name would keep the caller waiting.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            return errno == ENOENT || errno == ENOTDIR
+                ? .missing(file: path) : unreadable(path, StorePlace.text(of: errno))
+        }
+        defer { close(descriptor) }
+        var facts = stat()
+        guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
+            return unreadable(path, "it is no regular file")
+        }
+        guard facts.st_size <= largest else {
+            return unreadable(path, "it has \(facts.st_size) bytes, and a value at most \(largest)")
+        }
+        let size = Int(facts.st_size)
+        var failure: String?
+        let bytes = Bytes(count: size) { memory in failure = fill(memory, from: descriptor) }
+        return failure.map { unreadable(path, $0) } ?? .bytes(bytes)
+    }
+
+    /// What went wrong; nil when the memory is full.
+    private static func fill(_ memory: UnsafeMutableRawBufferPointer, from descriptor: Int32) -> String? {
+        var done = 0
+        while done < memory.count {
+            let count = Glibc.read(descriptor, memory.baseAddress.map { $0 + done }, memory.count - done)
+            if count < 0 && errno == EINTR { continue }
+            if count < 0 { return StorePlace.text(of: errno) }
+            if count == 0 { return "it became shorter while it was read" }
+            done += count
+        }
+        return nil
+    }
+
+    private static func unreadable(_ path: String, _ reason: String) -> ExternalValue {
+        .unreadable(file: path, reason: reason)
+    }
+}
+
+extension SQLiteStore {
+    func externalValue(named name: String) -> ExternalValue {
+        name.isEmpty
+            ? .unreadable(file: externalFolder, reason: "its name in the row is damaged")
+            : ExternalFile.read("\(externalFolder)/\(name)")
+    }
+
+    func hasExternalValue(named name: String) -> Bool { access("\(externalFolder)/\(name)", F_OK) == 0 }
+}

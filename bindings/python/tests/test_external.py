@@ -1,0 +1,94 @@
+"""Large binary values, which lie in files beside the store."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from corestone import ConflictError, Container, Context, Model, StoreError
+
+SIZE = 150_000
+
+
+@pytest.fixture
+def album() -> Model:
+    return Model({"Photo": {"title": "string", "data": "binary? external", "thumbnail": "binary?"}})
+
+
+@pytest.fixture
+def container(album: Model, tmp_path: Path) -> Iterator[Container]:
+    with Container(album, tmp_path / "album.sqlite") as container:
+        ctx = container.context()
+        for number in range(30):
+            ctx.insert("Photo", title=f"photo {number}", data=bytes([number]) * SIZE, thumbnail=b"small")
+        ctx.insert("Photo", title="none")
+        ctx.save()
+        yield container
+
+
+@pytest.fixture
+def ctx(container: Container) -> Context:
+    return container.context()
+
+
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / ".album_SUPPORT" / "_EXTERNAL_DATA"
+
+
+def resident() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+def test_a_fetch_reads_no_file(ctx: Context, tmp_path: Path) -> None:
+    shutil.move(folder(tmp_path), tmp_path / "hidden")
+    photos = ctx.fetch("Photo", sort=["title"])
+    assert [photo.title for photo in photos] == sorted([f"photo {number}" for number in range(30)] + ["none"])
+    assert photos[0].data is None
+    with pytest.raises(StoreError) as caught:
+        _ = photos[1].data
+    assert (caught.value.entity, caught.value.key) == ("Photo", "data")
+    assert caught.value.object_uri == photos[1].id.uri
+    assert caught.value.file
+    assert folder(tmp_path) == Path(caught.value.file).parent
+    with pytest.raises(StoreError):
+        photos.column("data")
+    with pytest.raises(StoreError):
+        photos[1].committed_value("data")
+    assert ctx.count("Photo", "data != nil") == 30
+    shutil.move(tmp_path / "hidden", folder(tmp_path))
+    assert photos[1].data == bytes(SIZE)
+    assert photos.column("data")[1] == bytes(SIZE)
+    assert photos[1].committed_value("data") == bytes(SIZE)
+
+
+def test_values_read_one_after_the_other_do_not_add_up(ctx: Context) -> None:
+    photos = ctx.fetch("Photo", sort=["title"])
+    assert len(photos[1].data) == SIZE
+    before = resident()
+    for _ in range(10):
+        assert sum(len(photo.data or b"") for photo in photos) == 30 * SIZE
+    assert resident() - before < 10 * SIZE
+
+
+def test_a_value_that_was_replaced(container: Container, ctx: Context, album: Model, tmp_path: Path) -> None:
+    photos = ctx.fetch("Photo", sort=["title"])
+    assert photos[1].title == "photo 0"
+    with Container(album, tmp_path / "album.sqlite") as other:
+        elsewhere = other.context()
+        for photo in elsewhere.fetch("Photo"):
+            photo.data = b"new" * SIZE
+        elsewhere.save()
+    with pytest.raises(ConflictError, match="refresh") as caught:
+        _ = photos[1].data
+    assert (caught.value.entity, caught.value.key) == ("Photo", "data")
+    ctx.refresh(photos[1])
+    assert photos[1].data == b"new" * SIZE
+    assert photos[2].data == b"new" * SIZE
+
+
+def test_predicates_compare_values_in_files(ctx: Context) -> None:
+    assert [photo.title for photo in ctx.fetch("Photo", "data == %@", bytes([7]) * SIZE)] == ["photo 7"]
+    assert ctx.count("Photo", "data == nil") == 1
