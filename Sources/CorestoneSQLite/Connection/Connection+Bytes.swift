@@ -29,9 +29,20 @@ extension Connection {
         return Int(size)
     }
 
-    private var file: UnsafeMutablePointer<sqlite3_file>? {
+    /// Brings the write-ahead log to the disk. False when it cannot.
+    func synchroniseLog() -> Bool {
+        guard let log, let synchronise = log.pointee.pMethods?.pointee.xSync else { return false }
+        return synchronise(log, SQLITE_SYNC_NORMAL) == SQLITE_OK
+    }
+
+    private var file: UnsafeMutablePointer<sqlite3_file>? { file(SQLITE_FCNTL_FILE_POINTER) }
+
+    /// The write-ahead log, or the rollback journal in use.
+    private var log: UnsafeMutablePointer<sqlite3_file>? { file(SQLITE_FCNTL_JOURNAL_POINTER) }
+
+    private func file(_ which: Int32) -> UnsafeMutablePointer<sqlite3_file>? {
         var place: UnsafeMutableRawPointer?
-        sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &place)
+        sqlite3_file_control(db, "main", which, &place)
         return place?.assumingMemoryBound(to: sqlite3_file.self)
     }
 }

@@ -56,7 +56,7 @@ struct StoreCreation {
                     file: place.given)
             }
         }
-        synchroniseFolder()
+        _ = synchronise(folder: place.folder)
     }
 
     /// The log of a store that was deleted would be taken for the new one's. SQLite drops it when it fills an empty
@@ -134,12 +134,5 @@ struct StoreCreation {
             "cannot make \(place.given): the folder \(place.folder) may not be written; "
                 + "make it writable or choose another one",
             sqliteCode: error.sqliteCode, file: place.given)
-    }
-
-    private func synchroniseFolder() {
-        let descriptor = open(place.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { return }
-        fsync(descriptor)
-        close(descriptor)
     }
 }

@@ -42,7 +42,7 @@ extension SQLiteStore {
                 try transaction.finish()
                 try files.prepareCommit()
                 try file.connection.execute("COMMIT", purpose)
-                files.didCommit()
+                files.didCommit(to: file.connection)
                 return result
             } catch {
                 // Some failures, such as a full disk, have ended the transaction already.

@@ -3,8 +3,8 @@ import Glibc
 
 /// The files beside the store that one save makes and no longer needs.
 ///
-/// New files are complete and on disk before the transaction commits, old ones go only after it has: whatever happens in
-/// between, every row finds its file. A crash leaves at most a file that nothing refers to.
+/// New files are complete and on disk before the transaction commits, old ones go only after the commit is on disk: whatever
+/// happens in between, every row finds its file. A crash leaves at most a file that nothing refers to.
 final class ExternalWrites {
     /// Values of more bytes get a file of their own. Apple's framework decides likewise, by a rule that it keeps to itself;
     /// about 100 KB is what its engineers name.
@@ -32,10 +32,16 @@ final class ExternalWrites {
     /// Makes the names of the new files durable; the transaction may commit.
     func prepareCommit() throws {
         guard !written.isEmpty else { return }
-        try synchronise(folder)
+        try makeDurable(folder)
     }
 
-    func didCommit() { for name in obsolete { unlink("\(folder)/\(name)") } }
+    /// Removes the files that the committed state no longer names. What cannot be made sure to outlive a loss of power leaves
+    /// them: nothing is lost but room.
+    func didCommit(to connection: Connection) {
+        guard !obsolete.isEmpty, connection.makeCommitsDurable() else { return }
+        for name in obsolete { unlink("\(folder)/\(name)") }
+    }
+
     func didRollBack() { for name in written { unlink("\(folder)/\(name)") } }
 
     private func write(_ bytes: UnsafeRawBufferPointer, to name: String) throws {
@@ -62,14 +68,12 @@ final class ExternalWrites {
             if mkdir(path, 0o755) == 0 { continue }
             guard errno == EEXIST else { throw failure("make", path, errno) }
         }
-        try synchronise(parent)
+        try makeDurable(parent)
     }
 
-    private func synchronise(_ path: String) throws {
-        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw failure("write", path, errno) }
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw failure("write", path, errno) }
+    private func makeDurable(_ path: String) throws {
+        let code = synchronise(folder: path)
+        guard code == 0 else { throw failure("write", path, code) }
     }
 
     private func failure(_ action: String, _ path: String, _ code: Int32) -> CoreError {
