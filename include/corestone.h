@@ -293,6 +293,8 @@ CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_object_uri(const cst
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_file(const cst_error *error);
 /* The value that was refused; CST_NOT_FOUND when there is none. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_error_value(const cst_error *error, cst_value *out_value CST_BORROWED);
+/* The text of the model's condition that the value does not meet, or a null string. */
+CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_predicate(const cst_error *error);
 /* SQLite's extended result code, 0 when SQLite was not involved. */
 CST_EXPORT CST_ANY_THREAD int32_t cst_error_sqlite_code(const cst_error *error);
 /* The byte offset in a predicate's text at which reading stopped, -1 when there is none. */
@@ -350,6 +352,13 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_versions(cst_string path, cs
  * constraints, derivations, fetched properties, fetch requests, configurations, and what a source model says beyond. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_json(const cst_model *model, cst_buffer *out_json,
                                                          cst_error **error);
+/* Sets what a part of the model is called for people, or what one of its conditions says when it is not met: the key is
+ * `Entity/E`, `Property/P/Entity/E`, `Property/P` or `ErrorString/W`. A null text removes the entry. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_model_set_localization(cst_model *model, cst_string key, cst_string text,
+                                                                cst_error **error);
+/* CST_NOT_FOUND when the key has no text. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_localization(const cst_model *model, cst_string key,
+                                                            cst_string *out_text CST_BORROWED, cst_error **error);
 /* The model as a compiled model (the bytes of a .mom file, which Z_MODELCACHE holds too). Freezes it. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_copy_compiled(cst_model *model, cst_buffer *out_bytes,
                                                              cst_error **error);
@@ -358,6 +367,13 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_model_copy_compiled(cst_model *model, c
 
 /* The entity's name; a null string for an invalid handle. Valid as long as the model. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_entity_name(const cst_entity *entity);
+/* What the model's localisation calls the entity; its name when there is no entry. */
+CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_entity_localized_name(const cst_entity *entity);
+/* What it calls a property of the entity, inherited ones included: the most specific of its entries, or the property's
+ * name. CST_NOT_FOUND when there is no such property. The model must be frozen. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_entity_localized_property_name(const cst_entity *entity, cst_string property,
+                                                                        cst_string *out_text CST_BORROWED,
+                                                                        cst_error **error);
 /* Makes the entity inherit the properties of another one of the same model. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_parent(cst_entity *entity, cst_entity *parent, cst_error **error);
 /* The entity from which it inherits; CST_NOT_FOUND for a root. */
@@ -444,6 +460,19 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_user_info(cst_attribute *
                                                                  cst_string value, cst_error **error);
 CST_EXPORT CST_ANY_THREAD cst_status cst_attribute_user_info(const cst_attribute *attribute, cst_string key,
                                                              cst_string *out_value CST_BORROWED, cst_error **error);
+/* The least and the greatest value that a save lets pass, instead of those set before; for a string the least and the
+ * greatest length in characters, as integers. NULL is no bound. CST_E_MODEL for an attribute that is no number, date or
+ * string. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_bounds(cst_attribute *attribute, const cst_value *least,
+                                                              const cst_value *greatest, cst_error **error);
+/* The regular expression that the whole of a string must match, instead of the one set before; null is none. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_pattern(cst_attribute *attribute, cst_string pattern,
+                                                               cst_error **error);
+/* A condition that a save asks of every value that is there: SELF is the value. One that does not meet it fails with code
+ * CST_CODE_MANAGED_OBJECT_VALIDATION and `warning`, or the localisation's words for it, as its message. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_add_validation(cst_attribute *attribute,
+                                                                  const cst_predicate *predicate, cst_string warning,
+                                                                  cst_error **error);
 /* The transformer's name of a transformable attribute, kept for Apple's framework. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_transformer_name(cst_attribute *attribute, cst_string name,
                                                                         cst_error **error);
@@ -458,6 +487,10 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_relationship_set_delete_rule(cst_relati
 /* How many members a relationship must and may have; maximum 0 is no bound. Checked at save. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_relationship_set_counts(cst_relationship *relationship, uint32_t minimum,
                                                                  uint32_t maximum, cst_error **error);
+/* A condition on the target, or on the members as one collection; as cst_attribute_add_validation. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_relationship_add_validation(cst_relationship *relationship,
+                                                                     const cst_predicate *predicate, cst_string warning,
+                                                                     cst_error **error);
 CST_EXPORT CST_ONE_THREAD cst_status cst_relationship_set_user_info(cst_relationship *relationship, cst_string key,
                                                                     cst_string value, cst_error **error);
 CST_EXPORT CST_ANY_THREAD cst_status cst_relationship_user_info(const cst_relationship *relationship, cst_string key,
@@ -636,6 +669,8 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_process_pending_changes(cst_conte
 /* Validates, then writes all changes in one transaction. CST_E_VALIDATION and CST_E_CONFLICT carry the failures as
  * details; after a failure nothing was written and the changes are still pending. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_save(cst_context *context, cst_error **error);
+/* Checks all that a save would write, and writes nothing: CST_E_VALIDATION as cst_context_save. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_validate(cst_context *context, cst_error **error);
 /* Drops every change that was not saved. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_rollback(cst_context *context, cst_error **error);
 /* Forgets every object; handles to them are CST_E_OBJECT_GONE from now on. */
@@ -715,6 +750,18 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_get_committed(const cst_object *ob
 /* Whether the property was changed since the last fetch or save. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_is_changed(const cst_object *object, cst_key key, bool *out_changed,
                                                          cst_error **error);
+
+enum { CST_VALIDATE_INSERT = 1, CST_VALIDATE_UPDATE = 2, CST_VALIDATE_DELETE = 3 };
+/* Checks the object as a save would that inserts, updates or deletes it. CST_E_VALIDATION with the failure, or with code
+ * CST_CODE_VALIDATION_MULTIPLE_ERRORS and a detail for each; entity, key, value, predicate and object are set. Fires a
+ * fault. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_validate(const cst_object *object, uint32_t purpose, cst_error **error);
+/* Checks a value as a save would check it if the property had it: an attribute's, or the target of a to-one relationship.
+ * The object does not change. *out_value (out_value may be NULL) is the value as the object would hold it; its text and
+ * bytes are those of `value`. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_validate_value(const cst_object *object, cst_key key,
+                                                             const cst_value *value, cst_value *out_value CST_BORROWED,
+                                                             cst_error **error);
 
 /* A to-many relationship: how many members. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_member_count(const cst_object *object, cst_key key, size_t *out_count,

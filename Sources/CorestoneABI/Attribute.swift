@@ -31,6 +31,47 @@ public func cst_attribute_user_info(
     outcome(error) { try userInfo(try attribute(pointer), key, out) }
 }
 
+@_cdecl("cst_attribute_set_bounds") @implementation
+public func cst_attribute_set_bounds(
+    _ pointer: OpaquePointer?, _ least: UnsafePointer<cst_value>?, _ greatest: UnsafePointer<cst_value>?,
+    _ error: ErrorOut
+) -> cst_status {
+    building(error, { try attribute(pointer).entity.model }) {
+        try attribute(pointer).setBounds(least: try bound(least), greatest: try bound(greatest))
+    }
+}
+
+/// A null value is no bound, like no value at all.
+private func bound(_ value: UnsafePointer<cst_value>?) throws -> PropertyValue? {
+    let bound = try value.map { try propertyValue($0.pointee) }
+    return bound?.isNull == true ? nil : bound
+}
+
+@_cdecl("cst_attribute_set_pattern") @implementation
+public func cst_attribute_set_pattern(
+    _ pointer: OpaquePointer?, _ pattern: cst_string, _ error: ErrorOut
+) -> cst_status {
+    building(error, { try attribute(pointer).entity.model }) {
+        try attribute(pointer).setPattern(try pattern.optionalString("pattern"))
+    }
+}
+
+@_cdecl("cst_attribute_add_validation") @implementation
+public func cst_attribute_add_validation(
+    _ pointer: OpaquePointer?, _ predicate: OpaquePointer?, _ warning: cst_string, _ error: ErrorOut
+) -> cst_status {
+    building(error, { try attribute(pointer).entity.model }) {
+        try addValidation(try attribute(pointer), predicate, warning)
+    }
+}
+
+func addValidation(_ property: Property, _ predicate: OpaquePointer?, _ warning: cst_string) throws {
+    // By its text: a model outlives the objects that a host may have bound into the predicate.
+    let text = PredicateText(try predicateBox(predicate).predicate.format)
+    _ = try text.required()
+    try property.addValidation(text, warning: try warning.string("warning"))
+}
+
 @_cdecl("cst_attribute_set_transformer_name") @implementation
 public func cst_attribute_set_transformer_name(
     _ pointer: OpaquePointer?, _ name: cst_string, _ error: ErrorOut

@@ -144,6 +144,11 @@ public func cst_context_save(_ pointer: OpaquePointer?, _ error: ErrorOut) -> cs
     boundary(error) { try onQueue(pointer).context.save() }
 }
 
+@_cdecl("cst_context_validate") @implementation
+public func cst_context_validate(_ pointer: OpaquePointer?, _ error: ErrorOut) -> cst_status {
+    boundary(error) { try onQueue(pointer).context.validate() }
+}
+
 @_cdecl("cst_context_rollback") @implementation
 public func cst_context_rollback(_ pointer: OpaquePointer?, _ error: ErrorOut) -> cst_status {
     boundary(error) { try onQueue(pointer).context.rollback() }

@@ -8,6 +8,25 @@ func entity(_ pointer: OpaquePointer?) throws -> Entity { try resolve(pointer, .
 @_cdecl("cst_entity_name") @implementation
 public func cst_entity_name(_ pointer: OpaquePointer?) -> cst_string { cst_string((try? entity(pointer))?.nameText) }
 
+@_cdecl("cst_entity_localized_name") @implementation
+public func cst_entity_localized_name(_ pointer: OpaquePointer?) -> cst_string {
+    cst_string((try? entity(pointer))?.localizedText)
+}
+
+@_cdecl("cst_entity_localized_property_name") @implementation
+public func cst_entity_localized_property_name(
+    _ pointer: OpaquePointer?, _ name: cst_string, _ out: UnsafeMutablePointer<cst_string>?, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        let out = try required(out, "out_text")
+        out.pointee = .null
+        let entity = try entity(pointer)
+        guard let property = entity.property(named: try name.string("property")) else { return .notFound }
+        out.pointee = cst_string(property.localizedText(in: entity))
+        return .ok
+    }
+}
+
 @_cdecl("cst_entity_set_parent") @implementation
 public func cst_entity_set_parent(_ pointer: OpaquePointer?, _ parent: OpaquePointer?, _ error: ErrorOut) -> cst_status
 {

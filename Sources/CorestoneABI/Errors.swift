@@ -32,6 +32,9 @@ public func cst_error_object_uri(_ error: OpaquePointer?) -> cst_string { cst_st
 @_cdecl("cst_error_file") @implementation
 public func cst_error_file(_ error: OpaquePointer?) -> cst_string { cst_string(box(error)?.file) }
 
+@_cdecl("cst_error_predicate") @implementation
+public func cst_error_predicate(_ error: OpaquePointer?) -> cst_string { cst_string(box(error)?.predicate) }
+
 @_cdecl("cst_error_value") @implementation
 public func cst_error_value(_ error: OpaquePointer?, _ out: UnsafeMutablePointer<cst_value>?) -> cst_status {
     outcome(nil) {

@@ -20,6 +20,28 @@ func handOver(_ model: Model) throws -> OpaquePointer? {
     return try HandleTable.make(model, .model)
 }
 
+@_cdecl("cst_model_set_localization") @implementation
+public func cst_model_set_localization(
+    _ pointer: OpaquePointer?, _ key: cst_string, _ text: cst_string, _ error: ErrorOut
+) -> cst_status {
+    building(error, { try model(pointer) }) {
+        try model(pointer).setLocalization(try text.optionalString("text"), forKey: try key.string("key"))
+    }
+}
+
+@_cdecl("cst_model_localization") @implementation
+public func cst_model_localization(
+    _ pointer: OpaquePointer?, _ key: cst_string, _ out: UnsafeMutablePointer<cst_string>?, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        let out = try required(out, "out_text")
+        out.pointee = .null
+        guard let text = try model(pointer).localizationText(try key.string("key")) else { return .notFound }
+        out.pointee = cst_string(text)
+        return .ok
+    }
+}
+
 @_cdecl("cst_model_load") @implementation
 public func cst_model_load(
     _ path: cst_string, _ version: cst_string, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut

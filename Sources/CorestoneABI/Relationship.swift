@@ -37,6 +37,15 @@ public func cst_relationship_set_counts(
     }
 }
 
+@_cdecl("cst_relationship_add_validation") @implementation
+public func cst_relationship_add_validation(
+    _ pointer: OpaquePointer?, _ predicate: OpaquePointer?, _ warning: cst_string, _ error: ErrorOut
+) -> cst_status {
+    building(error, { try relationship(pointer).entity.model }) {
+        try addValidation(try relationship(pointer), predicate, warning)
+    }
+}
+
 @_cdecl("cst_relationship_set_user_info") @implementation
 public func cst_relationship_set_user_info(
     _ pointer: OpaquePointer?, _ key: cst_string, _ value: cst_string, _ error: ErrorOut

@@ -14,6 +14,7 @@ extension Model {
                 fields.add("usedWithCloudKit", configuration.isUsedWithCloudKit)
                 return .dictionary(fields)
             })
+        fields.add("localization", localization)
         fields.add("extras", extras)
         return .dictionary(fields)
     }

@@ -13,6 +13,7 @@ public final class Model: @unchecked Sendable {
     public private(set) var fetchRequestTemplates: [String: FetchRequestTemplate] = [:]
     /// Named subsets of the entities, in order of creation; the whole model is not among them.
     public private(set) var configurations: [ModelConfiguration] = []
+    private var localizationTexts: [String: Text] = [:]
     /// What a source model says beyond all this.
     public private(set) var extras = SourceExtras()
     public private(set) var isFrozen = false
@@ -83,6 +84,15 @@ public final class Model: @unchecked Sendable {
 
     public func configuration(named name: String) -> ModelConfiguration? {
         configurationPlaces[name].map { configurations[$0] }
+    }
+
+    /// Names and messages for people; see `Localization.swift` for the keys.
+    public var localization: [String: String] { localizationTexts.mapValues(\.string) }
+    package func localizationText(_ key: String) -> Text? { localizationTexts[key] }
+
+    /// Sets one entry of the localisation; nil removes it.
+    public func setLocalization(_ text: String?, forKey key: String) throws {
+        try change { localizationTexts[key] = text.map { Text($0) } }
     }
 
     /// The entities of a configuration; every one for nil. The whole model's own name, "Default", is nil too.

@@ -17,7 +17,7 @@ public class Property: @unchecked Sendable {
     public private(set) var versionHashModifier: String?
     /// The name in the models of older versions, when it was another one.
     public private(set) var renamingIdentifier: String?
-    /// Conditions of the model's author, carried as data.
+    /// Conditions of the model's author on a value that is there.
     public private(set) var validationRules: [ValidationRule] = []
     /// Spotlight finds objects by the value.
     public private(set) var isIndexedBySpotlight = false
@@ -54,6 +54,15 @@ public class Property: @unchecked Sendable {
     }
     public func setValidationRules(_ rules: [ValidationRule]) throws {
         try entity.model.change { validationRules = rules }
+    }
+    /// Adds a condition; a value that does not meet it fails with these words.
+    public func addValidation(_ predicate: PredicateText, warning: String) throws {
+        try entity.model.change { validationRules.append(ValidationRule(predicate, warning: .text(warning))) }
+    }
+    func replaceRules(of codes: [CocoaCode], by rules: [ValidationRule]) {
+        let former = codes.map { ValidationRule.Warning.code(Int64($0.rawValue)) }
+        validationRules.removeAll { former.contains($0.warning) }
+        validationRules += rules
     }
     public func setIndexedBySpotlight(_ value: Bool) throws {
         try entity.model.change { isIndexedBySpotlight = value }

@@ -31,6 +31,8 @@
     @inlinable package static var single: SlotConditions { SlotConditions(rawValue: 4) }
     /// A to-many relationship whose number of members is bounded.
     @inlinable package static var bounded: SlotConditions { SlotConditions(rawValue: 8) }
+    /// The model's author set conditions for the value.
+    @inlinable package static var ruled: SlotConditions { SlotConditions(rawValue: 32) }
     /// A derived attribute: the store computes it, what is set is never saved.
     @inlinable package static var derived: SlotConditions { SlotConditions(rawValue: 16) }
 }
@@ -102,6 +104,7 @@
 
     private static func conditions(_ property: Property) -> SlotConditions {
         var conditions: SlotConditions = property.isOptional ? [] : [.required]
+        if !property.validationRules.isEmpty { conditions.insert(.ruled) }
         if let attribute = property as? Attribute {
             // Its value comes with the save, so there is none to require before.
             if attribute.derivation != nil && !attribute.isTransient { conditions = [.derived] }

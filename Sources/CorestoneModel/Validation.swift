@@ -1,3 +1,6 @@
+import CorestonePredicate
+import CorestoneValues
+
 /// A condition that the author of a model put on a property's value: a least or greatest value, a length, a pattern.
 public struct ValidationRule: Hashable, Sendable {
     /// What a failure says: one of Core Data's error codes, or the author's own words.
@@ -6,12 +9,99 @@ public struct ValidationRule: Hashable, Sendable {
         case text(String)
     }
 
-    /// `SELF` is the value: `SELF >= 0`, `length <= 50`.
+    /// `SELF` is the value: `SELF >= 0`, `length <= 50`. Not asked about no value: that is for `isOptional`.
     public let predicate: PredicateText
     public let warning: Warning
 
     public init(_ predicate: PredicateText, warning: Warning) {
         self.predicate = predicate
         self.warning = warning
+    }
+
+    init(_ left: Expression, _ comparison: Comparison.Operator, _ right: PropertyValue, _ code: CocoaCode) {
+        self.init(
+            PredicateText(.comparison(Comparison(left, comparison, .constant(right)))),
+            warning: .code(Int64(code.rawValue)))
+    }
+}
+
+// MARK: - The rules that a model's editor knows by name
+
+extension ValidationRule {
+    /// The least or the greatest value of a number or a date, or length of a string; nil for a type that has no bounds.
+    static func bound(_ value: PropertyValue, isLeast: Bool, of type: AttributeType) -> ValidationRule? {
+        guard let (least, greatest) = type.boundCodes else { return nil }
+        let subject: Expression = type == .string ? .key("length") : .selfObject
+        return ValidationRule(
+            subject, isLeast ? .greaterOrEqual : .lessOrEqual, value, isLeast ? least : greatest)
+    }
+
+    /// A regular expression that the whole of a string must match.
+    static func pattern(_ pattern: String) -> ValidationRule {
+        ValidationRule(.selfObject, .matches, .string(pattern), .validationStringPatternMatching)
+    }
+}
+
+extension AttributeType {
+    /// The codes of a value below the least and above the greatest one.
+    var boundCodes: (least: CocoaCode, greatest: CocoaCode)? {
+        switch self {
+        case .integer16, .integer32, .integer64, .decimal, .double, .float:
+            (.validationNumberTooSmall, .validationNumberTooLarge)
+        case .date: (.validationDateTooSoon, .validationDateTooLate)
+        case .string: (.validationStringTooShort, .validationStringTooLong)
+        default: nil
+        }
+    }
+}
+
+extension Attribute {
+    /// Sets the least and the greatest value of a number or a date, or length of a string in characters, instead of those
+    /// set before. nil is no bound.
+    /// - Throws: `.model` for another type of attribute, and for bounds that no value meets.
+    public func setBounds(least: PropertyValue?, greatest: PropertyValue?) throws {
+        try entity.model.change {
+            guard let codes = type.boundCodes else {
+                throw modelError(
+                    "\(entity.name).\(name) is \(type.displayName), which has no least or greatest value; numbers, dates "
+                        + "and strings (their lengths) have", entity: entity.name, key: name)
+            }
+            let bounds = try [(least, true), (greatest, false)].compactMap { value, isLeast in
+                try value.map { (value: try acceptBound($0), isLeast: isLeast) }
+            }
+            if bounds.count == 2, let order = bounds[0].value.ordered(against: bounds[1].value), order > 0 {
+                throw modelError(
+                    "\(entity.name).\(name): the least value is above the greatest", entity: entity.name, key: name)
+            }
+            replaceRules(
+                of: [codes.least, codes.greatest],
+                by: bounds.compactMap { .bound($0.value, isLeast: $0.isLeast, of: type) })
+        }
+    }
+
+    private func acceptBound(_ value: PropertyValue) throws -> PropertyValue {
+        guard type == .string else { return try accept(value) }
+        guard case .int(let length) = value, length >= 0 else {
+            throw modelError(
+                "\(entity.name).\(name) is a string: its bounds are lengths, whole numbers from 0",
+                entity: entity.name, key: name)
+        }
+        return value
+    }
+
+    /// Sets the regular expression that the whole of a string must match, instead of the one set before; nil is none.
+    /// - Throws: `.model` for another type of attribute; `.predicate` for a pattern that cannot be read.
+    public func setPattern(_ pattern: String?) throws {
+        try entity.model.change {
+            guard type == .string else {
+                throw modelError(
+                    "\(entity.name).\(name) is \(type.displayName); only a string has a pattern", entity: entity.name,
+                    key: name)
+            }
+            let rule = pattern.map { ValidationRule.pattern($0) }
+            // Evaluated once, so that a pattern that is none is refused here and not at the first save.
+            _ = try rule?.predicate.required().evaluate(with: .string(""))
+            replaceRules(of: [.validationStringPatternMatching], by: rule.map { [$0] } ?? [])
+        }
     }
 }

@@ -21,6 +21,8 @@ public final class CoreError: Error, @unchecked Sendable {
     public let entity: String?
     public let key: String?
     public let value: PropertyValue?
+    /// The text of the model's condition that the value does not meet.
+    public let predicate: String?
     /// The URI of the object that failed; see `ObjectID.uri`.
     public let objectURI: String?
     /// Several failures of one operation, for example every missing property of a save.
@@ -39,7 +41,8 @@ public final class CoreError: Error, @unchecked Sendable {
     public init(
         _ status: Status, code: CocoaCode = .none, _ message: String, domain: String = CoreError.cocoaDomain,
         customCode: Int? = nil, entity: String? = nil, key: String? = nil, value: PropertyValue? = nil,
-        objectURI: String? = nil, children: [CoreError] = [], sqliteCode: Int32 = 0, file: String? = nil,
+        predicate: String? = nil, objectURI: String? = nil, children: [CoreError] = [], sqliteCode: Int32 = 0,
+        file: String? = nil,
         offset: Int = -1, payload: (any AnyObject & Sendable)? = nil
     ) {
         self.status = status
@@ -49,6 +52,7 @@ public final class CoreError: Error, @unchecked Sendable {
         self.entity = entity
         self.key = key
         self.value = value
+        self.predicate = predicate
         self.objectURI = objectURI
         self.children = children
         self.sqliteCode = sqliteCode

@@ -184,6 +184,7 @@ static uint64_t scalar_for(const struct world *world, const struct call *call, c
     }
     if (strcmp(name, "type") == 0) return strstr(call->name, "attribute") ? CST_ATTRIBUTE_STRING : CST_PREDICATE_AND;
     if (strcmp(name, "which") == 0 || strcmp(name, "rule") == 0 || strcmp(name, "maximum") == 0) return 1;
+    if (strcmp(name, "purpose") == 0) return CST_VALIDATE_UPDATE;
     if (strcmp(name, "includes") == 0 || strcmp(name, "merge_changes") == 0) return 1;
     return 0;
 }
@@ -270,7 +271,7 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
             break;
         case KIND_VALUE:
         case KIND_VALUES:
-            storage->values[0] = value_text("Eve");
+            storage->values[0] = is(call, "cst_attribute_set_bounds") ? value_int(1) : value_text("Eve");
             a->pointer = storage->values;
             break;
         case KIND_OPTIONS:

@@ -84,7 +84,7 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         "cst_context_perform_fn": "PERFORM",
         "cst_context_interrupt_fn": "INTERRUPT",
         "const cst_string *": "STRINGS",
-        "const cst_value *": "VALUE" if name == "value" else "VALUES",
+        "const cst_value *": "VALUE" if name in ("value", "least", "greatest") else "VALUES",
         "const cst_key *": "KEYS",
         "const cst_sort *": "SORTS",
         "const cst_store_options *": "OPTIONS",

@@ -40,7 +40,7 @@ static void bad_utf8(struct world *world, const struct call *call) {
             else if (p->kind == KIND_SORTS)
                 storage.sorts[0].key_path = bad;
             else if (p->kind == KIND_VALUE || p->kind == KIND_VALUES)
-                storage.values[0].as.string = bad;
+                storage.values[0] = (cst_value){CST_STRING, 0, {.string = bad}};
             else {
                 world_clean(call, arguments, &storage, (struct result){0, 0, NULL, {NULL, 0}});
                 if (p->kind == KIND_ANY_HANDLE) cst_release(arguments[i].pointer);

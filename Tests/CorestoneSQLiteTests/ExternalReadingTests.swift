@@ -49,7 +49,7 @@ final class ExternalReadingTests: StoreTestCase {
     }
 
     private func photos(_ context: Context? = nil, _ predicate: String? = nil) throws -> [ManagedObject] {
-        var request = FetchRequest(entity: try model.requireEntity(named: "Photo"))
+        let request = FetchRequest(entity: try model.requireEntity(named: "Photo"))
         request.sortDescriptors = [SortDescriptor("title")]
         if let predicate { request.predicate = try Predicate.parse(predicate) }
         return try (context ?? self.context).fetch(request)
@@ -142,7 +142,7 @@ final class ExternalReadingTests: StoreTestCase {
         try photos[3].setValue(.text("changed"), forKey: "title")
         let predicate = try Predicate.parse("data == $data").substituting(["data": picture(2)])
         for context in [context, Context(coordinator: coordinator)] {
-            var request = FetchRequest(entity: try model.requireEntity(named: "Photo"))
+            let request = FetchRequest(entity: try model.requireEntity(named: "Photo"))
             request.predicate = predicate
             XCTAssertEqual(try context?.fetch(request).map { try $0.value(forKey: "title") }, [.text("photo 2")])
         }
@@ -246,7 +246,7 @@ final class ExternalReadingTests: StoreTestCase {
 
     func testPrefetchedMembersWhoseFilesWereReplaced() throws {
         try save(3)
-        var request = FetchRequest(entity: try model.requireEntity(named: "Album"))
+        let request = FetchRequest(entity: try model.requireEntity(named: "Album"))
         request.relationshipKeyPathsForPrefetching = ["photos"]
         let album = try XCTUnwrap(try context.fetch(request).first)
         try elsewhere { for photo in $0 { try photo.setValue(picture(5), forKey: "data") } }

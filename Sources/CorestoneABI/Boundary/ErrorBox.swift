@@ -6,7 +6,7 @@ import CorestoneValues
 final class ErrorBox {
     let error: CoreError
     let domain, message: Text
-    let entity, key, objectURI, file: Text?
+    let entity, key, predicate, objectURI, file: Text?
     /// The handles of the details.
     let details: [Token]
     /// The handle of the ID that is the error's value, if it is one.
@@ -21,6 +21,7 @@ final class ErrorBox {
         message = Text(error.message)
         entity = error.entity.map { Text($0) }
         key = error.key.map { Text($0) }
+        predicate = error.predicate.map { Text($0) }
         objectURI = error.objectURI.map { Text($0) }
         file = error.file.map { Text($0) }
         details = try error.children.map { try HandleTable.makeInner(try ErrorBox(crossing: $0), .error) }
@@ -43,8 +44,9 @@ extension CoreError {
         guard holdsObjects else { return self }
         return CoreError(
             status, message, domain: domain, customCode: code, entity: entity, key: key,
-            value: value.flatMap(\.withoutObjects), objectURI: objectURI, children: children.map(\.withoutObjects),
-            sqliteCode: sqliteCode, file: file, offset: offset, payload: payload)
+            value: value.flatMap(\.withoutObjects), predicate: predicate, objectURI: objectURI,
+            children: children.map(\.withoutObjects), sqliteCode: sqliteCode, file: file, offset: offset,
+            payload: payload)
     }
 
     private var holdsObjects: Bool { value?.holdsObjects == true || children.contains(where: \.holdsObjects) }

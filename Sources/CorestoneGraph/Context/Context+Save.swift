@@ -11,7 +11,7 @@ extension Context {
             clearLists()
             return
         }
-        try validateForSave(inserted: plan.inserted, updated: plan.updated, deleted: plan.deleted)
+        try validate(plan)
         try loadRows(of: plan.updated + plan.deleted)
         try loadOrders(of: plan.updated)
         try write(plan)

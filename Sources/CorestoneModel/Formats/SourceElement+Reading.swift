@@ -67,35 +67,17 @@ extension SourceElement {
     /// The bounds of a value as the rules that they stand for, with Core Data's codes. Those that cannot be read stay.
     mutating func takeRules(of type: AttributeType) -> [ValidationRule] {
         var rules: [ValidationRule] = []
-        func bound(
-            _ name: String, _ isLeast: Bool, _ code: CocoaCode, _ left: Expression, _ value: (String) -> PropertyValue?
-        ) {
-            guard let constant = attributes[name].flatMap(value) else { return }
-            attributes[name] = nil
-            let comparison = Comparison(left, isLeast ? .greaterOrEqual : .lessOrEqual, .constant(constant))
-            rules.append(
-                ValidationRule(PredicateText(.comparison(comparison)), warning: .code(Int64(code.rawValue))))
+        let names =
+            type == .date ? ("minDateTimeInterval", "maxDateTimeInterval") : ("minValueString", "maxValueString")
+        let bound = type == .string ? AttributeType.integer64 : type
+        for (name, isLeast) in [(names.0, true), (names.1, false)] {
+            guard let value = attributes[name].flatMap(bound.value),
+                let rule = ValidationRule.bound(value, isLeast: isLeast, of: type)
+            else { continue }
+            take(name)
+            rules.append(rule)
         }
-        switch type {
-        case .integer16, .integer32, .integer64, .decimal, .double, .float:
-            bound("minValueString", true, .validationNumberTooSmall, .selfObject, type.value)
-            bound("maxValueString", false, .validationNumberTooLarge, .selfObject, type.value)
-        case .date:
-            bound("minDateTimeInterval", true, .validationDateTooSoon, .selfObject, type.value)
-            bound("maxDateTimeInterval", false, .validationDateTooLate, .selfObject, type.value)
-        case .string:
-            let length = Expression.key("length")
-            bound("minValueString", true, .validationStringTooShort, length, AttributeType.integer64.value)
-            bound("maxValueString", false, .validationStringTooLong, length, AttributeType.integer64.value)
-        default: break
-        }
-        if type == .string, let pattern = take("regularExpressionString") {
-            let comparison = Comparison(.selfObject, .matches, .string(pattern))
-            rules.append(
-                ValidationRule(
-                    PredicateText(.comparison(comparison)),
-                    warning: .code(Int64(CocoaCode.validationStringPatternMatching.rawValue))))
-        }
+        if type == .string, let pattern = take("regularExpressionString") { rules.append(.pattern(pattern)) }
         return rules
     }
 }

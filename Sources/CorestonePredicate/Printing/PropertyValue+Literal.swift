@@ -21,6 +21,12 @@ extension PropertyValue {
         }
     }
 
+    /// The literal for a message: the beginning of one that is long.
+    package var excerpt: String {
+        let text = literal
+        return text.utf8.count <= 60 ? text : text.prefix(57) + "…"
+    }
+
     /// The shortest text that reads back as the number; whole numbers without a fraction.
     private static func literal(_ number: Double) -> String {
         if let whole = Int64(exactly: number), whole.magnitude < 1 << 53 { return String(whole) }

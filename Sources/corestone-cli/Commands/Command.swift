@@ -1,7 +1,7 @@
 import Corestone
 
 /// One command of the tool.
-protocol Command {
+protocol Command: Sendable {
     static var manual: Manual { get }
     init(_ options: Options) throws
     func run(to output: Output) throws -> ExitCode

@@ -45,6 +45,7 @@ CHANGED_INSERTED, CHANGED_UPDATED, CHANGED_DELETED, CHANGED_REGISTERED = 1, 2, 3
     OBJECT_HAS_CHANGES,
 ) = (1 << bit for bit in range(6))
 
+VALIDATE_INSERT, VALIDATE_UPDATE, VALIDATE_DELETE = 1, 2, 3
 PREDICATE_NOT, PREDICATE_AND, PREDICATE_OR = 0, 1, 2
 SORT_DESCENDING, SORT_CASE_INSENSITIVE = 1, 2
 
@@ -180,6 +181,7 @@ cst_error_domain text handle
 cst_error_message text handle
 cst_error_entity text handle
 cst_error_key text handle
+cst_error_predicate text handle
 cst_error_object_uri text handle
 cst_error_file text handle
 cst_error_value status handle value
@@ -203,9 +205,13 @@ cst_model_load status in in out error
 cst_model_load_bytes status bytes out error
 cst_model_copy_versions status in buffer size* size* error
 cst_model_copy_json status handle buffer error
+cst_model_set_localization status handle in in error
+cst_model_localization status handle in outtext error
 cst_model_copy_compiled status handle buffer error
 
 cst_entity_name text handle
+cst_entity_localized_name text handle
+cst_entity_localized_property_name status handle in outtext error
 cst_entity_set_parent status handle handle error
 cst_entity_parent status handle out error
 cst_entity_set_abstract status handle bool error
@@ -226,10 +232,14 @@ cst_entity_key status handle in u32* error
 cst_attribute_set_default status handle value error
 cst_attribute_set_user_info status handle in in error
 cst_attribute_user_info status handle in outtext error
+cst_attribute_set_bounds status handle value value error
+cst_attribute_set_pattern status handle in error
+cst_attribute_add_validation status handle handle in error
 cst_attribute_set_transformer_name status handle in error
 cst_relationship_set_inverse status handle handle error
 cst_relationship_set_delete_rule status handle u32 error
 cst_relationship_set_counts status handle u32 u32 error
+cst_relationship_add_validation status handle handle in error
 cst_relationship_set_user_info status handle in in error
 cst_relationship_user_info status handle in outtext error
 
@@ -268,6 +278,7 @@ cst_context_delete status handle handle error
 cst_context_has_changes status handle bool* error
 cst_context_process_pending_changes status handle error
 cst_context_save status handle error
+cst_context_validate status handle error
 cst_context_rollback status handle error
 cst_context_reset status handle error
 cst_context_copy_changed status handle u32 out error
@@ -293,6 +304,8 @@ cst_object_set_paths status handle size texts values error
 cst_object_get_committed status handle key value error
 cst_object_copy_bytes status handle key buffer error
 cst_object_is_changed status handle key bool* error
+cst_object_validate status handle u32 error
+cst_object_validate_value status handle key value value error
 cst_object_member_count status handle key size* error
 cst_object_copy_members status handle key out error
 cst_object_has_member status handle key handle bool* error

@@ -33,6 +33,7 @@ def read_error(handle: int, status: int | None = None) -> CorestoneError:
         entity=_abi.decode(lib.cst_error_entity(handle)),
         key=_abi.decode(lib.cst_error_key(handle)),
         value=value,
+        predicate=_abi.decode(lib.cst_error_predicate(handle)),
         object_uri=_abi.decode(lib.cst_error_object_uri(handle)),
         file=_abi.decode(lib.cst_error_file(handle)),
         sqlite_code=lib.cst_error_sqlite_code(handle),

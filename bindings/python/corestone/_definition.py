@@ -1,9 +1,11 @@
 """The compact form of a model: a dictionary of entities, each a dictionary of properties written as one line of text.
 
-    attribute     TYPE['?'] [indexed] [transient] [external] [preserved] [nan] ['=' DEFAULT]
+    attribute     TYPE['?'] [indexed] [transient] [external] [preserved] [nan]
+                  [min N] [max N] [match REGEX] ['=' DEFAULT]
     relationship  to-one ENTITY['?'] [inverse NAME] [delete RULE]
                   to-many [ordered] ENTITY [inverse NAME] [delete RULE] [min N] [max N]
 
+The bounds of a string are those of its length; a regular expression has no space here.
 A '?' means optional; a to-many relationship may always be empty unless `min` says otherwise.
 """
 
@@ -58,6 +60,8 @@ _FLAG_WORDS = {
     "preserved": "preserved",
     "nan": "allows_nan",
 }
+
+_BOUND_WORDS = {"min": "minimum", "max": "maximum", "match": "pattern"}
 
 
 def _folded(word: str) -> str:
@@ -161,6 +165,16 @@ def _parse_relationship(text: str, where: str) -> Line:
     return Line(method, destination, options)
 
 
+def _parse_bound(kind: AttributeType, word: str, words: list[str], where: str) -> Any:
+    if not words:
+        raise ModelError(f"{where}: '{word}' needs a value behind it.")
+    if word.lower() == "match":
+        return words.pop(0)
+    if kind == AttributeType.STRING:
+        return _number(words, word, where)
+    return parse_default(kind, words.pop(0), where)
+
+
 def _parse_attribute(text: str, where: str) -> Line:
     head, equals, default = text.partition("=")
     words = head.split()
@@ -170,12 +184,16 @@ def _parse_attribute(text: str, where: str) -> Line:
     optional = name.endswith("?")
     kind = attribute_type(name.rstrip("?"))
     options: dict[str, Any] = {"optional": optional}
-    for word in words:
+    while words:
+        word = words.pop(0)
+        if word.lower() in ("min", "max", "match"):
+            options[_BOUND_WORDS[word.lower()]] = _parse_bound(kind, word, words, where)
+            continue
         flag = _FLAG_WORDS.get(word.lower())
         if flag is None:
             raise ModelError(
                 f"{where}: '{word}' is not understood in '{text}'. An attribute reads: type? "
-                "[indexed] [transient] [external] [preserved] [nan] [= default]."
+                "[indexed] [transient] [external] [preserved] [nan] [min n] [max n] [match regex] [= default]."
             )
         options[flag] = True
     if equals:

@@ -379,6 +379,10 @@ class Context:
         """Validates and writes all changes in one transaction, or none."""
         self._work(lib.cst_context_save)
 
+    def validate(self) -> None:
+        """Checks all that a save would write, and writes nothing: raises the ValidationError that `save` would."""
+        self._work(lib.cst_context_validate)
+
     def rollback(self) -> None:
         """Drops every change that was not saved."""
         self._stamp = Stamp()

@@ -17,6 +17,7 @@ class CorestoneError(Exception):
     message     one or two sentences, without the details
     entity, key the entity and the property concerned, or None
     value       the value that was refused, or None
+    predicate   the text of the model's condition that the value does not meet, or None
     object_uri  the URI of the object concerned, or None
     file        the file concerned, or None
     sqlite_code SQLite's extended result code, 0 when SQLite was not involved
@@ -36,6 +37,7 @@ class CorestoneError(Exception):
         entity: str | None = None,
         key: str | None = None,
         value: Any = None,
+        predicate: str | None = None,
         object_uri: str | None = None,
         file: str | None = None,
         sqlite_code: int = 0,
@@ -50,6 +52,7 @@ class CorestoneError(Exception):
         self.entity = entity
         self.key = key
         self.value = value
+        self.predicate = predicate
         self.object_uri = object_uri
         self.file = file
         self.sqlite_code = sqlite_code

@@ -15,6 +15,7 @@ from ._definition import attribute_type, delete_rule, property_line
 from .archive import read_json
 from .codes import AttributeType, DeleteRule
 from .errors import CorestoneError, ModelError
+from .predicate import Predicate
 from .property import PropertyDescription, nearest, read_properties
 
 if TYPE_CHECKING:
@@ -37,6 +38,12 @@ class _Waiting:
     def __init__(self, owner: Entity, name: str, target: str, inverse: str | None, options: dict[str, Any]) -> None:
         self.owner, self.name, self.target, self.inverse, self.options = owner, name, target, inverse, options
         self.handle = 0
+
+
+def _add_validation(function: Any, handle: int, validation: Mapping[str | Predicate, str] | None) -> None:
+    for condition, warning in (validation or {}).items():
+        predicate = condition if isinstance(condition, Predicate) else Predicate(condition)
+        call(function, handle, predicate._handle, text(warning))
 
 
 class Entity:
@@ -62,6 +69,10 @@ class Entity:
         external_storage: bool = False,
         preserved: bool = False,
         allows_nan: bool = False,
+        minimum: Any = None,
+        maximum: Any = None,
+        pattern: str | None = None,
+        validation: Mapping[str | Predicate, str] | None = None,
         transformer: str | None = None,
         user_info: Mapping[str, str] | None = None,
     ) -> Entity:
@@ -70,6 +81,10 @@ class Entity:
         type is a name ("string", "int16", "int32", "int64", "decimal", "double", "float", "bool", "date", "binary",
         "uuid", "uri", "transformable") or an AttributeType. An attribute that is not optional must have a value when
         its object is saved; `default` is the value of a fresh object. `indexed` adds an index of its own.
+
+        A save refuses a number or a date below `minimum` or above `maximum`, a string whose length is, a string that
+        does not match the regular expression `pattern` as a whole, and a value that does not meet a condition of
+        `validation`, which maps predicates (SELF is the value) to what the error says.
         """
         flags = (
             (_abi.OPTIONAL if optional else 0)
@@ -84,11 +99,25 @@ class Entity:
             cell = values.Cell()
             values.encode(cell.value, values.suited(attribute_type(type), default), self.name, name)
             call(lib.cst_attribute_set_default, handle, cell.ref)
+        if minimum is not None or maximum is not None:
+            kind = AttributeType.INTEGER_64 if attribute_type(type) == AttributeType.STRING else attribute_type(type)
+            cells = [self._bound(kind, bound, name) for bound in (minimum, maximum)]
+            call(lib.cst_attribute_set_bounds, handle, *[cell.ref if cell else None for cell in cells])
+        if pattern is not None:
+            call(lib.cst_attribute_set_pattern, handle, text(pattern))
+        _add_validation(lib.cst_attribute_add_validation, handle, validation)
         if transformer is not None:
             call(lib.cst_attribute_set_transformer_name, handle, text(transformer))
         for key, value in (user_info or {}).items():
             call(lib.cst_attribute_set_user_info, handle, text(key), text(value))
         return self
+
+    def _bound(self, kind: AttributeType, bound: Any, name: str) -> values.Cell | None:
+        if bound is None:
+            return None
+        cell = values.Cell()
+        values.encode(cell.value, values.suited(kind, bound), self.name, name)
+        return cell
 
     def to_one(
         self,
@@ -99,15 +128,23 @@ class Entity:
         delete: str | DeleteRule = "nullify",
         optional: bool = True,
         transient: bool = False,
+        validation: Mapping[str | Predicate, str] | None = None,
         user_info: Mapping[str, str] | None = None,
     ) -> Entity:
         """Adds a relationship to at most one object of `destination`, an entity or the name of one added later.
 
         `inverse` names the relationship that leads back, which may be added later too; `delete` says what deleting an
-        object does to its target: "nullify", "cascade", "deny" or "no-action".
+        object does to its target: "nullify", "cascade", "deny" or "no-action". `validation` maps predicates on the
+        target to what the error says when a save finds that they do not hold.
         """
         flags = (_abi.OPTIONAL if optional else 0) | (_abi.TRANSIENT if transient else 0)
-        options = {"flags": flags, "delete": delete_rule(delete), "user_info": user_info, "counts": None}
+        options: dict[str, Any] = {
+            "flags": flags,
+            "delete": delete_rule(delete),
+            "user_info": user_info,
+            "counts": None,
+        }
+        options["validation"] = validation
         return self._relationship(name, destination, inverse, options)
 
     def to_many(
@@ -122,13 +159,23 @@ class Entity:
         minimum: int = 0,
         maximum: int = 0,
         transient: bool = False,
+        validation: Mapping[str | Predicate, str] | None = None,
         user_info: Mapping[str, str] | None = None,
     ) -> Entity:
-        """Adds a relationship to any number of objects, a set unless `ordered`. Maximum 0 is no bound."""
+        """Adds a relationship to any number of objects, a set unless `ordered`. Maximum 0 is no bound.
+
+        In the predicates of `validation`, SELF is the collection of the members.
+        """
         flags = _abi.TO_MANY | (_abi.OPTIONAL if optional else 0) | (_abi.ORDERED if ordered else 0)
         flags |= _abi.TRANSIENT if transient else 0
         counts = (minimum, maximum) if minimum or maximum else None
-        options = {"flags": flags, "delete": delete_rule(delete), "user_info": user_info, "counts": counts}
+        options: dict[str, Any] = {
+            "flags": flags,
+            "delete": delete_rule(delete),
+            "user_info": user_info,
+            "counts": counts,
+        }
+        options["validation"] = validation
         return self._relationship(name, destination, inverse, options)
 
     def _relationship(
@@ -166,6 +213,18 @@ class Entity:
         out = _abi.String()
         call(lib.cst_entity_user_info, self._handle, text(key), byref(out))
         return _abi.decode(out)
+
+    @property
+    def localized_name(self) -> str:
+        """What the model's localisation calls the entity; its name when there is no entry."""
+        return _abi.decode(lib.cst_entity_localized_name(self._handle)) or self.name
+
+    def localized_property_name(self, name: str) -> str:
+        """What the localisation calls a property: the most specific of its entries, or the name. Freezes the model."""
+        out = _abi.String()
+        self._key(name)
+        call(lib.cst_entity_localized_property_name, self._handle, text(name), byref(out))
+        return _abi.decode(out) or name
 
     @property
     def version_hash(self) -> bytes:
@@ -385,6 +444,7 @@ class Model(Mapping[str, Entity]):
             call(lib.cst_relationship_set_delete_rule, waiting.handle, int(options["delete"]))
         if options["counts"] is not None:
             call(lib.cst_relationship_set_counts, waiting.handle, *options["counts"])
+        _add_validation(lib.cst_relationship_add_validation, waiting.handle, options["validation"])
         for key, value in (options["user_info"] or {}).items():
             call(lib.cst_relationship_set_user_info, waiting.handle, text(key), text(value))
 
@@ -392,6 +452,27 @@ class Model(Mapping[str, Entity]):
         """Labels the version of the model. Returns the model."""
         call(lib.cst_model_add_version_identifier, self._handle, text(identifier))
         return self
+
+    def localize(self, entries: Mapping[str, str | None]) -> Model:
+        """Sets what parts of the model are called for people, and what its conditions say. Returns the model.
+
+        The keys are Core Data's: "Entity/E", "Property/P/Entity/E", "Property/P", and "ErrorString/W" for the warning W
+        of a condition. None removes an entry.
+        """
+        for key, words in entries.items():
+            call(
+                lib.cst_model_set_localization,
+                self._handle,
+                text(key),
+                _abi.null_text() if words is None else text(words),
+            )
+        return self
+
+    def localization(self, key: str) -> str | None:
+        """The words of one entry of the localisation, or None."""
+        out = _abi.String()
+        call(lib.cst_model_localization, self._handle, text(key), byref(out))
+        return _abi.decode(out)
 
     def freeze(self) -> None:
         """Checks the model and ends its construction. A container does this by itself."""

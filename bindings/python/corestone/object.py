@@ -133,6 +133,31 @@ class ManagedObject:
         call(lib.cst_object_get_committed, self._cst_handle, self._cst_entity._key(name).key, cell.ref)
         return values.decode_cell(cell, self._cst_context)
 
+    # ---- validation
+
+    def validate_for_insert(self) -> None:
+        """Raises the ValidationError with which a save that inserts the object would fail."""
+        call(lib.cst_object_validate, self._cst_handle, _abi.VALIDATE_INSERT)
+
+    def validate_for_update(self) -> None:
+        """Raises the ValidationError with which a save that updates the object would fail."""
+        call(lib.cst_object_validate, self._cst_handle, _abi.VALIDATE_UPDATE)
+
+    def validate_for_delete(self) -> None:
+        """Raises the ValidationError with which a save that deletes the object would fail."""
+        call(lib.cst_object_validate, self._cst_handle, _abi.VALIDATE_DELETE)
+
+    def validate_value(self, name: str, value: Any) -> Any:
+        """Checks a value as a save would check it if the property had it, and gives it as the object would hold it.
+
+        For an attribute or a to-one relationship; the object does not change. Raises ValidationError.
+        """
+        given, held = values.Cell(), values.Cell()
+        values.encode(given.value, value, self._cst_entity.name, name)
+        key = self._cst_entity._key(name).key
+        call(lib.cst_object_validate_value, self._cst_handle, key, given.ref, held.ref)
+        return values.decode_cell(held, self._cst_context)
+
     # ---- values by name and key path
 
     def __getitem__(self, path: str) -> Any:

@@ -1,0 +1,47 @@
+import CCorestone
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+@_cdecl("cst_object_validate") @implementation
+public func cst_object_validate(_ pointer: OpaquePointer?, _ purpose: UInt32, _ error: ErrorOut) -> cst_status {
+    boundary(error) {
+        let object = try object(pointer)
+        switch Int(purpose) {
+        case CST_VALIDATE_INSERT: try object.validateForInsert()
+        case CST_VALIDATE_UPDATE: try object.validateForUpdate()
+        case CST_VALIDATE_DELETE: try object.validateForDelete()
+        default:
+            throw CoreError(
+                .invalidArgument, "\(purpose) is no purpose; use a CST_VALIDATE_ constant", entity: object.entity.name)
+        }
+    }
+}
+
+@_cdecl("cst_object_validate_value") @implementation
+public func cst_object_validate_value(
+    _ pointer: OpaquePointer?, _ key: cst_key, _ value: UnsafePointer<cst_value>?,
+    _ out: UnsafeMutablePointer<cst_value>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let given = value?.pointee
+        if let out { putNull(out) }
+        let object = try object(pointer)
+        let property = object.entity.properties[try object.slot(of: key)]
+        guard let given else {
+            throw CoreError(
+                .invalidArgument, "value is NULL; pass a value of type CST_NULL for none", entity: object.entity.name,
+                key: property.name)
+        }
+        let accepted = try object.validateValue(try propertyValue(given), forKey: property.name)
+        guard let out else { return }
+        switch accepted {
+        // What lies outside the value stays where the host has it.
+        case .text, .bytes, .object: out.pointee = given
+        case .uri:
+            out.pointee = given
+            out.pointee.type = cst_type(CST_URI)
+        default: put(ValueView(accepted), out)
+        }
+    }
+}

@@ -1,0 +1,200 @@
+import CorestoneModel
+import CorestoneValues
+
+/// What an object is checked for.
+public enum ValidationPurpose: Sendable {
+    case insert, update, delete
+}
+
+extension ManagedObject {
+    /// Checks the object as a save would that inserts, updates or deletes it.
+    /// - Throws: the failure, or several as the children of one error with code 1560.
+    public func validate(for purpose: ValidationPurpose) throws {
+        try context?.checkQueue()
+        try fireIfNeeded()
+        var failures = ValidationFailures()
+        if purpose == .delete {
+            try validateDenials(into: &failures)
+        } else {
+            try validateProperties(as: purpose, into: &failures)
+        }
+        try failures.check()
+    }
+
+    public func validateForInsert() throws { try validate(for: .insert) }
+    public func validateForUpdate() throws { try validate(for: .update) }
+    public func validateForDelete() throws { try validate(for: .delete) }
+
+    /// Checks a value as a save would check it if the property had it; the object does not change.
+    /// - Returns: the value as the property would hold it: an integer for a double attribute becomes a double, and so on.
+    /// - Throws: the failure, or several as the children of one error with code 1560.
+    public func validateValue(_ value: PropertyValue, forKey name: String) throws -> PropertyValue {
+        try context?.checkQueue()
+        let property = try entity.requireProperty(named: name)
+        var failures = ValidationFailures()
+        let accepted: PropertyValue
+        if let attribute = property as? Attribute {
+            accepted = try attribute.accept(value, for: entity)
+            if accepted.isNull {
+                if !attribute.isOptional { failures.append(missing(attribute)) }
+            } else {
+                validateNew(accepted, attribute, into: &failures)
+            }
+        } else {
+            let relationship = unsafeDowncast(property, to: Relationship.self)
+            accepted = value
+            try validate(members: members(value, relationship), relationship, into: &failures)
+            if !value.isNull { validateRules(value, relationship, into: &failures) }
+        }
+        try failures.check()
+        return accepted
+    }
+
+    private func members(_ value: PropertyValue, _ relationship: Relationship) throws -> Int {
+        switch value {
+        case .null: return 0
+        case .array(let members) where relationship.isToMany:
+            return Set(try members.compactMap { try acceptTarget($0, relationship).map(ObjectIdentifier.init) }).count
+        case .set(let members) where relationship.isToMany:
+            for member in members { _ = try acceptTarget(member, relationship) }
+            return members.count
+        default:
+            if relationship.isToMany { throw isToMany(Int(relationship.slot)) }
+            return try acceptTarget(value, relationship) == nil ? 0 : 1
+        }
+    }
+}
+
+// MARK: - Walking the properties
+
+extension ManagedObject {
+    /// Checks every property (as `validateForUpdate` of Core Data does, not the changed ones alone: the model may have become
+    /// stricter than the row). To-many relationships that nobody touched are left alone, since each would cost a query.
+    func validateProperties(as purpose: ValidationPurpose, into failures: inout ValidationFailures) throws {
+        let isNew = purpose == .insert
+        let slots = entity.layout.slots
+        for slot in 0..<Int(entity.slotCount) {
+            let layout = slots[slot]
+            let isChanged = overlay?.isChanged(slot) == true
+            switch layout.role {
+            case .attribute, .external, .transient:
+                if isChanged {
+                    try validateChanged(slot, layout, into: &failures)
+                } else if layout.conditions.contains(.ruled) || layout.conditions.contains(.required) && !hasValue(slot)
+                {
+                    try validateUnchanged(slot, layout, isNew: isNew, into: &failures)
+                }
+            case .toOne:
+                if layout.conditions.isDisjoint(with: [.required, .ruled]) { continue }
+                try validateToOne(slot, layout, isChanged: isNew || isChanged, into: &failures)
+            case .toMany:
+                if layout.conditions.isDisjoint(with: [.bounded, .ruled]) { continue }
+                guard isNew || toMany(ordinal: Int(layout.ordinal))?.hasChanges == true else { continue }
+                let relationship = entity.relationship(slot)
+                try validate(members: try toMany(relationship).count(), relationship, into: &failures)
+                if layout.conditions.contains(.ruled) {
+                    validateRules(try value(slot: slot), relationship, into: &failures)
+                }
+            }
+        }
+    }
+
+    /// Whether the row, as fetched, has a value in itself.
+    private func hasValue(_ slot: Int) -> Bool { record.map { Record($0).hasValue(slot) } ?? false }
+
+    private func validateChanged(_ slot: Int, _ layout: SlotLayout, into failures: inout ValidationFailures) throws {
+        guard let value = overlay?.values[slot], !value.isNull else {
+            if layout.conditions.contains(.required) { failures.append(missing(entity.attribute(slot))) }
+            return
+        }
+        switch layout.kind {
+        case .double, .date, .uri, .none: validateNew(value, entity.attribute(slot), into: &failures)
+        default:
+            if layout.conditions.contains(.ruled) { validateRules(value, entity.attribute(slot), into: &failures) }
+        }
+    }
+
+    private func validateUnchanged(
+        _ slot: Int, _ layout: SlotLayout, isNew: Bool, into failures: inout ValidationFailures
+    ) throws {
+        // What a transient attribute held went with the fault, and a row that was not needed is not read for this.
+        if !isNew && (layout.role == .transient || record == nil) { return }
+        // A value in a file is there, and was checked when it was written: it is not read for this either.
+        if let record, Record(record).fileName(slot, layout) != nil { return }
+        guard let record, Record(record).hasValue(slot) else {
+            if layout.conditions.contains(.required) { failures.append(missing(entity.attribute(slot))) }
+            return
+        }
+        if layout.conditions.contains(.ruled) {
+            validateRules(try value(slot: slot), entity.attribute(slot), into: &failures)
+        }
+    }
+
+    private func validateToOne(
+        _ slot: Int, _ layout: SlotLayout, isChanged: Bool, into failures: inout ValidationFailures
+    ) throws {
+        let relationship = entity.relationship(slot)
+        if !isChanged && !layout.conditions.contains(.ruled) {
+            if let record, Record(record).target(slot, layout) == nil { failures.append(missing(relationship)) }
+        } else if let target = try target(of: relationship) {
+            if layout.conditions.contains(.ruled) { validateRules(.object(target), relationship, into: &failures) }
+        } else if layout.conditions.contains(.required) {
+            failures.append(missing(relationship))
+        }
+    }
+
+    /// Deny: an object whose relationship still leads to objects that stay may not be deleted.
+    func validateDenials(into failures: inout ValidationFailures) throws {
+        guard let context else { return }
+        for relationship in entity.relationships where relationship.deleteRule == .deny {
+            let staying = try context.targets(of: relationship, self).filter { !$0.isDeleted }
+            if !staying.isEmpty { failures.append(denied(relationship, staying.count)) }
+        }
+    }
+}
+
+// MARK: - One value
+
+extension ManagedObject {
+    /// What no value of the type may be, whatever the model's author said, and then what the author said.
+    private func validateNew(_ value: PropertyValue, _ attribute: Attribute, into failures: inout ValidationFailures) {
+        switch value {
+        case .double(let number) where !number.isFinite && !attribute.allowsNaN:
+            failures.append(notFinite(number, attribute))
+        case .date(let seconds) where !seconds.isFinite: failures.append(noDate(seconds, attribute))
+        case .uri(let text) where !isURIReference(text.utf8): failures.append(noURI(value, attribute))
+        default: validateRules(value, attribute, into: &failures)
+        }
+    }
+
+    private func validateRules(_ value: PropertyValue, _ property: Property, into failures: inout ValidationFailures) {
+        for rule in property.validationRules {
+            do {
+                if try !rule.predicate.required().evaluate(with: value) {
+                    failures.append(broken(rule, value, property))
+                }
+            } catch {
+                let reason = (error as? CoreError)?.message ?? "\(error)"
+                failures.append(unanswered(rule, reason, value, property))
+            }
+        }
+    }
+
+    private func validate(
+        members count: Int, _ relationship: Relationship, into failures: inout ValidationFailures
+    ) throws {
+        // An empty optional relationship is not held to its bounds (NSRelationshipDescription).
+        if count == 0 && relationship.isOptional { return }
+        if count == 0 && (relationship.minimumCount == 0 || !relationship.isToMany) {
+            return failures.append(missing(relationship))
+        }
+        let (minimum, maximum) = (Int(relationship.minimumCount), Int(relationship.maximumCount))
+        if count < minimum {
+            failures.append(
+                wrongCount(relationship, .validationRelationshipLacksMinimumCount, count, "at least \(minimum)"))
+        } else if maximum > 0 && count > maximum {
+            failures.append(
+                wrongCount(relationship, .validationRelationshipExceedsMaximumCount, count, "at most \(maximum)"))
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+/// The errors of validation, each with entity, key, value, predicate and object.
+extension ManagedObject {
+    private func invalid(
+        _ property: Property, _ code: CocoaCode, _ message: String, value: PropertyValue? = nil,
+        predicate: String? = nil
+    ) -> CoreError {
+        CoreError(
+            .validation, code: code, message, entity: entity.name, key: property.name, value: value,
+            predicate: predicate, objectURI: objectID.uri)
+    }
+
+    /// How people call a property: by the names of the model's localisation, where it has any.
+    private func shown(_ property: Property) -> String {
+        "\(entity.localizedName).\(property.localizedName(in: entity))"
+    }
+
+    func missing(_ property: Property) -> CoreError {
+        invalid(
+            property, .validationMissingMandatoryProperty,
+            "\(shown(property)) is required and has no value; set it before saving")
+    }
+
+    func wrongCount(_ relationship: Relationship, _ code: CocoaCode, _ count: Int, _ bound: String) -> CoreError {
+        invalid(
+            relationship, code,
+            "\(shown(relationship)) has \(count) member\(count == 1 ? "" : "s"); it must have \(bound)",
+            value: .int(Int64(count)))
+    }
+
+    func denied(_ relationship: Relationship, _ count: Int) -> CoreError {
+        invalid(
+            relationship, .validationRelationshipDeniedDelete,
+            "this \(entity.localizedName) cannot be deleted while \(shown(relationship)) has "
+                + "\(count) object\(count == 1 ? "" : "s"); delete or move them first", value: .int(Int64(count)))
+    }
+
+    func notFinite(_ number: Double, _ attribute: Attribute) -> CoreError {
+        invalid(
+            attribute, .managedObjectValidation,
+            "\(shown(attribute)) is \(number), which is no number that every store can keep; let the attribute allow it, "
+                + "or set another value", value: .double(number))
+    }
+
+    func noDate(_ seconds: Double, _ attribute: Attribute) -> CoreError {
+        invalid(
+            attribute, .validationInvalidDate, "\(shown(attribute)) is no date (\(seconds)); set another value",
+            value: .date(seconds))
+    }
+
+    func noURI(_ value: PropertyValue, _ attribute: Attribute) -> CoreError {
+        invalid(
+            attribute, .validationInvalidURI,
+            "\(shown(attribute)) is \(value.excerpt), which is no URI; write what a URI cannot hold as % and two digits",
+            value: value)
+    }
+
+    /// A condition of the model's author that the value does not meet, in the author's own words when there are any.
+    func broken(_ rule: ValidationRule, _ value: PropertyValue, _ property: Property) -> CoreError {
+        switch rule.warning {
+        case .text(let warning):
+            return invalid(
+                property, .managedObjectValidation, entity.model.localizedError(warning), value: value,
+                predicate: rule.predicate.text)
+        case .code(let number):
+            let code = CocoaCode(rawValue: Int(number))
+            return CoreError(
+                .validation,
+                "\(shown(property)) is \(value.excerpt), \(reason(code)); it must meet \(rule.predicate.text)",
+                customCode: Int(number), entity: entity.name, key: property.name, value: value,
+                predicate: rule.predicate.text, objectURI: objectID.uri)
+        }
+    }
+
+    private func reason(_ code: CocoaCode?) -> String {
+        switch code {
+        case .validationNumberTooSmall: "which is too small"
+        case .validationNumberTooLarge: "which is too large"
+        case .validationDateTooSoon: "which is too soon"
+        case .validationDateTooLate: "which is too late"
+        case .validationStringTooShort: "which is too short"
+        case .validationStringTooLong: "which is too long"
+        case .validationStringPatternMatching: "which does not match its pattern"
+        default: "which is not valid"
+        }
+    }
+
+    /// A condition that cannot be evaluated holds for nothing: a value that nobody checked is not saved.
+    func unanswered(_ rule: ValidationRule, _ reason: String, _ value: PropertyValue, _ property: Property) -> CoreError
+    {
+        invalid(
+            property, .managedObjectValidation,
+            "\(shown(property)) cannot be checked by the model's condition \(rule.predicate.text): \(reason)",
+            value: value, predicate: rule.predicate.text)
+    }
+}
