@@ -160,6 +160,80 @@ final class SafetyTests: StoreTestCase {
         XCTAssert(error.message.contains("move the log away"), error.message)
     }
 
+    /// What SQLite would leave out without a word: a frame that was changed after it was written, and all behind it.
+    func testDamagedLogs() throws {
+        let zoo = try Zoo()
+        try make("zoo.sqlite", zoo, count: 2)
+        let writer = try open("zoo.sqlite", zoo.model)
+        var rows = Rows()
+        var ends: [Int] = []
+        for save in 1...4 as ClosedRange<Int64> {
+            try writer.save { transaction in
+                for key in save * 1000..<save * 1000 + 600 {
+                    try transaction.insert([rows.add(zoo.cage, key, ["number": .int(key)])], entity: zoo.cage)
+                }
+            }
+            ends.append(try Data(contentsOf: URL(fileURLWithPath: path("zoo.sqlite-wal"))).count)
+        }
+        let log = try Data(contentsOf: URL(fileURLWithPath: path("zoo.sqlite-wal")))
+        try copy("zoo.sqlite", to: "live.sqlite")
+        writer.close()
+        let frame = 24 + 4096
+        func reading(_ change: (inout Data) -> Void, _ options: StoreOptions) throws -> (count: Int, reason: String?) {
+            var bytes = log
+            change(&bytes)
+            try bytes.write(to: URL(fileURLWithPath: path("live.sqlite-wal")))
+            let before = try listing()
+            let store = try open("live.sqlite", zoo.model, options: options)
+            let outcome = (try cages(store, zoo), store.readOnlyReason)
+            if store.isReadOnly {
+                XCTAssertEqual(try listing() as NSDictionary, before as NSDictionary)
+                let report = try StoreReport(ofStoreAt: path("live.sqlite"))
+                XCTAssertEqual(
+                    report.problems.map(\.kind).contains(.log), outcome.1?.contains("write-ahead log") == true)
+            }
+            store.close()
+            return outcome
+        }
+        // In a page, the number of a page, a commit mark, a sum; of the first save, of a later one.
+        let damages: [(place: Int, saved: Int, saves: String)] = [
+            (32 + 24 + 100, 0, "4 saves"), (32 + 3, 0, "4 saves"), (32 + 17, 0, "4 saves"),
+            (32 + frame + 24 + 7, 0, "4 saves"),
+            (ends[0] + 24 + 9, 1, "3 saves"), (ends[0] + 9, 1, "3 saves"), (ends[2] + 24 + 9, 3, "a save"),
+        ]
+        for damage in damages {
+            for options in [readOnly, StoreOptions()] {
+                let (count, reason) = try reading({ $0[damage.place] ^= 0x10 }, options)
+                XCTAssertEqual(count, 2 + 600 * damage.saved, "\(damage)")
+                let text = try XCTUnwrap(reason, "\(damage)")
+                for word in [damage.saves, "(frame \((damage.place - 32) / frame + 1))", "move the log away"] {
+                    XCTAssert(text.contains(word), "\(damage): \(text)")
+                }
+            }
+        }
+        // A crash: the last save is torn, or not all of it was written; frames of an earlier round follow.
+        let torn: [(inout Data) -> Void] = [
+            { $0.replaceSubrange(ends[2] + 10..<$0.count, with: Data(count: $0.count - ends[2] - 10)) },
+            { $0 = $0.prefix(ends[2] + 100) },
+            { log in
+                for place in stride(from: ends[2], to: log.count, by: frame) { log[place + 8] ^= 1 }
+            },
+        ]
+        for change in torn {
+            XCTAssertEqual(try reading(change, readOnly).reason, "open it for writing to save")
+            XCTAssertEqual(try reading(change, readOnly).count, 1802)
+        }
+        // Either of the two.
+        let last = log.count - frame + 24 + 9
+        let unsure = try reading({ $0[last] ^= 1 }, readOnly)
+        XCTAssertEqual(unsure.count, 1802)
+        XCTAssert(unsure.reason?.contains("a crash interrupted it or the log is damaged") == true, unsure.reason ?? "")
+        // Whoever writes goes on without a save that was never finished.
+        let writing = try reading({ $0[last] ^= 1 }, StoreOptions())
+        XCTAssertNil(writing.reason)
+        XCTAssertEqual(writing.count, 1802)
+    }
+
     /// SQLite would drop a log with a damaged header, and everything that was saved in it.
     func testStaleLogsRefuseWritersToo() throws {
         let zoo = try Zoo()

@@ -119,3 +119,24 @@ def test_stores_of_others(fixtures: Path) -> None:
         whole += 1
     print(f"{whole} stores are whole")
     assert whole > 30
+
+
+def test_a_damaged_log(tmp_path: Path) -> None:
+    path = tmp_path / "notes.sqlite"
+    with Container(Model({"Note": {"text": "string"}}), path) as container:
+        context = container.context()
+        for number in range(3):
+            for _ in range(200):
+                context.insert("Note", text=f"note {number}")
+            context.save()
+        log = bytearray((tmp_path / "notes.sqlite-wal").read_bytes())
+        whole = path.read_bytes()
+    path.write_bytes(whole)
+    log[32 + 24 + 200] ^= 4
+    (tmp_path / "notes.sqlite-wal").write_bytes(log)
+    found = run("check", path)
+    assert (found.returncode, found.stderr) == (1, "")
+    assert found.stdout.startswith("log: its write-ahead log is damaged (frame 1), and 3 saves in it cannot be read")
+    assert "may only be read: its write-ahead log is damaged" in " ".join(run("show", path).stdout.split())
+    shown = json.loads(run("show", path, "--format", "json").stdout)
+    assert "3 saves" in shown["store"]["readOnlyReason"] and shown["entities"][0]["count"] == 0

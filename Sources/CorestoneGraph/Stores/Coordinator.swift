@@ -102,6 +102,8 @@ public final class Store: @unchecked Sendable {
     public var isReadOnly: Bool { backing.isReadOnly }
     /// Why nothing can be saved; nil when it can.
     public var readOnlyReason: String? { backing.readOnlyReason }
+    /// The reason of a store that could be written, if that had been asked for.
+    package static let isOpenForReading = "open it for writing to save"
     /// Where the coordinator's model comes from.
     public var modelSource: ModelSource { backing.modelSource }
 
@@ -109,7 +111,7 @@ public final class Store: @unchecked Sendable {
     func isReadOnlyError() -> CoreError {
         CoreError(
             .storeReadOnly, code: .persistentStoreSave,
-            "\(path) is open read-only: \(backing.readOnlyReason ?? "open it for writing to save")", file: path)
+            "\(path) is open read-only: \(backing.readOnlyReason ?? Store.isOpenForReading)", file: path)
     }
 
     func requireOpen() throws {

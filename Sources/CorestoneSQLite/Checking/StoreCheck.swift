@@ -45,6 +45,7 @@ extension StoreReport {
             var findings = StoreFindings()
             let budget = CheckBudget(file.connection)
             defer { budget.end() }
+            if let loss = file.loss { findings.add(.log, loss.account) }
             try DatabaseCheck.run(file.connection, &findings)
             if budget.isSpent { return findings.endless(place.given) }
             let examination: StoreExamination

@@ -57,7 +57,11 @@ struct StoreOpening {
         // Until the file is known to be a store of ours, nothing in it may change, not even by closing it.
         if place.hasCompanion("-wal") {
             _ = cst_sqlite3_checkpoint_on_close(connection.db, 0)
-            _ = try WriteAheadLog.isLive(beside: place, connection)
+            // SQLite would drop what is damaged, and all that was saved behind it.
+            if let loss = try WriteAheadLog.account(beside: place, connection).loss, loss.isCertain {
+                connection.close()
+                return try openReadOnly(place)
+            }
         }
         sqlite3_busy_timeout(connection.db, Int32(clamping: options.busyTimeoutMilliseconds))
         guard sqlite3_db_readonly(connection.db, "main") == 0 else {
@@ -98,7 +102,8 @@ struct StoreOpening {
         return OpenedStore(
             connection: file.connection, schema: examination.schema,
             identifier: examination.contents.document.identifier, source: examination.source, path: place.absolute,
-            readOnlyReason: reason ?? examination.readOnlyReason ?? "open it for writing to save", mayHoldReads: true,
+            readOnlyReason: file.loss?.account ?? reason ?? examination.readOnlyReason ?? Store.isOpenForReading,
+            mayHoldReads: true,
             watch: file.watch,
             externalFolder: ExternalFile.folder(ofStore: place.path), history: nil)
     }

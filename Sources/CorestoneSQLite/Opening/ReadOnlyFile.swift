@@ -12,6 +12,8 @@ struct ReadOnlyFile {
     let connection: Connection
     /// nil for a private copy, which nobody else can write.
     let watch: FileWatch?
+    /// What was saved in the file's log and cannot be read; nil when all can.
+    let loss: LogLoss?
 
     init(_ place: StorePlace) throws {
         self.place = place
@@ -19,7 +21,9 @@ struct ReadOnlyFile {
         let frozen = try Connection(
             place.uri + "?mode=ro&immutable=1", path: place.given, flags: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
         try FileHeader(frozen).requireDatabase(place, frozen)
-        if try ReadOnlyFile.hasLiveCompanion(place, frozen) {
+        let log = try WriteAheadLog.account(beside: place, frozen)
+        loss = log.loss
+        if try log.isLive || place.journalIsHot() {
             connection = try PrivateCopy(of: frozen, place).open()
             self.watch = nil
         } else {
@@ -28,17 +32,12 @@ struct ReadOnlyFile {
         }
         try connection.distrust("open \(place.given)")
     }
-
-    /// Whether a log or a journal holds what the file lacks.
-    private static func hasLiveCompanion(_ place: StorePlace, _ connection: Connection) throws -> Bool {
-        if place.hasCompanion("-journal"), try place.journalIsHot() { return true }
-        return try WriteAheadLog.isLive(beside: place, connection)
-    }
 }
 
 extension StorePlace {
     /// Whether the rollback journal has a transaction to undo: a finished one is empty or begins with a zero.
     fileprivate func journalIsHot() throws -> Bool {
+        guard hasCompanion("-journal") else { return false }
         let descriptor = open(path + "-journal", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             if errno == ENOENT { return false }

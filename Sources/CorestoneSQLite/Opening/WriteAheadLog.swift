@@ -8,7 +8,7 @@ import Glibc
 /// The format is SQLite's (fileformat2, section 4): a header of 32 bytes, then frames of 24 bytes and one page each. Every
 /// frame repeats the header's two salts and carries a running checksum.
 struct WriteAheadLog {
-    enum State: Equatable {
+    private enum State: Equatable {
         /// Nothing in it that the file does not hold already.
         case settled
         /// Committed pages that the file lacks.
@@ -17,16 +17,24 @@ struct WriteAheadLog {
         case stale(String)
     }
 
-    /// Whether the log beside the file that `connection` has open holds anything that the file lacks.
+    /// What a log that belongs to its file holds.
+    struct Account {
+        /// Whether it holds anything that the file lacks.
+        var isLive = false
+        /// What was saved in it and cannot be read; nil when all can.
+        var loss: LogLoss?
+    }
+
+    /// What the log beside the file that `connection` has open holds.
     ///
     /// - Throws: `storeCorrupt` when the log does not belong to the file. SQLite would not tell: it takes in the pages of
     ///   another state, or drops a log whose header is damaged with all that was saved in it.
-    static func isLive(beside place: StorePlace, _ connection: Connection) throws -> Bool {
-        guard place.hasCompanion("-wal") else { return false }
-        var state = try state(place, connection)
-        // Between two of the reads a writer at work may have begun the log anew.
-        if case .stale = state { state = try self.state(place, connection) }
-        guard case .stale(let why) = state else { return state == .live }
+    static func account(beside place: StorePlace, _ connection: Connection) throws -> Account {
+        guard place.hasCompanion("-wal") else { return Account() }
+        var (state, loss) = try state(place, connection)
+        // Between two of the reads a writer at work may have begun the log anew, or not have finished a frame.
+        if loss != nil || state != .settled && state != .live { (state, loss) = try self.state(place, connection) }
+        guard case .stale(let why) = state else { return Account(isLive: state == .live, loss: loss) }
         throw CoreError(
             .storeCorrupt, code: .persistentStoreOpen,
             "the write-ahead log \(place.given)-wal does not belong to the store beside it: \(why); "
@@ -34,19 +42,19 @@ struct WriteAheadLog {
             sqliteCode: SQLITE_CORRUPT, file: place.given)
     }
 
-    private static func state(_ place: StorePlace, _ connection: Connection) throws -> State {
+    private static func state(_ place: StorePlace, _ connection: Connection) throws -> (State, LogLoss?) {
         // The file first: what it says may be older than the log, never newer.
         let header = try FileHeader(connection)
-        guard header.isDatabase, header.pageSize > 0 else { return .settled }
+        guard header.isDatabase, header.pageSize > 0 else { return (.settled, nil) }
         let size = place.sizeNow
         let descriptor = open(place.path + "-wal", O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
-            if errno == ENOENT { return .settled }
+            if errno == ENOENT { return (.settled, nil) }
             throw unreadable(place, errno)
         }
         defer { close(descriptor) }
         var log = WriteAheadLog(descriptor: descriptor, place: place)
-        return try log.examine(header, pageCount: size / header.pageSize)
+        return (try log.examine(header, pageCount: size / header.pageSize), log.loss)
     }
 
     /// The bytes that change when a log begins anew, and not when a transaction is added to it; none without a log.
@@ -62,7 +70,8 @@ struct WriteAheadLog {
     private let descriptor: Int32
     private let place: StorePlace
     private var isBigEndian = false
-    private var sums: (UInt32, UInt32) = (0, 0)
+    var sums: (UInt32, UInt32) = (0, 0)
+    private var loss: LogLoss?
 
     private init(descriptor: Int32, place: StorePlace) {
         self.descriptor = descriptor
@@ -94,23 +103,20 @@ struct WriteAheadLog {
         var facts = stat()
         guard fstat(descriptor, &facts) == 0 else { throw WriteAheadLog.unreadable(place, errno) }
         while offset < Int64(facts.st_size) {
-            let frame = try read(at: offset, count: 24 + pageSize)
-            guard frame.count == 24 + pageSize else { break }
-            guard frame[8..<16] == header[16..<24] else {
-                // Frames of the round before, which were all taken into the file, follow the newest ones.
-                let isFirst = offset == 32
-                if isFirst && word(frame, 8) &+ 1 != word(header, 16) {
-                    return .stale("its frames do not go with its header")
-                }
+            let frame = Frame(try read(at: offset, count: 24 + pageSize))
+            guard frame.bytes.count == 24 + pageSize else { break }
+            // Frames of the round before, which were all taken into the file, follow the newest ones.
+            if offset == 32, !frame.isOfRound(header), frame.word(8) &+ 1 != word(header, 16) {
+                return .stale("its frames do not go with its header")
+            }
+            guard frame.isOfRound(header), isSound(frame) else {
+                loss = try loss(at: frame, offset, of: Int64(facts.st_size), header)
                 break
             }
-            add(frame[..<8])
-            add(frame[24...])
-            guard sums == (word(frame, 16), word(frame, 20)) else { break }
-            pending.append(word(frame, 0))
-            if word(frame, 0) == 1 { pendingCounter = word(frame, 24 + 24) }
-            if word(frame, 4) != 0 {
-                size = word(frame, 4)
+            pending.append(frame.word(0))
+            if frame.word(0) == 1 { pendingCounter = frame.word(24 + 24) }
+            if frame.isCommit {
+                size = frame.word(4)
                 counter = pendingCounter
                 committed.formUnion(pending)
                 pending.removeAll(keepingCapacity: true)
@@ -147,7 +153,7 @@ struct WriteAheadLog {
     }
 
     /// SQLite's checksum goes on over all words, in the order of bytes that the magic number names.
-    private mutating func add(_ bytes: ArraySlice<UInt8>) {
+    mutating func add(_ bytes: ArraySlice<UInt8>) {
         bytes.withUnsafeBytes { raw in
             var (a, b) = sums
             var place = 0
@@ -162,12 +168,10 @@ struct WriteAheadLog {
         }
     }
 
-    private func word(_ bytes: [UInt8], _ place: Int) -> UInt32 {
-        bytes.withUnsafeBytes { UInt32(bigEndian: $0.loadUnaligned(fromByteOffset: place, as: UInt32.self)) }
-    }
+    private func word(_ bytes: [UInt8], _ place: Int) -> UInt32 { Frame(bytes).word(place) }
 
     /// Fewer bytes at the end of the log.
-    private func read(at offset: Int64, count: Int) throws -> [UInt8] {
+    func read(at offset: Int64, count: Int) throws -> [UInt8] {
         var failure: Int32 = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             filled = 0

@@ -21,6 +21,11 @@ struct ShownSubject {
 
     func count(of entity: Entity) -> Count? { counts?[entity.name] }
 
+    /// Why the store could not be written if that were asked for; nil when it could, as far as a look tells.
+    static func obstacle(_ store: Store) -> String? {
+        store.readOnlyReason == Store.isOpenForReading ? nil : store.readOnlyReason
+    }
+
     /// Where the model comes from, in words.
     static func words(for source: ModelSource) -> String {
         switch source {
@@ -63,7 +68,7 @@ extension ShownSubject {
     private static func json(_ store: Store, _ metadata: StoreMetadata) -> JSON {
         .object([
             ("path", .string(store.path)), ("identifier", .string(store.identifier)),
-            ("modelSource", .string("\(store.modelSource)")),
+            ("modelSource", .string("\(store.modelSource)")), ("readOnlyReason", .optional(obstacle(store))),
             ("type", .optional(metadata.storeType)),
             ("frameworkVersion", metadata.frameworkVersion == 0 ? .null : .number(Int(metadata.frameworkVersion))),
         ])
