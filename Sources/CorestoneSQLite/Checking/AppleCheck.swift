@@ -140,6 +140,9 @@ extension AppleCheck {
         let schema = StoreSchema(
             model: model, numbers: model.entities.map { contents.number(ofEntity: $0.name) ?? 0 },
             tables: contents.tables)
+        for table in schema.tables where !table.hasVersions {
+            problem("its table \(table.name) has no column Z_OPT", entity: table.root.name)
+        }
         do {
             // Without its hashes, which are checked already: the tables and columns alone.
             let comparison = ModelComparison(

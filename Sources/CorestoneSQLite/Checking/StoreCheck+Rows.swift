@@ -19,6 +19,12 @@ extension StoreCheck {
                     check.uri(table, number: row.integer(1), primaryKey: row.integer(0))
                 )
             }
+            guard table.hasVersions else {
+                findings.add(
+                    .row, "\(table.name) has no column Z_OPT, in which \(table.root.name) would have its versions",
+                    entity: table.root.name)
+                continue
+            }
             try report(
                 .row, "SELECT Z_PK, Z_ENT, Z_OPT FROM \(table.name) WHERE Z_OPT IS NULL OR Z_OPT < 1",
                 entity: table.root.name

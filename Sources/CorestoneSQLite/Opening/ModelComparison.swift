@@ -13,7 +13,7 @@ struct ModelComparison {
 
     /// The places of the model's entities in the file, and why they may be read but not written, if there is a reason.
     func run() throws -> (schema: StoreSchema, doubt: String?) {
-        let doubt = try composites() ?? compareHashes()
+        var doubt = try composites() ?? compareHashes()
         let unknown = model.entities.filter { contents.number(ofEntity: $0.name) == nil }.map(\.name)
         guard unknown.isEmpty else {
             throw error(["the store does not know \(ModelComparison.list(unknown))"], entity: unknown.first)
@@ -21,6 +21,11 @@ struct ModelComparison {
         let schema = schema()
         if let difference = missing(in: schema) {
             throw error([difference.text], entity: difference.entity, key: difference.key)
+        }
+        if doubt == nil, let table = schema.tables.first(where: { !$0.hasVersions }) {
+            doubt =
+                "its table \(table.name) has no column Z_OPT, in which \(table.root.name) would have its versions; "
+                + "to add them: ALTER TABLE \(table.name) ADD COLUMN Z_OPT INTEGER DEFAULT 1"
         }
         return (schema, doubt)
     }
@@ -141,7 +146,7 @@ extension ModelComparison {
                     text: "the store has no table \(table.name) for \(table.root.name)", entity: table.root.name,
                     key: nil)
             }
-            for column in ["Z_PK", "Z_ENT", "Z_OPT"] where present[column] == nil {
+            for column in ["Z_PK", "Z_ENT"] where present[column] == nil {
                 return Difference(
                     text: "the store has no column \(column) in \(table.name)", entity: table.root.name, key: nil)
             }

@@ -70,8 +70,8 @@ final class RowPlan {
             names.append(column.name)
         }
         columns = names
-        let head = table.hasSubentities ? ["Z_PK", "Z_OPT", "Z_ENT"] : ["Z_PK", "Z_OPT"]
-        selection = (head + names).map { "t0." + $0 }.joined(separator: ", ")
+        let head = ["t0.Z_PK", table.hasVersions ? "t0.Z_OPT" : "0"] + (table.hasSubentities ? ["t0.Z_ENT"] : [])
+        selection = (head + names.map { "t0." + $0 }).joined(separator: ", ")
         entityCount = family.count
         entities = UnsafeMutablePointer.allocate(capacity: family.count)
         // A file may claim any number; a table of a million is larger than any model.

@@ -35,6 +35,8 @@ final class TableSchema: @unchecked Sendable {
     private var targetEntityByKey: [UInt32: Int] = [:]
 
     var hasSubentities: Bool { entities.count > 1 }
+    /// Whether the table has a column for the versions of its rows; only somebody else's may lack it.
+    var hasVersions: Bool { existing.map { $0["Z_OPT"] != nil } ?? true }
 
     /// `existing` are the columns of the table in a file; nil when there is none.
     init(root: Entity, name: String, place: Int, schema: StoreSchema, existing: [String: String]?) {

@@ -163,6 +163,31 @@ def test_a_missing_fetch_index_is_a_warning(path: Path) -> None:
         assert container.read_only_reason is None
 
 
+def test_a_table_without_versions(path: Path) -> None:
+    model = Model(
+        {
+            "Note": {"text": "string", "tags": "to-many Tag inverse notes"},
+            "Tag": {"name": "string", "notes": "to-many Note inverse tags"},
+        }
+    )
+    with Container(model, path) as container:
+        ctx = container.context()
+        ctx.insert("Note", text="a", tags=[ctx.insert("Tag", name="b")])
+        ctx.save()
+    with sqlite3.connect(path) as connection:
+        connection.execute("ALTER TABLE ZNOTE DROP COLUMN Z_OPT")
+    connection.close()
+    assert [(each.kind.name, each.entity) for each in corestone.check(path)] == [("ROW", "Note")]
+    for given in (None, model):
+        for writable in (False, True):
+            with corestone.open(path, given, writable=writable) as container:
+                assert "ZNOTE has no column Z_OPT" in (container.read_only_reason or "")
+                (note,) = container.fetch("Note", "text == 'a'")
+                assert (note.text, [tag.name for tag in note.tags]) == ("a", ["b"])
+                (tag,) = container.fetch("Tag")
+                assert [each.text for each in tag.notes] == ["a"]
+
+
 def test_a_damaged_database_is_a_report_and_no_store_an_error(staff: Context, path: Path, tmp_path: Path) -> None:
     staff.container.close()
     whole = path.read_bytes()
