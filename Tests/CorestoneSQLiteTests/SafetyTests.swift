@@ -433,43 +433,4 @@ final class SafetyTests: StoreTestCase {
         }
         XCTAssertEqual(try files(), ["file"])
     }
-
-    /// Pages that lead to each other make a small file look as if it had millions of rows.
-    func testTreesWithoutEnd() throws {
-        let zoo = try Zoo()
-        try make("zoo.sqlite", zoo, count: 4000, rollback: true)
-        _ = try shell("zoo.sqlite", "PRAGMA page_size=512; VACUUM")
-        let root = try XCTUnwrap(Int(shell("zoo.sqlite", "SELECT rootpage FROM sqlite_master WHERE name = 'ZCAGE'")))
-        var bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: path("zoo.sqlite"))))
-        /// Where an interior page keeps the numbers of its children.
-        func links(_ page: Int) -> [Int] {
-            let start = (page - 1) * 512
-            let cells = Int(bytes[start + 3]) << 8 | Int(bytes[start + 4])
-            let places = (0..<cells).map { cell -> Int in
-                let pointer = start + 12 + 2 * cell
-                return start + (Int(bytes[pointer]) << 8 | Int(bytes[pointer + 1]))
-            }
-            return places + [start + 8]
-        }
-        func child(_ place: Int) -> Int { bytes[place..<place + 4].reduce(0) { $0 << 8 | Int($1) } }
-        let middle = child(links(root)[0])
-        XCTAssertEqual(bytes[(middle - 1) * 512], 5)
-        let leaves = links(middle).prefix(3).map(child)
-        // The middle page, and two leaves made like it, each lead to the next alone.
-        let copy = bytes[(middle - 1) * 512..<middle * 512]
-        for leaf in leaves.dropLast() { bytes.replaceSubrange((leaf - 1) * 512..<leaf * 512, with: copy) }
-        for (page, next) in zip([root, middle] + leaves, [middle] + leaves) {
-            for place in links(page) {
-                for byte in 0..<4 { bytes[place + byte] = UInt8(truncatingIfNeeded: next >> (24 - 8 * byte)) }
-            }
-        }
-        try Data(bytes).write(to: URL(fileURLWithPath: path("zoo.sqlite")))
-        let store = try open("zoo.sqlite", zoo.model, options: readOnly)
-        let error = failure { _ = try store.fetch(StoreFetch(entity: zoo.cage)) }
-        XCTAssertEqual(error.status, .storeCorrupt)
-        XCTAssert(error.message.contains("more rows than the file has room for"), error.message)
-        let keys = failure { _ = try store.fetch(StoreFetch(entity: zoo.cage, result: .identifiers)) }
-        XCTAssertEqual(keys.status, .storeCorrupt)
-        store.close()
-    }
 }

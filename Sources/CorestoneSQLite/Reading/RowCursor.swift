@@ -51,13 +51,21 @@ final class RowCursor: StoreCursor {
             if let failure { throw failure }
             guard let statement else { return try notedRows(count) }
             do {
-                let batch = try rows(statement, count, file)
+                let batch = try readCount == 0 ? firstRows(statement, count, file) : rows(statement, count, file)
                 // Nothing is the end, or rows that are all gone by now.
                 return batch.records.isEmpty ? try notedRows(count) : batch
             } catch let error as CoreError {
                 self.statement = nil
                 throw file.functions.takeFailure() ?? error
             }
+        }
+    }
+
+    /// What has to be sorted is read whole before the first row comes.
+    private func firstRows(_ statement: Statement, _ count: Int, _ file: OpenFile) throws -> RowBatch {
+        try file.bounded(plan.table) {
+            readCount = 0
+            return try rows(statement, count, file)
         }
     }
 

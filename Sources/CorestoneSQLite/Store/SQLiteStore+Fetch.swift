@@ -21,10 +21,12 @@ extension SQLiteStore {
             }
             let purpose = "fetch \(fetch.entity.name)"
             do {
-                switch outcome.isExact ? fetch.result : .rows {
-                case .rows: outcome.batch = try rows(query, fetch, file, purpose)
-                case .identifiers: outcome.identifiers = try identifiers(query, fetch, file, purpose)
-                case .count: outcome.count = try count(query, fetch, file, purpose)
+                try file.bounded(schema.table(of: fetch.entity)) {
+                    switch outcome.isExact ? fetch.result : .rows {
+                    case .rows: outcome.batch = try rows(query, fetch, file, purpose)
+                    case .identifiers: outcome.identifiers = try identifiers(query, fetch, file, purpose)
+                    case .count: outcome.count = try count(query, fetch, file, purpose)
+                    }
                 }
             } catch let error as CoreError {
                 // SQLite knows only the text of what a function of ours threw.
@@ -79,13 +81,21 @@ extension SQLiteStore {
 
     private func count(_ query: SQLQuery, _ fetch: StoreFetch, _ file: OpenFile, _ purpose: String) throws -> Int {
         let isWindowed = fetch.limit > 0 || fetch.offset > 0
-        let statement =
-            isWindowed
-            ? try statement("SELECT count(*) FROM (SELECT 1", query, file, purpose, tail: ")")
-            : try statement("SELECT count(*)", query, file, purpose)
+        let statement: Statement
+        if file.mostRows < .max {
+            // SQLite adds up pages by itself, and would not come back from pages that lead to each other.
+            statement = try self.statement(
+                "SELECT count(*) FROM (SELECT 1 FROM (SELECT 1", query, file, purpose,
+                tail: ") LIMIT \(file.mostRows + 1))")
+        } else if isWindowed {
+            statement = try self.statement("SELECT count(*) FROM (SELECT 1", query, file, purpose, tail: ")")
+        } else {
+            statement = try self.statement("SELECT count(*)", query, file, purpose)
+        }
         defer { statement.reset() }
         let count = try statement.step(purpose) ? Int(statement.integer(0)) : 0
         withExtendedLifetime(query) {}
+        if count > file.mostRows { throw endless(schema.table(of: fetch.entity)) }
         return count
     }
 }

@@ -13,36 +13,42 @@ extension SQLiteStore {
             file.held?.fault()
             let query = MembersQuery(
                 relationship: relationship, storage: storage, schema: schema, file: file, rows: includingRows)
-            var found = StoreMembers()
-            var reader = RowReader(
-                cursor: RecordCursor(first: includingRows ? owners.count * 4096 : 1024))
-            var place = 0
-            while place < owners.count {
-                let count = owners.count - place < 4 ? 1 : min(SQLiteStore.chunk, owners.count - place)
-                let parameters = count == 1 ? 1 : SQLiteStore.chunk
-                let statement = try file.connection.statement(
-                    query.text(owners: parameters), "read \(relationship.entity.name).\(relationship.name)")
-                for offset in 0..<parameters {
-                    let owner = owners[place + (offset < count ? offset : 0)]
-                    for repetition in 0..<query.repetitions {
-                        statement.bind(owner, at: Int32(offset + 1 + repetition * parameters))
-                    }
-                }
-                try read(statement, query, &reader, into: &found)
-                place += count
-            }
-            found.batch.chunks = reader.cursor.flush()
-            found.batch.ownsChunks = true
-            return found
+            return try file.bounded(query.table) { try members(query, of: owners, file) }
         }
     }
 
+    private func members(_ query: MembersQuery, of owners: [Int64], _ file: OpenFile) throws -> StoreMembers {
+        let relationship = query.relationship
+        var found = StoreMembers()
+        var reader = RowReader(cursor: RecordCursor(first: query.plan == nil ? 1024 : owners.count * 4096))
+        var place = 0
+        while place < owners.count {
+            let count = owners.count - place < 4 ? 1 : min(SQLiteStore.chunk, owners.count - place)
+            let parameters = count == 1 ? 1 : SQLiteStore.chunk
+            let statement = try file.connection.statement(
+                query.text(owners: parameters), "read \(relationship.entity.name).\(relationship.name)")
+            for offset in 0..<parameters {
+                let owner = owners[place + (offset < count ? offset : 0)]
+                for repetition in 0..<query.repetitions {
+                    statement.bind(owner, at: Int32(offset + 1 + repetition * parameters))
+                }
+            }
+            try read(statement, query, &reader, into: &found, atMost: file.mostRows)
+            place += count
+        }
+        found.batch.chunks = reader.cursor.flush()
+        found.batch.ownsChunks = true
+        return found
+    }
+
     private func read(
-        _ statement: Statement, _ query: MembersQuery, _ reader: inout RowReader, into found: inout StoreMembers
+        _ statement: Statement, _ query: MembersQuery, _ reader: inout RowReader, into found: inout StoreMembers,
+        atMost most: Int
     ) throws {
         let row = statement.handle
         defer { statement.reset() }
         while try statement.step("read \(query.relationship.entity.name).\(query.relationship.name)") {
+            if found.members.count >= most { throw endless(query.table) }
             let owner = sqlite3_column_int64(row, 0)
             if let plan = query.plan {
                 guard let record = try reader.read(row, plan, leading: 1) else { continue }

@@ -57,8 +57,7 @@ final class SQLiteStore: PersistentStore, @unchecked Sendable {
         lock.lock()
         defer { lock.unlock() }
         guard let file else { return }
-        if check == nil && file.interruptCheck == nil { return }
-        file.interruptCheck = InterruptCheck.install(check, on: file.connection)
+        file.progress.ask(check)
     }
 
     func endRead() {
@@ -95,7 +94,9 @@ final class OpenFile {
     /// Whether every read sees the same state: of a file that was opened as one that does not change, or a private copy.
     private let isFixed: Bool
     private var cursors = RowCursors()
-    var interruptCheck: InterruptCheck?
+    let progress: ProgressCheck
+    /// Whether pages may lead to each other without end: of a file that does not change and was not looked at yet.
+    private(set) var mayBeEndless: Bool
     var singleRows: SingleRows?
     /// By the root's place in `schema.tables`.
     private(set) var faults: [FaultPlan?]
@@ -119,6 +120,8 @@ final class OpenFile {
         self.watch = watch
         mostRows = sqlite3_db_readonly(connection.db, "main") == 1 ? connection.fileSize / OpenFile.leastRowSize : .max
         self.isFixed = isFixed
+        progress = ProgressCheck(connection)
+        mayBeEndless = mostRows < .max
         self.schema = schema
         self.history = history
         functions = try StoreFunctions(connection)
@@ -157,6 +160,8 @@ final class OpenFile {
         if !isFixed { cursors.forEach { $0.settle() } }
     }
 
+    func pagesAreSound() { mayBeEndless = false }
+
     /// Takes in a cursor that was just made. Where readers would keep a writer out, it does not stay open.
     func keep(_ cursor: RowCursor) throws {
         cursors.add(cursor)
@@ -167,7 +172,7 @@ final class OpenFile {
         cursors.forEach { $0.end() }
         held?.stop()
         if !connection.isAutocommit { sqlite3_exec(connection.db, "ROLLBACK", nil, nil, nil) }
-        sqlite3_progress_handler(connection.db, 0, nil, nil)
+        progress.end()
         faults.removeAll()
         fetchPlans.removeAll()
         insertPlans.removeAll()
