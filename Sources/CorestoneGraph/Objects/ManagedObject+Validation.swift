@@ -72,17 +72,21 @@ extension ManagedObject {
     /// stricter than the row). To-many relationships that nobody touched are left alone, since each would cost a query.
     func validateProperties(as purpose: ValidationPurpose, into failures: inout ValidationFailures) throws {
         let isNew = purpose == .insert
-        let slots = entity.layout.slots
+        let (slots, overlay) = (entity.layout.slots, overlay)
         for slot in 0..<Int(entity.slotCount) {
             let layout = slots[slot]
             let isChanged = overlay?.isChanged(slot) == true
             switch layout.role {
             case .attribute, .external, .transient:
-                if isChanged {
-                    try validateChanged(slot, layout, into: &failures)
-                } else if layout.conditions.contains(.ruled) || layout.conditions.contains(.required) && !hasValue(slot)
-                {
+                if !isChanged {
+                    if layout.conditions.isDisjoint(with: [.required, .ruled]) { continue }
                     try validateUnchanged(slot, layout, isNew: isNew, into: &failures)
+                } else if let overlay, !overlay.values[slot].isNull {
+                    // Most values have nothing that could be wrong with them, and are not even copied for this.
+                    if layout.isPlainlyFit(overlay.values[slot]) { continue }
+                    validateNew(overlay.values[slot], entity.attribute(slot), into: &failures)
+                } else if layout.conditions.contains(.required) {
+                    failures.append(missing(entity.attribute(slot)))
                 }
             case .toOne:
                 if layout.conditions.isDisjoint(with: [.required, .ruled]) { continue }
@@ -96,21 +100,6 @@ extension ManagedObject {
                     validateRules(try value(slot: slot), relationship, into: &failures)
                 }
             }
-        }
-    }
-
-    /// Whether the row, as fetched, has a value in itself.
-    private func hasValue(_ slot: Int) -> Bool { record.map { Record($0).hasValue(slot) } ?? false }
-
-    private func validateChanged(_ slot: Int, _ layout: SlotLayout, into failures: inout ValidationFailures) throws {
-        guard let value = overlay?.values[slot], !value.isNull else {
-            if layout.conditions.contains(.required) { failures.append(missing(entity.attribute(slot))) }
-            return
-        }
-        switch layout.kind {
-        case .double, .date, .uri, .none: validateNew(value, entity.attribute(slot), into: &failures)
-        default:
-            if layout.conditions.contains(.ruled) { validateRules(value, entity.attribute(slot), into: &failures) }
         }
     }
 
@@ -195,6 +184,19 @@ extension ManagedObject {
         } else if maximum > 0 && count > maximum {
             failures.append(
                 wrongCount(relationship, .validationRelationshipExceedsMaximumCount, count, "at most \(maximum)"))
+        }
+    }
+}
+
+extension SlotLayout {
+    /// Whether a value that is not null may be saved, as far as one look tells.
+    @inline(__always)
+    fileprivate func isPlainlyFit(_ value: PropertyValue) -> Bool {
+        if conditions.contains(.ruled) { return false }
+        switch value {
+        case .double(let number), .date(let number): return number.isFinite
+        case .uri: return false
+        default: return true
         }
     }
 }
