@@ -600,6 +600,16 @@ enum {
  * is whole all the same when all of them are CST_PROBLEM_SPEED, which come last. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_check(cst_string path, cst_model *model,
                                                      cst_error **out_problems CST_OWNED, cst_error **error);
+/* Files with external data that no row of the store at `path` refers to: what saves that did not come to their end left
+ * there. They take room and do no harm otherwise. Changes nothing. The report is JSON: {"folder": …, "names": […], "bytes":
+ * …, "sharer": …}. Files younger than ten minutes, which may belong to a save that runs, are not among them, and none at all
+ * when another store (`sharer`, else null) has its files in the same folder. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_store_copy_leftovers(cst_string path, cst_buffer *out_report,
+                                                              cst_error **error);
+/* Removes these files under the lock that every save takes, and reports those that were removed. CST_E_STORE_CORRUPT for a
+ * damaged database, whose rows cannot tell; CST_E_UNSUPPORTED for a folder that another store shares. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_store_remove_leftovers(cst_string path, cst_buffer *out_report,
+                                                                cst_error **error);
 
 /* ======== main queue ===================================================================================== */
 /* Linux has no main run loop: the host says which thread is the main one and drains its queue there. */

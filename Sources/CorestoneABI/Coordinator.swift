@@ -243,3 +243,32 @@ public func cst_store_check(
         }
     }
 }
+
+@_cdecl("cst_store_copy_leftovers") @implementation
+public func cst_store_copy_leftovers(
+    _ path: cst_string, _ out: UnsafeMutablePointer<cst_buffer>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_report")
+        try out.fill(JSONText(try StoreLeftovers(ofStoreAt: try storePath(path)).report).text)
+    }
+}
+
+@_cdecl("cst_store_remove_leftovers") @implementation
+public func cst_store_remove_leftovers(
+    _ path: cst_string, _ out: UnsafeMutablePointer<cst_buffer>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_report")
+        try out.fill(JSONText(try StoreLeftovers.remove(fromStoreAt: try storePath(path)).report).text)
+    }
+}
+
+extension StoreLeftovers {
+    fileprivate var report: PropertyValue {
+        .dictionary([
+            "folder": .string(folder), "names": .array(names.map { .string($0) }), "bytes": .int(Int64(bytes)),
+            "sharer": sharer.map { .string($0) } ?? .null,
+        ])
+    }
+}

@@ -5,10 +5,13 @@
  */
 #include "company.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { SIZE = 200000 };
@@ -245,6 +248,35 @@ static void saves_without_former_files_pay_nothing(void) {
     album_close(&a);
 }
 
+/* ---- files that nothing refers to ---- */
+
+static void leftovers_are_reported_and_removed(void) {
+    const char *path = check_path("album.sqlite");
+    struct album a = album_open(path, CST_STORE_NORMAL_SYNC);
+    OK(cst_release(insert_photo(&a, 1)));
+    OK(cst_context_save(a.context, E));
+    const char *left = check_path(".album_SUPPORT/_EXTERNAL_DATA/6E5A1B9E-3C5B-4A53-9E0B-0123456789AB");
+    check_write(left, "what a crash left");
+    cst_buffer report = {0};
+    OK(cst_store_copy_leftovers(text(path), &report, E));
+    CHECK_CONTAINS("[]", text(report.data));
+    struct timespec hour_ago[2] = {{.tv_sec = time(NULL) - 3600}, {.tv_sec = time(NULL) - 3600}};
+    REQUIRE(utimensat(AT_FDCWD, left, hour_ago, 0) == 0);
+    OK(cst_store_copy_leftovers(text(path), &report, E));
+    CHECK_CONTAINS("6E5A1B9E-3C5B-4A53-9E0B-0123456789AB", text(report.data));
+    CHECK(access(left, F_OK) == 0);
+    /* The store is open, with commits that only its log has. */
+    OK(cst_store_remove_leftovers(text(path), &report, E));
+    CHECK_CONTAINS("6E5A1B9E-3C5B-4A53-9E0B-0123456789AB", text(report.data));
+    CHECK(access(left, F_OK) != 0);
+    OK(cst_store_copy_leftovers(text(path), &report, E));
+    CHECK_CONTAINS("[]", text(report.data));
+    CHECK_STATUS(CST_E_STORE_IO, cst_store_copy_leftovers(text(check_path("missing.sqlite")), &report, E));
+    CHECK_STATUS(CST_E_STORE_IO, cst_store_remove_leftovers(text(check_path("missing.sqlite")), &report, E));
+    cst_buffer_dispose(&report);
+    album_close(&a);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(views_hold_until_a_refresh);
@@ -253,5 +285,6 @@ int main(int argc, char **argv) {
     RUN(full_sync_needs_no_more_than_its_own);
     RUN(a_rollback_journal_is_gone_for_good_before_the_files);
     RUN(saves_without_former_files_pay_nothing);
+    RUN(leftovers_are_reported_and_removed);
     return check_end();
 }

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
+import time
+import uuid
 from pathlib import Path
 
 from conftest import ROOT, compare, run, settled
@@ -140,3 +143,36 @@ def test_a_damaged_log(tmp_path: Path) -> None:
     assert "may only be read: its write-ahead log is damaged" in " ".join(run("show", path).stdout.split())
     shown = json.loads(run("show", path, "--format", "json").stdout)
     assert "3 saves" in shown["store"]["readOnlyReason"] and shown["entities"][0]["count"] == 0
+
+
+def test_files_that_no_row_refers_to(tmp_path: Path) -> None:
+    store = tmp_path / "album.sqlite"
+    with Container(Model({"Photo": {"data": "binary? external"}}), store) as container:
+        ctx = container.context()
+        ctx.insert("Photo", data=bytes(150_000))
+        ctx.save()
+    assert "leftovers" not in run("check", store).stdout
+    assert "leftovers: none" in run("check", store, "--remove-leftovers").stdout
+    files = tmp_path / ".album_SUPPORT" / "_EXTERNAL_DATA"
+    (used,) = files.iterdir()
+    for _ in range(5):
+        left = files / str(uuid.uuid4()).upper()
+        left.write_bytes(bytes(100))
+        os.utime(left, (time.time() - 3600,) * 2)
+    found = run("check", store)
+    assert found.returncode == 0
+    assert "leftovers: no row refers to 5 files with 500 bytes in " in found.stdout
+    assert " and 2 more; corestone check --remove-leftovers" in found.stdout.replace("\n", " ")
+    report = json.loads(run("check", store, "--format", "json").stdout)
+    assert report["ok"] is True
+    leftovers = report["leftovers"]
+    assert (len(leftovers["names"]), leftovers["bytes"], leftovers["removed"]) == (5, 500, False)
+    assert (leftovers["folder"], leftovers["sharer"]) == (str(files), None)
+    assert "leftovers: removed 5 files with 500 bytes from " in run("check", store, "--remove-leftovers").stdout
+    assert list(files.iterdir()) == [used]
+    shutil.copy(store, tmp_path / "album.backup")
+    left.write_bytes(bytes(100))
+    os.utime(left, (time.time() - 3600,) * 2)
+    shared = run("check", store, "--remove-leftovers")
+    assert shared.returncode == 3 and "album.backup" in shared.stderr
+    assert left.exists()

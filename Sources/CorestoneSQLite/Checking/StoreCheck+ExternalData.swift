@@ -30,7 +30,8 @@ extension StoreCheck {
         while try statement.step(purpose) {
             count += 1
             let name = statement.blob(2).flatMap { $0.withUnsafeBytes { ExternalFile.name(in: $0) } }
-            if let name, access("\(externalFolder)/\(name)", R_OK) == 0 { continue }
+            let path = name.map { "\(externalFolder)/\($0)" }
+            if let path, ExternalFile.isThere(path), access(path, R_OK) == 0 { continue }
             missing += 1
             if missing > StoreReport.limit { continue }
             let uri = uri(table, number: statement.integer(1), primaryKey: statement.integer(0))

@@ -66,6 +66,9 @@ public struct StoreProblem: Sendable {
         /// The write-ahead log has lost what was saved in it.
         case log
 
+        /// Whether there may be rows that cannot be seen.
+        package var hidesRows: Bool { self == .database || self == .log }
+
         /// Whether the store is whole all the same.
         public var isWarning: Bool { self == .speed }
     }

@@ -45,10 +45,7 @@ final class PrivateFolder {
         guard let folder = opendir(parent) else { return }
         defer { closedir(folder) }
         while let entry = readdir(folder) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if name.hasPrefix(prefix) { removeIfLeft("\(parent)/\(name)") }
+            if entry.name.hasPrefix(prefix) { removeIfLeft("\(parent)/\(entry.name)") }
         }
     }
 

@@ -47,10 +47,10 @@ struct StorePromises {
         statement.bind(copying: table, at: 1)
         var settings: [String] = []
         while try statement.step(purpose) {
-            if let name = statement.text(0).map(quoted) { settings.append("\(name) = \(name)") }
+            if let name = statement.text(0)?.asIdentifier { settings.append("\(name) = \(name)") }
         }
         statement.reset()
-        let name = quoted(table)
+        let name = table.asIdentifier
         return [
             "INSERT INTO \(name) DEFAULT VALUES", "UPDATE \(name) SET \(settings.joined(separator: ", "))",
             "DELETE FROM \(name)",
@@ -64,9 +64,5 @@ struct StorePromises {
         let code = sqlite3_prepare_v2(connection.db, text, -1, &handle, nil)
         guard code & 0xff == SQLITE_ERROR else { return nil }
         return sqlite3_errmsg(connection.db).map { String(cString: $0) }
-    }
-
-    private func quoted(_ name: String) -> String {
-        "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
     }
 }

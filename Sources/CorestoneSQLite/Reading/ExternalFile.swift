@@ -25,6 +25,12 @@ enum ExternalFile {
         return parts.dropLast().joined(separator: "/") + "/.\(stem)_SUPPORT/_EXTERNAL_DATA"
     }
 
+    /// Whether there is a file at the path, and not something else.
+    static func isThere(_ path: String) -> Bool {
+        var facts = stat()
+        return lstat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG
+    }
+
     /// Larger files are not read: a record counts bytes in 32 bits, and so do most hosts.
     private static let largest = Int(Int32.max)
 
@@ -74,5 +80,5 @@ extension SQLiteStore {
             : ExternalFile.read("\(externalFolder)/\(name)")
     }
 
-    func hasExternalValue(named name: String) -> Bool { access("\(externalFolder)/\(name)", F_OK) == 0 }
+    func hasExternalValue(named name: String) -> Bool { ExternalFile.isThere("\(externalFolder)/\(name)") }
 }

@@ -41,3 +41,10 @@ struct NumberedName {
         return existing.keys.filter { resembles($0) && !taken($0) }.min(by: byteOrder) ?? expected
     }
 }
+
+extension String {
+    /// As the name of a table or column in SQL, whatever it consists of.
+    var asIdentifier: String {
+        "\"" + split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+    }
+}

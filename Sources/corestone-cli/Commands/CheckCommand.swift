@@ -4,9 +4,14 @@ import Corestone
 struct CheckCommand: Command {
     static let manual = Manual(
         command: "check", summary: "look whether a store is whole",
-        operands: [.init("STORE", "an SQLite store of Core Data or of this library; it is opened read-only")],
+        operands: [
+            .init(
+                "STORE",
+                "an SQLite store of Core Data or of this library; it is opened read-only, but for --remove-leftovers")
+        ],
         options: [
             .init("apple", "say too whether Apple's framework would open the store"),
+            .init("remove-leftovers", "remove files with external data that no row refers to"),
             .init("format", "table (the default) or json", value: "FORMAT"),
             Manual.model,
         ],
@@ -19,9 +24,13 @@ struct CheckCommand: Command {
             "With --apple it also says whether Apple's framework would accept the store with its model, or with the one "
                 + "that --model names, why not, and what of the answer rests on extrapolation: on rules that no known "
                 + "file of Apple's confirms. What would be refused counts as a problem.",
+            "Files with external data that no row refers to, which a crash may leave behind, are no problem, but they are "
+                + "counted and named. --remove-leftovers removes them, waiting for a save that runs; files of the last ten "
+                + "minutes stay, and nothing is removed beside a damaged database, or where two stores share a folder.",
             "json is one object: ok, problems and warnings (each with kind, message, entity, key and object, which may be "
-                + "null), and examined (what was looked at, and how many of it); with --apple also apple: accepted, "
-                + "problems and extrapolations (each with message, entity and property).",
+                + "null), examined (what was looked at, and how many of it), and leftovers (folder, names, bytes, sharer, "
+                + "removed; null where a damaged database cannot tell); with --apple also apple: accepted, problems and "
+                + "extrapolations (each with message, entity and property).",
         ],
         examples: [
             "corestone check Notes.sqlite", "corestone check Notes.sqlite --apple --model Notes.xcdatamodeld",
@@ -41,10 +50,12 @@ struct CheckCommand: Command {
     func run(to output: Output) throws -> ExitCode {
         let report = try StoreReport(ofStoreAt: path, model: try options.model())
         let apple = options.has("apple") ? try AppleVerdict(storeAt: path, model: try options.model()) : nil
+        let leftovers = try Leftovers(options, beside: path, report)
         switch format {
-        case .json: try output.write(json(report, apple).pretty() + "\n")
+        case .json: try output.write(json(report, leftovers, apple).pretty() + "\n")
         default:
             try printText(report, to: output)
+            if let line = leftovers?.line { try output.write(Paragraph.wrap(line, width: output.width ?? .max)) }
             if let apple { try printText(apple, to: output) }
         }
         return report.problems.isEmpty && apple?.isAccepted != false ? .done : .problems
@@ -116,7 +127,7 @@ extension StoreProblem.Kind {
 // MARK: - JSON
 
 extension CheckCommand {
-    private func json(_ report: StoreReport, _ apple: AppleVerdict?) -> JSON {
+    private func json(_ report: StoreReport, _ leftovers: Leftovers?, _ apple: AppleVerdict?) -> JSON {
         func list(_ problems: [StoreProblem]) -> JSON {
             .array(
                 problems.map { problem in
@@ -131,6 +142,7 @@ extension CheckCommand {
         var members: [(String, JSON)] = [
             ("ok", .bool(report.problems.isEmpty && apple?.isAccepted != false)), ("problems", list(report.problems)),
             ("warnings", list(report.warnings)), ("examined", .array(examined)),
+            ("leftovers", leftovers?.json ?? .null),
         ]
         if let apple { members.append(("apple", json(apple))) }
         return .object(members)

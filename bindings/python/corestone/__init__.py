@@ -19,7 +19,7 @@ from . import _abi
 from ._library import LibraryNotFoundError
 from ._request import Sort
 from .archive import decode_archive
-from .checking import Problem, check
+from .checking import Leftovers, Problem, check, leftovers, remove_leftovers
 from .codes import AttributeType, CoreDataCode, DeleteRule, ProblemKind, Status
 from .collections import ToManyList, ToManySet
 from .container import Container, open_container
@@ -93,6 +93,9 @@ __all__ = [
     "check",
     "Problem",
     "ProblemKind",
+    "leftovers",
+    "remove_leftovers",
+    "Leftovers",
     "Coordinator",
     "Store",
     "Context",

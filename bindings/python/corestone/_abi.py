@@ -259,6 +259,8 @@ cst_store_model_source status handle u32* error
 cst_store_copy_metadata status in buffer error
 cst_store_check_apple status in handle bool* buffer error
 cst_store_check status in handle out error
+cst_store_copy_leftovers status in buffer error
+cst_store_remove_leftovers status in buffer error
 
 cst_main_queue_bind status error
 cst_main_queue_drain status i32 size* error

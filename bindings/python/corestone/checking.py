@@ -1,12 +1,15 @@
-"""Looking whether a store is whole."""
+"""Looking whether a store is whole, and what lies around it."""
 
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 from ctypes import byref
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from . import _abi
 from ._abi import lib
 from ._call import call, read_error
 from .codes import ProblemKind
@@ -50,3 +53,38 @@ def check(path: str | os.PathLike[str], model: Model | None = None) -> list[Prob
     return [
         Problem(ProblemKind(each.code), each.message, each.entity, each.key, each.object_uri) for each in found.details
     ]
+
+
+class Leftovers(NamedTuple):
+    """Files with external data that no row refers to."""
+
+    folder: Path
+    names: list[str]
+    bytes: int
+    sharer: Path | None  # another store with its files in the same folder, so that nobody can tell what is left over
+
+
+def leftovers(path: str | os.PathLike[str]) -> Leftovers:
+    """What saves that did not come to their end left beside the store at a path. Changes nothing.
+
+    Such files take room and do no harm otherwise. Files younger than ten minutes may belong to a save that runs, and
+    are not among them.
+    """
+    return _leftovers(lib.cst_store_copy_leftovers, path)
+
+
+def remove_leftovers(path: str | os.PathLike[str]) -> Leftovers:
+    """Removes them, under the lock that every save takes, and returns what was removed.
+
+    Raises StoreCorruptError for a damaged database, whose rows cannot tell which files they need, and UnsupportedError
+    for a folder that two stores share.
+    """
+    return _leftovers(lib.cst_store_remove_leftovers, path)
+
+
+def _leftovers(function: Any, path: str | os.PathLike[str]) -> Leftovers:
+    buffer = _abi.Buffer()
+    call(function, path_argument(path), byref(buffer))
+    report = json.loads(_abi.take_text(buffer))
+    sharer = report["sharer"]
+    return Leftovers(Path(report["folder"]), report["names"], report["bytes"], Path(sharer) if sharer else None)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
+import time
+import uuid
 from pathlib import Path
 from typing import Callable
 
@@ -199,3 +202,23 @@ def test_a_damaged_database_is_a_report_and_no_store_an_error(staff: Context, pa
         corestone.check(damaged)
     with pytest.raises(StoreError):
         corestone.check(tmp_path / "missing.store")
+
+
+def test_files_that_no_row_refers_to(path: Path) -> None:
+    with Container(Model({"Photo": {"data": "binary? external"}}), path) as container:
+        ctx = container.context()
+        ctx.insert("Photo", data=bytes(300_000))
+        ctx.save()
+    files = path.parent / f".{path.stem}_SUPPORT" / "_EXTERNAL_DATA"
+    assert corestone.leftovers(path) == corestone.Leftovers(files, [], 0, None)
+    left = files / str(uuid.uuid4()).upper()
+    left.write_bytes(bytes(100))
+    assert corestone.leftovers(path).names == []  # a save may be about to refer to it
+    os.utime(left, (time.time() - 3600,) * 2)
+    found = corestone.Leftovers(files, [left.name], 100, None)
+    assert corestone.leftovers(path) == found
+    assert corestone.remove_leftovers(path) == found
+    assert corestone.leftovers(path).names == []
+    assert len(list(files.iterdir())) == 1
+    with pytest.raises(StoreError):
+        corestone.remove_leftovers(path.parent / "missing.sqlite")

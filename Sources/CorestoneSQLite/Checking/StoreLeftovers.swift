@@ -1,0 +1,196 @@
+import CSQLite
+import CorestoneModel
+import CorestoneValues
+import Glibc
+
+/// Files in a store's folder of external data that no row refers to: what saves that did not come to their end left there.
+/// They take room and do no harm otherwise.
+public struct StoreLeftovers: Sendable {
+    /// The folder of external data.
+    public let folder: String
+    /// The files in it, in order of their names.
+    public let names: [String]
+    /// Bytes of all of them.
+    public let bytes: Int
+    /// Another store whose files lie in the same folder, so that nobody can tell what is left over; nil as a rule.
+    public let sharer: String?
+
+    /// Looks for leftovers, and changes nothing. Younger files than ten minutes, which may belong to a save that runs, are no
+    /// leftovers yet, and neither are files by other names than those of external data.
+    ///
+    /// - Parameter path: relative to the working directory at the time of the call.
+    /// - Throws: as `Coordinator.open` for what is no store, or damaged.
+    public init(ofStoreAt path: String) throws {
+        let place = try StorePlace(path)
+        try place.requireStore()
+        let file = try ReadOnlyFile(place)
+        func search() throws -> StoreLeftovers { try StoreLeftovers(place, file.connection) }
+        self = try file.watch.map { try $0.reading(search) } ?? search()
+    }
+
+    /// Removes the leftovers, under the lock that every save takes.
+    ///
+    /// - Parameter path: relative to the working directory at the time of the call.
+    /// - Returns: what was removed.
+    /// - Throws: as above; `storeReadOnly` when the store may not be written, `storeBusy` while another process saves,
+    ///   `storeCorrupt` for a damaged database, whose rows cannot tell what they refer to, `unsupported` for a folder that two
+    ///   stores share, and `storeIO` for a file that stays.
+    public static func remove(fromStoreAt path: String) throws -> StoreLeftovers {
+        let found = try StoreLeftovers(ofStoreAt: path)
+        if let sharer = found.sharer { throw found.isShared(path, sharer) }
+        if found.names.isEmpty { return found }
+        let report = try StoreReport(ofStoreAt: path)
+        if let damage = report.problems.first(where: \.kind.hidesRows) {
+            throw CoreError(
+                .storeCorrupt, code: .persistentStoreOperation,
+                "the rows of \(path) cannot tell which files they need: \(damage.message)", file: path)
+        }
+        return try LeftoverRemoval(StorePlace(path)).run()
+    }
+
+    init(_ place: StorePlace, _ connection: Connection) throws {
+        folder = ExternalFile.folder(ofStore: place.path)
+        sharer = ExternalFile.sharer(of: place)
+        // The folder first: a file that a save makes meanwhile is in no row yet.
+        let files = sharer == nil ? StoreLeftovers.settledFiles(in: folder) : [:]
+        var (left, bytes): ([String], Int) = ([], 0)
+        if !files.isEmpty {
+            let used = try connection.namesOfExternalFiles(in: StoreContents(connection, place: place).tables.keys)
+            for (name, size) in files where !used.contains(name) {
+                left.append(name)
+                bytes += size
+            }
+        }
+        names = left.sorted()
+        self.bytes = bytes
+    }
+
+    /// A save makes its files before it commits, and Apple's framework may do so before it takes the lock.
+    private static let settlingTime = 600
+
+    /// The sizes of files with external data that no save can be about to refer to, by name.
+    private static func settledFiles(in folder: String) -> [String: Int] {
+        guard let directory = opendir(folder) else { return [:] }
+        defer { closedir(directory) }
+        var sizes: [String: Int] = [:]
+        while let entry = readdir(directory) {
+            let name = entry.name
+            var facts = stat()
+            guard UUIDValue(name) != nil, fstatat(dirfd(directory), name, &facts, AT_SYMLINK_NOFOLLOW) == 0,
+                facts.st_mode & S_IFMT == S_IFREG, facts.st_mtim.tv_sec < time(nil) - settlingTime
+            else { continue }
+            sizes[name] = Int(facts.st_size)
+        }
+        return sizes
+    }
+
+    private func isShared(_ path: String, _ sharer: String) -> CoreError {
+        CoreError(
+            .unsupported, code: .persistentStoreOperation,
+            "\(folder) holds the external data of \(path) and of \(sharer), so it cannot be told which files nobody needs; "
+                + "move one of the stores into another folder, with its files", file: path)
+    }
+}
+
+/// Removes leftovers while nobody else can save.
+private struct LeftoverRemoval {
+    let place: StorePlace
+    let connection: Connection
+    private static let patience: Int32 = 5000
+
+    init(_ place: StorePlace) throws {
+        self.place = place
+        connection = try Connection(place.path, path: place.given, flags: SQLITE_OPEN_READWRITE)
+        sqlite3_busy_timeout(connection.db, LeftoverRemoval.patience)
+    }
+
+    func run() throws -> StoreLeftovers {
+        defer { connection.close() }
+        let purpose = "remove leftovers of \(place.given)"
+        guard sqlite3_db_readonly(connection.db, "main") == 0 else {
+            throw CoreError(
+                .storeReadOnly, code: .persistentStoreOperation,
+                "\(place.given) may not be written, so it cannot be kept from changing meanwhile; make it writable",
+                sqliteCode: SQLITE_READONLY, file: place.given)
+        }
+        try connection.execute("BEGIN IMMEDIATE", purpose)
+        defer { sqlite3_exec(connection.db, "ROLLBACK", nil, nil, nil) }
+        let leftovers = try StoreLeftovers(place, connection)
+        // After a loss of power no row of a state that returns may miss its file.
+        guard leftovers.names.isEmpty || connection.bringCommitsToDisk() else {
+            throw failure("the store's last saves cannot be brought to the disk", leftovers.folder)
+        }
+        for name in leftovers.names {
+            let path = "\(leftovers.folder)/\(name)"
+            guard unlink(path) == 0 || errno == ENOENT else { throw failure(StorePlace.text(of: errno), path) }
+        }
+        return leftovers
+    }
+
+    private func failure(_ reason: String, _ path: String) -> CoreError {
+        CoreError(
+            .storeIO, code: .persistentStoreOperation,
+            "cannot remove \(path), a leftover of \(place.given): \(reason)", file: path)
+    }
+}
+
+extension Connection {
+    /// The names of all files that any row refers to, whatever the model says: an inferred one knows of no external data.
+    fileprivate func namesOfExternalFiles(in tables: some Sequence<String>) throws -> Set<String> {
+        let purpose = "look which files \(path) refers to"
+        let columnNames = try prepare("SELECT name FROM pragma_table_info(?)", purpose)
+        var names: Set<String> = []
+        for table in tables {
+            columnNames.bind(copying: table, at: 1)
+            var columns: [String] = []
+            while try columnNames.step(purpose) { if let name = columnNames.text(0) { columns.append(name) } }
+            columnNames.reset()
+            for column in columns {
+                let column = column.asIdentifier
+                let rows = try prepare(
+                    "SELECT \(column) FROM \(table.asIdentifier) WHERE typeof(\(column)) = 'blob' "
+                        + "AND length(\(column)) BETWEEN 37 AND 64", purpose)
+                while try rows.step(purpose) {
+                    rows.blob(0)?.withUnsafeBytes { if let name = ExternalFile.name(in: $0) { names.insert(name) } }
+                }
+            }
+        }
+        return names
+    }
+}
+
+extension ExternalFile {
+    /// Another SQLite database whose files lie in the same folder, for the name of the folder leaves out what follows the last
+    /// point.
+    fileprivate static func sharer(of place: StorePlace) -> String? {
+        guard let directory = opendir(place.folder) else { return nil }
+        defer { closedir(directory) }
+        let folder = self.folder(ofStore: place.path)
+        while let entry = readdir(directory) {
+            let path = (place.folder == "/" ? "" : place.folder) + "/" + entry.name
+            if path != place.path, self.folder(ofStore: path) == folder, isDatabase(path) { return path }
+        }
+        return nil
+    }
+
+    /// Asks SQLite: closing a descriptor of our own would drop the locks that this process may have on the file.
+    private static func isDatabase(_ path: String) -> Bool {
+        var facts = stat()
+        let isCompanion = ["-wal", "-shm", "-journal"].contains { path.hasSuffix($0) }
+        guard !isCompanion, lstat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG,
+            let connection = try? Connection(path, path: path, flags: SQLITE_OPEN_READONLY)
+        else { return false }
+        defer { connection.close() }
+        return (try? FileHeader(connection).isDatabase) == true
+    }
+}
+
+extension UnsafeMutablePointer<dirent> {
+    var name: String {
+        withUnsafePointer(to: &pointee.d_name) {
+            $0.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: pointee.d_name)) {
+                String(cString: $0)
+            }
+        }
+    }
+}
