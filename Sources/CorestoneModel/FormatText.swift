@@ -1,44 +1,52 @@
 import CorestonePredicate
 import CorestoneValues
 
-/// A predicate that a model holds, as its text and as what it means.
-///
-/// Models of others may hold text that cannot be read here; it is kept, and an error only for whoever uses it.
-public struct PredicateText: Hashable, Sendable {
-    public let text: String
-    /// nil when the text is no predicate that can be read here.
-    public let predicate: Predicate?
-
-    public init(_ text: String) {
-        self.text = text
-        predicate = try? Predicate.parse(text)
-    }
-
-    public init(_ predicate: Predicate) {
-        text = predicate.format
-        self.predicate = predicate
-    }
-
-    /// The predicate, or `.predicateSyntax` with what stands in the way of reading it.
-    public func required() throws -> Predicate { try predicate ?? Predicate.parse(text) }
+/// What can be written in the language of predicates.
+public protocol FormatRepresentable: Hashable, Sendable {
+    /// - Throws: `.predicateSyntax` with what stands in the way of reading it.
+    static func parse(format text: String) throws -> Self
+    var format: String { get }
 }
 
-/// An expression that a model holds, as its text and as what it means.
-public struct ExpressionText: Hashable, Sendable {
+extension Predicate: FormatRepresentable {
+    public static func parse(format text: String) throws -> Predicate { try parse(text) }
+}
+
+extension Expression: FormatRepresentable {
+    public static func parse(format text: String) throws -> Expression { try parse(text) }
+}
+
+/// A predicate or an expression that a model holds, as its text and as what it means.
+///
+/// Models of others may hold text that cannot be read here; it is kept, and an error only for whoever uses it.
+public struct FormatText<Meaning: FormatRepresentable>: Hashable, Sendable {
     public let text: String
-    /// nil when the text is no expression that can be read here.
-    public let expression: Expression?
+    /// nil when the text cannot be read here.
+    let meaning: Meaning?
 
     public init(_ text: String) {
         self.text = text
-        expression = try? Expression.parse(text)
+        meaning = try? Meaning.parse(format: text)
     }
 
-    public init(_ expression: Expression) {
-        text = expression.format
-        self.expression = expression
+    public init(_ meaning: Meaning) {
+        text = meaning.format
+        self.meaning = meaning
     }
 
-    /// The expression, or `.predicateSyntax` with what stands in the way of reading it.
-    public func required() throws -> Expression { try expression ?? Expression.parse(text) }
+    /// What it means, or `.predicateSyntax` with what stands in the way of reading it.
+    public func required() throws -> Meaning { try meaning ?? Meaning.parse(format: text) }
+}
+
+public typealias PredicateText = FormatText<Predicate>
+public typealias ExpressionText = FormatText<Expression>
+
+extension PredicateText {
+    /// nil when the text is no predicate that can be read here.
+    public var predicate: Predicate? { meaning }
+}
+
+extension ExpressionText {
+    /// nil when the text is no expression that can be read here.
+    public var expression: Expression? { meaning }
 }

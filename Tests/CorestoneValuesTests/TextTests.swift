@@ -1,4 +1,5 @@
 import CorestoneValues
+import Foundation
 import XCTest
 
 final class TextTests: XCTestCase {
@@ -156,5 +157,18 @@ final class TextTests: XCTestCase {
 extension Text {
     fileprivate func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         withExtendedLifetime(self) { body(utf8) }
+    }
+
+    func testStringsOfJSON() throws {
+        let text = String(String.UnicodeScalarView((0...0x2FF).compactMap(Unicode.Scalar.init))) + "漢\u{1F600}\r\n"
+        var json = "["
+        json.appendJSON(text)
+        json += ","
+        json.appendJSON("")
+        json += "]"
+        let read = try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String]
+        XCTAssertEqual(read?.first.map { Array($0.utf8) }, Array(text.utf8))
+        XCTAssertEqual(read?.last, "")
+        XCTAssertFalse(json.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F })
     }
 }

@@ -14,14 +14,14 @@ struct JSONText {
         case .int(let number): text += String(number)
         case .double(let number):
             // Always with a point or an exponent, so that reals stay reals.
-            if number.isFinite { text += "\(number)" } else { tag("$real") { $0.add(string: "\(number)") } }
-        case .decimal(let number): tag("$decimal") { $0.add(string: number.description) }
-        case .text(let value): add(string: value.string)
-        case .bytes(let bytes): tag("$bytes") { $0.add(string: base64(bytes.array)) }
+            if number.isFinite { text += "\(number)" } else { tag("$real") { $0.text.appendJSON("\(number)") } }
+        case .decimal(let number): tag("$decimal") { $0.text.appendJSON(number.description) }
+        case .text(let value): text.appendJSON(value.string)
+        case .bytes(let bytes): tag("$bytes") { $0.text.appendJSON(base64(bytes.array)) }
         case .date(let seconds): tag("$date") { $0.add(.double(seconds)) }
-        case .uuid(let uuid): tag("$uuid") { $0.add(string: uuid.description) }
-        case .uri(let uri): tag("$uri") { $0.add(string: uri.string) }
-        case .object(let object): tag("$object") { $0.add(string: object.valueDescription) }
+        case .uuid(let uuid): tag("$uuid") { $0.text.appendJSON(uuid.description) }
+        case .uri(let uri): tag("$uri") { $0.text.appendJSON(uri.string) }
+        case .object(let object): tag("$object") { $0.text.appendJSON(object.valueDescription) }
         case .array(let values): list(values)
         case .set(let values): tag("$set") { $0.list(Array(values)) }
         case .dictionary(let entries):
@@ -52,26 +52,10 @@ struct JSONText {
         text += "{"
         for (place, key) in entries.keys.sorted().enumerated() {
             if place > 0 { text += ", " }
-            add(string: key)
+            text.appendJSON(key)
             text += ": "
             add(entries[key] ?? .null)
         }
         text += "}"
-    }
-
-    private mutating func add(string: String) {
-        text += "\""
-        for scalar in string.unicodeScalars {
-            switch scalar {
-            case "\"": text += "\\\""
-            case "\\": text += "\\\\"
-            case "\n": text += "\\n"
-            case "\u{0}"..<" ":
-                let digits = String(scalar.value, radix: 16)
-                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: text.unicodeScalars.append(scalar)
-            }
-        }
-        text += "\""
     }
 }

@@ -107,28 +107,12 @@ private enum JSONList {
             switch value {
             case .integer(let number): json += String(number)
             case .text(let text):
-                guard let quoted = quoted(text) else { return nil }
-                json += quoted
+                // SQLite would end the text there.
+                if text.utf8.contains(0) { return nil }
+                json.appendJSON(text.string)
             case .real, .blob, .null: return nil
             }
         }
         return Text(json + "]")
-    }
-
-    private static func quoted(_ text: Text) -> String? {
-        var quoted = "\""
-        for scalar in text.string.unicodeScalars {
-            switch scalar.value {
-            case 0: return nil
-            case 1..<32:
-                let digits = String(scalar.value, radix: 16)
-                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            case 0x22, 0x5C:
-                quoted += "\\"
-                quoted.unicodeScalars.append(scalar)
-            default: quoted.unicodeScalars.append(scalar)
-            }
-        }
-        return quoted + "\""
     }
 }

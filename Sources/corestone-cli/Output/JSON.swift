@@ -32,7 +32,7 @@ extension JSON {
         case .null: text += "null"
         case .bool(let flag): text += flag ? "true" : "false"
         case .number(let digits): text += digits
-        case .string(let string): JSON.quote(string, to: &text)
+        case .string(let string): text.appendJSON(string)
         case .array(let items):
             text += "["
             for (place, item) in items.enumerated() {
@@ -44,7 +44,7 @@ extension JSON {
             text += "{"
             for (place, member) in members.enumerated() {
                 if place > 0 { text += ", " }
-                JSON.quote(member.0, to: &text)
+                text.appendJSON(member.0)
                 text += ": "
                 member.1.write(to: &text)
             }
@@ -66,23 +66,5 @@ extension JSON {
             return "{\n\(inner.joined(separator: ",\n"))\n\(margin)}"
         default: return line
         }
-    }
-
-    private static func quote(_ string: String, to text: inout String) {
-        text += "\""
-        for scalar in string.unicodeScalars {
-            switch scalar {
-            case "\"": text += "\\\""
-            case "\\": text += "\\\\"
-            case "\n": text += "\\n"
-            case "\r": text += "\\r"
-            case "\t": text += "\\t"
-            case "\u{0}"..<"\u{20}", "\u{7F}":
-                let digits = String(scalar.value, radix: 16)
-                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: text.unicodeScalars.append(scalar)
-            }
-        }
-        text += "\""
     }
 }
