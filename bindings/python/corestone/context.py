@@ -66,6 +66,10 @@ class Context:
             raise InvalidHandleError("The context is closed. Make another one: container.context().")
         return self._handle
 
+    def _require_open(self) -> None:
+        """For what belongs to the context and has a handle of its own."""
+        _ = self._open
+
     # ---- wrappers
 
     def _entity(self, entity: EntityLike) -> Entity:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 class Cursor(Iterable[Any]):
     """What Context.stream gives. Can be gone through once.
 
-    A batch is freed when nobody holds it or its objects any more. Use it on the queue of its context.
+    A batch is freed when nobody holds it or its objects any more. Use it on the queue of its context, until that is
+    closed: then it raises InvalidHandleError.
     """
 
     def __init__(self, context: Context, handle: int, entity: Entity) -> None:
@@ -28,11 +29,14 @@ class Cursor(Iterable[Any]):
 
     def __iter__(self) -> Iterator[Any]:
         for batch in self.batches():
-            yield from batch
+            for item in batch:
+                self._context._require_open()
+                yield item
 
     def batches(self) -> Iterator[Results]:
         """The same objects as Results, whose columns can be read at once."""
         while True:
+            self._context._require_open()
             out = ctypes.c_void_p()
             self._context._work_on(self._handle, lib.cst_cursor_copy_next, byref(out))
             if not out.value:

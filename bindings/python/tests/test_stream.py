@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from corestone import Container, Context, InvalidArgumentError, Model, PredicateError, WrongThreadError
+from corestone import (
+    Container,
+    Context,
+    InvalidArgumentError,
+    InvalidHandleError,
+    Model,
+    PredicateError,
+    WrongThreadError,
+)
 
 
 @pytest.fixture
@@ -39,6 +47,18 @@ def test_a_batch_is_freed_when_nobody_holds_it(many: Context) -> None:
             gc.collect()
             most = max(most, len(many.known))
     assert most <= 200
+
+
+def test_closing_the_context_ends_it(many: Context) -> None:
+    objects = iter(many.stream("Employee", sort="name", batch=300))
+    batches = many.stream("Employee", sort="name", batch=300).batches()
+    assert next(objects).name == "0000"
+    assert len(next(batches)) == 300
+    unused = many.stream("Employee")
+    many.close()
+    for rest in (objects, batches, iter(unused), unused.batches()):
+        with pytest.raises(InvalidHandleError, match="context is closed"):
+            next(rest)
 
 
 def test_saving_meanwhile(many: Context) -> None:
