@@ -340,7 +340,15 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_entity(const cst_model *model, cs
  * message names, CST_E_INVALID_ARGUMENT for a store, and for a version that the bundle does not have. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_load(cst_string path, cst_string version,
                                                     cst_model **out_model CST_OWNED, cst_error **error);
-/* The same from the content of one file, or of a store's Z_MODELCACHE. CST_E_STORE_CORRUPT when it is damaged. */
+/* Reads a model for a store that is to be opened with it: of a bundle with several versions the one that the store was
+ * written with, told by the version hashes of all entities (cst_model_version_name tells which); anything else, and when
+ * the store does not tell, as cst_model_load without a version. The model is frozen. The store does not change.
+ * CST_E_MODEL_MISMATCH when it was written with none of the versions: the nearest one is named, and what differs. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_load_for_store(cst_string path, cst_string store_path,
+                                                              cst_model **out_model CST_OWNED, cst_error **error);
+/* Which version of a bundle the model was read from; null for any other model. */
+CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_model_version_name(const cst_model *model);
+/* As cst_model_load, from the content of one file, or of a store's Z_MODELCACHE. CST_E_STORE_CORRUPT when it is damaged. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_load_bytes(cst_bytes content, cst_model **out_model CST_OWNED,
                                                           cst_error **error);
 /* The names of the versions that a bundle holds, each ended by a NUL, in their natural order; a model that is no bundle

@@ -78,7 +78,7 @@ public func cst_coordinator_add_store(
     }
 }
 
-private func storePath(_ given: cst_string) throws -> String {
+func storePath(_ given: cst_string) throws -> String {
     let path = try given.string("path")
     guard !path.isEmpty, !path.utf8.contains(0) else {
         throw CoreError(

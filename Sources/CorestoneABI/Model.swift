@@ -2,6 +2,7 @@ import CCorestone
 import CPlatform
 import CorestoneGraph
 import CorestoneModel
+import CorestoneSQLite
 import CorestoneValues
 
 func model(_ pointer: OpaquePointer?) throws -> Model { try resolve(pointer, .model) }
@@ -51,6 +52,21 @@ public func cst_model_load(
         out.pointee = try handOver(
             try Model(contentsOf: try path.string("path"), version: try version.optionalString("version")))
     }
+}
+
+@_cdecl("cst_model_load_for_store") @implementation
+public func cst_model_load_for_store(
+    _ path: cst_string, _ store: cst_string, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try place(out, "out_model")
+        out.pointee = try handOver(try Model.load(try path.string("path"), forStoreAt: try storePath(store)))
+    }
+}
+
+@_cdecl("cst_model_version_name") @implementation
+public func cst_model_version_name(_ pointer: OpaquePointer?) -> cst_string {
+    cst_string((try? model(pointer))?.versionNameText)
 }
 
 @_cdecl("cst_model_load_bytes") @implementation

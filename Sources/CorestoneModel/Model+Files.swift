@@ -21,6 +21,7 @@ extension Model {
             } else if let bundle = try ModelBundle(file) {
                 let chosen = try bundle.version(version, of: file)
                 try self.init(contentsOf: chosen.path)
+                versionNameText = Text(chosen.name)
                 try requireHashes(chosen, in: file)
                 return
             } else {

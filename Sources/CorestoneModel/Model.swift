@@ -9,6 +9,10 @@ public final class Model: @unchecked Sendable {
     public private(set) var entities: [Entity] = []
     /// Labels of this version, for people; no meaning at run time.
     public private(set) var versionIdentifiers: [String] = []
+    /// Which version of a bundle it was read from; nil for any other model.
+    public var versionName: String? { versionNameText?.string }
+    /// The same as C hosts read it: bytes that stay in place.
+    package internal(set) var versionNameText: Text?
     /// Requests that the model's author wrote, by name.
     public private(set) var fetchRequestTemplates: [String: FetchRequestTemplate] = [:]
     /// Named subsets of the entities, in order of creation; the whole model is not among them.

@@ -376,6 +376,45 @@ static void models_are_read_from_bundles(void) {
     CHECK(model == NULL);
 }
 
+static void store_of(cst_model *model, const char *path) {
+    cst_coordinator *coordinator = NULL;
+    OK(cst_coordinator_new(model, &coordinator, E));
+    OK(cst_coordinator_add_store(coordinator, text("SQLite"), text(path), NULL, NULL, E));
+    OK(cst_release(coordinator));
+    OK(cst_release(model));
+}
+
+static void of_a_bundle_the_version_that_wrote_the_store_is_chosen(void) {
+    cst_string path = text(bundle()), store = text(check_path("map.sqlite"));
+    cst_model *model = NULL;
+    OK(cst_model_load(path, text("Map"), &model, E));
+    CHECK_TEXT("Map", cst_model_version_name(model));
+    store_of(model, check_path("map.sqlite"));
+    OK(cst_model_load_for_store(path, store, &model, E));
+    CHECK_TEXT("Map", cst_model_version_name(model));
+    bool frozen = false;
+    OK(cst_model_is_frozen(model, &frozen, E));
+    CHECK(frozen);
+    OK(cst_release(model));
+    CHECK(cst_model_version_name(model).data == NULL);
+    CHECK(cst_model_version_name(NULL).data == NULL);
+
+    store_of(company_model(), check_path("company.sqlite"));
+    model = NULL;
+    CHECK_STATUS(CST_E_MODEL_MISMATCH, cst_model_load_for_store(path, text(check_path("company.sqlite")), &model, E));
+    CHECK_CONTAINS("the nearest is Map", cst_error_message(check_error()));
+    CHECK_TEXT(check_path("company.sqlite"), cst_error_file(check_error()));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_load_for_store(path, text(""), &model, E));
+    CHECK_STATUS(CST_E_STORE_IO, cst_model_load_for_store(text(check_path("none")), store, &model, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_load_for_store(path, store, NULL, E));
+    CHECK(model == NULL);
+
+    /* A store that is not there yet chooses the current version. */
+    OK(cst_model_load_for_store(path, text(check_path("later.sqlite")), &model, E));
+    CHECK_TEXT("Map 2", cst_model_version_name(model));
+    OK(cst_release(model));
+}
+
 static void a_model_says_all_as_json(void) {
     cst_model *model = NULL;
     cst_buffer json = {NULL, 0, 0};
@@ -474,6 +513,7 @@ int main(int argc, char **argv) {
     RUN(a_modifier_changes_the_hash);
     RUN(the_compiled_model_is_a_keyed_archive);
     RUN(models_are_read_from_bundles);
+    RUN(of_a_bundle_the_version_that_wrote_the_store_is_chosen);
     RUN(a_model_says_all_as_json);
     RUN(what_means_nothing_here_is_kept);
     RUN(versions_are_listed);

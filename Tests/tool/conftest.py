@@ -70,6 +70,20 @@ def make_zoo(path: Path) -> None:
         context.save()
 
 
+def make_versions(folder: Path) -> Path:
+    """A bundle with the versions "App" and "App 2", which is current, and a store of each beside it."""
+    bundle = folder / "App.xcdatamodeld"
+    for name, kind in (("App", "16"), ("App 2", "64")):
+        version = bundle / f"{name}.xcdatamodel"
+        version.mkdir(parents=True)
+        attribute = f"<attribute name='size' optional='YES' attributeType='Integer {kind}'/>"
+        (version / "contents").write_text(f"<model><entity name='Note'>{attribute}</entity></model>")
+        Container(Model.load(version), folder / f"{name}.sqlite").close()
+    current = "<plist><dict><key>_XCCurrentVersionName</key><string>App 2.xcdatamodel</string></dict></plist>"
+    (bundle / ".xccurrentversion").write_text(current)
+    return bundle
+
+
 class Outcome(Protocol):
     """What a run of the tool gave."""
 

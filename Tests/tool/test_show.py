@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, ZOO, compare, run, settled
+from conftest import ROOT, ZOO, compare, make_versions, run, settled
 from corestone import Model
 
 PACKAGES = ROOT / "examples" / "packages" / "Packages.xcdatamodeld"
@@ -90,3 +90,24 @@ def test_mistakes(zoo: Path, arguments: list[str], code: int, words: str) -> Non
     found = run(*[argument.replace("{zoo}", str(zoo)) for argument in arguments])
     assert (found.returncode, found.stdout) == (code, "")
     assert words in found.stderr
+
+
+@pytest.mark.parametrize("version", ["App", "App 2"])
+def test_of_several_versions_the_one_that_wrote_the_store(tmp_path: Path, version: str) -> None:
+    bundle = make_versions(tmp_path)
+    store = tmp_path / f"{version}.sqlite"
+    shown = run("show", store, "--model", bundle)
+    assert f"read by version {version} of the given model" in " ".join(shown.stdout.split())
+    told = json.loads(run("show", store, "--model", bundle, "--format", "json").stdout)
+    assert (told["store"]["modelSource"], told["store"]["modelVersion"]) == ("given", version)
+    assert run("fetch", store, "Note", "--model", bundle).returncode == 0
+    checked = run("check", store, "--model", bundle)
+    assert (checked.returncode, checked.stderr) == (0, "")
+    assert f"is whole, read by version {version} of the given model" in checked.stdout
+    assert json.loads(run("check", store, "--model", bundle, "--format", "json").stdout)["modelVersion"] == version
+
+
+def test_a_store_of_none_of_the_versions(tmp_path: Path, zoo: Path) -> None:
+    shown = run("show", zoo, "--model", make_versions(tmp_path))
+    assert shown.returncode == 3
+    assert "was written with none of the versions of" in shown.stderr and "needs a migration" in shown.stderr

@@ -10,6 +10,8 @@ struct ModelComparison {
     let contents: StoreContents
     let connection: Connection
     let forWriting: Bool
+    /// Of several versions of a model, what they are called in a message; `model` is the nearest of them then.
+    var candidates: String?
 
     /// The places of the model's entities in the file, and why they may be read but not written, if there is a reason.
     func run() throws -> (schema: StoreSchema, doubt: String?) {
@@ -122,16 +124,23 @@ extension ModelComparison {
     }
 
     private func error(_ parts: [String], entity: String?, key: String? = nil) -> CoreError {
-        let what = parts.joined(separator: "; ")
-        let message =
-            source == .given
-            ? "the model does not match \(contents.place.given): \(what); "
-                + "open the store with the model it was written with, or migrate it"
-            : "the model that \(contents.place.given) carries does not fit its tables: \(what) (a migration of it may be "
+        CoreError(
+            .modelMismatch, code: .persistentStoreIncompatibleVersionHash, message(parts.joined(separator: "; ")),
+            entity: entity, key: key, file: contents.place.given)
+    }
+
+    private func message(_ what: String) -> String {
+        let store = contents.place.given
+        if let candidates {
+            return "\(store) was written with none of \(candidates); the nearest is "
+                + "\(model.versionName ?? "without a name"): \(what); the store needs a migration to one of them"
+        }
+        guard source == .given else {
+            return "the model that \(store) carries does not fit its tables: \(what) (a migration of it may be "
                 + "unfinished, or its write-ahead log lost)"
-        return CoreError(
-            .modelMismatch, code: .persistentStoreIncompatibleVersionHash, message, entity: entity, key: key,
-            file: contents.place.given)
+        }
+        return
+            "the model does not match \(store): \(what); open the store with the model it was written with, or migrate it"
     }
 }
 

@@ -48,13 +48,15 @@ struct CheckCommand: Command {
     }
 
     func run(to output: Output) throws -> ExitCode {
-        let report = try StoreReport(ofStoreAt: path, model: try options.model())
+        let model = try options.model(forStoreAt: path)
+        let report = try StoreReport(ofStoreAt: path, model: model)
+        // An application has the current version of its model, whichever wrote the store.
         let apple = options.has("apple") ? try AppleVerdict(storeAt: path, model: try options.model()) : nil
         let leftovers = try Leftovers(options, beside: path, report)
         switch format {
-        case .json: try output.write(json(report, leftovers, apple).pretty() + "\n")
+        case .json: try output.write(json(report, leftovers, apple, version: model?.versionName).pretty() + "\n")
         default:
-            try printText(report, to: output)
+            try printText(report, version: model?.versionName, to: output)
             if let line = leftovers?.line { try output.write(Paragraph.wrap(line, width: output.width ?? .max)) }
             if let apple { try printText(apple, to: output) }
         }
@@ -65,14 +67,16 @@ struct CheckCommand: Command {
 // MARK: - Text
 
 extension CheckCommand {
-    private func printText(_ report: StoreReport, to output: Output) throws {
+    private func printText(_ report: StoreReport, version: String?, to output: Output) throws {
         for problem in report.problems + report.warnings {
             try output.write("\(problem.kind.words): \(DisplayWidth.plain(problem.message))\n")
         }
         let looked = report.examined.filter { $0.count > 0 }.map { "\($0.what) \($0.count)" }.joined(separator: ", ")
         let count = plural(report.problems.count, "problem")
         let warnings = report.warnings.isEmpty ? "" : ", with \(plural(report.warnings.count, "warning"))"
-        let verdict = (report.problems.isEmpty ? "\(path) is whole" : "\(path) has \(count)") + warnings
+        let verdict =
+            (report.problems.isEmpty ? "\(path) is whole" : "\(path) has \(count)") + warnings
+            + (version.map { ", read by version \($0) of the given model" } ?? "")
         try output.write(
             Paragraph.wrap(looked.isEmpty ? verdict : "\(verdict): \(looked)", width: output.width ?? .max))
     }
@@ -127,7 +131,9 @@ extension StoreProblem.Kind {
 // MARK: - JSON
 
 extension CheckCommand {
-    private func json(_ report: StoreReport, _ leftovers: Leftovers?, _ apple: AppleVerdict?) -> JSON {
+    private func json(
+        _ report: StoreReport, _ leftovers: Leftovers?, _ apple: AppleVerdict?, version: String?
+    ) -> JSON {
         func list(_ problems: [StoreProblem]) -> JSON {
             .array(
                 problems.map { problem in
@@ -141,7 +147,7 @@ extension CheckCommand {
         let examined = report.examined.map { JSON.object([("what", .string($0.what)), ("count", .number($0.count))]) }
         var members: [(String, JSON)] = [
             ("ok", .bool(report.problems.isEmpty && apple?.isAccepted != false)), ("problems", list(report.problems)),
-            ("warnings", list(report.warnings)), ("examined", .array(examined)),
+            ("warnings", list(report.warnings)), ("examined", .array(examined)), ("modelVersion", .optional(version)),
             ("leftovers", leftovers?.json ?? .null),
         ]
         if let apple { members.append(("apple", json(apple))) }

@@ -106,6 +106,6 @@ extension Command {
     func openStore(_ path: String, _ options: Options) throws -> Coordinator {
         var settings = StoreOptions.readOnly
         settings.cacheKilobytes = 4096
-        return try Coordinator.open(path, model: try options.model(), options: settings)
+        return try Coordinator.open(path, model: try options.model(forStoreAt: path), options: settings)
     }
 }

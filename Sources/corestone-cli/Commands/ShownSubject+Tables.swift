@@ -36,7 +36,7 @@ extension ShownSubject {
         switch origin {
         case .store(let store, let metadata):
             let writer = metadata.frameworkVersion > 0 ? ", written by framework \(metadata.frameworkVersion)" : ""
-            lines.append("store \(store.identifier)\(writer), read by \(ShownSubject.words(for: store.modelSource))")
+            lines.append("store \(store.identifier)\(writer), read by \(words(for: store.modelSource))")
             if let reason = ShownSubject.obstacle(store) { lines.append("may only be read: \(reason)") }
         case .model(let versions):
             lines.append(

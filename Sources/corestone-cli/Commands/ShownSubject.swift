@@ -27,9 +27,9 @@ struct ShownSubject {
     }
 
     /// Where the model comes from, in words.
-    static func words(for source: ModelSource) -> String {
+    func words(for source: ModelSource) -> String {
         switch source {
-        case .given: "the given model"
+        case .given: (model.versionName.map { "version \($0) of " } ?? "") + "the given model"
         case .cached: "its own model"
         case .inferred: "a model inferred from its tables"
         }
@@ -43,7 +43,7 @@ extension ShownSubject {
         var members: [(String, JSON)] = [("entities", .array(entities.map(entityJSON)))]
         switch origin {
         case .store(let store, let metadata):
-            members.append(("store", ShownSubject.json(store, metadata)))
+            members.append(("store", json(store, metadata)))
         case .model(let versions):
             let names = versions.map { JSON.object([("name", .string($0.name)), ("current", .bool($0.isCurrent))]) }
             members.append(("versions", .array(names)))
@@ -65,10 +65,11 @@ extension ShownSubject {
         return .object(members)
     }
 
-    private static func json(_ store: Store, _ metadata: StoreMetadata) -> JSON {
+    private func json(_ store: Store, _ metadata: StoreMetadata) -> JSON {
         .object([
             ("path", .string(store.path)), ("identifier", .string(store.identifier)),
-            ("modelSource", .string("\(store.modelSource)")), ("readOnlyReason", .optional(obstacle(store))),
+            ("modelSource", .string("\(store.modelSource)")), ("modelVersion", .optional(model.versionName)),
+            ("readOnlyReason", .optional(ShownSubject.obstacle(store))),
             ("type", .optional(metadata.storeType)),
             ("frameworkVersion", metadata.frameworkVersion == 0 ? .null : .number(Int(metadata.frameworkVersion))),
         ])

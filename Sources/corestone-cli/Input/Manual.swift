@@ -43,7 +43,9 @@ struct Manual {
 extension Manual {
     static let help = Option("help", "print this")
     static let model = Option(
-        "model", "read the store by this model (.xcdatamodeld, .xcdatamodel, .momd, .mom) instead of its own",
+        "model",
+        "read the store by this model (.xcdatamodeld, .xcdatamodel, .momd, .mom) instead of its own; "
+            + "of several versions by the one that wrote the store",
         value: "MODEL")
 
     /// The command in one line, as it is typed.

@@ -24,8 +24,13 @@ struct Options {
         return number
     }
 
-    /// The model that `--model` names.
+    /// The model that `--model` names; of a bundle the current version.
     func model() throws -> Model? { try self["model"].map { try Model(contentsOf: $0) } }
+
+    /// The model that `--model` names for a store; of a bundle the version that the store was written with.
+    func model(forStoreAt path: String) throws -> Model? {
+        try self["model"].map { try Model.load($0, forStoreAt: path) }
+    }
 }
 
 extension Manual {

@@ -203,6 +203,8 @@ cst_model_entity_at status handle size out error
 cst_model_entity status handle in out error
 cst_model_load status in in out error
 cst_model_load_bytes status bytes out error
+cst_model_load_for_store status in in out error
+cst_model_version_name text handle
 cst_model_copy_versions status in buffer size* size* error
 cst_model_copy_json status handle buffer error
 cst_model_set_localization status handle in in error

@@ -13,8 +13,8 @@ from . import _abi
 from ._abi import lib
 from ._call import call, read_error
 from .codes import ProblemKind
-from .coordinator import path_argument
-from .model import Model
+from .coordinator import given_model, path_argument
+from .model import ModelLike
 
 
 class Problem(NamedTuple):
@@ -32,18 +32,17 @@ class Problem(NamedTuple):
         return self.kind is ProblemKind.SPEED
 
 
-def check(path: str | os.PathLike[str], model: Model | None = None) -> list[Problem]:
+def check(path: str | os.PathLike[str], model: ModelLike | None = None) -> list[Problem]:
     """What is wrong with the store at a path, warnings last; nothing for one that is whole. Changes nothing.
 
     Looks at the database, at every reference and pair, at versions and primary keys, at the metadata against the model
     that the store carries, at files with external data, at the history, at the indexes and triggers that the model asks
-    for, and at unique and derived values. The store is read by `model`, or else by its own. What is no store raises the
-    error that opening it would.
+    for, and at unique and derived values. The store is read by `model`, or the one at that path, or else by its own.
+    What is no store raises the error that opening it would.
     """
-    if model is not None:
-        model.freeze()
+    given = given_model(model, for_store=path)
     problems = ctypes.c_void_p()
-    call(lib.cst_store_check, path_argument(path), model._handle if model is not None else None, byref(problems))
+    call(lib.cst_store_check, path_argument(path), given._handle if given is not None else None, byref(problems))
     if not problems.value:
         return []
     try:

@@ -162,8 +162,9 @@ def open_container(
             for asset in photos.fetch("Asset", "favorite == YES", limit=10):
                 print(asset.filename)
 
-    The model is the given one (or the one at the given path, as Model.load reads it), or else the one that the store
-    carries, or else one inferred from its tables; the container's model_source tells. Unless `writable`, neither the
+    The model is the given one (or the one at the given path, of a bundle the version that the store was written with:
+    container.model.version_name), or else the one that the store carries, or else one inferred from its tables; the
+    container's model_source tells. Unless `writable`, neither the
     file nor its folder changes, and nothing in it is locked. A store whose promises cannot be kept is read-only all the
     same; read_only_reason says why.
     """

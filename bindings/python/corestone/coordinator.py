@@ -93,18 +93,19 @@ class AppleCheck(NamedTuple):
     extrapolations: list[AppleFinding]
 
 
-def given_model(model: ModelLike | None) -> Model | None:
-    """The frozen model that a caller gave, or gave the path of."""
+def given_model(model: ModelLike | None, for_store: str | os.PathLike[str] | None = None) -> Model | None:
+    """The frozen model that a caller gave, or gave the path of; of a bundle the version that wrote a store."""
     if model is None:
         return None
-    given = model if isinstance(model, Model) else Model.load(os.fspath(model))
+    given = model if isinstance(model, Model) else Model.load(os.fspath(model), for_store=for_store)
     given.freeze()
     return given
 
 
 def check_apple(path: str | os.PathLike[str], model: ModelLike | None = None) -> AppleCheck:
     """Whether Apple's framework would accept the store at a path with a model (by default the one that it carries), as
-    far as the file tells. The model may be the path of one. Changes nothing."""
+    far as the file tells. The model may be the path of one; of a bundle it is the current version, as an application
+    would have it. Changes nothing."""
     model = given_model(model)
     accepted, buffer = ctypes.c_bool(), _abi.Buffer()
     handle = model._handle if model is not None else None
@@ -121,7 +122,7 @@ def open_store(
     path: str | os.PathLike[str], model: ModelLike | None, options: _abi.StoreOptions
 ) -> tuple[Coordinator, Store]:
     """A coordinator for a store that is there already, of the given model or of the store's own."""
-    model = given_model(model)
+    model = given_model(model, for_store=path)
     coordinator, store = ctypes.c_void_p(), ctypes.c_void_p()
     handle = model._handle if model is not None else None
     call(lib.cst_coordinator_open_store, path_argument(path), handle, byref(options), byref(coordinator), byref(store))

@@ -14,7 +14,7 @@ from ._call import call, made
 from ._definition import attribute_type, delete_rule, property_line
 from .archive import read_json
 from .codes import AttributeType, DeleteRule
-from .errors import CorestoneError, ModelError
+from .errors import CorestoneError, InvalidArgumentError, ModelError
 from .predicate import Predicate
 from .property import PropertyDescription, nearest, read_properties
 
@@ -323,17 +323,28 @@ class Model(Mapping[str, Entity]):
         return model
 
     @classmethod
-    def load(cls, source: str | os.PathLike[str] | bytes, *, version: str | None = None) -> Model:
+    def load(
+        cls,
+        source: str | os.PathLike[str] | bytes,
+        *,
+        version: str | None = None,
+        for_store: str | os.PathLike[str] | None = None,
+    ) -> Model:
         """Reads a model that Xcode wrote: .xcdatamodeld, .xcdatamodel, .momd or .mom, told from the content.
 
-        `version` names one version of a bundle; without it, the current one is read. Bytes are the content of a file,
-        a compiled model or the `contents` of an .xcdatamodel, or what a store keeps in Z_MODELCACHE. The model can
-        still be changed until it is used.
+        `version` names one version of a bundle; without it, the current one is read, or with `for_store`, the path of a
+        store, the one that the store was written with (ModelMismatchError: with none of them). Bytes are the content of
+        a file, a compiled model or the `contents` of an .xcdatamodel, or what a store keeps in Z_MODELCACHE. The model
+        can still be changed until it is used, unless a store chose it.
         """
+        if version is not None and for_store is not None:
+            raise InvalidArgumentError("Give the version or the store that chooses it, not both.")
         if isinstance(source, bytes):
-            if version is not None:
+            if version is not None or for_store is not None:
                 raise ModelError("Bytes hold one model; leave the version out.")
             return cls._of(made(lib.cst_model_load_bytes, _abi.InputString(source, len(source))))
+        if for_store is not None:
+            return cls._of(made(lib.cst_model_load_for_store, text(os.fspath(source)), text(os.fspath(for_store))))
         wanted = text(version) if version is not None else _abi.null_text()
         return cls._of(made(lib.cst_model_load, text(os.fspath(source)), wanted))
 
@@ -503,6 +514,11 @@ class Model(Mapping[str, Entity]):
         out = ctypes.c_bool()
         call(lib.cst_model_is_frozen, self._handle, byref(out))
         return out.value
+
+    @property
+    def version_name(self) -> str | None:
+        """Which version of a bundle the model was read from; None for any other model."""
+        return _abi.decode(lib.cst_model_version_name(self._handle))
 
     def describe(self) -> dict[str, Any]:
         """All that the model says, as dictionaries and lists: entities with what they declare, indexes, constraints,

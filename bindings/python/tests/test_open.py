@@ -9,7 +9,16 @@ from pathlib import Path
 import pytest
 
 import corestone
-from corestone import Container, Context, Model, ModelMismatchError, StoreError, StoreReadOnlyError, UnsupportedError
+from corestone import (
+    Container,
+    Context,
+    InvalidArgumentError,
+    Model,
+    ModelMismatchError,
+    StoreError,
+    StoreReadOnlyError,
+    UnsupportedError,
+)
 
 
 def folder_state(folder: Path) -> dict[str, tuple[int, str]]:
@@ -144,3 +153,41 @@ def test_what_apple_would_say(staff: Context, container: Container, path: Path) 
     assert {"Department", "Employee"} <= {finding.entity for finding in other.problems}
     with pytest.raises(StoreError):
         corestone.check_apple(path.parent / "missing.sqlite")
+
+
+def bundle(folder: Path) -> Path:
+    """Two versions of a model, of which the second is current."""
+    made = folder / "App.xcdatamodeld"
+    for name, kind in (("App", "16"), ("App 2", "64")):
+        version = made / f"{name}.xcdatamodel"
+        version.mkdir(parents=True)
+        attribute = f"<attribute name='size' optional='YES' attributeType='Integer {kind}'/>"
+        (version / "contents").write_text(f"<model><entity name='Note'>{attribute}</entity></model>")
+    current = "<plist><dict><key>_XCCurrentVersionName</key><string>App 2.xcdatamodel</string></dict></plist>"
+    (made / ".xccurrentversion").write_text(current)
+    return made
+
+
+def test_of_a_bundle_the_version_that_wrote_the_store(tmp_path: Path) -> None:
+    versions = bundle(tmp_path)
+    for name in ("App", "App 2"):
+        store = tmp_path / f"{name}.sqlite"
+        Container(Model.load(versions, version=name), store).close()
+        with corestone.open(store, versions) as opened:
+            assert opened.model_source == "given"
+            assert opened.model.version_name == name
+        assert corestone.check(store, versions) == []
+    assert Model.load(versions).version_name == "App 2"
+    assert Model({"A": {}}).version_name is None
+    with pytest.raises(InvalidArgumentError):
+        Model.load(versions, version="App", for_store=store)
+
+
+def test_a_store_of_no_version_needs_a_migration(tmp_path: Path) -> None:
+    store = tmp_path / "other.sqlite"
+    Container(Model({"Note": {"size": "double?"}}), store).close()
+    with pytest.raises(ModelMismatchError) as raised:
+        corestone.open(store, bundle(tmp_path))
+    assert (raised.value.entity, raised.value.key) == ("Note", "size")
+    assert "the nearest is App 2" in str(raised.value)
+    assert "migration" in str(raised.value)
