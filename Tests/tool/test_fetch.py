@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import math
+import plistlib
 import shutil
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import sys
 from datetime import datetime, timezone
 from decimal import Decimal
 from pathlib import Path
+from plistlib import UID
 from typing import Any
 
 import corestone
@@ -56,6 +58,57 @@ def test_values_read_back_from_json(zoo: Path) -> None:
     assert eagle["born"] == "2024-01-01T00:00:00Z" and carp["born"] == "1969-03-29T23:59:59.75Z"
     assert {animals[uri]["name"] for uri in carp["friends"]} == {"eagle", ""}
     assert (eagle["canFly"], carp["freshwater"], carp["depth"]) == (True, True, -3)
+
+
+def archive(root: object, *objects: object) -> bytes:
+    """An archive of NSKeyedArchiver: the root is object 1, the others follow."""
+    top = {"$version": 100000, "$archiver": "NSKeyedArchiver", "$top": {"root": UID(1)}}
+    return plistlib.dumps({**top, "$objects": ["$null", root, *objects]}, fmt=plistlib.FMT_BINARY)
+
+
+def class_named(name: str) -> dict[str, object]:
+    return {"$classname": name, "$classes": [name, "NSObject"]}
+
+
+def test_transformable_values_are_printed_as_what_they_hold(tmp_path: Path) -> None:
+    path = tmp_path / "shapes.sqlite"
+    tags = {"$class": UID(2), "NS.objects": [UID(3), UID(4)]}
+    values = {
+        "dictionary": archive(
+            {"$class": UID(2), "NS.keys": [UID(3), UID(4)], "NS.objects": [UID(5), UID(6)]},
+            class_named("NSDictionary"), "at", "data", {"$class": UID(7), "NS.time": 0.5}, b"\x01\x02",
+            class_named("NSDate"),
+        ),
+        "set": archive(tags, class_named("NSSet"), "b", "a"),
+        "ordered": archive(tags, class_named("NSOrderedSet"), "b", "a"),
+        "text": archive("plain, \"text\""),
+        "colour": archive({"$class": UID(2), "UIRed": 1.0}, class_named("UIColor")),
+        "bytes": b"\x89PNG",
+    }  # fmt: skip
+    with Container(Model({"Shape": {"name": "string", "value": "transformable?"}}), path) as container:
+        context = container.context()
+        for name, value in values.items():
+            context.insert("Shape", name=name, value=value)
+        context.insert("Shape", name="none")
+        context.save()
+    held = {row["name"]: row["value"] for row in fetched(path, "Shape")}
+    assert held == {
+        "dictionary": {"at": "2001-01-01T00:00:00.5Z", "data": "AQI="},
+        "set": ["a", "b"],
+        "ordered": ["b", "a"],
+        "text": 'plain, "text"',
+        "colour": base64.b64encode(values["colour"]).decode(),
+        "bytes": "iVBORw==",
+        "none": None,
+    }
+    raw = {row["name"]: row["value"] for row in fetched(path, "Shape", "--raw")}
+    assert raw == {**{name: base64.b64encode(value).decode() for name, value in values.items()}, "none": None}
+    rows = csv.DictReader(io.StringIO(run("fetch", path, "Shape", "--format", "csv").stdout))
+    cells = {row["name"]: row["value"] for row in rows}
+    assert json.loads(cells["dictionary"]) == held["dictionary"]
+    assert (cells["ordered"], cells["text"], cells["bytes"]) == ('["b", "a"]', 'plain, "text"', "iVBORw==")
+    table = run("fetch", path, "Shape", "name == 'set' OR name == 'bytes'", "--columns", "value").stdout
+    assert {line.strip() for line in table.splitlines()} == {"value", '["a", "b"]', "4 bytes"}
 
 
 def test_csv_round_trip(zoo: Path) -> None:

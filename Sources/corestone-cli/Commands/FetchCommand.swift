@@ -14,6 +14,7 @@ struct FetchCommand: Command {
             .init("limit", "print at most N objects; 0 is all", value: "N"),
             .init("offset", "leave out the first N", value: "N"),
             .init("columns", "only these properties, in this order; @id and @entity are names too", value: "NAME,…"),
+            .init("raw", "print transformable values as they are stored, in base64, instead of what they hold"),
             .init("format", "table (the default), json or csv", value: "FORMAT"),
             Manual.model,
         ],
@@ -22,6 +23,8 @@ struct FetchCommand: Command {
                 + "csv has a first line of names, and a column for each property of the entity and of those that inherit "
                 + "from it. In both, relationships are URIs (of a to-many one an array, in csv separated by spaces), "
                 + "binary data is base64, dates are ISO 8601 in UTC, and decimals have all of their digits.",
+            "A transformable value is printed as the plain data in its archive, in csv and tables as JSON; sets are arrays. "
+                + "One that holds any other class, or is no archive, is base64.",
             "Objects are printed as they are read: memory does not grow with their number, unless they have to be "
                 + "sorted by what the store itself cannot sort by.",
         ],
@@ -74,7 +77,7 @@ struct FetchCommand: Command {
         let fields = try Field.of(entity, named: columns)
         let context = Context(coordinator: coordinator)
         let cursor = try context.cursor(request, batchSize: 500)
-        let reader = FieldReader()
+        let reader = FieldReader(decodesArchives: !options.has("raw"))
         var printer = printer(of: fields, entity: entity, reader)
         let toMany = Set(fields.filter(\.isToMany).map(\.name))
         var batch = try cursor.next()

@@ -3,8 +3,12 @@ import Corestone
 /// Reads what objects have for fields, and notes what of it cannot be read: a value whose file is missing, say, as in a store
 /// that was copied without the folder beside it. The rest of the objects is worth printing all the same.
 final class FieldReader {
+    /// Whether archives in transformable attributes are given as what they hold.
+    private let decodesArchives: Bool
     /// By entity and property, the first error.
     private var failures: [(property: String, error: CoreError)] = []
+
+    init(decodesArchives: Bool) { self.decodesArchives = decodesArchives }
 
     func value(of field: Field, in object: ManagedObject) throws -> FieldValue {
         switch field {
@@ -25,12 +29,21 @@ final class FieldReader {
         guard object.hasProperty(name) else { return .nothing }
         do {
             let value = try object.committedValue(name)
-            return value.isNull ? .nothing : .value(value)
+            if value.isNull { return .nothing }
+            return .value(decoded(value, object.objectID.entity.property(named: name)) ?? value)
         } catch let error as CoreError where error.key == name && [.storeIO, .unsupported].contains(error.status) {
             let property = "\(error.entity ?? object.entityName).\(name)"
             if !failures.contains(where: { $0.property == property }) { failures.append((property, error)) }
             return .nothing
         }
+    }
+
+    /// The plain data in an archive; nil for any other value, and for an archive that holds more than plain data.
+    private func decoded(_ value: PropertyValue, _ property: Property?) -> PropertyValue? {
+        guard decodesArchives, case .bytes(let bytes) = value, (property as? Attribute)?.type == .transformable else {
+            return nil
+        }
+        return try? decodeArchive(bytes.array)
     }
 
     /// Tells what could not be read.

@@ -59,11 +59,18 @@ extension JSON {
         case .double(let number): self = .double(number)
         case .decimal(let number): self = .number(number.description)
         case .array(let items): self = .array(items.map { JSON($0) })
-        case .set(let items): self = .array(items.map { JSON($0) })
+        case .set(let items): self = .array(JSON.sorted(items.map { JSON($0) }))
         case .dictionary(let members):
             self = .object(members.sorted { $0.key < $1.key }.map { ($0.key, JSON($0.value)) })
         default: self = .optional(value.plainText)
         }
+    }
+}
+
+extension JSON {
+    /// What has no order of its own, the same in every run.
+    fileprivate static func sorted(_ items: [JSON]) -> [JSON] {
+        items.map { ($0, $0.line) }.sorted { $0.1 < $1.1 }.map(\.0)
     }
 }
 
