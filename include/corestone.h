@@ -356,6 +356,15 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_load_bytes(cst_bytes content, cst
  * out_current may be NULL. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_versions(cst_string path, cst_buffer *out_names, size_t *out_count,
                                                              size_t *out_current, cst_error **error);
+/* An equal model that can be changed, whether this one is frozen or not. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy(const cst_model *model, cst_model **out_model CST_OWNED,
+                                                    cst_error **error);
+/* A new model with the entities of several; what is the same in two of them is there once. CST_E_MODEL when entities or
+ * fetch requests of one name differ: the message says in what. With the path of a store (null: none) it has the entities
+ * that the store was written with, found by their version hashes, which freezes the models; CST_E_MODEL_MISMATCH names
+ * those that are in none. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_model_merge(size_t count, cst_model *const *models, cst_string store_path,
+                                                     cst_model **out_model CST_OWNED, cst_error **error);
 /* All that the model says as JSON, of which docs/reference/model.md has the keys: entities with what they declare, indexes,
  * constraints, derivations, fetched properties, fetch requests, configurations, and what a source model says beyond. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_json(const cst_model *model, cst_buffer *out_json,

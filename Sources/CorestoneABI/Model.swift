@@ -84,6 +84,33 @@ public func cst_model_load_bytes(
     }
 }
 
+@_cdecl("cst_model_copy") @implementation
+public func cst_model_copy(
+    _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try place(out, "out_model")
+        out.pointee = try handOver(try model(pointer).copy())
+    }
+}
+
+@_cdecl("cst_model_merge") @implementation
+public func cst_model_merge(
+    _ count: Int, _ models: UnsafePointer<OpaquePointer?>?, _ storePath: cst_string,
+    _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try place(out, "out_model")
+        let models = try array(models, count, "models").map { try model($0) }
+        guard let path = try storePath.optionalString("store_path") else {
+            out.pointee = try handOver(try Model.merging(models))
+            return
+        }
+        let metadata = try StoreMetadata(ofStoreAt: path)
+        out.pointee = try handOver(try Model.merging(models, forHashes: metadata.entityVersionHashes))
+    }
+}
+
 @_cdecl("cst_model_copy_versions") @implementation
 public func cst_model_copy_versions(
     _ path: cst_string, _ out: UnsafeMutablePointer<cst_buffer>?, _ count: UnsafeMutablePointer<Int>?,

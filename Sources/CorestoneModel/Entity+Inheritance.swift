@@ -9,10 +9,12 @@ extension Entity {
 
     /// Own and inherited attributes and relationships at any time, parents' first.
     public var allProperties: [Property] {
-        lineage.flatMap { entity in
-            (entity.ownAttributes as [Property] + entity.ownRelationships as [Property])
-                .sorted { $0.ordinal < $1.ordinal }
-        }
+        lineage.flatMap(\.ownProperties)
+    }
+
+    /// Own attributes and relationships, in order of creation.
+    var ownProperties: [Property] {
+        (ownAttributes as [Property] + ownRelationships as [Property]).sorted { $0.ordinal < $1.ordinal }
     }
 
     /// Own and inherited fetched properties, parents' first.

@@ -22,7 +22,7 @@ extension Model {
 
 extension Entity {
     /// What the entity itself declares; what it inherits is its parent's.
-    fileprivate var summary: PropertyValue {
+    var summary: PropertyValue {
         var fields: [String: PropertyValue] = [
             "name": .string(name), "parent": parent.map { .string($0.name) } ?? .null, "abstract": .bool(isAbstract),
             "attributes": .array(ownAttributes.map { .dictionary($0.summary) }),

@@ -499,6 +499,38 @@ static void what_is_no_model_is_named(void) {
     CHECK(model == NULL);
 }
 
+static void a_copy_can_be_changed_and_merged(void) {
+    cst_model *model = company_model(), *copy = NULL, *merged = NULL;
+    OK(cst_model_freeze(model, E));
+    OK(cst_model_copy(model, &copy, E));
+    bool is_frozen = true;
+    OK(cst_model_is_frozen(copy, &is_frozen, E));
+    CHECK(!is_frozen);
+    cst_entity *extra = NULL;
+    OK(cst_model_add_entity(copy, text("Extra"), &extra, E));
+    cst_model *both[] = {model, copy};
+    OK(cst_model_merge(2, both, (cst_string){0}, &merged, E));
+    CHECK_INT(6, cst_model_entity_count(merged));
+    OK(cst_release(merged));
+
+    /* A store of the first model, and models of which one has it. */
+    cst_coordinator *coordinator = NULL;
+    OK(cst_coordinator_new(model, &coordinator, E));
+    const char *path = check_path("company.sqlite");
+    OK(cst_coordinator_add_store(coordinator, text("SQLite"), text(path), NULL, NULL, E));
+    cst_release(coordinator);
+    OK(cst_model_merge(2, both, text(path), &merged, E));
+    CHECK_INT(5, cst_model_entity_count(merged));
+    OK(cst_coordinator_open_store(text(path), merged, NULL, &coordinator, NULL, E));
+    cst_release(coordinator);
+    OK(cst_release(merged));
+    CHECK_STATUS(CST_E_MODEL_MISMATCH, cst_model_merge(0, NULL, text(path), &merged, E));
+    CHECK_CONTAINS("Department, Employee", cst_error_message(check_error()));
+    CHECK_STATUS(CST_E_STORE_IO, cst_model_merge(2, both, text(check_path("none.sqlite")), &merged, E));
+    OK(cst_release(copy));
+    OK(cst_release(model));
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(entities_are_found_by_name_and_position);
@@ -520,5 +552,6 @@ int main(int argc, char **argv) {
     RUN(a_compiled_model_comes_back);
     RUN(what_is_no_model_is_named);
     RUN(short_structs_are_filled_as_far_as_they_go);
+    RUN(a_copy_can_be_changed_and_merged);
     return check_end();
 }

@@ -205,6 +205,8 @@ cst_model_load status in in out error
 cst_model_load_bytes status bytes out error
 cst_model_load_for_store status in in out error
 cst_model_version_name text handle
+cst_model_copy status handle out error
+cst_model_merge status size handles in out error
 cst_model_copy_versions status in buffer size* size* error
 cst_model_copy_json status handle buffer error
 cst_model_set_localization status handle in in error

@@ -348,6 +348,25 @@ class Model(Mapping[str, Entity]):
         wanted = text(version) if version is not None else _abi.null_text()
         return cls._of(made(lib.cst_model_load, text(os.fspath(source)), wanted))
 
+    def copy(self) -> Model:
+        """An equal model that can be changed, whether this one is frozen or not."""
+        if self._waiting:
+            self.freeze()  # names the relationship that leads nowhere yet
+        return Model._of(made(lib.cst_model_copy, self._handle))
+
+    @classmethod
+    def merge(cls, models: Iterable[Model], *, store: str | os.PathLike[str] | None = None) -> Model:
+        """A new model with the entities of several; what is the same in two of them is there once.
+
+        Raises ModelError when entities of one name differ, and says in what. With `store`, the path of a store, it has
+        the entities that the store was written with, found by their version hashes; ModelMismatchError names those that
+        none of the models has.
+        """
+        given = list(models)
+        array = (ctypes.c_void_p * len(given))(*[model._handle for model in given])
+        path = _abi.null_text() if store is None else text(os.fspath(store))
+        return cls._of(made(lib.cst_model_merge, len(given), array, path))
+
     @staticmethod
     def versions(path: str | os.PathLike[str]) -> ModelVersions:
         """The versions of a model that a bundle holds."""

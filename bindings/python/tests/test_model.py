@@ -9,11 +9,13 @@ import pytest
 import corestone
 from corestone import (
     AttributeType,
+    Container,
     DeleteRule,
     InvalidArgumentError,
     ManagedObject,
     Model,
     ModelError,
+    ModelMismatchError,
     StoreCorruptError,
     StoreError,
     UnsupportedError,
@@ -253,3 +255,31 @@ def test_a_composite_attribute_is_told_and_no_store_is_made_for_it(tmp_path: Pat
     assert model.describe()["entities"][0]["attributes"][0]["elements"][0]["name"] == "x"
     with pytest.raises(UnsupportedError, match=r"Place\.at is composite"):
         corestone.Container(model, tmp_path / "a.sqlite")
+
+
+def test_copies_and_merged_models(tmp_path: Path) -> None:
+    base = Model(
+        {
+            "Book": {"title": "string", "shelf": "to-one Shelf? inverse books"},
+            "Shelf": {"books": "to-many Book inverse shelf"},
+        }
+    )
+    base.freeze()
+    copy = base.copy()
+    assert not copy.is_frozen
+    assert copy.describe() == base.describe()
+    copy.entity("Film").attribute("title", "string")
+    merged = Model.merge([base, copy])
+    assert list(merged) == ["Book", "Shelf", "Film"]
+    with Container(base, tmp_path / "books.sqlite"):
+        pass
+    assert sorted(Model.merge([copy], store=tmp_path / "books.sqlite")) == ["Book", "Shelf"]
+    other = Model({"Book": {"title": "string?"}})
+    with pytest.raises(ModelError, match=r"Book.*shelf"):
+        Model.merge([base, other])
+    with pytest.raises(ModelMismatchError, match=r"has Book, Shelf as the store"):
+        Model.merge([other], store=tmp_path / "books.sqlite")
+    unfinished = Model()
+    unfinished.entity("Book").to_one("shelf", "Shelf")
+    with pytest.raises(ModelError, match="Shelf"):
+        unfinished.copy()

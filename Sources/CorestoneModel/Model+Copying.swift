@@ -1,0 +1,113 @@
+import CorestoneValues
+
+extension Model {
+    /// An equal model that can be changed, whether this one is frozen or not.
+    public func copy() throws -> Model {
+        let copy = Model()
+        try ModelCopier(copy).add(entities)
+        for identifier in versionIdentifiers { try copy.addVersionIdentifier(identifier) }
+        for (name, template) in fetchRequestTemplates { try copy.setFetchRequestTemplate(template, forName: name) }
+        for configuration in configurations { try copy.setConfiguration(configuration) }
+        for (key, text) in localization { try copy.setLocalization(text, forKey: key) }
+        try copy.setExtras(extras)
+        return copy
+    }
+}
+
+/// Brings entities of other models into one.
+struct ModelCopier {
+    private let target: Model
+
+    init(_ target: Model) { self.target = target }
+
+    /// Adds entities whose names the target does not have yet. What they inherit from and lead to must be among them, or in
+    /// the target by that name.
+    func add(_ entities: [Entity]) throws {
+        for entity in entities { try declare(entity) }
+        for entity in entities {
+            if let parent = entity.parent { try counterpart(of: entity).setParent(try counterpart(of: parent)) }
+            try addProperties(of: entity)
+        }
+        for entity in entities { try connect(entity) }
+    }
+
+    private func counterpart(of entity: Entity) throws -> Entity { try target.requireEntity(named: entity.name) }
+
+    private func declare(_ entity: Entity) throws {
+        let copy = try target.addEntity(named: entity.name)
+        try copy.setAbstract(entity.isAbstract)
+        try copy.setClassName(entity.className)
+        try copy.setVersionHashModifier(entity.versionHashModifier)
+        try copy.setRenamingIdentifier(entity.renamingIdentifier)
+        try copy.setExtras(entity.extras)
+        for (key, value) in entity.userInfo { try copy.setUserInfo(value, forKey: key) }
+        for index in entity.indexes { try copy.addIndex(index) }
+        for constraint in entity.uniqueConstraints { try copy.addUniqueConstraint(constraint) }
+    }
+
+    /// In the order of their creation, by which slots and columns are laid out.
+    private func addProperties(of entity: Entity) throws {
+        let copy = try counterpart(of: entity)
+        for property in entity.ownProperties {
+            switch property {
+            case let attribute as Attribute:
+                let twin = try copy.addAttribute(
+                    named: attribute.name, type: attribute.type, isTransient: attribute.isTransient)
+                try fill(twin, from: attribute)
+            case let relationship as Relationship:
+                let twin = try copy.addRelationship(
+                    named: relationship.name, destination: try counterpart(of: relationship.destination),
+                    isToMany: relationship.isToMany, isOrdered: relationship.isOrdered)
+                try twin.setDeleteRule(relationship.deleteRule)
+                try twin.setCounts(minimum: relationship.minimumCount, maximum: relationship.maximumCount)
+                try describe(twin, as: relationship)
+            default: break
+            }
+        }
+        for property in entity.ownFetchedProperties {
+            try describe(
+                try copy.addFetchedProperty(named: property.name, fetchRequest: property.fetchRequest), as: property)
+        }
+    }
+
+    private func fill(_ copy: Attribute, from attribute: Attribute) throws {
+        try describe(copy, as: attribute)
+        if !attribute.defaultValue.isNull { try copy.setDefaultValue(attribute.defaultValue) }
+        try copy.setAllowsExternalStorage(attribute.allowsExternalStorage)
+        try copy.setPreservesValueInHistory(attribute.preservesValueInHistory)
+        try copy.setAllowsNaN(attribute.allowsNaN)
+        try copy.setAllowsCloudEncryption(attribute.allowsCloudEncryption)
+        try copy.setValueTransformerName(attribute.valueTransformerName)
+        try copy.setValueClassName(attribute.valueClassName)
+        try copy.setDerivation(attribute.derivation)
+        try copy.setCompositeName(attribute.compositeName)
+        for element in attribute.elements {
+            try fill(try copy.addElement(named: element.name, type: element.type), from: element)
+        }
+    }
+
+    private func describe(_ copy: Property, as property: Property) throws {
+        try copy.setOptional(property.isOptional)
+        try copy.setTransient(property.isTransient)
+        try copy.setVersionHashModifier(property.versionHashModifier)
+        try copy.setRenamingIdentifier(property.renamingIdentifier)
+        try copy.setValidationRules(property.validationRules)
+        try copy.setIndexedBySpotlight(property.isIndexedBySpotlight)
+        try copy.setStoredInExternalRecord(property.isStoredInExternalRecord)
+        try copy.setExtras(property.extras)
+        for (key, value) in property.userInfo { try copy.setUserInfo(value, forKey: key) }
+    }
+
+    private func connect(_ entity: Entity) throws {
+        let copy = try counterpart(of: entity)
+        for relationship in entity.ownRelationships {
+            guard let inverse = relationship.inverse,
+                let twin = copy.ownRelationships.first(where: { $0.name == relationship.name }), twin.inverse == nil,
+                let other = try counterpart(of: inverse.entity).ownRelationships.first(where: {
+                    $0.name == inverse.name
+                })
+            else { continue }
+            try twin.setInverse(other)
+        }
+    }
+}

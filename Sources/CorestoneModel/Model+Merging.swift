@@ -1,0 +1,125 @@
+import CorestoneValues
+
+extension Model {
+    /// One model with the entities of several: what is the same in two of them is there once.
+    ///
+    /// Configurations of one name have the entities of all, version identifiers come together, and of two words for one key of
+    /// the localisation the later model's count.
+    /// - Throws: `.model` when entities or fetch requests of one name differ; the message says in what.
+    public static func merging(_ models: [Model]) throws -> Model {
+        let merged = Model()
+        for model in models { try merged.add(model.entities) }
+        for model in models { try merged.addRest(of: model) }
+        return merged
+    }
+
+    /// The model that a store was written with, put together of the entities of several models by their version hashes.
+    ///
+    /// - Parameter hashes: what the store's metadata records, by entity.
+    /// - Throws: `.modelMismatch` when an entity of the store is in none of them as it was then; every such entity is named.
+    public static func merging(_ models: [Model], forHashes hashes: [String: [UInt8]]) throws -> Model {
+        let merged = Model()
+        var missing: [String] = []
+        let candidates = try models.map { model in
+            try model.freeze()
+            return (model: model, hashes: entityVersionHashes(of: model))
+        }
+        var chosen: [ObjectIdentifier: [Entity]] = [:]
+        for (name, hash) in hashes.sorted(by: { $0.key < $1.key }) {
+            guard let found = candidates.first(where: { $0.hashes[name] == hash }),
+                let entity = found.model.entity(named: name)
+            else {
+                missing.append(name)
+                continue
+            }
+            chosen[ObjectIdentifier(found.model), default: []].append(entity)
+        }
+        guard missing.isEmpty else {
+            throw CoreError(
+                .modelMismatch, code: .migrationMissingSourceModel,
+                "none of the \(models.count) models has \(missing.joined(separator: ", ")) as the store was written with; "
+                    + "add the model of that version", entity: missing[0])
+        }
+        // All at once: an entity of one model may lead to one that only another model has as the store does.
+        try ModelCopier(merged).add(models.flatMap { chosen[ObjectIdentifier($0)] ?? [] })
+        return merged
+    }
+
+    private func add(_ entities: [Entity]) throws {
+        var new: [Entity] = []
+        for entity in entities {
+            guard let known = self.entity(named: entity.name) else {
+                new.append(entity)
+                continue
+            }
+            if let difference = known.difference(from: entity) { throw modelError(difference, entity: entity.name) }
+        }
+        try ModelCopier(self).add(new)
+    }
+
+    private func addRest(of model: Model) throws {
+        for identifier in model.versionIdentifiers { try addVersionIdentifier(identifier) }
+        for (name, template) in model.fetchRequestTemplates {
+            if let known = fetchRequestTemplates[name], known != template {
+                throw modelError(
+                    "two models to merge have different fetch requests \(name); rename one", entity: template.entityName
+                )
+            }
+            try setFetchRequestTemplate(template, forName: name)
+        }
+        for configuration in model.configurations {
+            let known = self.configuration(named: configuration.name)
+            let names = known?.entityNames ?? []
+            try setConfiguration(
+                ModelConfiguration(
+                    name: configuration.name,
+                    entityNames: names + configuration.entityNames.filter { !names.contains($0) },
+                    isUsedWithCloudKit: configuration.isUsedWithCloudKit || known?.isUsedWithCloudKit == true))
+        }
+        for (key, text) in model.localization { try setLocalization(text, forKey: key) }
+    }
+}
+
+// MARK: - What differs
+
+extension Entity {
+    /// What keeps two entities of one name from being the same, as a message; nil when nothing does. The order of
+    /// properties says nothing, and extras of a source model neither.
+    fileprivate func difference(from other: Entity) -> String? {
+        let (mine, theirs) = (described, other.described)
+        for key in sortedByBytes(Set(mine.keys).union(theirs.keys)) {
+            let (one, two) = (mine[key] ?? .null, theirs[key] ?? .null)
+            if one == two { continue }
+            return "two models to merge have different entities \(name): \(key) is \(one.phrase) in one and "
+                + "\(two.phrase) in the other; rename one of them, or make them the same"
+        }
+        return nil
+    }
+
+    /// Everything by its path: `abstract`, `name.optional`.
+    private var described: [String: PropertyValue] {
+        var fields: [String: PropertyValue] = [:]
+        func add(_ path: String, _ value: PropertyValue) {
+            guard case .dictionary(let inner) = value else {
+                fields[path] = value
+                return
+            }
+            for (key, value) in inner where key != "extras" { add(path.isEmpty ? key : "\(path).\(key)", value) }
+        }
+        guard case .dictionary(var own) = summary else { return fields }
+        for list in ["attributes", "relationships", "fetchedProperties", "indexes"] {
+            guard case .array(let elements)? = own.removeValue(forKey: list) else { continue }
+            for case .dictionary(var element) in elements {
+                guard case .text(let name)? = element.removeValue(forKey: "name") else { continue }
+                element["kind"] = .string(list)
+                add(name.string, .dictionary(element))
+            }
+        }
+        add("", .dictionary(own))
+        return fields
+    }
+}
+
+extension PropertyValue {
+    fileprivate var phrase: String { isNull ? "missing" : excerpt }
+}

@@ -1,0 +1,103 @@
+import CorestoneValues
+import Foundation
+import XCTest
+
+@testable import CorestoneModel
+
+/// Copies and merged models.
+final class ModelMergingTests: XCTestCase {
+    private func failure(_ body: () throws -> Void) -> CoreError? {
+        do { try body() } catch { return error as? CoreError }
+        return nil
+    }
+
+    private func check(_ model: Model, _ name: String) throws {
+        let copy = try model.copy()
+        XCTAssertFalse(copy.isFrozen)
+        XCTAssertTrue(copy.summary == model.summary, name)
+        let merged = try Model.merging([model, copy])
+        XCTAssertTrue(merged.entities.map(\.summary) == model.entities.map(\.summary), "\(name), merged with itself")
+        // One fixture has an attribute without a type, which nothing can use.
+        do { try model.freeze() } catch { return }
+        try copy.freeze()
+        XCTAssertEqual(entityVersionHashes(of: copy), entityVersionHashes(of: model), name)
+        for (one, two) in zip(model.entities, copy.entities) {
+            XCTAssertEqual(one.properties.map(\.name), two.properties.map(\.name), "the slots of \(one.name)")
+            XCTAssertEqual(one.number, two.number)
+        }
+    }
+
+    func testCopiesAreEqual() throws {
+        try check(try SampleModels.everything(), "everything")
+        var fixtures = 0
+        let folder = try Fixtures.folder().appendingPathComponent("source-models")
+        for case let file as URL in FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+            ?? .init()
+        where file.lastPathComponent == "contents" {
+            try check(try Model(contentsOf: file.path), file.path)
+            fixtures += 1
+        }
+        for store in try Fixtures.stores() {
+            guard let packed = store.packedModel else { continue }
+            try check(try Model(modelCache: packed), store.name)
+            fixtures += 1
+        }
+        XCTAssertGreaterThan(fixtures, 100)
+    }
+
+    /// Two halves of one model, which share an entity.
+    private func half(_ name: String, age: AttributeType = .integer16, isAgeOptional: Bool = true) throws -> Model {
+        let model = Model()
+        let person = try model.addEntity(named: "Person")
+        let other = try model.addEntity(named: name)
+        try person.addAttribute(named: "age", type: age, isOptional: isAgeOptional)
+        try other.addAttribute(named: "title", type: .string)
+        try model.setConfiguration(ModelConfiguration(name: "Synced", entityNames: [name]))
+        try model.addVersionIdentifier(name)
+        return model
+    }
+
+    func testHalvesComeTogether() throws {
+        let merged = try Model.merging([half("Book"), half("Song")])
+        XCTAssertEqual(merged.entities.map(\.name), ["Person", "Book", "Song"])
+        XCTAssertEqual(merged.configuration(named: "Synced")?.entityNames, ["Book", "Song"])
+        XCTAssertEqual(merged.versionIdentifiers, ["Book", "Song"])
+        XCTAssertEqual(try Model.merging([]).entities.count, 0)
+    }
+
+    func testDifferencesAreNamed() throws {
+        let type = failure { _ = try Model.merging([half("Book"), half("Song", age: .integer32)]) }
+        XCTAssertEqual(type?.status, .model)
+        XCTAssertEqual(type?.entity, "Person")
+        XCTAssertEqual(
+            type?.message,
+            "two models to merge have different entities Person: age.type is \"Integer 16\" in one and \"Integer 32\" in the "
+                + "other; rename one of them, or make them the same")
+        let optional = failure { _ = try Model.merging([half("Book"), half("Song", isAgeOptional: false)]) }
+        XCTAssertTrue(optional?.message.contains("age.optional is 1 in one and 0 in the other") == true)
+        let (one, two) = (try half("Book"), try half("Song"))
+        try one.setFetchRequestTemplate(FetchRequestTemplate(entityName: "Book"), forName: "all")
+        try two.setFetchRequestTemplate(FetchRequestTemplate(entityName: "Song"), forName: "all")
+        XCTAssertTrue(
+            failure { _ = try Model.merging([one, two]) }?.message.contains("different fetch requests all") == true)
+    }
+
+    func testAStoresModelIsFoundByItsHashes() throws {
+        let (book, song) = (try half("Book"), try half("Song", age: .integer32))
+        try book.freeze()
+        try song.freeze()
+        var hashes = entityVersionHashes(of: song)
+        hashes["Book"] = entityVersionHashes(of: book)["Book"]
+        let found = try Model.merging([book, song], forHashes: hashes)
+        XCTAssertEqual(found.entities.map(\.name), ["Book", "Person", "Song"])
+        XCTAssertEqual(found.entity(named: "Person")?.ownAttributes[0].type, .integer32)
+        try found.freeze()
+        XCTAssertEqual(entityVersionHashes(of: found), hashes)
+        hashes["Film"] = hashes["Book"]
+        hashes["Song"] = hashes["Book"]
+        let missing = failure { _ = try Model.merging([book, song], forHashes: hashes) }
+        XCTAssertEqual(missing?.status, .modelMismatch)
+        XCTAssertEqual(missing?.code, 134130)
+        XCTAssertTrue(missing?.message.contains("has Film, Song as the store") == true, missing?.message ?? "")
+    }
+}
