@@ -147,6 +147,18 @@ final class ExternalReadingTests: StoreTestCase {
             XCTAssertEqual(try context?.fetch(request).map { try $0.value(forKey: "title") }, [.text("photo 2")])
         }
         XCTAssertEqual(keptFiles(), 0)
+        try hide()
+        try photos[2].setValue(.null, forKey: "data")
+        XCTAssertEqual(try self.photos(nil, "data != nil").count, 3)
+        XCTAssertEqual(try self.photos(nil, "data == nil").count, 1)
+        let failed = failure { _ = try context.fetch(request(predicate)) }
+        XCTAssertEqual([failed.key, failed.entity], ["data", "Photo"])
+    }
+
+    private func request(_ predicate: CorestonePredicate.Predicate) throws -> FetchRequest {
+        var request = FetchRequest(entity: try model.requireEntity(named: "Photo"))
+        request.predicate = predicate
+        return request
     }
 
     // MARK: Saving

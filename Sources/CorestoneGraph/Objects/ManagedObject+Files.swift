@@ -41,6 +41,14 @@ extension ManagedObject {
         return try withExtendedLifetime(bytes) { try body(ValueView(PropertyValue.bytes(bytes))) }
     }
 
+    /// Whether there is no value, which the row tells without the file.
+    func isExternalNull(_ slot: Int) throws -> Bool {
+        try fireIfNeeded()
+        if let overlay, overlay.isChanged(slot) { return overlay.values[slot].isNull }
+        guard let record else { return true }
+        return try !Record(record).hasValue(slot) && fileName(slot, entity.layout.slots[slot]) == nil
+    }
+
     /// The file that the row names for the value; nil when the row itself has it.
     private func fileName(_ slot: Int, _ layout: SlotLayout) throws -> String? {
         if layout.kind == .none { throw composite(slot) }

@@ -18,6 +18,13 @@ extension ManagedObject {
         }
     }
 
+    public func isNull(for key: KeyName) throws -> Bool {
+        guard let slot = slot(of: key), entity.layout.slots[slot].role == .external else {
+            return try withValue(for: key) { $0.isNull }
+        }
+        return try isExternalNull(slot)
+    }
+
     @inline(__always)
     private static func lend(_ view: ValueView, to body: (BorrowedValue) throws -> Bool) throws -> Bool {
         switch view.type {

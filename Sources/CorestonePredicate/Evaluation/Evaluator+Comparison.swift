@@ -6,6 +6,7 @@ extension Evaluator {
         if let object, case .keyPath(let path) = comparison.left, path.keys.count == 1,
             case .constant(let right) = comparison.right
         {
+            if right.isNull { return comparison.operator.holds(try object.isNull(for: path.keys[0]), true) }
             return try object.withValue(for: path.keys[0]) { try compare($0, right, comparison) }
         }
         return try compare(
@@ -34,16 +35,10 @@ extension Evaluator {
         return comparison.modifier == .all
     }
 
-    /// One comparison of two values. Nil on one side or both is decided first, as the table of the language says.
+    /// One comparison of two values. Nil on one side or both is decided first.
     private func compare(_ left: BorrowedValue, _ right: PropertyValue, _ comparison: Comparison) throws -> Bool {
         let leftIsNull = left.isNull
-        if leftIsNull || right.isNull {
-            switch comparison.operator {
-            case .equal, .lessOrEqual, .greaterOrEqual: return leftIsNull && right.isNull
-            case .notEqual: return !(leftIsNull && right.isNull)
-            default: return false
-            }
-        }
+        if leftIsNull || right.isNull { return comparison.operator.holds(leftIsNull, right.isNull) }
         if let text = left.utf8, let other = right.textual,
             let holds = try compareTexts(text, other, comparison)
         {
@@ -169,7 +164,8 @@ extension PropertyValue {
 }
 
 extension BorrowedValue {
-    var isNull: Bool {
+    /// Whether it is no value.
+    public var isNull: Bool {
         switch self {
         case .null: true
         case .value(let value): value.isNull
@@ -183,6 +179,17 @@ extension BorrowedValue {
         case .text(let bytes): bytes
         case .value(let value): value.textual?.utf8
         default: nil
+        }
+    }
+}
+
+extension Comparison.Operator {
+    /// What a comparison with nil on one side or both says, as the table of the language has it.
+    fileprivate func holds(_ leftIsNull: Bool, _ rightIsNull: Bool) -> Bool {
+        switch self {
+        case .equal, .lessOrEqual, .greaterOrEqual: leftIsNull && rightIsNull
+        case .notEqual: !(leftIsNull && rightIsNull)
+        default: false
         }
     }
 }

@@ -13,6 +13,9 @@ public protocol KeyValueCoding: ValueObject {
     /// Hands the value to `body` in place, so that comparing a property with a constant copies nothing.
     func withValue(for key: KeyName, _ body: (BorrowedValue) throws -> Bool) throws -> Bool
 
+    /// Whether there is no value, which may be known without reading it.
+    func isNull(for key: KeyName) throws -> Bool
+
     /// The number of members of a to-many relationship, where it is known without reading them; else nil.
     func memberCount(for key: KeyName) throws -> Int?
 }
@@ -23,6 +26,8 @@ extension KeyValueCoding {
     public func withValue(for key: KeyName, _ body: (BorrowedValue) throws -> Bool) throws -> Bool {
         try body(BorrowedValue(try value(for: key)))
     }
+
+    public func isNull(for key: KeyName) throws -> Bool { try withValue(for: key) { $0.isNull } }
 
     public func memberCount(for key: KeyName) throws -> Int? { nil }
 }
