@@ -36,7 +36,7 @@ public func cst_coordinator_open_store(
         let given = try modelPointer.map { try model($0) }
         var options = try storeOptions(settings)
         options.isReadOnly = try !asksForWriting(settings)
-        let coordinator = try Coordinator.open(try storePath(path), model: given, options: options)
+        let coordinator = try Coordinator.open(try path.filePath("path"), model: given, options: options)
         guard let store = coordinator.stores.first else { throw CoreError(.internal, "the store was not kept") }
         _ = graphReleasesTokens
         let modelToken: Token
@@ -73,18 +73,9 @@ public func cst_coordinator_add_store(
                 value: .string(type))
         }
         let options = try storeOptions(settings)
-        let store = try coordinator.addSQLiteStore(at: try storePath(path), options: options)
+        let store = try coordinator.addSQLiteStore(at: try path.filePath("path"), options: options)
         out?.pointee = try HandleTable.make(StoreBox(store), .store)
     }
-}
-
-func storePath(_ given: cst_string) throws -> String {
-    let path = try given.string("path")
-    guard !path.isEmpty, !path.utf8.contains(0) else {
-        throw CoreError(
-            .invalidArgument, code: .persistentStoreOpen, "path is empty or holds a NUL; name the store's file")
-    }
-    return path
 }
 
 private func asksForWriting(_ pointer: UnsafePointer<cst_store_options>?) throws -> Bool {
@@ -189,7 +180,7 @@ public func cst_store_copy_metadata(
 ) -> cst_status {
     boundary(error) {
         let out = try required(out, "out_plist")
-        var metadata = try StoreMetadata(ofStoreAt: try storePath(path))
+        var metadata = try StoreMetadata(ofStoreAt: try path.filePath("path"))
         metadata.values[StoreMetadata.Key.uuid] = .string(metadata.uuid.description)
         try metadata.encoded().withUnsafeBytes { try out.fill($0) }
     }
@@ -204,7 +195,7 @@ public func cst_store_check_apple(
         let accepted = try required(outAccepted, "out_accepted")
         accepted.pointee = false
         let report = try required(outReport, "out_report")
-        let check = try AppleCheck(storeAt: try storePath(path), model: try modelPointer.map { try model($0) })
+        let check = try AppleCheck(storeAt: try path.filePath("path"), model: try modelPointer.map { try model($0) })
         accepted.pointee = check.isAccepted
         try report.fill(JSONText(check.report).text)
     }
@@ -236,7 +227,7 @@ public func cst_store_check(
     boundary(error) {
         let out = try required(outProblems, "out_problems")
         out.pointee = nil
-        let path = try storePath(path)
+        let path = try path.filePath("path")
         let report = try StoreReport(ofStoreAt: path, model: try modelPointer.map { try model($0) })
         if let problems = report.error(file: path) {
             out.pointee = try HandleTable.make(try ErrorBox(problems), .error)
@@ -250,7 +241,7 @@ public func cst_store_copy_leftovers(
 ) -> cst_status {
     boundary(error) {
         let out = try required(out, "out_report")
-        try out.fill(JSONText(try StoreLeftovers(ofStoreAt: try storePath(path)).report).text)
+        try out.fill(JSONText(try StoreLeftovers(ofStoreAt: try path.filePath("path")).report).text)
     }
 }
 
@@ -260,7 +251,7 @@ public func cst_store_remove_leftovers(
 ) -> cst_status {
     boundary(error) {
         let out = try required(out, "out_report")
-        try out.fill(JSONText(try StoreLeftovers.remove(fromStoreAt: try storePath(path)).report).text)
+        try out.fill(JSONText(try StoreLeftovers.remove(fromStoreAt: try path.filePath("path")).report).text)
     }
 }
 

@@ -50,7 +50,7 @@ public func cst_model_load(
     boundary(error) {
         let out = try place(out, "out_model")
         out.pointee = try handOver(
-            try Model(contentsOf: try path.string("path"), version: try version.optionalString("version")))
+            try Model(contentsOf: try path.filePath("path"), version: try version.optionalString("version")))
     }
 }
 
@@ -60,7 +60,7 @@ public func cst_model_load_for_store(
 ) -> cst_status {
     boundary(error) {
         let out = try place(out, "out_model")
-        out.pointee = try handOver(try Model.load(try path.string("path"), forStoreAt: try storePath(store)))
+        out.pointee = try handOver(try Model.load(try path.filePath("path"), forStoreAt: try store.filePath("store")))
     }
 }
 
@@ -118,7 +118,7 @@ public func cst_model_copy_versions(
 ) -> cst_status {
     boundary(error) {
         let out = try required(out, "out_names")
-        let versions = try Model.versions(of: try path.string("path"))
+        let versions = try Model.versions(of: try path.filePath("path"))
         count?.pointee = versions.count
         current?.pointee = versions.firstIndex(where: \.isCurrent) ?? versions.count
         try out.fill(versions.map { $0.name + "\0" }.joined())

@@ -7,15 +7,31 @@ enum Tool {
     static let commands: [any Command.Type] = [ShowCommand.self, FetchCommand.self, CheckCommand.self]
     private static var manuals: [Manual] { commands.map { $0.manual } }
 
-    static func run(_ arguments: [String]) -> ExitCode {
+    /// `words` are the command line as the system hands it over, the tool's own name first.
+    static func run(_ words: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> ExitCode {
         let output = Output()
         do {
-            let code = try run(arguments, to: output)
+            let code = try run(arguments(words), to: output)
             try output.finish()
             return code
         } catch {
             return explain(error, output)
         }
+    }
+
+    /// Swift repairs words that are not UTF-8, and a repaired path is that of another file.
+    private static func arguments(_ words: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) throws -> [String] {
+        var arguments: [String] = []
+        var place = 1
+        while let word = words[place] {
+            guard let text = String(validatingCString: word) else {
+                throw UsageError(
+                    "\"\(String(cString: word))\" is not UTF-8, as paths and all else must be; rename the file")
+            }
+            arguments.append(text)
+            place += 1
+        }
+        return arguments
     }
 
     private static func run(_ arguments: [String], to output: Output) throws -> ExitCode {

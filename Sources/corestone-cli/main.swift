@@ -3,4 +3,4 @@ import Glibc
 
 // A reader that has seen enough (`| head`) is answered by `Output`, quietly.
 signal(SIGPIPE, SIG_IGN)
-exit(Tool.run(Array(CommandLine.arguments.dropFirst())).rawValue)
+exit(Tool.run(CommandLine.unsafeArgv).rawValue)

@@ -6,11 +6,12 @@ import json
 import os
 import shutil
 import sqlite3
+import subprocess
 import time
 import uuid
 from pathlib import Path
 
-from conftest import ROOT, compare, run, settled
+from conftest import ROOT, TOOL, compare, run, settled
 from corestone import Container, Model
 
 
@@ -101,7 +102,7 @@ def test_a_damaged_database_is_a_problem_and_no_store_an_error(zoo: Path, tmp_pa
     assert "refused: " in found.stdout
     report = json.loads(run("check", cut, "--apple", "--format", "json").stdout)
     assert report["ok"] is False and report["apple"]["accepted"] is False
-    for path, words in [(tmp_path / "missing.sqlite", "not there"), (Path(__file__), "no store")]:
+    for path, words in [(tmp_path / "missing.sqlite", "there is no store"), (Path(__file__), "no store")]:
         found = run("check", path)
         assert (found.returncode, found.stdout) == (3, "")
         assert words in found.stderr
@@ -176,3 +177,45 @@ def test_files_that_no_row_refers_to(tmp_path: Path) -> None:
     shared = run("check", store, "--remove-leftovers")
     assert shared.returncode == 3 and "album.backup" in shared.stderr
     assert left.exists()
+
+
+def test_a_model_in_the_place_of_a_store(zoo: Path) -> None:
+    model = ROOT / "examples/packages/Packages.xcdatamodeld"
+    contents = next(model.rglob("contents"))
+    for path in (str(model), f"{model}/", str(contents), str(contents.parent)):
+        for words in (["check", path], ["check", path, "--apple"], ["fetch", path, "Package"]):
+            found = run(*words)
+            assert (found.returncode, found.stdout) == (3, "")
+            assert "is a model" in found.stderr and f"{words[0]} takes a store" in found.stderr
+            assert f"corestone show {path}" in found.stderr
+    assert "is a folder" in run("check", ROOT / "examples").stderr
+
+
+def test_apple_needs_a_model(zoo: Path, tmp_path: Path) -> None:
+    store = broken(zoo, tmp_path, "DELETE FROM Z_MODELCACHE")
+    assert run("check", store).returncode == 0
+    found = run("check", store, "--apple")
+    assert (found.returncode, found.stdout) == (3, "")
+    assert "carries no model" in found.stderr and "--model MODEL" in found.stderr
+
+
+def test_paths_that_are_not_utf8(zoo: Path, tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path) + b"/caf\xe9"
+    os.mkdir(folder)
+    shutil.copy(os.fsencode(zoo), folder + b"/zoo.sqlite")
+    for words in (["check"], ["show"], ["fetch"]):
+        found = subprocess.run(
+            [os.fsencode(TOOL), *map(os.fsencode, words), folder + b"/zoo.sqlite", b"Animal"],
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+        )
+        assert (found.returncode, found.stdout) == (2, "")
+        assert "is not UTF-8" in found.stderr
+    # Where the path given is, and the one that it leads to is not.
+    found = run("check", "zoo.sqlite", cwd=folder)
+    assert found.returncode == 3 and "working directory of a path that is not UTF-8" in found.stderr
+    link = tmp_path / "link.sqlite"
+    os.symlink(folder + b"/zoo.sqlite", link)
+    found = run("check", link)
+    assert found.returncode == 3 and "leads to a path that is not UTF-8" in found.stderr

@@ -38,6 +38,20 @@ extension cst_string {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// A path. What cannot be one as it stands would name another file.
+    func filePath(_ name: StaticString) throws -> String {
+        let path: String
+        do { path = try string(name) } catch let error as CoreError where error.status == .invalidUTF8 {
+            throw CoreError(
+                .invalidUTF8, "\(error.message), as paths must be; rename the file or the folder", offset: error.offset)
+        }
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreOpen, "\(name) is empty or holds a NUL; name a file")
+        }
+        return path
+    }
+
     /// nil for a null string.
     func optionalString(_ name: StaticString) throws -> String? {
         try utf8(name).map { String(decoding: $0, as: UTF8.self) }

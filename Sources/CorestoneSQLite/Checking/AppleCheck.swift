@@ -31,10 +31,7 @@ public struct AppleCheck: Sendable {
     /// - Throws: as `Coordinator.open` for a file that is no store; `modelMismatch` when there is no model to check with.
     public init(storeAt path: String, model given: Model? = nil) throws {
         let place = try StorePlace(path)
-        guard place.state == .present else {
-            throw CoreError(
-                .storeIO, code: .persistentStoreOpen, "there is no store \(path); check the path", file: path)
-        }
+        try place.requireStore()
         let connection = try ReadOnlyFile(place).connection
         let contents = try StoreContents(connection, place: place)
         let cached = readCache(contents, connection)

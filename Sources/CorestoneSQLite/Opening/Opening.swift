@@ -31,21 +31,10 @@ struct StoreOpening {
 
     func run(_ path: String) throws -> OpenedStore {
         let place = try StorePlace(path)
-        switch place.state {
-        case .present: break
-        case .missing where options.isReadOnly || options.mustExist:
-            throw failure(.storeIO, "there is no store \(path); check the path", place)
-        case .empty:
-            // A store never is: somebody else's file, or what is left of a store.
-            throw failure(
-                .notAStore,
-                "\(path) is an empty file and no store; restore it from a backup, or delete it so that a new "
-                    + "store can be made there", place)
-        case .missing:
-            guard let model else {
-                throw failure(.storeIO, "there is no store \(path); check the path, or give a model to make it", place)
-            }
+        if place.state == .missing, !options.isReadOnly, !options.mustExist, let model {
             try StoreCreation(model: model, place: place, options: options).run()
+        } else {
+            try place.requireStore()
         }
         return options.isReadOnly
             ? try openReadOnly(place) : try openWritable(place)

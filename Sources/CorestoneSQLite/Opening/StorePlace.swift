@@ -26,20 +26,22 @@ struct StorePlace {
         guard !given.utf8.contains(0) else {
             throw StorePlace.failure(.invalidArgument, "the path of a store cannot contain a NUL character", given)
         }
-        absolute = given.hasPrefix("/") ? given : StorePlace.workingDirectory + "/" + given
+        absolute = given.hasPrefix("/") ? given : try StorePlace.workingDirectory(for: given) + "/" + given
         let name = absolute.split(separator: "/", omittingEmptySubsequences: false).last.map(String.init) ?? ""
         guard !name.isEmpty else {
+            try StorePlace.refuseModel(given)
             throw StorePlace.failure(.invalidArgument, "\(given) names a folder; give the path of a file", given)
         }
         let parent = String(absolute.dropLast(name.count + 1))
-        let resolved = StorePlace.withoutLinks(absolute)
-        let resolvedFolder = StorePlace.withoutLinks(parent.isEmpty ? "/" : parent) ?? parent
+        let resolved = try StorePlace.withoutLinks(absolute, given)
+        let resolvedFolder = try StorePlace.withoutLinks(parent.isEmpty ? "/" : parent, given) ?? parent
         path = resolved ?? (resolvedFolder == "/" ? "/" + name : resolvedFolder + "/" + name)
         folder = resolved.map { StorePlace.folder(of: $0) } ?? resolvedFolder
 
         var facts = stat()
         if stat(absolute, &facts) == 0 {
             guard facts.st_mode & S_IFMT == S_IFREG else {
+                try StorePlace.refuseModel(given)
                 throw StorePlace.failure(
                     .notAStore,
                     "\(given) is \(facts.st_mode & S_IFMT == S_IFDIR ? "a folder" : "no regular file"); "
@@ -63,21 +65,41 @@ struct StorePlace {
         state = .missing
     }
 
-    /// For what only looks at a store: throws unless there is a file with something in it.
+    /// Throws unless there is a file with something in it.
     func requireStore() throws {
         switch state {
         case .present: return
         case .empty:
-            throw StorePlace.failure(.notAStore, "\(given) is an empty file and no store; check the path", given)
-        case .missing: throw StorePlace.failure(.storeIO, "\(given) is not there; check the path", given)
+            // A store never is: somebody else's file, or what is left of a store.
+            throw StorePlace.failure(
+                .notAStore,
+                "\(given) is an empty file and no store; restore it from a backup, or delete it so that a new store can be "
+                    + "made there", given)
+        case .missing: throw StorePlace.failure(.storeIO, "there is no store \(given); check the path", given)
         }
     }
 
+    /// A folder that by its name is one of Apple's models.
+    private static func refuseModel(_ given: String) throws {
+        var name = given[...]
+        while name.last == "/" { name = name.dropLast() }
+        guard [".xcdatamodeld", ".xcdatamodel", ".momd"].contains(where: name.hasSuffix) else { return }
+        throw failure(.notAStore, "\(given) is a model and no store; open the store and give it this model", given)
+    }
+
     /// nil for a path that leads nowhere.
-    private static func withoutLinks(_ path: String) -> String? {
+    private static func withoutLinks(_ path: String, _ given: String) throws -> String? {
         guard let text = realpath(path, nil) else { return nil }
         defer { free(text) }
-        return String(cString: text)
+        return try utf8(text, "\(given) leads to a path", given)
+    }
+
+    /// Another text would be the path of another file.
+    private static func utf8(_ text: UnsafePointer<CChar>, _ subject: String, _ given: String) throws -> String {
+        if let path = String(validatingCString: text) { return path }
+        throw failure(
+            .invalidUTF8, "\(subject) that is not UTF-8 (\(String(cString: text))); rename the folders and files on it",
+            given)
     }
 
     private static func folder(of path: String) -> String {
@@ -89,10 +111,10 @@ struct StorePlace {
         CoreError(status, code: .persistentStoreOpen, message, file: file)
     }
 
-    private static var workingDirectory: String {
+    private static func workingDirectory(for given: String) throws -> String {
         guard let text = getcwd(nil, 0) else { return "" }
         defer { free(text) }
-        return String(cString: text)
+        return try utf8(text, "\(given) lies in a working directory of a path", given)
     }
 
     /// The system's words for an `errno`.

@@ -48,8 +48,8 @@ struct CheckCommand: Command {
     }
 
     func run(to output: Output) throws -> ExitCode {
-        let model = try options.model(forStoreAt: path)
-        let report = try StoreReport(ofStoreAt: path, model: model)
+        let model = try takingStore(path) { try options.model(forStoreAt: path) }
+        let report = try takingStore(path) { try StoreReport(ofStoreAt: path, model: model) }
         // An application has the current version of its model, whichever wrote the store.
         let apple = options.has("apple") ? try AppleVerdict(storeAt: path, model: try options.model()) : nil
         let leftovers = try Leftovers(options, beside: path, report)
@@ -104,6 +104,9 @@ private struct AppleVerdict {
             (problems, extrapolations) = (check.problems, check.extrapolations)
         } catch let error as CoreError where error.status == .storeCorrupt {
             (problems, extrapolations) = ([AppleCheck.Finding(entity: nil, property: nil, text: error.message)], [])
+        } catch let error as CoreError where error.status == .modelMismatch && model == nil {
+            throw CoreError(
+                .modelMismatch, code: .persistentStoreOpen, "\(error.message): --model MODEL", file: path)
         }
     }
 }

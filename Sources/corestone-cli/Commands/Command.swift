@@ -7,6 +7,19 @@ protocol Command: Sendable {
     func run(to output: Output) throws -> ExitCode
 }
 
+extension Command {
+    /// Does what takes a store. A model in its place is told where it belongs.
+    func takingStore<Result>(_ path: String, _ body: () throws -> Result) throws -> Result {
+        do { return try body() } catch let error as CoreError where error.status == .notAStore {
+            guard (try? Model(contentsOf: path)) != nil else { throw error }
+            throw CoreError(
+                .notAStore, code: .persistentStoreOpen,
+                "\(path) is a model, and \(Self.manual.command) takes a store; \"\(Tool.name) show \(path)\" tells what the "
+                    + "model consists of", file: path)
+        }
+    }
+}
+
 /// How the tool ends; the same for every command.
 enum ExitCode: Int32 {
     case done = 0

@@ -109,6 +109,8 @@ extension Command {
     func openStore(_ path: String, _ options: Options) throws -> Coordinator {
         var settings = StoreOptions.readOnly
         settings.cacheKilobytes = 4096
-        return try Coordinator.open(path, model: try options.model(forStoreAt: path), options: settings)
+        return try takingStore(path) {
+            try Coordinator.open(path, model: try options.model(forStoreAt: path), options: settings)
+        }
     }
 }

@@ -6,6 +6,7 @@ The table below follows the header function by function; a test compares the two
 from __future__ import annotations
 
 import ctypes
+import os
 from ctypes import CFUNCTYPE, POINTER, Structure, Union
 from typing import Any
 
@@ -414,6 +415,12 @@ def raw(name: str, result: Any = ctypes.c_int32) -> Any:
 def text(value: str) -> InputString:
     """A str as a cst_string that lives as long as the structure does."""
     data = value.encode()
+    return InputString(data, len(data))
+
+
+def path_argument(path: str | os.PathLike[str]) -> InputString:
+    """A path as the library takes it: UTF-8, or it says so."""
+    data = os.fsencode(os.fspath(path))
     return InputString(data, len(data))
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from . import _abi
-from ._abi import lib
+from ._abi import lib, path_argument
 from ._call import call, read_error
 from .codes import ProblemKind
-from .coordinator import given_model, path_argument
+from .coordinator import given_model
 from .model import ModelLike
 
 

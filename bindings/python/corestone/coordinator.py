@@ -10,7 +10,7 @@ from ctypes import byref
 from typing import Any, NamedTuple
 
 from . import _abi
-from ._abi import lib, text
+from ._abi import lib, path_argument, text
 from ._call import call, made
 from .errors import InvalidArgumentError
 from .model import Model, ModelLike
@@ -61,12 +61,6 @@ class Store:
             release(handle)
 
 
-def path_argument(path: str | os.PathLike[str]) -> _abi.InputString:
-    """A path as the library takes it."""
-    name = os.fsencode(os.fspath(path))
-    return _abi.InputString(name, len(name))
-
-
 def metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What the store at a path says about itself: the version of the framework that wrote it, the version hashes of its
     entities, what the application added, and NSStoreUUID. Needs no model and changes nothing."""
@@ -97,7 +91,7 @@ def given_model(model: ModelLike | None, for_store: str | os.PathLike[str] | Non
     """The frozen model that a caller gave, or gave the path of; of a bundle the version that wrote a store."""
     if model is None:
         return None
-    given = model if isinstance(model, Model) else Model.load(os.fspath(model), for_store=for_store)
+    given = model if isinstance(model, Model) else Model.load(os.fsdecode(model), for_store=for_store)
     given.freeze()
     return given
 

@@ -9,7 +9,7 @@ from ctypes import byref
 from typing import TYPE_CHECKING, Any, Union
 
 from . import _abi, values
-from ._abi import lib, text, texts
+from ._abi import lib, path_argument, text, texts
 from ._call import call, made
 from ._definition import attribute_type, delete_rule, property_line
 from .archive import read_json
@@ -344,9 +344,9 @@ class Model(Mapping[str, Entity]):
                 raise ModelError("Bytes hold one model; leave the version out.")
             return cls._of(made(lib.cst_model_load_bytes, _abi.InputString(source, len(source))))
         if for_store is not None:
-            return cls._of(made(lib.cst_model_load_for_store, text(os.fspath(source)), text(os.fspath(for_store))))
+            return cls._of(made(lib.cst_model_load_for_store, path_argument(source), path_argument(for_store)))
         wanted = text(version) if version is not None else _abi.null_text()
-        return cls._of(made(lib.cst_model_load, text(os.fspath(source)), wanted))
+        return cls._of(made(lib.cst_model_load, path_argument(source), wanted))
 
     def copy(self) -> Model:
         """An equal model that can be changed, whether this one is frozen or not."""
@@ -371,7 +371,7 @@ class Model(Mapping[str, Entity]):
     def versions(path: str | os.PathLike[str]) -> ModelVersions:
         """The versions of a model that a bundle holds."""
         names, count, current = _abi.Buffer(), ctypes.c_size_t(), ctypes.c_size_t()
-        call(lib.cst_model_copy_versions, text(os.fspath(path)), byref(names), byref(count), byref(current))
+        call(lib.cst_model_copy_versions, path_argument(path), byref(names), byref(count), byref(current))
         listed = _abi.take_text(names).split("\0")[: count.value]
         return ModelVersions(listed, listed[current.value] if current.value < count.value else None)
 

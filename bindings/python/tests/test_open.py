@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sqlite3
 from pathlib import Path
+from typing import Any, Callable
 
 import pytest
 
@@ -13,6 +15,7 @@ from corestone import (
     Container,
     Context,
     InvalidArgumentError,
+    InvalidUTF8Error,
     Model,
     ModelMismatchError,
     StoreError,
@@ -191,3 +194,46 @@ def test_a_store_of_no_version_needs_a_migration(tmp_path: Path) -> None:
     assert (raised.value.entity, raised.value.key) == ("Note", "size")
     assert "the nearest is App 2" in str(raised.value)
     assert "migration" in str(raised.value)
+
+
+@pytest.mark.parametrize("kind", [bytes, str])
+def test_a_path_that_is_not_utf8_is_an_error(kind: type, model: Model, tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path) + b"/caf\xe9"
+    os.mkdir(folder)
+    raw = folder + b"/notes.sqlite"
+    path: Any = raw if kind is bytes else os.fsdecode(raw)
+    attempts: list[Callable[[], object]] = [
+        lambda: Container(model, path),
+        lambda: corestone.open(path),
+        lambda: corestone.check(path),
+        lambda: corestone.check_apple(path),
+        lambda: corestone.metadata(path),
+        lambda: Model.versions(path),
+        lambda: Model.load(Path(os.fsdecode(raw))),
+    ]
+    for attempt in attempts:
+        with pytest.raises(InvalidUTF8Error, match="rename the file"):
+            attempt()
+    assert os.listdir(folder) == []
+
+
+def test_a_path_through_a_folder_that_is_not_utf8_is_an_error(model: Model, tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path) + b"/caf\xe9"
+    os.mkdir(folder)
+    link = tmp_path / "link"
+    os.symlink(folder, link)
+    with pytest.raises(InvalidUTF8Error, match="leads to a path that is not UTF-8"):
+        Container(model, link / "notes.sqlite")
+    assert os.listdir(folder) == []
+
+
+def test_a_path_with_a_nul_names_no_other_file(model: Model, tmp_path: Path) -> None:
+    Container(model, tmp_path / "a").close()
+    (tmp_path / "b.mom").write_bytes(b"no model")
+    attempts: list[Callable[[str], object]] = [corestone.open, corestone.check, corestone.metadata]
+    for attempt in attempts:
+        with pytest.raises(InvalidArgumentError, match="NUL"):
+            attempt(f"{tmp_path}/a\0b")
+    for attempt in (Model.load, Model.versions):
+        with pytest.raises(InvalidArgumentError, match="NUL"):
+            attempt(f"{tmp_path}/b.mom\0")
