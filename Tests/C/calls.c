@@ -162,7 +162,8 @@ static cst_string string_for(struct world *world, const struct call *call, const
         return text(world->fresh);
     }
     if (strcmp(name, "path") == 0 && strstr(call->name, "cst_model")) return text(world->model_file);
-    if (strcmp(name, "version") == 0 || strcmp(name, "store_path") == 0) return (cst_string){NULL, 0};
+    if (strcmp(name, "version") == 0 || is(call, "cst_model_merge")) return (cst_string){NULL, 0};
+    if (strcmp(name, "store_path") == 0) return cst_store_path(world->company.store);
     if (strcmp(name, "path") == 0 && strstr(call->name, "store")) return cst_store_path(world->company.store);
     if (strcmp(name, "path") == 0 || strcmp(name, "property") == 0) return text("name");
     if (strcmp(name, "format") == 0) return text("name == %@");
