@@ -156,7 +156,7 @@ final class ExternalReadingTests: StoreTestCase {
     }
 
     private func request(_ predicate: CorestonePredicate.Predicate) throws -> FetchRequest {
-        var request = FetchRequest(entity: try model.requireEntity(named: "Photo"))
+        let request = FetchRequest(entity: try model.requireEntity(named: "Photo"))
         request.predicate = predicate
         return request
     }

@@ -34,6 +34,14 @@ final class LostPromiseTests: StoreTestCase {
         return model
     }
 
+    /// The check reads with a distrust of the file's schema that a writer does not have.
+    func testAnRTreeNeedsNothingThatIsNotThere() throws {
+        let model = try make()
+        let check = try AppleCheck(storeAt: path("a.sqlite"), model: model)
+        XCTAssertFalse(check.extrapolations.contains { $0.text.contains("needs what this library") })
+        XCTAssertEqual(check.problems, [])
+    }
+
     private func make(_ name: String = "a.sqlite") throws -> Model {
         let model = try model()
         for file in try files() { try FileManager.default.removeItem(atPath: path(file)) }

@@ -128,7 +128,7 @@ final class RowTests: StoreTestCase {
         XCTAssertEqual(
             values(found.records[0]),
             [
-                .int(32767), .int(0), .int(.max), .bool(false), .double(0), .string("\u{fffd}A"), .date(12),
+                .null, .null, .int(.max), .null, .null, .string("\u{fffd}A"), .date(12),
                 .bytes(Bytes(Array("abc".utf8))),
                 .uuid(UUIDValue(high: 0x0011_2233_4455_6677, low: 0x8899_aabb_ccdd_eeff)), .uri(Text("7")), .null,
                 .null,
@@ -136,7 +136,7 @@ final class RowTests: StoreTestCase {
         XCTAssertEqual(
             values(found.records[1]),
             [
-                .int(12), .int(5), .int(7), .bool(true), .double(0), .string("99"), .date(0),
+                .int(12), .int(5), .int(7), .bool(true), .null, .string("99"), .null,
                 .bytes(Bytes(Array("5".utf8))), .null,
                 .uri(Text("é")), .decimal(DecimalNumber(mantissa: 1225, exponent: -2)), .bytes(Bytes([])),
             ])
@@ -144,6 +144,18 @@ final class RowTests: StoreTestCase {
         let keepers = try store.rows(of: zoo.keeper, primaryKeys: [1, 2])
         XCTAssertEqual(keepers.records.map { zoo.keeper.target("favourite", of: $0) }, [2, 2])
         XCTAssertEqual(try store.rows(of: zoo.everything, primaryKeys: [404]).records.count, 0)
+
+        let report = try StoreReport(ofStoreAt: path("odd.sqlite"), model: zoo.model)
+        let misfits = report.problems.filter { $0.kind == .row && $0.entity == "Everything" && $0.key != nil }
+        XCTAssertEqual(
+            Dictionary(grouping: misfits, by: { $0.key ?? "" }).mapValues(\.count),
+            [
+                "small": 1, "middle": 1, "wide": 1, "flag": 2, "real": 2, "text": 1, "moment": 1, "uid": 1, "link": 1,
+                "price": 1,
+            ])
+        XCTAssertEqual(
+            misfits.first { $0.key == "small" }?.message.hasSuffix(
+                "/Everything/p1 has the integer \"70000\" as small, which is no Integer 16"), true)
     }
 
     func testManyRowsAndLongText() throws {

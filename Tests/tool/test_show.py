@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -111,3 +112,11 @@ def test_a_store_of_none_of_the_versions(tmp_path: Path, zoo: Path) -> None:
     shown = run("show", zoo, "--model", make_versions(tmp_path))
     assert shown.returncode == 3
     assert "was written with none of the versions of" in shown.stderr and "needs a migration" in shown.stderr
+
+
+def test_a_pipe_is_asked_for_nothing(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    shown = run("show", pipe)
+    assert (shown.returncode, shown.stdout) == (3, "")
+    assert str(pipe) in shown.stderr

@@ -72,7 +72,8 @@ extension StoreCheck {
     /// Every check, also after one that could not go on.
     fileprivate mutating func run() {
         let checks: [(StoreProblem.Kind, (inout StoreCheck) throws -> Void)] = [
-            (.row, { try $0.checkRows() }), (.reference, { try $0.checkReferences() }),
+            (.row, { try $0.checkRows() }), (.row, { try $0.checkValues() }),
+            (.reference, { try $0.checkReferences() }),
             (.pair, { try $0.checkPairs() }), (.primaryKey, { try $0.checkPrimaryKeys() }),
             (.metadata, { try $0.checkMetadata() }), (.externalData, { try $0.checkExternalData() }),
             (.history, { try $0.checkHistory() }), (.constraint, { try $0.checkPromises() }),

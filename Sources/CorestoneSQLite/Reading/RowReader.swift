@@ -31,30 +31,33 @@ struct RowReader {
         return cursor.finish()
     }
 
-    /// A value of another storage class than the column's is converted as SQLite does; what cannot be is null.
+    /// A value of another storage class than the column's is converted as SQLite does. What is no number, or none that the
+    /// attribute can hold, is null: a plausible wrong value would be worse (`StoreCheck` names such rows).
     @inline(__always)
     private mutating func read(_ row: OpaquePointer, _ step: ColumnStep, _ plan: RowPlan) throws {
         let column = step.column
         switch step.kind {
         case .int16:
             let value = sqlite3_column_int64(row, column)
-            if value == 0 && sqlite3_column_type(row, column) == SQLITE_NULL { return }
-            cursor.place(step).storeBytes(of: Int16(clamping: value), as: Int16.self)
+            if value == 0 && isNoNumber(row, column) { return }
+            guard let value = Int16(exactly: value) else { return }
+            cursor.place(step).storeBytes(of: value, as: Int16.self)
         case .int32:
             let value = sqlite3_column_int64(row, column)
-            if value == 0 && sqlite3_column_type(row, column) == SQLITE_NULL { return }
-            cursor.place(step).storeBytes(of: Int32(clamping: value), as: Int32.self)
+            if value == 0 && isNoNumber(row, column) { return }
+            guard let value = Int32(exactly: value) else { return }
+            cursor.place(step).storeBytes(of: value, as: Int32.self)
         case .int64:
             let value = sqlite3_column_int64(row, column)
-            if value == 0 && sqlite3_column_type(row, column) == SQLITE_NULL { return }
+            if value == 0 && isNoNumber(row, column) { return }
             cursor.place(step).storeBytes(of: value, as: Int64.self)
         case .bool:
             let value = sqlite3_column_int64(row, column)
-            if value == 0 && sqlite3_column_type(row, column) == SQLITE_NULL { return }
+            if value == 0 && isNoNumber(row, column) { return }
             cursor.place(step).storeBytes(of: value != 0 ? 1 : 0, as: UInt8.self)
         case .real:
             let value = sqlite3_column_double(row, column)
-            if value == 0 && sqlite3_column_type(row, column) == SQLITE_NULL { return }
+            if value == 0 && isNoNumber(row, column) { return }
             cursor.place(step).storeBytes(of: value, as: Double.self)
         case .toOne:
             let target = sqlite3_column_int64(row, column)
@@ -81,6 +84,21 @@ struct RowReader {
             return try readRare(row, step)
         }
         cursor.mark(step.slot)
+    }
+
+    /// Whether a 0 is what SQLite makes of null, of binary data, or of text that is no number.
+    @inline(__always)
+    private func isNoNumber(_ row: OpaquePointer, _ column: Int32) -> Bool {
+        let type = sqlite3_column_type(row, column)
+        return type == SQLITE_NULL || type > SQLITE_FLOAT && !isWrittenZero(row, column)
+    }
+
+    @inline(never)
+    private func isWrittenZero(_ row: OpaquePointer, _ column: Int32) -> Bool {
+        guard sqlite3_column_type(row, column) == SQLITE_TEXT, let text = sqlite3_column_text(row, column) else {
+            return false
+        }
+        return "0123456789+-. ".utf8.contains(text[0])
     }
 
     @inline(never)

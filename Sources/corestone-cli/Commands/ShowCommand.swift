@@ -91,7 +91,8 @@ struct ShowCommand: Command {
         if stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR { return true }
         let kinds = [".xcdatamodel", ".xcdatamodeld", ".mom", ".momd", ".omo", "/contents"]
         if kinds.contains(where: path.hasSuffix) { return true }
-        guard let file = fopen(path, "rb") else { return false }
+        // A pipe would keep whoever opens it waiting; that it is no store is for the store's own reader to say.
+        guard facts.st_mode & S_IFMT == S_IFREG, let file = fopen(path, "rb") else { return false }
         defer { fclose(file) }
         var head = [UInt8](repeating: 0, count: 8)
         let count = fread(&head, 1, head.count, file)

@@ -1,0 +1,50 @@
+import CorestoneModel
+
+extension StoreCheck {
+    /// Every value is one that its attribute can have: readers take what is none for null, or for the nearest that SQLite
+    /// makes of it.
+    mutating func checkValues() throws {
+        // A guessed model took its types from the declared ones, which say little about older files.
+        if source == .inferred { return }
+        for table in schema.tables {
+            guard let present = contents.tables[table.name] else { continue }
+            for column in table.columns where column.role == .attribute && present[column.name] != nil {
+                guard let attribute = column.property as? Attribute, let misfit = misfit(column.name, attribute.type)
+                else { continue }
+                let check = self
+                try report(
+                    .row,
+                    "SELECT Z_PK, Z_ENT, typeof(\(column.name)), substr(\(column.name), 1, 40) FROM \(table.name) "
+                        + "WHERE \(column.name) IS NOT NULL AND (\(misfit))",
+                    entity: attribute.entity.name, key: attribute.name
+                ) { row in
+                    let uri = check.uri(table, number: row.integer(1), primaryKey: row.integer(0))
+                    let kind = row.text(2) ?? "value"
+                    let value = kind == "blob" ? "" : " \"\(row.text(3) ?? "")\""
+                    return (
+                        "\(uri) has the \(kind)\(value) as \(attribute.name), which is no \(attribute.type.displayName)",
+                        uri
+                    )
+                }
+            }
+        }
+    }
+
+    /// The condition that a value, which is not null, is none of the type; nil where every value is one.
+    private func misfit(_ column: String, _ type: AttributeType) -> String? {
+        let noNumber = "typeof(\(column)) NOT IN ('integer', 'real')"
+        switch type {
+        case .integer16: return "\(noNumber) OR \(column) NOT BETWEEN \(Int16.min) AND \(Int16.max)"
+        case .integer32: return "\(noNumber) OR \(column) NOT BETWEEN \(Int32.min) AND \(Int32.max)"
+        case .integer64: return "\(noNumber) OR abs(\(column)) > 9.3e18"
+        case .double, .float, .date: return noNumber
+        case .boolean: return "\(column) NOT IN (0, 1)"
+        case .decimal: return "\(noNumber) OR abs(\(column)) > 1e165"
+        case .string, .uri: return "typeof(\(column)) = 'blob'"
+        case .uuid: return "typeof(\(column)) = 'blob' AND length(\(column)) <> 16 OR \(isNumber(column))"
+        default: return nil
+        }
+    }
+
+    private func isNumber(_ column: String) -> String { "typeof(\(column)) IN ('integer', 'real')" }
+}
