@@ -83,6 +83,9 @@ enum Tool {
         }
     }
 
+    /// Says on standard error what a reader of the output ought to know.
+    static func note(_ text: String) { complain("\(name): \(text)\n") }
+
     private static func complain(_ text: String) {
         _ = text.withCString { Glibc.write(STDERR_FILENO, $0, strlen($0)) }
     }

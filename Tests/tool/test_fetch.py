@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import csv
 import io
 import json
@@ -10,6 +11,7 @@ import math
 import plistlib
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 from datetime import datetime, timezone
@@ -343,3 +345,15 @@ def test_a_reader_that_leaves_and_an_interrupt(readings: Path) -> None:
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=60) == -2
     process.stdout.close()
+
+
+def test_an_inferred_model_is_told_of_on_the_side(zoo: Path, tmp_path: Path) -> None:
+    bare = tmp_path / "bare.sqlite"
+    shutil.copy(zoo, bare)
+    with contextlib.closing(sqlite3.connect(bare)) as database:
+        database.execute("DROP TABLE Z_MODELCACHE")
+        database.commit()
+    found = run("fetch", bare, "Keeper", "--format", "csv")
+    assert found.returncode == 0
+    assert found.stdout.startswith("@id,")
+    assert "read by a model inferred from its tables" in found.stderr

@@ -71,6 +71,11 @@ struct FetchCommand: Command {
 
     func run(to output: Output) throws -> ExitCode {
         let coordinator = try openStore(store, options)
+        if coordinator.stores.first?.modelSource == .inferred {
+            Tool.note(
+                "\(store) is read by a model inferred from its tables: properties have names in lower case, and some of it "
+                    + "is a guess; --model names the model that it was written with")
+        }
         let entity = try coordinator.model.requireEntity(named: entityName)
         let request = FetchRequest(
             entity: entity, predicate: predicate, sortDescriptors: sort, limit: limit, offset: offset)
