@@ -609,12 +609,13 @@ enum {
     CST_PROBLEM_DERIVED = 10,      /* a derived attribute has a wrong value, or nothing in the file computes it */
     CST_PROBLEM_SPATIAL = 11,      /* an R-tree index lacks objects, or nothing in the file keeps it up to date */
     CST_PROBLEM_SPEED = 12,        /* an index is missing, so fetches may be slow: a warning, nothing else is wrong */
-    CST_PROBLEM_LOG = 13           /* the write-ahead log is damaged: what was saved in it cannot be read */
+    CST_PROBLEM_LOG = 13,          /* the write-ahead log is damaged: what was saved in it cannot be read */
+    CST_PROBLEM_TRIGGER = 14       /* a trigger is none of Core Data's, so the store opens read-only: a warning */
 };
 /* Looks whether the store at `path` keeps what Core Data relies on; changes nothing. By `model`, or when that is NULL by
  * the store's own. *out_problems is NULL when there is nothing to say, else an error of status CST_E_STORE_CORRUPT with a
  * detail for each problem: its code is a CST_PROBLEM_…, entity, key and object URI are set where they are known. A store
- * is whole all the same when all of them are CST_PROBLEM_SPEED, which come last. */
+ * is whole all the same when all of them are CST_PROBLEM_SPEED or CST_PROBLEM_TRIGGER, which come last. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_check(cst_string path, cst_model *model,
                                                      cst_error **out_problems CST_OWNED, cst_error **error);
 /* Files with external data that no row of the store at `path` refers to: what saves that did not come to their end left

@@ -1,7 +1,7 @@
 import CorestoneModel
 
 extension StoreCheck {
-    /// The file has the indexes and triggers by which it keeps what the model says. Where a unique index is missing, values
+    /// The file has the indexes and triggers by which it keeps what the model says, and no others. Where a unique index is missing, values
     /// are compared; where one is there, SQLite's own check has done so.
     mutating func checkPromises() throws {
         // A guessed model promises nothing.
@@ -10,6 +10,13 @@ extension StoreCheck {
         for lost in promises.all { findings.add(lost.kind, lost.account, entity: lost.entity, key: lost.key) }
         for index in promises.unguarded { try checkDuplicates(index) }
         for index in schema.spatialIndexes where promises.has(index) { try checkContent(of: index) }
+        let foreign = try ForeignTrigger.all(in: connection, schema)
+        for trigger in foreign.prefix(StoreReport.limit) {
+            findings.add(.trigger, trigger.account, entity: trigger.entity)
+        }
+        if foreign.count > StoreReport.limit {
+            findings.add(.trigger, "\(foreign.count - StoreReport.limit) more triggers are none of Core Data's")
+        }
         let slow = promises.slowness
         for lost in slow.prefix(StoreReport.limit) {
             findings.add(lost.kind, lost.account, entity: lost.entity, key: lost.key)

@@ -65,12 +65,14 @@ public struct StoreProblem: Sendable {
         case speed
         /// The write-ahead log has lost what was saved in it.
         case log
+        /// A trigger on a table is none of Core Data's: the store opens read-only. Nothing else is wrong: a warning.
+        case trigger
 
         /// Whether there may be rows that cannot be seen.
         package var hidesRows: Bool { self == .database || self == .log }
 
         /// Whether the store is whole all the same.
-        public var isWarning: Bool { self == .speed }
+        public var isWarning: Bool { self == .speed || self == .trigger }
     }
 
     /// Of the errors that stand for problems; their codes are kinds.

@@ -88,4 +88,27 @@ final class Connection {
     var isAutocommit: Bool { sqlite3_get_autocommit(db) != 0 }
     /// Rows that the last INSERT, UPDATE or DELETE touched.
     var changes: Int { Int(sqlite3_changes(db)) }
+
+    /// Fails unless the statement that just ran touched one row.
+    @inline(__always)
+    func requireOneChange(_ purpose: @autoclosure () -> String, entity: @autoclosure () -> String?) throws {
+        if changes != 1 { throw swallowed(purpose(), entity: entity()) }
+    }
+
+    /// What it means that a row did not reach the file although SQLite had no objection.
+    func swallowed(_ purpose: String, entity: String?) -> CoreError {
+        CoreError(
+            .storeCorrupt, code: .persistentStoreSave,
+            "cannot \(purpose): \(path) did not take the row; a trigger that is none of Core Data's may be in the way, "
+                + "which \"corestone check\" names; drop it, or save to another store",
+            entity: entity, file: path)
+    }
+
+    /// Whether a query with these parameters finds anything.
+    func finds(_ text: String, _ parameters: Int64..., purpose: String) throws -> Bool {
+        let query = try statement(text, purpose)
+        for (place, value) in parameters.enumerated() { query.bind(value, at: Int32(place + 1)) }
+        defer { query.reset() }
+        return try query.step(purpose)
+    }
 }

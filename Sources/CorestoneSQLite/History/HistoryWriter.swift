@@ -34,10 +34,16 @@ final class HistoryWriter {
 
     private static let purpose = "write the history"
 
+    /// Runs a statement that has to change one row.
+    private func write(_ statement: Statement, of entity: Entity? = nil) throws {
+        try statement.run(HistoryWriter.purpose)
+        try connection.requireOneChange(HistoryWriter.purpose, entity: entity?.name)
+    }
+
     func insert(_ primaryKey: Int64, entity: Entity) throws {
         try bind(insertion, .insert, primaryKey, entity)
         if design.hasColumns { insertion.bindNull(at: 7) }
-        try insertion.run(HistoryWriter.purpose)
+        try write(insertion, of: entity)
     }
 
     func update(_ primaryKey: Int64, entity: Entity, slots: [Int]) throws {
@@ -45,7 +51,7 @@ final class HistoryWriter {
         if design.hasColumns {
             insertion.bind(copying: schema.table(of: entity).changedColumns(slots, of: entity), at: 7)
         }
-        try insertion.run(HistoryWriter.purpose)
+        try write(insertion, of: entity)
     }
 
     /// Notes the deletion of a row that is still there, with the values that the model wants kept.
@@ -53,6 +59,12 @@ final class HistoryWriter {
         let statement = try deletion(of: entity)
         try bind(statement, .delete, primaryKey, entity)
         try statement.run(HistoryWriter.purpose)
+        if connection.changes == 1 { return }
+        // That there is no row to take values from, the deletion itself finds out.
+        let search = "SELECT 1 FROM \(schema.table(of: entity).name) WHERE Z_PK = ?"
+        if try connection.finds(search, primaryKey, purpose: HistoryWriter.purpose) {
+            throw connection.swallowed(HistoryWriter.purpose, entity: entity.name)
+        }
     }
 
     private func deletion(of entity: Entity) throws -> Statement {
@@ -107,7 +119,7 @@ extension HistoryWriter {
         let statement = try connection.statement(
             "INSERT INTO ATRANSACTION (\(columns.joined(separator: ", "))) VALUES (\(marks))", HistoryWriter.purpose)
         for (place, value) in values.enumerated() { statement.bind(copying: value, at: Int32(place + 1)) }
-        try statement.run(HistoryWriter.purpose)
+        try write(statement)
     }
 
     /// The key of a string in the table where each is kept once.
@@ -123,7 +135,7 @@ extension HistoryWriter {
         insertion.bind(key, at: 1)
         insertion.bind(HistoryDesign.Table.string.number, at: 2)
         insertion.bind(copying: name, at: 3)
-        try insertion.run(HistoryWriter.purpose)
+        try write(insertion)
         try setHighest(key, .string)
         return key
     }
@@ -144,7 +156,7 @@ extension HistoryWriter {
             "UPDATE Z_PRIMARYKEY SET Z_MAX = ? WHERE Z_ENT = ?", HistoryWriter.purpose)
         statement.bind(key, at: 1)
         statement.bind(table.number, at: 2)
-        try statement.run(HistoryWriter.purpose)
+        try write(statement)
     }
 
     /// The name of the running program: what stands for the bundle and the process of an Apple host.

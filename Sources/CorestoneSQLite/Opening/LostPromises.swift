@@ -180,7 +180,7 @@ extension LostPromises {
         return virtualTables.keys.filter { $0.hasPrefix("Z_RT_") && !own.contains($0) }.sorted(by: byteOrder).compactMap
         {
             table in
-            let missing = ["INSERT", "UPDATE", "DELETE"].map { "\(table)_\($0)" }.filter { triggers[$0] == nil }
+            let missing = SpatialIndex.triggerNames(ofTable: table).filter { triggers[$0] == nil }
             guard let first = missing.first else { return nil }
             return LostPromise(
                 kind: .spatial, entity: nil, key: nil,
@@ -202,7 +202,7 @@ extension LostPromises {
             kind: kind, entity: entity, key: key, text: "\(verb) \(name)\(more), \(purpose)", statements: drops + wrong)
     }
 
-    private static func name(ofTrigger statement: String) -> String {
+    static func name(ofTrigger statement: String) -> String {
         let words = statement.split(separator: " ", maxSplits: 3)
         return words.count > 2 ? String(words[2]) : ""
     }

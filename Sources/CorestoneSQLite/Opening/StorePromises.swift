@@ -1,4 +1,5 @@
 import CSQLite
+import CorestoneModel
 import CorestoneValues
 
 /// What a store asks of everybody who writes to it: functions that its triggers call, modules of its virtual tables,
@@ -6,18 +7,46 @@ import CorestoneValues
 struct StorePromises {
     let connection: Connection
 
-    /// Lost promises that a refusal names; of more it gives the number.
+    /// Lost promises or foreign triggers that a refusal names; of more it gives the number.
     private static let named = 5
 
     /// Why the store can only be read, as the end of a sentence; nil when everything is there.
     func refusal(_ schema: StoreSchema) throws -> String? {
         if let reason = try unknownNeed() { return reason }
-        let lost = try LostPromises(schema, connection).all
-        guard !lost.isEmpty else { return nil }
-        let texts = lost.prefix(StorePromises.named).map { "it \($0.text)" }
-        let more = lost.count - texts.count
-        return texts.joined(separator: "; ") + (more > 0 ? "; and \(more) more" : "")
-            + " (\"corestone check\" says how to make it again)"
+        if let reason = try misnumberedTable(schema) { return reason }
+        if let reason = try named(ForeignTrigger.all(in: connection, schema).map(\.text)) { return reason }
+        return try named(LostPromises(schema, connection).all.map { "it \($0.text)" })
+            .map { "\($0) (\"corestone check\" says how to make it again)" }
+    }
+
+    private func named(_ reasons: [String]) -> String? {
+        if reasons.isEmpty { return nil }
+        let more = reasons.count - StorePromises.named
+        return reasons.prefix(StorePromises.named).joined(separator: "; ") + (more > 0 ? "; and \(more) more" : "")
+    }
+
+    /// A table whose first and last rows are both of an entity of another table, by the numbers that `Z_PRIMARYKEY` gives:
+    /// then the numbers are wrong, not a row. Numbers swapped within one table go unnoticed here.
+    private func misnumberedTable(_ schema: StoreSchema) throws -> String? {
+        let purpose = "compare the entity numbers of \(connection.path) with its rows"
+        for table in schema.tables {
+            let statement = try connection.prepare(
+                "SELECT Z_ENT FROM \(table.name) WHERE Z_PK IN "
+                    + "((SELECT min(Z_PK) FROM \(table.name)), (SELECT max(Z_PK) FROM \(table.name)))", purpose)
+            var entity: Entity?
+            var isMisnumbered = false
+            while try statement.step(purpose) {
+                entity = schema.entityIndex(number: statement.integer(0)).map { schema.model.entities[Int($0)] }
+                isMisnumbered = entity.map { $0.rootIndex != table.root.rootIndex } ?? false
+                if !isMisnumbered { break }
+            }
+            if isMisnumbered, let entity {
+                return
+                    "its table Z_PRIMARYKEY contradicts its rows: by their number those of \(table.name) would be of the "
+                    + "entity \(entity.name) (\"corestone check\" lists them)"
+            }
+        }
+        return nil
     }
 
     /// What a trigger or an index needs and this library lacks; nil when there is nothing.

@@ -36,6 +36,11 @@ struct SpatialIndex {
         return "INSERT INTO \(name) SELECT Z_PK\(values) FROM \(table)"
     }
 
+    /// The triggers that keep an R-tree up to date, whoever installed it.
+    static func triggerNames(ofTable name: String) -> [String] {
+        ["INSERT", "UPDATE", "DELETE"].map { "\(name)_\($0)" }
+    }
+
     /// To the letter, blanks included, as Apple's framework writes them.
     var triggerStatements: [String] {
         let bounds = columns.map { ", \($0)_MIN, \($0)_MAX" }.joined()

@@ -17,25 +17,33 @@ extension WriteTransaction {
                 purpose)
             try run("UPDATE \(table.name) SET \(column) = ?1 WHERE Z_PK = ?2", added, purpose)
         case .joinTable(let table, let owner, let member, _, let isReflexive):
+            let mirrored = { (links: [Link]) in
+                isReflexive ? links.flatMap { [$0, Link(owner: $0.member, member: $0.owner)] } : links
+            }
+            try run("DELETE FROM \(table) WHERE \(owner) = ?1 AND \(member) = ?2", mirrored(removed), purpose)
             try run(
-                "DELETE FROM \(table) WHERE \(owner) = ?1 AND \(member) = ?2", removed, bothWays: isReflexive, purpose)
-            try run(
-                "INSERT OR IGNORE INTO \(table) (\(owner), \(member)) VALUES (?1, ?2)", added, bothWays: isReflexive,
-                purpose)
+                "INSERT OR IGNORE INTO \(table) (\(owner), \(member)) VALUES (?1, ?2)", mirrored(added), purpose
+            ) { link in
+                // Without a change the pair was there already, or something in the file keeps it out.
+                guard connection.changes == 0 else { return }
+                let search = "SELECT 1 FROM \(table) WHERE \(owner) = ?1 AND \(member) = ?2"
+                if try !connection.finds(search, link.owner, link.member, purpose: purpose) {
+                    throw connection.swallowed(purpose, entity: relationship.entity.name)
+                }
+            }
         }
     }
 
-    private func run(_ text: String, _ links: [Link], bothWays: Bool = false, _ purpose: String) throws {
+    private func run(
+        _ text: String, _ links: [Link], _ purpose: String, check: (Link) throws -> Void = { _ in }
+    ) throws {
         if links.isEmpty { return }
         let statement = try connection.statement(text, purpose)
         for link in links {
             statement.bind(link.owner, at: 1)
             statement.bind(link.member, at: 2)
             try statement.run(purpose)
-            guard bothWays else { continue }
-            statement.bind(link.member, at: 1)
-            statement.bind(link.owner, at: 2)
-            try statement.run(purpose)
+            try check(link)
         }
     }
 

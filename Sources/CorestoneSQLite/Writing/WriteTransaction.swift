@@ -71,6 +71,7 @@ final class WriteTransaction: SaveTransaction {
             statement.bind(entry.highest, at: 1)
             statement.bind(schema.number(of: table.root), at: 2)
             try statement.run(purpose)
+            try connection.requireOneChange(purpose, entity: table.root.name)
         }
         try history?.finish()
     }
@@ -91,6 +92,7 @@ final class WriteTransaction: SaveTransaction {
                 do { try statement.run("insert \(entity.name)") } catch let error as CoreError {
                     throw explained(error, record, entity)
                 }
+                try connection.requireOneChange("insert \(entity.name) \(record.primaryKey)", entity: entity.name)
                 try history?.insert(record.primaryKey, entity: entity)
             }
         }

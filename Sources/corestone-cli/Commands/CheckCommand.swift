@@ -20,7 +20,8 @@ struct CheckCommand: Command {
                 + "to-one reference and every pair of a many-to-many relationship; at the keys given out (Z_MAX); at the "
                 + "version hashes of the metadata against the model that the store carries; at files with external data; "
                 + "at the history of changes; at the indexes and triggers by which the file keeps what its model says; and "
-                + "at unique and derived values. A missing index that costs nothing but speed is a warning.",
+                + "at unique and derived values. A missing index that costs nothing but speed is a warning, and so is "
+                + "a trigger that is none of Core Data's, with which a store opens read-only.",
             "With --apple it also says whether Apple's framework would accept the store with its model, or with the one "
                 + "that --model names, why not, and what of the answer rests on extrapolation: on rules that no known "
                 + "file of Apple's confirms. What would be refused counts as a problem.",
@@ -124,7 +125,7 @@ extension StoreProblem.Kind {
         switch self {
         case .primaryKey: "primary key"
         case .externalData: "external data"
-        case .speed: "warning"
+        case .speed, .trigger: "warning"
         case .spatial: "R-tree"
         default: "\(self)"
         }

@@ -29,7 +29,7 @@ class Problem(NamedTuple):
     @property
     def is_warning(self) -> bool:
         """Whether the store is whole all the same."""
-        return self.kind is ProblemKind.SPEED
+        return self.kind in (ProblemKind.SPEED, ProblemKind.TRIGGER)
 
 
 def check(path: str | os.PathLike[str], model: ModelLike | None = None) -> list[Problem]:

@@ -125,6 +125,7 @@ class ProblemKind(enum.IntEnum):
     SPATIAL = 11  # an R-tree index lacks objects, or nothing in the file keeps it up to date
     SPEED = 12  # an index is missing, so fetches may be slow: a warning, nothing else is wrong
     LOG = 13  # the write-ahead log is damaged: what was saved in it cannot be read
+    TRIGGER = 14  # a trigger is none of Core Data's, so the store opens read-only: a warning
 
 
 class DeleteRule(enum.IntEnum):

@@ -166,6 +166,19 @@ def test_a_missing_fetch_index_is_a_warning(path: Path) -> None:
         assert container.read_only_reason is None
 
 
+def test_a_trigger_of_somebody_else_is_a_warning(path: Path) -> None:
+    with Container(Model({"Badge": {"code": "string"}}), path):
+        pass
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TRIGGER mine BEFORE INSERT ON ZBADGE BEGIN SELECT RAISE(IGNORE); END")
+    connection.close()
+    problems = corestone.check(path)
+    assert [(each.kind, each.is_warning, each.entity) for each in problems] == [(ProblemKind.TRIGGER, True, "Badge")]
+    assert 'DROP TRIGGER "mine"' in problems[0].message
+    with corestone.open(path, writable=True) as container:
+        assert "ZBADGE has the trigger mine" in (container.read_only_reason or "")
+
+
 def test_a_table_without_versions(path: Path) -> None:
     model = Model(
         {

@@ -1,0 +1,83 @@
+import CorestoneModel
+import CorestoneValues
+
+/// A trigger on a table of a store that neither the model asks for nor Apple's framework installs by itself.
+///
+/// It may swallow a row (`RAISE(IGNORE)`), or change rows without telling, so that objects and file differ after a save.
+struct ForeignTrigger {
+    let name: String
+    let table: String
+    /// Whose rows or pairs the table holds; nil for a table of the store's own.
+    let entity: String?
+
+    /// What removes it.
+    var remedy: String { "DROP TRIGGER \(name.asIdentifier)" }
+
+    /// Why nothing is written beside it, as the end of a sentence.
+    var text: String {
+        "its table \(table) has the trigger \(name), which is none of Core Data's and may swallow or alter what is saved "
+            + "(\(remedy) removes it)"
+    }
+
+    /// The same for people who look at the whole store.
+    var account: String {
+        "the table \(table) has the trigger \(name), which is none of Core Data's and may swallow or alter what is saved, "
+            + "so the store opens read-only; to remove it: \(remedy)"
+    }
+}
+
+extension ForeignTrigger {
+    /// Those of a store, by name. Triggers on tables that are not the store's never see what a save writes.
+    static func all(in connection: Connection, _ schema: StoreSchema) throws -> [ForeignTrigger] {
+        let purpose = "read the triggers of \(connection.path)"
+        let statement = try connection.prepare(
+            "SELECT name, tbl_name, sql FROM sqlite_master WHERE type = 'trigger' ORDER BY name", purpose)
+        var triggers: [(name: String, table: String, text: String)] = []
+        while try statement.step(purpose) {
+            triggers.append((statement.text(0) ?? "", statement.text(1) ?? "", statement.text(2) ?? ""))
+        }
+        if triggers.isEmpty { return [] }
+        let entities = entitiesByTable(schema)
+        let spatial = try spatialTriggers(connection, purpose)
+        let wanted =
+            (schema.derivedAttributes.flatMap(\.triggerStatements)
+            + schema.spatialIndexes.flatMap(\.triggerStatements)).map(LostPromises.name)
+        let known = spatial.union(wanted)
+        return triggers.compactMap { trigger in
+            // A trigger's table is written as its author wrote it.
+            guard let entity = entities[trigger.table.uppercased()], !known.contains(trigger.name),
+                !tellsWhatItChanges(trigger.name, trigger.text)
+            else { return nil }
+            return ForeignTrigger(name: trigger.name, table: trigger.table, entity: entity)
+        }
+    }
+
+    /// Whether it is one of Apple's that report each row they change, as those of Photos do and those of derived attributes
+    /// that this library cannot compute.
+    private static func tellsWhatItChanges(_ name: String, _ text: String) -> Bool {
+        (name.hasPrefix("Z_DA_") || name.hasPrefix("ZT_"))
+            && TriggerFunctions.reports.contains { position(of: $0, in: text) != nil }
+    }
+
+    /// The names of the triggers that keep the R-trees of the file, also of those that no model asks for.
+    private static func spatialTriggers(_ connection: Connection, _ purpose: String) throws -> Set<String> {
+        let statement = try connection.prepare(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'Z\\_RT\\_%' ESCAPE '\\' "
+                + "AND sql LIKE 'CREATE VIRTUAL TABLE%'", purpose)
+        var names: Set<String> = []
+        while try statement.step(purpose) {
+            guard let table = statement.text(0) else { continue }
+            names.formUnion(SpatialIndex.triggerNames(ofTable: table))
+        }
+        return names
+    }
+
+    /// By the name of each table that a save may write to, in capitals.
+    private static func entitiesByTable(_ schema: StoreSchema) -> [String: String?] {
+        let own = StoreSchema.systemTables + HistoryDesign.Table.allCases.map(\.rawValue)
+        let pairs: [(String, String?)] =
+            own.map { ($0, nil) } + schema.tables.map { ($0.name, $0.root.name) }
+            + schema.joins.map { ($0.name, $0.naming.entity.name) }
+        return Dictionary(pairs.map { ($0.0.uppercased(), $0.1) }, uniquingKeysWith: { first, _ in first })
+    }
+}
