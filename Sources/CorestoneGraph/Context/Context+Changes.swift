@@ -98,7 +98,8 @@ extension Context {
                 // A new object ends here and now: nobody will ask whether that is denied.
                 case .deny where object.state.contains(.inserted): break
                 case .noAction, .deny: continue
-                case .cascade: for target in targets where !target.isDeleted { try delete(target) }
+                case .cascade:
+                    for target in targets where !target.isDeleted { try target.unlessGhost { try delete(target) } }
                 case .nullify: break
                 }
                 guard let inverse = relationship.inverse else { continue }
@@ -133,7 +134,7 @@ extension Context {
         _ target: ManagedObject, _ relationship: Relationship, _ object: ManagedObject
     ) throws -> Bool {
         guard let inverse = relationship.inverse, !inverse.isToMany, !target.isDeleted else { return true }
-        return try target.target(of: inverse) === object
+        return try target.unlessGhost { try target.target(of: inverse) === object } ?? false
     }
 
     func targets(of relationship: Relationship, _ object: ManagedObject) throws -> [ManagedObject] {

@@ -93,14 +93,16 @@ extension Context {
         }
     }
 
-    /// Loads the rows of objects that have none, many at a time.
-    func loadRows(of objects: [ManagedObject]) throws {
+    /// Loads the rows of objects that have none, many at a time. Returns the objects for which the store has no row.
+    @discardableResult
+    func loadRows(of objects: [ManagedObject]) throws -> [ManagedObject] {
         let waiting = objects.filter { $0.record == nil && !$0.state.contains(.inserted) }
         for (store, objects) in byStore(waiting) {
             for group in Dictionary(grouping: objects, by: \.entity.rootIndex).values {
                 try loadRows(of: group, root: group[0].entity.root, store: store)
             }
         }
+        return waiting.filter { $0.record == nil }
     }
 
     private func loadRows(of group: [ManagedObject], root: Entity, store: Store) throws {

@@ -6,13 +6,14 @@ extension Context {
     public func save() throws {
         try checkQueue()
         try processPendingChanges()
-        let plan = SavePlan(inserted: insertedObjects, updated: updatedObjects, deleted: deletedObjects)
+        var plan = SavePlan(inserted: insertedObjects, updated: updatedObjects, deleted: deletedObjects)
         if plan.isEmpty {
             clearLists()
             return
         }
         try validate(plan)
-        try loadRows(of: plan.updated + plan.deleted)
+        let rowless = try loadRows(of: plan.updated + plan.deleted)
+        if !rowless.isEmpty { plan.leaveOutGhosts(among: rowless) }
         try loadOrders(of: plan.updated)
         try write(plan)
     }

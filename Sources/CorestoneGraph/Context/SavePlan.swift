@@ -4,16 +4,39 @@ import CorestoneValues
 /// What a save writes.
 struct SavePlan {
     let inserted: [ManagedObject]
-    let updated: [ManagedObject]
+    private(set) var updated: [ManagedObject]
     let deleted: [ManagedObject]
+    /// Objects without a row that are no longer led to: of theirs only the pairs are written that end.
+    private(set) var ghosts: [ManagedObject] = []
 
-    var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty }
+    init(inserted: [ManagedObject], updated: [ManagedObject], deleted: [ManagedObject]) {
+        self.inserted = inserted
+        self.updated = updated
+        self.deleted = deleted
+    }
+
+    var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty && ghosts.isEmpty }
 
     /// The part that concerns one store; new objects without a store go to it when `newObjectsHere`.
     func part(in store: Store, newObjectsHere: Bool) -> SavePlan {
-        SavePlan(
+        var part = SavePlan(
             inserted: inserted.filter { $0.store == nil ? newObjectsHere : $0.store === store },
             updated: updated.filter { $0.store === store }, deleted: deleted.filter { $0.store === store })
+        part.ghosts = ghosts.filter { $0.store === store }
+        return part
+    }
+
+    /// Takes out of the updated objects those of some without a row that were merely let go of, so that a store with dangling
+    /// references can be mended. One that was changed, or that something leads to anew, stays, and is a conflict.
+    mutating func leaveOutGhosts(among rowless: [ManagedObject]) {
+        var found = Set(rowless.filter(\.wasOnlyLetGo).map(ObjectIdentifier.init))
+        for object in inserted + updated {
+            for relationship in object.entity.relationships {
+                found.subtract(object.newPartners(relationship).map(ObjectIdentifier.init))
+            }
+        }
+        ghosts = updated.filter { found.contains(ObjectIdentifier($0)) }
+        updated.removeAll { found.contains(ObjectIdentifier($0)) }
     }
 
     /// Throws unless every object's store is still there, and every object that is written leads to its own store only. New
@@ -33,6 +56,15 @@ struct SavePlan {
 }
 
 extension ManagedObject {
+    /// Whether the object's changes are no more than the ends of other objects' references to it.
+    fileprivate var wasOnlyLetGo: Bool {
+        overlay == nil && !isDeleted
+            && toManyRelationships.allSatisfy { keeper in
+                guard let keeper else { return true }
+                return keeper.addedMembers.isEmpty && (!keeper.isOrderChanged || !keeper.removedMembers.isEmpty)
+            }
+    }
+
     /// The target or the members that the object got since it was read.
     fileprivate func newPartners(_ relationship: Relationship) -> [ManagedObject] {
         let slot = Int(relationship.slot)

@@ -16,11 +16,14 @@ extension SaveWriter {
         let entity = object.entity
         let stored = try store.backing.rows(of: entity.root, primaryKeys: [object.primaryKey])
         guard let row = stored.records.first else {
+            let reason =
+                object.record == nil
+                ? "has no row in the store; let nothing lead to it, or roll back"
+                : "was deleted from the store since it was read (version \(object.version)); "
+                    + "roll back or delete it here too"
             return CoreError(
-                .conflict, code: .managedObjectMerge,
-                "this \(entity.name) was deleted from the store since it was read (version \(object.version)); "
-                    + "roll back or delete it here too", entity: entity.name, objectURI: object.objectID.uri,
-                file: store.path)
+                .conflict, code: .managedObjectMerge, "this \(entity.name) \(reason)", entity: entity.name,
+                objectURI: object.objectID.uri, file: store.path)
         }
         let names = entity.properties.filter { property in
             let slot = Int(property.slot)

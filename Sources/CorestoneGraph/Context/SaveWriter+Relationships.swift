@@ -22,6 +22,7 @@ extension SaveWriter {
         var ordered: [(owner: ManagedObject, keeper: ToManyRelationship)] = []
         for object in plan.inserted { try note(object, &links, &ordered) }
         for object in plan.updated where object.state.contains(.membersChanged) { try note(object, &links, &ordered) }
+        for ghost in plan.ghosts { try noteEnds(of: ghost, &links) }
         try links.flush()
         try writeOrders(ordered, transaction)
     }
@@ -34,6 +35,13 @@ extension SaveWriter {
             guard let keeper, keeper.hasChanges else { continue }
             if keeper.relationship.tellsPairs { try links.take(keeper, of: owner) }
             if keeper.relationship.isOrdered { ordered.append((owner, keeper)) }
+        }
+    }
+
+    /// The pairs that a ghost tells, which its partners therefore do not.
+    private func noteEnds(of ghost: ManagedObject, _ links: inout LinkBatches) throws {
+        for keeper in ghost.toManyRelationships {
+            if let keeper, keeper.relationship.tellsPairs { try links.take(keeper, of: ghost) }
         }
     }
 

@@ -163,6 +163,7 @@ final class SaveWriter {
             // A row that was not written may have a newer state in the cache.
             if record.version == object.version { object.didSave(record) } else { adopt(record, object) }
         }
+        for ghost in plan.ghosts { ghost.dropChanges() }
         forgetDeletedMembers()
         for object in plan.deleted {
             store.rowCache.remove(object.entity.root, object.primaryKey)

@@ -188,7 +188,10 @@ extension Context {
                 try !$0.state.contains(.deleted) && !$0.isUpdated && (outcome.isExact || matches($0, request))
             }
         }
-        for object in pending.updated + pending.inserted where try matches(object, request) { found.append(object) }
+        // A ghost is among the updated objects once it was let go of, but not among those that can be found.
+        try loadRows(of: pending.updated)
+        let updated = pending.updated.filter { $0.record != nil }
+        for object in updated + pending.inserted where try matches(object, request) { found.append(object) }
         return try select(found, request, matching: false)
     }
 

@@ -122,7 +122,9 @@ extension ManagedObject {
             if other !== keeper || member !== self { other.drop(self) }
         } else {
             // A member that leads elsewhere by now stays there.
-            if try member.target(of: inverse) === self { try member.writeTarget(nil, inverse) }
+            try member.unlessGhost {
+                if try member.target(of: inverse) === self { try member.writeTarget(nil, inverse) }
+            }
             keeper.drop(member)
         }
     }
@@ -192,6 +194,8 @@ extension ManagedObject {
         if case .object(let reference as ObjectIDReference) = try committedValue(slot: Int(relationship.slot)) {
             saved = try context.object(with: reference.id)
         }
-        try setTarget(saved, of: relationship)
+        guard let saved, try saved.unlessGhost({ try setTarget(saved, of: relationship) }) != nil else {
+            return try setTarget(nil, of: relationship)
+        }
     }
 }

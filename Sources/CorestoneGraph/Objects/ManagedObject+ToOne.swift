@@ -197,8 +197,10 @@ extension ManagedObject {
         } else {
             let partner = try target?.target(of: inverse)
             try writeTarget(target, relationship)
-            if let partner, partner !== self { try partner.writeTarget(nil, relationship) }
-            if let old, old !== self || inverse !== relationship { try old.writeTarget(nil, inverse) }
+            if let partner, partner !== self { try partner.unlessGhost { try partner.writeTarget(nil, relationship) } }
+            if let old, old !== self || inverse !== relationship {
+                try old.unlessGhost { try old.writeTarget(nil, inverse) }
+            }
             if let target, target !== self || inverse !== relationship { try target.writeTarget(self, inverse) }
         }
     }

@@ -90,10 +90,16 @@ extension ManagedObject {
                 }
             case .toOne:
                 if layout.conditions.isDisjoint(with: [.required, .ruled]) { continue }
-                try validateToOne(slot, layout, isChanged: isNew || isChanged, into: &failures)
+                // A ghost is not saved, so nothing is asked of it.
+                guard
+                    try unlessGhost({
+                        try validateToOne(slot, layout, isChanged: isNew || isChanged, into: &failures)
+                    }) != nil
+                else { return }
             case .toMany:
                 if layout.conditions.isDisjoint(with: [.bounded, .ruled]) { continue }
                 guard isNew || toMany(ordinal: Int(layout.ordinal))?.hasChanges == true else { continue }
+                if try isGhost() { return }
                 let relationship = entity.relationship(slot)
                 try validate(members: try toMany(relationship).count(), relationship, into: &failures)
                 if layout.conditions.contains(.ruled) {
@@ -137,7 +143,9 @@ extension ManagedObject {
         guard let context else { return }
         for relationship in entity.relationships where relationship.deleteRule == .deny {
             let staying = try context.targets(of: relationship, self).filter { !$0.isDeleted }
-            if !staying.isEmpty { failures.append(denied(relationship, staying.count)) }
+            if staying.isEmpty { continue }
+            let ghosts = try context.loadRows(of: staying).count
+            if ghosts < staying.count { failures.append(denied(relationship, staying.count - ghosts)) }
         }
     }
 }
