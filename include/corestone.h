@@ -598,11 +598,11 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_store_check_apple(cst_string path, cst_
 /* The kinds of problems that cst_store_check finds: the codes of its details. */
 enum {
     CST_PROBLEM_DATABASE = 1,      /* the SQLite database itself is damaged */
-    CST_PROBLEM_ROW = 2,           /* a row is of no entity of its table, or has no version */
+    CST_PROBLEM_ROW = 2,           /* a row is of no entity of its table, or has no version or no key */
     CST_PROBLEM_REFERENCE = 3,     /* a to-one relationship leads to no row, or to one of another entity */
     CST_PROBLEM_PAIR = 4,          /* a pair of a many-to-many relationship leads to no row */
     CST_PROBLEM_PRIMARY_KEY = 5,   /* a primary key would be given out again */
-    CST_PROBLEM_METADATA = 6,      /* the metadata contradicts itself or the model that the store carries */
+    CST_PROBLEM_METADATA = 6,      /* the metadata contradicts itself or the store's model, or that does not fit */
     CST_PROBLEM_EXTERNAL_DATA = 7, /* a file with external data is missing */
     CST_PROBLEM_HISTORY = 8,       /* the history of changes refers to what is not there */
     CST_PROBLEM_CONSTRAINT = 9,    /* values that must be unique are not, or nothing in the file keeps them so */

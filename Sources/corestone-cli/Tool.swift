@@ -99,7 +99,8 @@ enum Tool {
             "  \(line.0)\(String(repeating: " ", count: width - line.0.count))   \(line.1)\n"
         }
         return """
-            Core Data stores and models from the command line. Nothing that it looks at is ever changed.
+            Core Data stores and models from the command line. Nothing that it looks at is changed,
+            except that check --remove-leftovers removes files that no row refers to.
 
             \(list.joined())
             Examples

@@ -49,6 +49,33 @@ def test_a_broken_store(zoo: Path, tmp_path: Path) -> None:
     assert next(problem for problem in problems if problem["kind"] == "reference")["key"] == "keeper"
 
 
+def test_a_model_that_does_not_fit(zoo: Path, tmp_path: Path) -> None:
+    store = broken(zoo, tmp_path, "ALTER TABLE ZKEEPER DROP COLUMN ZWEIGHT")
+    found = run("check", store)
+    assert (found.returncode, found.stderr) == (1, "")
+    assert "ZWEIGHT for Keeper.weight" in found.stdout
+    assert "judged by a model inferred from its tables" in " ".join(found.stdout.split())
+    report = json.loads(run("check", store, "--format", "json").stdout)
+    assert report["modelSource"] == "inferred" and report["ok"] is False
+    (problem,) = [problem for problem in report["problems"] if problem["kind"] == "metadata"]
+    assert (problem["entity"], problem["key"]) == ("Keeper", "weight")
+
+
+def test_keys_that_are_none(zoo: Path, tmp_path: Path) -> None:
+    store = broken(zoo, tmp_path, "UPDATE ZKEEPER SET Z_PK = -5 WHERE Z_PK = 1")
+    problems = json.loads(run("check", store, "--format", "json").stdout)["problems"]
+    assert [problem["entity"] for problem in problems if problem["kind"] == "row"] == ["Keeper"]
+    fetched = json.loads(run("fetch", store, "Keeper", "--format", "json").stdout)
+    shown = json.loads(run("show", store, "--entity", "Keeper", "--format", "json").stdout)
+    assert len(fetched) == shown["entities"][0]["count"] == 1
+
+
+def test_an_output_that_cannot_be_written(zoo: Path) -> None:
+    with open("/dev/full", "w") as full:
+        found = subprocess.run([TOOL, "check", zoo], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert found.returncode == 3 and "cannot write the output" in found.stderr
+
+
 def test_lost_indexes(tmp_path: Path) -> None:
     whole = tmp_path / "badges.sqlite"
     with Container(
@@ -118,6 +145,10 @@ def test_stores_of_others(fixtures: Path) -> None:
         # The rows of these two were written without Core Data, which would have kept Z_MAX.
         if path.parent.name == "digitalorder":
             assert found.returncode == 1 and found.stdout.count("Z_MAX") == 2, path
+            continue
+        # The file of a migration that was not finished: it carries the new model and has the old tables.
+        if path.name == "SampleModel_V2.sqlite":
+            assert found.returncode == 1 and "does not know LuxuryCar" in found.stdout, path
             continue
         assert (found.returncode, found.stderr) == (0, ""), (path, found.stdout)
         whole += 1

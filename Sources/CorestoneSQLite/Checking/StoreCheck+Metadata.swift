@@ -3,6 +3,14 @@ import CorestoneModel
 import CorestoneValues
 
 extension StoreCheck {
+    /// The model that the store carries can be read, and the tables are those that it asks for.
+    mutating func checkModel() {
+        guard let error = misfit?.error else { return }
+        findings.add(
+            .metadata, "\(error.message); all else is judged by a model inferred from the tables",
+            entity: error.entity, key: error.key)
+    }
+
     /// The version hashes of the metadata are those of the store's own model, and digest and checksum those of the hashes.
     mutating func checkMetadata() throws {
         guard let metadata = contents.document.metadata, let recorded = contents.document.hashes else { return }
@@ -26,12 +34,10 @@ extension StoreCheck {
         let model: Model
         switch source {
         case .given, .cached: model = schema.model
-        // A guess about the entities has other hashes; the model that the store carries may be unreadable.
+        // A guess about the entities has other hashes.
         case .inferred:
-            do { _ = try contents.cachedModel(connection) } catch let error as CoreError {
-                findings.add(.metadata, error.message)
-            }
-            return
+            guard let cached = misfit?.model, cached.isFrozen else { return }
+            model = cached
         }
         let difference = metadata.differingEntities(from: model)
         let whose = source == .given ? "the given model" : "the model that the store carries (Z_MODELCACHE)"

@@ -1,15 +1,20 @@
 import CorestoneModel
 
 extension StoreCheck {
-    /// The file has the indexes and triggers by which it keeps what the model says, and no others. Where a unique index is missing, values
-    /// are compared; where one is there, SQLite's own check has done so.
+    /// The file has the indexes and triggers by which it keeps what the model says, and no others. Where a unique index is
+    /// missing, values are compared; where one is there, SQLite's own check has done so.
     mutating func checkPromises() throws {
-        // A guessed model promises nothing.
-        if source == .inferred { return }
+        guard let schema = promisingSchema else { return }
         let promises = try LostPromises(schema, connection)
-        for lost in promises.all { findings.add(lost.kind, lost.account, entity: lost.entity, key: lost.key) }
-        for index in promises.unguarded { try checkDuplicates(index) }
-        for index in schema.spatialIndexes where promises.has(index) { try checkContent(of: index) }
+        for lost in promises.all where isPresent(lost, in: schema) {
+            findings.add(lost.kind, lost.account, entity: lost.entity, key: lost.key)
+        }
+        for index in promises.unguarded where index.columns.allSatisfy({ contents.tables[index.table]?[$0] != nil }) {
+            try checkDuplicates(index, schema)
+        }
+        for index in schema.spatialIndexes where promises.has(index) && contents.tables[index.table] != nil {
+            try checkContent(of: index, schema)
+        }
         let foreign = try ForeignTrigger.all(in: connection, schema)
         for trigger in foreign.prefix(StoreReport.limit) {
             findings.add(.trigger, trigger.account, entity: trigger.entity)
@@ -17,6 +22,8 @@ extension StoreCheck {
         if foreign.count > StoreReport.limit {
             findings.add(.trigger, "\(foreign.count - StoreReport.limit) more triggers are none of Core Data's")
         }
+        // What is slow in a store that does not fit is the least of it.
+        if misfit != nil { return }
         let slow = promises.slowness
         for lost in slow.prefix(StoreReport.limit) {
             findings.add(lost.kind, lost.account, entity: lost.entity, key: lost.key)
@@ -26,7 +33,26 @@ extension StoreCheck {
         }
     }
 
-    private mutating func checkDuplicates(_ index: StoreIndex) throws {
+    /// By the model whose promises are looked for: also one that does not fit the tables, as far as these know its
+    /// entities. nil for a guessed model, which promises nothing.
+    private var promisingSchema: StoreSchema? {
+        if source != .inferred { return schema }
+        guard let cached = misfit?.model, cached.isFrozen else { return nil }
+        let numbers = cached.entities.compactMap { contents.number(ofEntity: $0.name) }
+        guard numbers.count == cached.entities.count else { return nil }
+        return StoreSchema(model: cached, numbers: numbers, tables: contents.tables)
+    }
+
+    /// Whether the table and the column are there that a promise is about: else they are the problem.
+    private func isPresent(_ lost: LostPromise, in schema: StoreSchema) -> Bool {
+        guard let entity = lost.entity.flatMap({ schema.model.entity(named: $0) }) else { return true }
+        let table = schema.table(of: entity)
+        guard let columns = contents.tables[table.name] else { return false }
+        let property = lost.key.flatMap { entity.property(named: $0) }
+        return property.flatMap { table.column(of: $0) }.map { columns[$0.name] != nil } ?? true
+    }
+
+    private mutating func checkDuplicates(_ index: StoreIndex, _ schema: StoreSchema) throws {
         guard let table = schema.tables.first(where: { $0.name == index.table }) else { return }
         let conditions = index.columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
         let columns = index.columns.map { "\($0) COLLATE BINARY" }.joined(separator: ", ")
@@ -47,7 +73,7 @@ extension StoreCheck {
     }
 
     /// Every row is in the R-tree.
-    private mutating func checkContent(of index: SpatialIndex) throws {
+    private mutating func checkContent(of index: SpatialIndex, _ schema: StoreSchema) throws {
         guard let table = schema.tables.first(where: { $0.name == index.table }) else { return }
         let check = self
         try report(

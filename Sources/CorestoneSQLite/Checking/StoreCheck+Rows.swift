@@ -1,11 +1,12 @@
 import CorestoneModel
 
 extension StoreCheck {
-    /// Every row is of an entity of its table, and has a version.
+    /// Every row has a key, is of an entity of its table, and has a version.
     mutating func checkRows() throws {
         var rows = 0
         for table in schema.tables where contents.tables[table.name] != nil {
             rows += try count("SELECT count(*) FROM \(table.name)")
+            try checkKeys(of: table)
             let numbers = table.entities.filter { !$0.isAbstract }.map { String(schema.number(of: $0)) }
             let check = self
             try report(
@@ -35,5 +36,30 @@ extension StoreCheck {
             }
         }
         findings.examined(rows, "objects")
+    }
+
+    /// Keys are whole numbers from 1, and each is there once.
+    private mutating func checkKeys(of table: TableSchema) throws {
+        let isUnkeyed = contents.unkeyedTables.contains(table.name)
+        if isUnkeyed {
+            findings.add(
+                .row, "in the table \(table.name) \(unkeyedAccount(of: table.root))", entity: table.root.name)
+        }
+        try report(
+            .row,
+            "SELECT substr(quote(Z_PK), 1, 60) FROM \(table.name) WHERE Z_PK < 1"
+                + (isUnkeyed ? " OR typeof(Z_PK) <> 'integer'" : ""), entity: table.root.name
+        ) { row in
+            (
+                "\(table.name) has a row with the key \(row.text(0) ?? "NULL"), which is none: keys are whole numbers from 1",
+                nil
+            )
+        }
+        guard isUnkeyed else { return }
+        try report(
+            .row,
+            "SELECT Z_PK, count(*) FROM \(table.name) WHERE typeof(Z_PK) = 'integer' GROUP BY Z_PK HAVING count(*) > 1",
+            entity: table.root.name
+        ) { row in ("\(table.name) has \(row.integer(1)) rows with the key \(row.integer(0))", nil) }
     }
 }

@@ -9,6 +9,7 @@ struct StoreCheck {
     let contents: StoreContents
     let schema: StoreSchema
     let source: ModelSource
+    let misfit: ModelMisfit?
     let budget: CheckBudget
     /// The folder of external data.
     let externalFolder: String
@@ -59,8 +60,8 @@ extension StoreReport {
             }
             var check = StoreCheck(
                 connection: file.connection, contents: examination.contents, schema: examination.schema,
-                source: examination.source, budget: budget, externalFolder: ExternalFile.folder(ofStore: place.path),
-                findings: findings)
+                source: examination.source, misfit: examination.misfit, budget: budget,
+                externalFolder: ExternalFile.folder(ofStore: place.path), findings: findings)
             check.run()
             return budget.isSpent ? check.findings.endless(place.given) : check.findings.report
         }
@@ -71,8 +72,9 @@ extension StoreReport {
 extension StoreCheck {
     /// Every check, also after one that could not go on.
     fileprivate mutating func run() {
+        findings.judged(by: source)
         let checks: [(StoreProblem.Kind, (inout StoreCheck) throws -> Void)] = [
-            (.row, { try $0.checkRows() }), (.row, { try $0.checkValues() }),
+            (.metadata, { $0.checkModel() }), (.row, { try $0.checkRows() }), (.row, { try $0.checkValues() }),
             (.reference, { try $0.checkReferences() }),
             (.pair, { try $0.checkPairs() }), (.primaryKey, { try $0.checkPrimaryKeys() }),
             (.metadata, { try $0.checkMetadata() }), (.externalData, { try $0.checkExternalData() }),

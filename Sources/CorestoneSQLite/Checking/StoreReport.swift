@@ -1,3 +1,4 @@
+import CorestoneGraph
 import CorestoneValues
 
 /// What a check of a store found.
@@ -13,6 +14,8 @@ public struct StoreReport: Sendable {
     /// What does no harm to what the store keeps.
     public fileprivate(set) var warnings: [StoreProblem] = []
     public fileprivate(set) var examined: [Examined] = []
+    /// By which model the store was judged; nil when it could not be read that far.
+    package fileprivate(set) var modelSource: ModelSource?
 
     /// Of one kind and one table or property no more are listed, so that a ruined store gives a short report.
     static let limit = 20
@@ -41,7 +44,7 @@ public struct StoreProblem: Sendable {
     public enum Kind: Int, Sendable, CaseIterable {
         /// The SQLite database itself is damaged.
         case database = 1
-        /// A row is of no entity of its table, or has no version.
+        /// A row is of no entity of its table, or has no version or no key, or nothing keeps the keys apart.
         case row
         /// A to-one relationship leads to a row that is not there, or to one of another entity.
         case reference
@@ -49,7 +52,8 @@ public struct StoreProblem: Sendable {
         case pair
         /// A primary key would be given out again.
         case primaryKey
-        /// The metadata contradicts itself or the model that the store carries.
+        /// The metadata contradicts itself or the model that the store carries, or that model does not fit its tables or
+        /// cannot be read.
         case metadata
         /// A file with external data is missing.
         case externalData
@@ -93,6 +97,8 @@ struct StoreFindings {
     mutating func examined(_ count: Int, _ what: String) {
         report.examined.append(StoreReport.Examined(what: what, count: count))
     }
+
+    mutating func judged(by source: ModelSource) { report.modelSource = source }
 
     /// The report of a check that was given up.
     mutating func endless(_ file: String) -> StoreReport {

@@ -24,6 +24,9 @@ struct ModelComparison {
         if let difference = missing(in: schema) {
             throw error([difference.text], entity: difference.entity, key: difference.key)
         }
+        if doubt == nil, let table = schema.tables.first(where: { contents.unkeyedTables.contains($0.name) }) {
+            doubt = "in its table \(table.name) \(unkeyedAccount(of: table.root))"
+        }
         if doubt == nil, let table = schema.tables.first(where: { !$0.hasVersions }) {
             doubt =
                 "its table \(table.name) has no column Z_OPT, in which \(table.root.name) would have its versions; "

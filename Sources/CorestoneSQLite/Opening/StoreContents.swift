@@ -17,6 +17,9 @@ struct StoreContents {
     /// In order of their numbers.
     let entities: [StoredEntity]
     let tables: StoreTables
+    /// Tables in which anything may stand as a key, and twice: their column Z_PK is no INTEGER PRIMARY KEY.
+    let unkeyedTables: Set<String>
+
     init(_ connection: Connection, place: StorePlace) throws {
         self.place = place
         let header = try FileHeader(connection)
@@ -24,7 +27,7 @@ struct StoreContents {
         do {
             var tables = try StoreContents.tables(connection, place)
             try StoreContents.requireSystemTables(tables, header, place)
-            try StoreContents.addColumns(to: &tables, connection, place)
+            unkeyedTables = try StoreContents.addColumns(to: &tables, connection, place)
             self.tables = tables
             document = try StoreContents.document(connection, place)
             entities = try StoreContents.entities(connection, place)
@@ -52,6 +55,11 @@ struct StoreContents {
     }
 }
 
+/// What is wrong with a table of `unkeyedTables`, in words that follow its name.
+func unkeyedAccount(of root: Entity) -> String {
+    "the column Z_PK is no INTEGER PRIMARY KEY, so keys of \(root.name) may be no numbers, or stand there twice"
+}
+
 /// Declared types by column name, by table name.
 typealias StoreTables = [String: [String: String]]
 
@@ -70,18 +78,32 @@ extension StoreContents {
         return tables
     }
 
-    private static func addColumns(to tables: inout StoreTables, _ connection: Connection, _ place: StorePlace) throws {
+    /// Returns the tables that have a column Z_PK which is no INTEGER PRIMARY KEY.
+    private static func addColumns(
+        to tables: inout StoreTables, _ connection: Connection, _ place: StorePlace
+    ) throws -> Set<String> {
         let purpose = "read the tables of \(place.given)"
-        let statement = try connection.prepare("SELECT name, type FROM pragma_table_info(?)", purpose)
+        let statement = try connection.prepare("SELECT name, type, pk FROM pragma_table_info(?)", purpose)
+        // A primary key has an index of its own unless it is the row's number: so have those of several columns, of other
+        // types and of tables without such numbers.
+        let keyIndex = try connection.prepare("SELECT 1 FROM pragma_index_list(?) WHERE origin = 'pk'", purpose)
+        var unkeyed: Set<String> = []
         for table in tables.keys where table.hasPrefix("Z") {
             statement.bind(copying: table, at: 1)
             var columns: [String: String] = [:]
             while try statement.step(purpose) {
-                if let name = statement.text(0) { columns[name] = statement.text(1) ?? "" }
+                guard let name = statement.text(0) else { continue }
+                columns[name] = statement.text(1) ?? ""
+                if name == "Z_PK", statement.integer(2) == 0 { unkeyed.insert(table) }
             }
             statement.reset()
             tables[table] = columns
+            guard columns["Z_PK"] != nil else { continue }
+            keyIndex.bind(copying: table, at: 1)
+            if try keyIndex.step(purpose) { unkeyed.insert(table) }
+            keyIndex.reset()
         }
+        return unkeyed
     }
 
     private static func document(_ connection: Connection, _ place: StorePlace) throws -> StoreDocument {

@@ -2,11 +2,22 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
+/// A model that a store carries and that is of no use.
+struct ModelMisfit {
+    /// What does not fit, or why the model cannot be read.
+    let error: CoreError
+    /// nil when it cannot be read.
+    let model: Model?
+}
+
 /// Finds the model of a store, and where the model's entities lie in the file. Changes nothing.
 struct StoreExamination {
     let contents: StoreContents
     let schema: StoreSchema
     let source: ModelSource
+    /// Why the model that the store carries is not the one it is read by; nil when it is, when it carries none, or when
+    /// another one was given.
+    let misfit: ModelMisfit?
     /// Why nothing may be written, as the end of a sentence; nil when it may, as far as was looked: at what the file asks of
     /// its writers only for writing.
     private(set) var readOnlyReason: String?
@@ -22,9 +33,11 @@ struct StoreExamination {
                 try StoreExamination.ownModel(contents, connection, forWriting)
             }
         self.contents = contents
-        (schema, source) = (choice.schema, choice.source)
+        (schema, source, misfit) = (choice.schema, choice.source, choice.misfit)
         if source == .inferred {
-            readOnlyReason = choice.doubt ?? "its model was only inferred from its tables"
+            readOnlyReason =
+                misfit.map { "\($0.error.message); what can be read is read by a model inferred from the tables" }
+                ?? "its model was only inferred from its tables"
             return
         }
         // Whoever only reads is told too: to open it for writing would not help.
@@ -41,6 +54,7 @@ struct StoreExamination {
         let source: ModelSource
         /// Why the model does for reading only; nil when it does for writing.
         let doubt: String?
+        var misfit: ModelMisfit?
     }
 
     private static func compare(
@@ -57,7 +71,7 @@ struct StoreExamination {
         _ contents: StoreContents, _ connection: Connection, _ forWriting: Bool
     ) throws -> Choice {
         var cached: Model?
-        var doubt: String?
+        var misfit: ModelMisfit?
         do {
             cached = try contents.cachedModel(connection)
             if let cached {
@@ -65,11 +79,11 @@ struct StoreExamination {
                 return try compare(cached, .cached, contents, connection, forWriting)
             }
         } catch let error as CoreError where error.sqliteCode == 0 {
-            doubt = "\(error.message); what can be read is read by a model inferred from the tables"
+            misfit = ModelMisfit(error: error, model: cached)
         }
         var inference = try ModelInference(contents, connection, cached: cached)
         let inferred = try compare(inference.run(), .inferred, contents, connection, forWriting)
-        return Choice(schema: inferred.schema, source: .inferred, doubt: doubt)
+        return Choice(schema: inferred.schema, source: .inferred, doubt: nil, misfit: misfit)
     }
 
     private static func promises(_ schema: StoreSchema, _ connection: Connection) throws -> (

@@ -18,8 +18,8 @@ struct RowReader {
             if number >= 0 && number < plan.numberLimit { place = plan.placeOfNumber[Int(number)] }
         }
         let key = sqlite3_column_int64(row, leading)
-        // 0 is no primary key; only a damaged file has it.
-        guard place >= 0, key != 0 else { return nil }
+        // Keys begin with 1; only a damaged file has others.
+        guard place >= 0, key > 0 else { return nil }
         let steps = plan.entities + Int(place)
         cursor.begin(primaryKey: key, version: sqlite3_column_int(row, leading + 1), steps.pointee)
         var step = steps.pointee.steps
@@ -61,7 +61,7 @@ struct RowReader {
             cursor.place(step).storeBytes(of: value, as: Double.self)
         case .toOne:
             let target = sqlite3_column_int64(row, column)
-            if target == 0 { return }
+            if target <= 0 { return }
             var entity = step.target
             if step.entityColumn >= 0 {
                 let number = sqlite3_column_int64(row, step.entityColumn)

@@ -62,6 +62,17 @@ final class StoreSchema: @unchecked Sendable {
 
     func number(of entity: Entity) -> Int64 { numbers[Int(entity.index)] }
 
+    /// Conditions of which an object's row meets none: keys that are none, and numbers of entities of other tables. Each is
+    /// a range, which an index answers at once.
+    func strayConditions(of table: TableSchema) -> [String] {
+        // Texts come behind all numbers.
+        let keys = ["Z_PK < 1", "Z_PK > \(Int64.max)", "Z_PK IS NULL"]
+        guard table.hasSubentities else { return keys }
+        let known = table.entities.map { number(of: $0) }.sorted()
+        let gaps = zip(known, known.dropFirst()).filter { $1 - $0 > 1 }.map { "Z_ENT > \($0) AND Z_ENT < \($1)" }
+        return keys + ["Z_ENT IS NULL", "Z_ENT < \(known[0])", "Z_ENT > \(known[known.count - 1])"] + gaps
+    }
+
     /// The index in the model of the entity of that number; nil for a number that the model does not know.
     func entityIndex(number: Int64) -> UInt32? { entityOfNumber[number] }
 

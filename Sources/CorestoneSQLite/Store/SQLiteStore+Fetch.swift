@@ -72,14 +72,18 @@ extension SQLiteStore {
                 index = known
             }
             let key = statement.integer(0)
-            if key != 0 { found.append((key, index)) }
+            if key > 0 { found.append((key, index)) }
             if found.count > file.mostRows { throw endless(schema.table(of: fetch.entity)) }
         }
         withExtendedLifetime(query) {}
         return found
     }
 
+    /// As many as a fetch would give.
     private func count(_ query: SQLQuery, _ fetch: StoreFetch, _ file: OpenFile, _ purpose: String) throws -> Int {
+        if try hasStrayRows(schema.table(of: fetch.entity), file, purpose) {
+            return try identifiers(query, fetch, file, purpose).count
+        }
         let isWindowed = fetch.limit > 0 || fetch.offset > 0
         let statement: Statement
         if file.mostRows < .max {
@@ -97,6 +101,14 @@ extension SQLiteStore {
         withExtendedLifetime(query) {}
         if count > file.mostRows { throw endless(schema.table(of: fetch.entity)) }
         return count
+    }
+
+    /// Whether a table has rows that are no objects, which only a damaged file has. Indexes tell: no row is looked at.
+    private func hasStrayRows(_ table: TableSchema, _ file: OpenFile, _ purpose: String) throws -> Bool {
+        let conditions = schema.strayConditions(of: table).map { "EXISTS (SELECT 1 FROM \(table.name) WHERE \($0))" }
+        let statement = try file.connection.statement("SELECT \(conditions.joined(separator: " OR "))", purpose)
+        defer { statement.reset() }
+        return try statement.step(purpose) && statement.integer(0) != 0
     }
 }
 

@@ -57,7 +57,7 @@ extension SQLiteStore {
                 found.batch.records.append(record)
             } else {
                 let key = sqlite3_column_int64(row, 1)
-                guard key != 0 else { continue }
+                guard key > 0 else { continue }
                 let entity: UInt32
                 if query.hasEntityColumn {
                     let number = sqlite3_column_int64(row, 2)

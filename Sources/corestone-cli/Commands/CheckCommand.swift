@@ -16,12 +16,15 @@ struct CheckCommand: Command {
             Manual.model,
         ],
         details: [
-            "Looks at the database itself (SQLite's integrity_check); at every row's entity and version (Z_OPT); at every "
-                + "to-one reference and every pair of a many-to-many relationship; at the keys given out (Z_MAX); at the "
+            "Looks at the database itself (SQLite's integrity_check); at the model that the store carries against its "
+                + "tables; at every row's key (Z_PK), entity and version (Z_OPT); at every to-one reference and every pair "
+                + "of a many-to-many relationship; at the keys given out (Z_MAX); at the "
                 + "version hashes of the metadata against the model that the store carries; at files with external data; "
                 + "at the history of changes; at the indexes and triggers by which the file keeps what its model says; and "
                 + "at unique and derived values. A missing index that costs nothing but speed is a warning, and so is "
                 + "a trigger that is none of Core Data's, with which a store opens read-only.",
+            "A store that carries no model is judged by one inferred from its tables, as the last line says. So is one whose "
+                + "model cannot be read or does not fit the tables, which is a problem.",
             "With --apple it also says whether Apple's framework would accept the store with its model, or with the one "
                 + "that --model names, why not, and what of the answer rests on extrapolation: on rules that no known "
                 + "file of Apple's confirms. What would be refused counts as a problem.",
@@ -29,7 +32,8 @@ struct CheckCommand: Command {
                 + "counted and named. --remove-leftovers removes them, waiting for a save that runs; files of the last ten "
                 + "minutes stay, and nothing is removed beside a damaged database, or where two stores share a folder.",
             "json is one object: ok, problems and warnings (each with kind, message, entity, key and object, which may be "
-                + "null), examined (what was looked at, and how many of it), and leftovers (folder, names, bytes, sharer, "
+                + "null), examined (what was looked at, and how many of it), modelSource (by which model the store was "
+                + "judged: given, cached or inferred), modelVersion, and leftovers (folder, names, bytes, sharer, "
                 + "removed; null where a damaged database cannot tell); with --apple also apple: accepted, problems and "
                 + "extrapolations (each with message, entity and property).",
         ],
@@ -78,6 +82,7 @@ extension CheckCommand {
         let verdict =
             (report.problems.isEmpty ? "\(path) is whole" : "\(path) has \(count)") + warnings
             + (version.map { ", read by version \($0) of the given model" } ?? "")
+            + (report.modelSource == .inferred ? ", judged by a model inferred from its tables" : "")
         try output.write(
             Paragraph.wrap(looked.isEmpty ? verdict : "\(verdict): \(looked)", width: output.width ?? .max))
     }
@@ -151,7 +156,8 @@ extension CheckCommand {
         let examined = report.examined.map { JSON.object([("what", .string($0.what)), ("count", .number($0.count))]) }
         var members: [(String, JSON)] = [
             ("ok", .bool(report.problems.isEmpty && apple?.isAccepted != false)), ("problems", list(report.problems)),
-            ("warnings", list(report.warnings)), ("examined", .array(examined)), ("modelVersion", .optional(version)),
+            ("warnings", list(report.warnings)), ("examined", .array(examined)),
+            ("modelSource", .optional(report.modelSource.map { "\($0)" })), ("modelVersion", .optional(version)),
             ("leftovers", leftovers?.json ?? .null),
         ]
         if let apple { members.append(("apple", json(apple))) }

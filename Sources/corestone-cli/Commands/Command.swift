@@ -27,7 +27,7 @@ enum ExitCode: Int32 {
     case problems = 1
     /// The command line asks for what does not exist: a command, an option, an entity, a key, a predicate.
     case usage = 2
-    /// A store or model cannot be opened or read.
+    /// A store or model cannot be opened or read, or the output not be written.
     case failure = 3
 
     init(_ error: CoreError) {
@@ -42,7 +42,8 @@ enum ExitCode: Int32 {
           0   done; also when the reader of a pipe had seen enough
           1   check found problems
           2   wrong usage: no such command, option, entity or key, or a predicate that cannot be read
-          3   the store or the model, or some value in it, cannot be opened or read
+          3   the store or the model, or some value in it, cannot be opened or read; or the output cannot be
+              written, as on a full disk
         """
 }
 

@@ -113,11 +113,11 @@ class ProblemKind(enum.IntEnum):
     """What `corestone.check` finds wrong with a store."""
 
     DATABASE = 1  # the SQLite database itself is damaged
-    ROW = 2  # a row is of no entity of its table, or has no version
+    ROW = 2  # a row is of no entity of its table, or has no version or no key
     REFERENCE = 3  # a to-one relationship leads to no row, or to one of another entity
     PAIR = 4  # a pair of a many-to-many relationship leads to no row
     PRIMARY_KEY = 5  # a primary key would be given out again
-    METADATA = 6  # the metadata contradicts itself or the model that the store carries
+    METADATA = 6  # the metadata contradicts itself or the model that the store carries, or that does not fit
     EXTERNAL_DATA = 7  # a file with external data is missing
     HISTORY = 8  # the history of changes refers to what is not there
     CONSTRAINT = 9  # values that must be unique are not, or nothing in the file keeps them so
