@@ -17,7 +17,7 @@ struct CheckCommand: Command {
         ],
         details: [
             "Looks at the database itself (SQLite's integrity_check); at the model that the store carries against its "
-                + "tables; at every row's key (Z_PK), entity and version (Z_OPT); at every to-one reference and every pair "
+                + "tables; at every row's key (Z_PK), entity, version (Z_OPT) and values; at every to-one reference and every pair "
                 + "of a many-to-many relationship; at the keys given out (Z_MAX); at the "
                 + "version hashes of the metadata against the model that the store carries; at files with external data; "
                 + "at the history of changes; at the indexes and triggers by which the file keeps what its model says; and "
