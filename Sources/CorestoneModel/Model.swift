@@ -181,7 +181,9 @@ public final class Model: @unchecked Sendable {
     }
 
     /// Lets a refusal that came before the model could look (no such type, text that is no UTF-8) stick like the model's own.
-    package func remember(_ mistake: CoreError) { if !isFrozen, firstError == nil { firstError = mistake } }
+    package func remember(_ mistake: CoreError) {
+        if !isFrozen, firstError == nil { firstError = mistake.withoutObjects }
+    }
 
     /// Runs a change of the model or of anything in it; remembers the first mistake.
     func change<Result>(_ body: () throws -> Result) throws -> Result {
@@ -190,7 +192,7 @@ public final class Model: @unchecked Sendable {
             throw modelError("the model is in use by a coordinator and cannot change; build another one")
         }
         do { return try body() } catch {
-            firstError = error as? CoreError
+            firstError = (error as? CoreError)?.withoutObjects
             throw error
         }
     }

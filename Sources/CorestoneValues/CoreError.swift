@@ -62,6 +62,21 @@ public final class CoreError: Error, @unchecked Sendable {
     }
 }
 
+extension CoreError {
+    /// The error for whoever keeps it beyond the context of an object that was refused: without a value that is one, or may
+    /// hold one. The message names it still.
+    public var withoutObjects: CoreError {
+        switch value {
+        case .object, .array, .set, .dictionary:
+            CoreError(
+                status, message, domain: domain, customCode: code, entity: entity, key: key, predicate: predicate,
+                objectURI: objectURI, children: children, sqliteCode: sqliteCode, file: file, offset: offset,
+                payload: payload)
+        default: self
+        }
+    }
+}
+
 extension CoreError: CustomStringConvertible {
     public var description: String {
         let head = code == 0 ? message : "\(message) [\(domain) \(code)]"

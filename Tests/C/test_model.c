@@ -531,6 +531,25 @@ static void a_copy_can_be_changed_and_merged(void) {
     OK(cst_release(model));
 }
 
+/* A model remembers its first mistake, and lives longer than the context whose object was part of it. */
+static void a_mistake_keeps_no_object(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    cst_model *model = NULL;
+    cst_entity *entity = NULL;
+    cst_attribute *attribute = NULL;
+    OK(cst_model_new(&model, E));
+    OK(cst_model_add_entity(model, text("Thing"), &entity, E));
+    OK(cst_entity_add_attribute(entity, text("name"), CST_ATTRIBUTE_STRING, 0, &attribute, E));
+    const cst_value value = {CST_OBJECT, 0, {.object = ada}};
+    CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_attribute_set_default(attribute, &value, E));
+    cst_release(ada);
+    company_close(&c);
+    CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_model_freeze(model, E));
+    CHECK_TEXT("name", cst_error_key(check_error()));
+    OK(cst_release(model));
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(entities_are_found_by_name_and_position);
@@ -553,5 +572,6 @@ int main(int argc, char **argv) {
     RUN(what_is_no_model_is_named);
     RUN(short_structs_are_filled_as_far_as_they_go);
     RUN(a_copy_can_be_changed_and_merged);
+    RUN(a_mistake_keeps_no_object);
     return check_end();
 }

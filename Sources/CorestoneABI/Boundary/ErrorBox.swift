@@ -13,7 +13,7 @@ final class ErrorBox {
     let valueToken: Token
 
     /// - Parameter error: boxed on the thread where it was thrown, since it may name an object of a queue.
-    convenience init(_ error: CoreError) throws { try self.init(crossing: error.withoutObjects) }
+    convenience init(_ error: CoreError) throws { try self.init(crossing: error.withIDsForObjects) }
 
     private init(crossing error: CoreError) throws {
         self.error = error
@@ -40,12 +40,12 @@ final class ErrorBox {
 
 extension CoreError {
     /// The error with IDs in place of objects: an object belongs to a queue, and errors cross threads.
-    fileprivate var withoutObjects: CoreError {
+    fileprivate var withIDsForObjects: CoreError {
         guard holdsObjects else { return self }
         return CoreError(
             status, message, domain: domain, customCode: code, entity: entity, key: key,
             value: value.flatMap(\.withoutObjects), predicate: predicate, objectURI: objectURI,
-            children: children.map(\.withoutObjects), sqliteCode: sqliteCode, file: file, offset: offset,
+            children: children.map(\.withIDsForObjects), sqliteCode: sqliteCode, file: file, offset: offset,
             payload: payload)
     }
 
