@@ -60,7 +60,8 @@ public func cst_model_load_for_store(
 ) -> cst_status {
     boundary(error) {
         let out = try place(out, "out_model")
-        out.pointee = try handOver(try Model.load(try path.filePath("path"), forStoreAt: try store.filePath("store")))
+        out.pointee = try handOver(
+            try Model.load(try path.filePath("path"), forStoreAt: try store.filePath("store_path")))
     }
 }
 
@@ -102,11 +103,11 @@ public func cst_model_merge(
     boundary(error) {
         let out = try place(out, "out_model")
         let models = try array(models, count, "models").map { try model($0) }
-        guard let path = try storePath.optionalString("store_path") else {
+        guard try storePath.optionalString("store_path") != nil else {
             out.pointee = try handOver(try Model.merging(models))
             return
         }
-        let metadata = try StoreMetadata(ofStoreAt: path)
+        let metadata = try StoreMetadata(ofStoreAt: try storePath.filePath("store_path"))
         out.pointee = try handOver(try Model.merging(models, forHashes: metadata.entityVersionHashes))
     }
 }
