@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 typedef struct platform_handle {
-    /* Generation (32 bits), count (26), flag (1), type (4), and whether it is live (1). The count is that of the references
+    /* Generation (32 bits), count (25), flag (1), type (5), and whether it is live (1). The count is that of the references
      * that the library itself holds, and one more while the host holds any. */
     uint64_t word;
     void *object;
@@ -26,10 +26,10 @@ enum {
     PLATFORM_HANDLE_CHUNK_BITS = 16,
     PLATFORM_HANDLE_INDEX_BITS = 31,
     PLATFORM_HANDLE_TYPE_SHIFT = 1,
-    PLATFORM_HANDLE_TYPE_MASK = 0xF << 1,
+    PLATFORM_HANDLE_TYPE_MASK = 0x1F << 1,
     /* A flag of the caller's. */
-    PLATFORM_HANDLE_FLAG = 1 << 5,
-    PLATFORM_HANDLE_ONE = 1 << 6
+    PLATFORM_HANDLE_FLAG = 1 << 6,
+    PLATFORM_HANDLE_ONE = 1 << 7
 };
 
 _Static_assert(sizeof(void *) == 8, "a token needs 64 bits");
@@ -54,7 +54,7 @@ static inline platform_handle *platform_handle_matching(uint64_t token, uint64_t
     return (__atomic_load_n(&handle->word, __ATOMIC_ACQUIRE) & mask) == expected ? handle : NULL;
 }
 
-/* The live entry of a token of this type; NULL for anything else. Types are 1 to 15. */
+/* The live entry of a token of this type; NULL for anything else. Types are 1 to 31. */
 static inline platform_handle *platform_handle_find(uint64_t token, uint32_t type) {
     return platform_handle_matching(token, PLATFORM_HANDLE_GENERATION | PLATFORM_HANDLE_TYPE_MASK | 1,
                                     (token & (PLATFORM_HANDLE_GENERATION | 1)) | type << PLATFORM_HANDLE_TYPE_SHIFT);
