@@ -43,7 +43,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 C_TESTS = $(MAKE) -C Tests/C LIB=$(BUILD)/lib INCLUDE=$(BUILD)/include
 TIMED = SECONDS=0; trap 'code=$$?; echo "make $@: $$([ $$code = 0 ] && echo done || echo FAILED) in $$SECONDS seconds"' EXIT
 
-.PHONY: help deps build library tool demo test lint format test-asan test-tsan stress fuzz bench install clean
+.PHONY: help deps build library tool demo diagrams test lint format test-asan test-tsan stress fuzz bench install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)$$/  make \1\t\2/p' Makefile | expand -t 22
@@ -66,6 +66,9 @@ tool: library
 
 demo: ## import this machine's package database from C and Python and ask it questions
 	@$(TIMED); $(MAKE) build; scripts/demo.sh $(BUILD)
+
+diagrams: build ## draw the demo's model and three fixtures' into build/diagrams, as SVG and PNG
+	@scripts/diagrams.sh $(BUILD)
 
 test: ## everything: build, lint, checks, Swift, C and Python tests, examples, budgets
 	@$(TIMED); $(MAKE) build; $(VENV)/bin/python scripts/run_suites.py

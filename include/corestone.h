@@ -369,6 +369,10 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_model_merge(size_t count, cst_model *co
  * constraints, derivations, fetched properties, fetch requests, configurations, and what a source model says beyond. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_json(const cst_model *model, cst_buffer *out_json,
                                                          cst_error **error);
+/* A picture of the model in DOT, the language of Graphviz's `dot`, which makes SVG or PNG of it: a box for each entity with
+ * what it declares, one line for a relationship and its inverse, double heads for to-many, hollow ones for inheritance. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_diagram(const cst_model *model, cst_buffer *out_dot,
+                                                            cst_error **error);
 /* Sets what a part of the model is called for people, or what one of its conditions says when it is not met: the key is
  * `Entity/E`, `Property/P/Entity/E`, `Property/P` or `ErrorString/W`. A null text removes the entry. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_set_localization(cst_model *model, cst_string key, cst_string text,

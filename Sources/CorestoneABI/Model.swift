@@ -203,3 +203,10 @@ public func cst_model_copy_json(
 ) -> cst_status {
     boundary(error) { try required(out, "out_json").fill(JSONText(try model(pointer).summary).text) }
 }
+
+@_cdecl("cst_model_copy_diagram") @implementation
+public func cst_model_copy_diagram(
+    _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<cst_buffer>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) { try required(out, "out_dot").fill(try model(pointer).diagram) }
+}

@@ -5,7 +5,13 @@ import Glibc
 enum Tool {
     static let name = "corestone"
     static let commands: [any Command.Type] = [ShowCommand.self, FetchCommand.self, CheckCommand.self]
-    private static var manuals: [Manual] { commands.map { $0.manual } }
+    static let groups = [CommandGroup.model]
+
+    /// What the first words of a command line name.
+    private enum Topic {
+        case command(any Command.Type)
+        case group(CommandGroup)
+    }
 
     /// `words` are the command line as the system hands it over, the tool's own name first.
     static func run(_ words: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> ExitCode {
@@ -44,12 +50,20 @@ enum Tool {
             try output.write("\(name) \(corestoneVersion)\n")
             return .done
         case "--help", "-h", "help":
-            let topic = arguments.dropFirst().first
-            try output.write(try topic.map { try command(named: $0).manual.text(for: output.width) } ?? help)
+            var words = arguments.dropFirst()
+            try output.write(words.isEmpty ? help : try text(of: try topic(&words), for: output))
             return .done
         default:
-            let command = try command(named: first)
-            let options = try command.manual.parse(Array(arguments.dropFirst()))
+            var words = arguments[...]
+            let topic = try topic(&words)
+            guard case .command(let command) = topic else {
+                // A group alone; its help answers, where it was asked for.
+                let asksForHelp = words.first == "--help" || words.first == "-h"
+                let help = try text(of: topic, for: output)
+                if asksForHelp { try output.write(help) } else { complain(help) }
+                return asksForHelp ? .done : .usage
+            }
+            let options = try command.manual.parse(Array(words))
             guard !options.asksForHelp else {
                 try output.write(command.manual.text(for: output.width))
                 return .done
@@ -58,11 +72,26 @@ enum Tool {
         }
     }
 
-    private static func command(named name: String) throws -> any Command.Type {
-        if let found = commands.first(where: { $0.manual.command == name }) { return found }
+    /// Takes the words that name a command, or a group of them, from the front.
+    private static func topic(_ words: inout ArraySlice<String>) throws -> Topic {
+        let name = words.removeFirst()
+        if let group = groups.first(where: { $0.name == name }) {
+            guard let word = words.first, word != "--help", word != "-h" else { return .group(group) }
+            words.removeFirst()
+            return .command(try group.command(named: word))
+        }
+        if let found = commands.first(where: { $0.manual.command == name }) { return .command(found) }
         if name.hasPrefix("-") { throw UsageError("there is no option \(name); see \(Tool.name) --help") }
-        let hint = nearestName(to: name, among: manuals.map(\.command)).map { "; did you mean \"\($0)\"?" }
+        let names = commands.map { $0.manual.command } + groups.map(\.name)
+        let hint = nearestName(to: name, among: names).map { "; did you mean \"\($0)\"?" }
         throw UsageError("there is no command \"\(name)\"\(hint ?? "; see \(Tool.name) --help")")
+    }
+
+    private static func text(of topic: Topic, for output: Output) throws -> String {
+        switch topic {
+        case .command(let command): command.manual.text(for: output.width)
+        case .group(let group): group.help
+        }
     }
 
     /// Tells on standard error what stopped the tool.
@@ -92,24 +121,28 @@ enum Tool {
 
     static var help: String {
         let lines =
-            manuals.map { ("\(name) \($0.command)", $0.summary) }
+            commands.map { ("\(name) \($0.manual.command)", $0.manual.summary) }
+            + groups.map { ("\(name) \($0.name) COMMAND", $0.summary) }
             + [("\(name) help COMMAND", "all about a command"), ("\(name) --version", "the version of the tool")]
-        let width = lines.map(\.0.count).max() ?? 0
-        let list = lines.map { line in
-            "  \(line.0)\(String(repeating: " ", count: width - line.0.count))   \(line.1)\n"
-        }
         return """
-            Core Data stores and models from the command line. Nothing that it looks at is changed,
+            Core Data stores and models from the command line. No store that it looks at is changed,
             except that check --remove-leftovers removes files that no row refers to.
 
-            \(list.joined())
+            \(list(lines))
             Examples
               \(name) show Notes.sqlite
               \(name) fetch Notes.sqlite Note "title CONTAINS[c] 'milk'" --sort -modified --limit 10
               \(name) fetch Notes.sqlite Note --format csv > notes.csv
               \(name) check Notes.sqlite
+              \(name) model diagram Notes.xcdatamodeld -o Notes.svg
 
             \(ExitCode.help)
             """
+    }
+
+    /// Terms with what they mean, in two columns.
+    static func list(_ lines: [(String, String)]) -> String {
+        let width = lines.map(\.0.count).max() ?? 0
+        return lines.map { "  \($0.0)\(String(repeating: " ", count: width - $0.0.count))   \($0.1)\n" }.joined()
     }
 }

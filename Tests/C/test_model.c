@@ -429,6 +429,20 @@ static void a_model_says_all_as_json(void) {
     cst_buffer_dispose(&json);
 }
 
+static void a_model_is_drawn(void) {
+    cst_model *model = NULL;
+    cst_buffer dot = {NULL, 0, 0};
+    OK(cst_model_load_bytes((cst_bytes){(const uint8_t *)place, sizeof place - 1}, &model, E));
+    OK(cst_model_copy_diagram(model, &dot, E));
+    CHECK_CONTAINS("digraph model {", text_of_size(dot.data, dot.size));
+    CHECK_CONTAINS("\"Place\" [label=<", text_of_size(dot.data, dot.size));
+    CHECK_CONTAINS(">title<", text_of_size(dot.data, dot.size));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_copy_diagram(model, NULL, E));
+    OK(cst_release(model));
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_model_copy_diagram(model, &dot, E));
+    cst_buffer_dispose(&dot);
+}
+
 /* Down to an entry of a user info, which has a word more than models know. */
 static void what_means_nothing_here_is_kept(void) {
     static const char source[] = "<model lang='Swift'><entity name='A'><userInfo><entry key='k' value='v' kind='t'/>"
@@ -566,6 +580,7 @@ int main(int argc, char **argv) {
     RUN(models_are_read_from_bundles);
     RUN(of_a_bundle_the_version_that_wrote_the_store_is_chosen);
     RUN(a_model_says_all_as_json);
+    RUN(a_model_is_drawn);
     RUN(what_means_nothing_here_is_kept);
     RUN(versions_are_listed);
     RUN(a_compiled_model_comes_back);

@@ -92,16 +92,23 @@ def test_help(arguments: list[str]) -> None:
     compare("help.txt", found.stdout)
 
 
-@pytest.mark.parametrize("command", ["show", "fetch", "check"])
+@pytest.mark.parametrize("command", ["show", "fetch", "check", "model diagram"])
 def test_help_of_each_command(command: str) -> None:
-    found = run(command, "--help")
+    found = run(*command.split(), "--help")
     assert (found.returncode, found.stderr) == (0, "")
-    assert found.stdout == run("help", command).stdout
+    assert found.stdout == run("help", *command.split()).stdout
     assert max(map(len, found.stdout.split("Examples")[0].splitlines())) <= 100
-    compare(f"help-{command}.txt", found.stdout)
+    compare(f"help-{command.replace(' ', '-')}.txt", found.stdout)
     documented = (Path(__file__).resolve().parents[2] / "docs" / "tool.md").read_text(encoding="utf-8")
     for option in set(re.findall(r"--[a-z]+", found.stdout)):
         assert option in documented, option
+
+
+def test_help_of_a_group() -> None:
+    found = run("model", "--help")
+    assert (found.returncode, found.stderr) == (0, "")
+    assert found.stdout == run("help", "model").stdout
+    compare("help-model.txt", found.stdout)
 
 
 def test_version() -> None:

@@ -1,5 +1,4 @@
 import Corestone
-import Glibc
 
 /// `corestone show`: what a store or a model consists of.
 struct ShowCommand: Command {
@@ -44,7 +43,7 @@ struct ShowCommand: Command {
     }
 
     func run(to output: Output) throws -> ExitCode {
-        let subject = try looksLikeModel ? shownModel() : shownStore()
+        let subject = try looksLikeModel(path) ? shownModel() : shownStore()
         let chosen = try choose(from: subject.model)
         switch format {
         case .json: try output.write(subject.json(chosen).pretty() + "\n")
@@ -83,19 +82,5 @@ struct ShowCommand: Command {
         let model = try Model(contentsOf: path, version: options["version"])
         try model.freeze()
         return ShownSubject(path: path, model: model, counts: nil, origin: .model(try Model.versions(of: path)))
-    }
-
-    /// A folder, or what its name or first bytes say is no database.
-    private var looksLikeModel: Bool {
-        var facts = stat()
-        if stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR { return true }
-        let kinds = [".xcdatamodel", ".xcdatamodeld", ".mom", ".momd", ".omo", "/contents"]
-        if kinds.contains(where: path.hasSuffix) { return true }
-        // A pipe would keep whoever opens it waiting; that it is no store is for the store's own reader to say.
-        guard facts.st_mode & S_IFMT == S_IFREG, let file = fopen(path, "rb") else { return false }
-        defer { fclose(file) }
-        var head = [UInt8](repeating: 0, count: 8)
-        let count = fread(&head, 1, head.count, file)
-        return head.prefix(count).starts(with: "bplist".utf8) || head.prefix(count).starts(with: "<?xml".utf8)
     }
 }

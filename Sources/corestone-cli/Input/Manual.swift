@@ -4,11 +4,14 @@ struct Manual {
     struct Operand {
         let name: String
         let isOptional: Bool
+        /// Whether as many words as are left may stand for it; the last one only.
+        let isRepeatable: Bool
         let meaning: String
 
-        init(_ name: String, optional: Bool = false, _ meaning: String) {
+        init(_ name: String, optional: Bool = false, repeatable: Bool = false, _ meaning: String) {
             self.name = name
             isOptional = optional
+            isRepeatable = repeatable
             self.meaning = meaning
         }
     }
@@ -19,16 +22,22 @@ struct Manual {
         /// What stands for its value in the help; nil for one without a value.
         let value: String?
         let isRepeatable: Bool
+        /// The letter that stands for it behind one dash.
+        let letter: Character?
         let meaning: String
 
-        init(_ name: String, _ meaning: String, value: String? = nil, repeatable: Bool = false) {
+        init(
+            _ name: String, _ meaning: String, value: String? = nil, repeatable: Bool = false, letter: Character? = nil
+        ) {
             self.name = name
             self.meaning = meaning
             self.value = value
             isRepeatable = repeatable
+            self.letter = letter
         }
 
         var spelling: String { "--\(name)" + (value.map { " \($0)" } ?? "") }
+        var spellings: String { (letter.map { "-\($0), " } ?? "") + spelling }
     }
 
     let command: String
@@ -51,7 +60,7 @@ extension Manual {
     /// The command in one line, as it is typed.
     var usage: String {
         let words =
-            operands.map { $0.isOptional ? "[\($0.name)]" : $0.name }
+            operands.map { ($0.isOptional ? "[\($0.name)]" : $0.name) + ($0.isRepeatable ? "…" : "") }
             + options.map { "[\($0.spelling)]" + ($0.isRepeatable ? "…" : "") }
         return "\(Tool.name) \(command) " + words.joined(separator: " ")
     }
@@ -63,7 +72,7 @@ extension Manual {
         text += "Usage\n" + Paragraph.wrap(usage, width: width, indent: 2, hanging: 6) + "\n"
         let terms =
             operands.map { ($0.name, $0.meaning) }
-            + (options + [Manual.help]).map { ($0.spelling, $0.meaning) }
+            + (options + [Manual.help]).map { ($0.spellings, $0.meaning) }
         let column = 2 + (terms.map { $0.0.count }.max() ?? 0) + 3
         for (term, meaning) in terms {
             let head = "  " + term + String(repeating: " ", count: column - 2 - term.count)

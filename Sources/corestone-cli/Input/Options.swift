@@ -61,21 +61,23 @@ extension Manual {
     private func read(_ word: String, _ rest: inout ArraySlice<String>) throws -> (Option, String) {
         let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         let name = String(parts[0].drop { $0 == "-" })
-        guard word.hasPrefix("--"), let option = options.first(where: { $0.name == name }) else {
+        let isLong = word.hasPrefix("--")
+        guard let option = options.first(where: { isLong ? $0.name == name : $0.letter.map { String($0) } == name })
+        else {
             let hint = nearestName(to: name, among: options.map(\.name)).map { "; did you mean --\($0)?" } ?? ""
             throw failure("\(command) has no option \(parts[0])\(hint)")
         }
         guard let wanted = option.value else {
-            guard parts.count == 1 else { throw failure("--\(name) takes no value") }
+            guard parts.count == 1 else { throw failure("\(parts[0]) takes no value") }
             return (option, "")
         }
         if parts.count == 2 { return (option, String(parts[1])) }
-        guard let value = rest.popFirst() else { throw failure("--\(name) needs a value: \(wanted)") }
+        guard let value = rest.popFirst() else { throw failure("\(parts[0]) needs a value: \(wanted)") }
         return (option, value)
     }
 
     private func checkCount(of given: [String]) throws {
-        if given.count > operands.count {
+        if given.count > operands.count, operands.last?.isRepeatable != true {
             throw failure(
                 "\"\(given[operands.count])\" is one word too many; put quotes around words that belong together")
         }

@@ -210,6 +210,7 @@ cst_model_copy status handle out error
 cst_model_merge status size handles in out error
 cst_model_copy_versions status in buffer size* size* error
 cst_model_copy_json status handle buffer error
+cst_model_copy_diagram status handle buffer error
 cst_model_set_localization status handle in in error
 cst_model_localization status handle in outtext error
 cst_model_copy_compiled status handle buffer error

@@ -547,6 +547,13 @@ class Model(Mapping[str, Entity]):
         described: dict[str, Any] = read_json(buffer)
         return described
 
+    def diagram(self) -> str:
+        """A picture of the model in DOT, which Graphviz's `dot` makes SVG or PNG of: a box for each entity, one line
+        for a relationship and its inverse, double heads for to-many, hollow ones for inheritance."""
+        buffer = _abi.Buffer()
+        call(lib.cst_model_copy_diagram, self._handle, byref(buffer))
+        return _abi.take_text(buffer)
+
     def compiled(self) -> bytes:
         """The model as the bytes of a .mom file. Freezes it."""
         self.freeze()

@@ -283,3 +283,11 @@ def test_copies_and_merged_models(tmp_path: Path) -> None:
     unfinished.entity("Book").to_one("shelf", "Shelf")
     with pytest.raises(ModelError, match="Shelf"):
         unfinished.copy()
+
+
+def test_a_model_is_drawn() -> None:
+    model = Model({"Note": {"title": "string", "tag": "to-one Tag? inverse notes"}, "Tag": {"notes": "to-many Note"}})
+    dot = model.diagram()
+    assert dot.startswith("digraph model {\n")
+    assert '"Note":r0 -> "Tag":r0 [arrowhead=normal, arrowtail=normalnormal, dir=both]' in dot
+    assert not model.is_frozen

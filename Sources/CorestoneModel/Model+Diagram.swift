@@ -1,0 +1,193 @@
+import CorestoneValues
+
+extension Model {
+    /// A picture of the model in DOT, Graphviz's language, drawn as Xcode's graph editor does: a box for each entity with its
+    /// own properties, one line for a relationship and its inverse, with a double head where it is to-many, a hollow head from
+    /// an entity to the one it inherits from, and a dashed line for a fetched property.
+    ///
+    /// It is the same for the same model. Any thread may ask for it once the model is frozen; till then the one that builds it.
+    public var diagram: String { ModelDiagram(self).text }
+}
+
+/// Writes the DOT text of a model.
+private struct ModelDiagram {
+    private let model: Model
+    private var lines: [String] = []
+
+    var text: String { lines.map { $0 + "\n" }.joined() }
+
+    init(_ model: Model) {
+        self.model = model
+        lines = [
+            "digraph model {",
+            "  graph [rankdir=LR, bgcolor=white, pad=0.3, nodesep=0.45, ranksep=1.1]",
+            "  node [shape=plain, fontname=\"Helvetica,Arial,sans-serif\", fontsize=11]",
+            "  edge [color=\"\(Paint.line)\", arrowsize=0.75]",
+        ]
+        for entity in model.entities { addBox(entity) }
+        for entity in model.entities {
+            addInheritance(of: entity)
+            addRelationships(of: entity)
+            addFetches(of: entity)
+        }
+        lines.append("}")
+    }
+
+    private enum Paint {
+        static let line = "#5b6470"
+        static let border = "#9aa5b1"
+        static let title = "#2f6db5"
+        static let abstractTitle = "#6b7280"
+        static let heading = "#eef1f5"
+        static let quiet = "#6b7280"
+    }
+
+    // MARK: Boxes
+
+    private mutating func addBox(_ entity: Entity) {
+        lines.append("  \(node(entity)) [label=<")
+        lines.append(
+            "    <table border=\"1\" cellborder=\"0\" cellspacing=\"0\" cellpadding=\"0\" color=\"\(Paint.border)\" "
+                + "bgcolor=\"white\">")
+        let name = "<b>\(escaped(entity.name))</b>"
+        lines.append(
+            "      <tr><td port=\"title\" cellpadding=\"5\" bgcolor=\""
+                + "\(entity.isAbstract ? Paint.abstractTitle : Paint.title)\"><font color=\"white\">"
+                + (entity.isAbstract ? "<i>\(name)</i><br/><font point-size=\"9\">abstract</font>" : name)
+                + "</font></td></tr>")
+        addSection("Attributes", entity.ownAttributes.flatMap { rows(of: $0) })
+        addSection(
+            "Relationships",
+            entity.ownRelationships.enumerated().map { place, relationship in
+                row(relationship.name, ModelDiagram.kind(of: relationship), port: "r\(place)")
+            })
+        addSection(
+            "Fetched Properties",
+            entity.ownFetchedProperties.enumerated().map { place, property in
+                row(property.name, property.fetchRequest.entityName, port: "f\(place)")
+            })
+        lines.append("    </table>>]")
+    }
+
+    private mutating func addSection(_ title: String, _ rows: [String]) {
+        guard !rows.isEmpty else { return }
+        lines.append(
+            "      <tr><td align=\"left\" balign=\"left\" cellpadding=\"3\" bgcolor=\"\(Paint.heading)\">"
+                + "<font point-size=\"9\" color=\"\(Paint.quiet)\">\(title)</font></td></tr>")
+        lines += rows
+    }
+
+    /// A row is a cell of its own with a table in it, so that a line can end at either side of it.
+    private func row(_ name: String, _ kind: String, port: String? = nil, indent: Int = 0, isQuiet: Bool = false)
+        -> String
+    {
+        let margin = String(repeating: "\u{A0}", count: indent * 3)
+        let name = isQuiet ? "<i>\(escaped(name))</i>" : escaped(name)
+        return "      <tr><td" + (port.map { " port=\"\($0)\"" } ?? "")
+            + "><table border=\"0\" cellborder=\"0\" cellspacing=\"0\" cellpadding=\"3\"><tr><td align=\"left\">"
+            + "\(margin)\(name)</td><td align=\"right\"><font color=\"\(Paint.quiet)\">\u{A0}\u{A0}\(escaped(kind))</font>"
+            + "</td></tr></table></td></tr>"
+    }
+
+    /// An attribute, and the elements of a composite one below it.
+    private func rows(of attribute: Attribute, indent: Int = 0) -> [String] {
+        [row(attribute.name, ModelDiagram.kind(of: attribute), indent: indent, isQuiet: attribute.isTransient)]
+            + attribute.elements.flatMap { rows(of: $0, indent: indent + 1) }
+    }
+
+    private static func kind(of attribute: Attribute) -> String {
+        (attribute.derivation == nil ? "" : "derived ") + attribute.type.displayName + (attribute.isOptional ? "?" : "")
+    }
+
+    /// The destination and how many of it there can be: `Note 0..1`, `Tag 1..*`.
+    private static func kind(of relationship: Relationship) -> String {
+        let least = max(relationship.minimumCount, relationship.isOptional ? 0 : 1)
+        let most = Int32(bitPattern: relationship.maximumCount) > 0 ? String(relationship.maximumCount) : "*"
+        let count = least == 0 && most == "*" ? "*" : String(least) == most ? most : "\(least)..\(most)"
+        return "\(relationship.destination.name) \(count)" + (relationship.isOrdered ? " ordered" : "")
+    }
+
+    // MARK: Lines
+
+    private mutating func addInheritance(of entity: Entity) {
+        guard let parent = entity.parent else { return }
+        // Drawn backwards, so that parents stand before their children.
+        lines.append(
+            "  \(node(parent)):title -> \(node(entity)):title [dir=back, arrowtail=onormal, arrowsize=1.2, penwidth=1.3]"
+        )
+    }
+
+    private mutating func addRelationships(of entity: Entity) {
+        for (place, relationship) in entity.ownRelationships.enumerated() {
+            let start = End(entity: entity, port: "r\(place)")
+            guard let inverse = relationship.inverse, let other = self.place(of: inverse) else {
+                let end = End(entity: relationship.destination)
+                addLine(from: start, to: end, named: relationship.name, head: head(relationship))
+                continue
+            }
+            // One line stands for both; the one that was declared first draws it.
+            guard relationship.ordinal <= inverse.ordinal else { continue }
+            let end = End(entity: inverse.entity, port: inverse === relationship ? nil : "r\(other)")
+            addLine(
+                from: start, to: end, named: relationship.name, head: head(relationship), tail: head(inverse))
+        }
+    }
+
+    private func head(_ relationship: Relationship) -> String { relationship.isToMany ? "normalnormal" : "normal" }
+
+    private func place(of relationship: Relationship) -> Int? {
+        relationship.entity.ownRelationships.firstIndex { $0 === relationship }
+    }
+
+    private mutating func addFetches(of entity: Entity) {
+        for (place, property) in entity.ownFetchedProperties.enumerated() {
+            guard let destination = model.entity(named: property.fetchRequest.entityName) else { continue }
+            addLine(
+                from: End(entity: entity, port: "f\(place)"), to: End(entity: destination),
+                named: property.name, head: "vee", style: ", style=dashed")
+        }
+    }
+
+    /// Where a line ends: at a row of an entity's box, or at the box.
+    private struct End {
+        let entity: Entity
+        var port: String?
+    }
+
+    private func place(of end: End) -> String { node(end.entity) + (end.port.map { ":\($0)" } ?? "") }
+
+    private mutating func addLine(
+        from start: End, to end: End, named name: String, head: String, tail: String? = nil, style: String = ""
+    ) {
+        guard start.entity === end.entity else {
+            let heads = "arrowhead=\(head)" + (tail.map { ", arrowtail=\($0), dir=both" } ?? "")
+            lines.append("  \(place(of: start)) -> \(place(of: end)) [\(heads)\(style)]")
+            return
+        }
+        // Graphviz would draw over the text of the box, or over the box beside it: the line turns around at a point that
+        // has a place of its own. Its halves meet there from above and from below.
+        let turn = "\"\(start.entity.name).\(name)\""
+        let sides = end.port == nil ? ("s", "n") : ("n", "s")
+        let tails = tail.map { "arrowtail=\($0), dir=back" } ?? "dir=none"
+        lines.append("  \(turn) [shape=point, width=0.04, color=\"\(Paint.line)\"]")
+        lines.append("  \(place(of: start)):e -> \(turn):\(sides.0) [\(tails)\(style)]")
+        lines.append("  \(place(of: end)):e -> \(turn):\(sides.1) [arrowtail=\(head), dir=back\(style)]")
+    }
+
+    // MARK: Text
+
+    /// Names of entities are identifiers: no quotation mark is in them.
+    private func node(_ entity: Entity) -> String { "\"\(entity.name)\"" }
+
+    private func escaped(_ text: String) -> String {
+        text.reduce(into: "") { result, character in
+            switch character {
+            case "&": result += "&amp;"
+            case "<": result += "&lt;"
+            case ">": result += "&gt;"
+            case "\"": result += "&quot;"
+            default: result.append(character)
+            }
+        }
+    }
+}

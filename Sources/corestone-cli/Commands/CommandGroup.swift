@@ -1,0 +1,35 @@
+import Corestone
+
+/// Commands that share their first word, such as `corestone model show`.
+struct CommandGroup: Sendable {
+    let name: String
+    let summary: String
+    /// Each with the group's name as the first word of its own.
+    let commands: [any Command.Type]
+    let examples: [String]
+
+    /// The command of the second word, or an error that names the nearest one.
+    func command(named word: String) throws -> any Command.Type {
+        let names = commands.map { $0.manual.command.dropFirst(name.count + 1) }.map(String.init)
+        if let place = names.firstIndex(of: word) { return commands[place] }
+        let help = "\(Tool.name) \(name) --help"
+        if word.hasPrefix("-") { throw UsageError("\(name) has no option \(word); see \(help)") }
+        let hint = nearestName(to: word, among: names).map { "; did you mean \"\(name) \($0)\"?" }
+        throw UsageError("there is no command \"\(name) \(word)\"\(hint ?? "; see \(help)")")
+    }
+
+    var help: String {
+        let first = summary.prefix(1).uppercased() + summary.dropFirst()
+        let lines =
+            commands.map { ("\(Tool.name) \($0.manual.command)", $0.manual.summary) }
+            + [("\(Tool.name) help \(name) COMMAND", "all about a command")]
+        return """
+            \(first).
+
+            \(Tool.list(lines))
+            Examples
+            \(examples.map { "  \($0)\n" }.joined())
+            \(ExitCode.help)
+            """
+    }
+}

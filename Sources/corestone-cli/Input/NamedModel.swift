@@ -1,0 +1,42 @@
+import Corestone
+import Glibc
+
+/// A model that the command line names: a file or a folder with one, or the store that carries it.
+struct NamedModel {
+    let path: String
+    let model: Model
+
+    static let operand = Manual.Operand(
+        "MODEL", "a model (.xcdatamodeld, .xcdatamodel, .momd, .mom), or a store, whose own model it is then")
+    static let version = Manual.Option(
+        "version", "which version of a model that has several; the current one when left out", value: "NAME")
+
+    /// The model is frozen: it was checked as a store would check it.
+    init(_ path: String, version: String? = nil) throws {
+        self.path = path
+        if looksLikeModel(path) {
+            model = try Model(contentsOf: path, version: version)
+            try model.freeze()
+        } else {
+            guard version == nil else { throw UsageError("\(path) is a store and has no versions of its model") }
+            model = try Coordinator.open(path, options: .readOnly).model
+        }
+    }
+
+    /// What the first operand and `--version` say.
+    init(_ options: Options) throws { try self.init(options.operand(0) ?? "", version: options["version"]) }
+}
+
+/// A folder, or what its name or first bytes say is no database.
+func looksLikeModel(_ path: String) -> Bool {
+    var facts = stat()
+    if stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR { return true }
+    let kinds = [".xcdatamodel", ".xcdatamodeld", ".mom", ".momd", ".omo", "/contents"]
+    if kinds.contains(where: path.hasSuffix) { return true }
+    // A pipe would keep whoever opens it waiting; that it is no store is for the store's own reader to say.
+    guard facts.st_mode & S_IFMT == S_IFREG, let file = fopen(path, "rb") else { return false }
+    defer { fclose(file) }
+    var head = [UInt8](repeating: 0, count: 8)
+    let count = fread(&head, 1, head.count, file)
+    return head.prefix(count).starts(with: "bplist".utf8) || head.prefix(count).starts(with: "<?xml".utf8)
+}

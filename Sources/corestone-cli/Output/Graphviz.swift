@@ -1,0 +1,56 @@
+import Corestone
+import Glibc
+
+/// Graphviz's program `dot`, which lays out pictures.
+enum Graphviz {
+    /// What files `dot` is asked to write.
+    static let kinds = ["svg", "png", "pdf"]
+
+    /// Draws DOT text into a file whose kind is one of these.
+    static func draw(_ text: String, into file: OutputFile) throws {
+        var ends: [Int32] = [0, 0]
+        guard pipe(&ends) == 0 else { throw failure("no pipe: \(String(cString: strerror(errno)))") }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO)
+        posix_spawn_file_actions_addclose(&actions, ends[0])
+        posix_spawn_file_actions_addclose(&actions, ends[1])
+        var process = pid_t()
+        let command: [String] = ["dot", "-T\(file.kind)", "-o", file.draft]
+        var words = command.map { strdup($0) } + [nil]
+        defer { words.forEach { free($0) } }
+        let error = posix_spawnp(&process, "dot", &actions, nil, &words, environ)
+        close(ends[0])
+        guard error == 0 else {
+            close(ends[1])
+            throw failure(
+                error == ENOENT
+                    ? "Graphviz is not installed, whose program dot makes pictures (Debian: apt-get install graphviz); "
+                        + "-o with a name that ends in .dot writes what it would draw"
+                    : "dot cannot be started: \(String(cString: strerror(error)))")
+        }
+        feed(text, to: ends[1])
+        var status: Int32 = 0
+        while waitpid(process, &status, 0) < 0 && errno == EINTR {}
+        guard status == 0 else {
+            unlink(file.draft)
+            throw failure("dot, Graphviz's program, could not draw \(file.path)")
+        }
+        try file.keepDraft()
+    }
+
+    /// Its end tells `dot` that this is all. A `dot` that ends early tells by its status.
+    private static func feed(_ text: String, to end: Int32) {
+        defer { close(end) }
+        let bytes = Array(text.utf8)
+        var done = 0
+        while done < bytes.count {
+            let count = bytes.withUnsafeBytes { Glibc.write(end, $0.baseAddress! + done, bytes.count - done) }
+            if count < 0 && errno != EINTR { return }
+            done += max(count, 0)
+        }
+    }
+
+    private static func failure(_ message: String) -> CoreError { CoreError(.storeIO, message) }
+}

@@ -1,0 +1,67 @@
+import Corestone
+import Glibc
+
+/// A file that the tool writes: whole or not at all, and not when it has that content already.
+struct OutputFile {
+    let path: String
+
+    /// What follows the last dot of the name, in lower case.
+    var kind: String {
+        let name = path.split(separator: "/").last ?? ""
+        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "" }
+        return name[name.index(after: dot)...].lowercased()
+    }
+
+    /// Where it is written before it takes its name.
+    var draft: String { path + ".\(getpid()).tmp" }
+
+    /// Gives the draft its name.
+    func keepDraft() throws {
+        guard rename(draft, path) == 0 else {
+            let reason = OutputFile.reason
+            unlink(draft)
+            throw failure(reason)
+        }
+    }
+
+    /// - Returns: whether anything had to be written.
+    @discardableResult
+    func write(_ text: String) throws -> Bool {
+        let bytes = Array(text.utf8)
+        if content == bytes { return false }
+        let descriptor = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw failure(OutputFile.reason) }
+        var done = 0
+        while done < bytes.count {
+            let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress! + done, bytes.count - done) }
+            if count < 0 && errno == EINTR { continue }
+            guard count >= 0 else {
+                let reason = OutputFile.reason
+                close(descriptor)
+                unlink(draft)
+                throw failure(reason)
+            }
+            done += count
+        }
+        close(descriptor)
+        try keepDraft()
+        return true
+    }
+
+    var exists: Bool { access(path, F_OK) == 0 }
+
+    /// What is there now; nil when nothing is, or when it cannot be read.
+    private var content: [UInt8]? {
+        guard let file = fopen(path, "rb") else { return nil }
+        defer { fclose(file) }
+        var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 64 << 10))
+        while case let count = fread(&piece, 1, piece.count, file), count > 0 { bytes += piece.prefix(count) }
+        return bytes
+    }
+
+    private static var reason: String { String(cString: strerror(errno)) }
+
+    func failure(_ reason: String) -> CoreError {
+        CoreError(.storeIO, "\(path) cannot be written: \(reason)", file: path)
+    }
+}

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Draws the model of the package demo and those of three fixtures, as SVG and PNG, into BUILD/diagrams.
+# Usage: diagrams.sh BUILD   (environment: CORESTONE_FIXTURES)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=$1
+sources=${CORESTONE_FIXTURES:-../shared/fixtures}/source-models
+
+mkdir -p "$build/diagrams"
+draw() {
+    local name
+    name=$(basename "$1" .xcdatamodeld)
+    for kind in svg png; do
+        "$build/bin/corestone" model diagram "$1" -o "$build/diagrams/$name.$kind"
+    done
+    echo "build/diagrams/$name.svg and .png"
+}
+
+draw examples/packages/Packages.xcdatamodeld
+if [ ! -d "$sources" ]; then
+    echo "make diagrams: no fixtures in ${sources%/source-models}; only the demo's model was drawn" >&2
+    exit "${CORESTONE_REQUIRE_FIXTURES:-0}"
+fi
+# Two with inheritance, one of them with an abstract parent.
+draw "$sources/alemar11+CoreDataPlus/SampleModel.xcdatamodeld"
+draw "$sources/OpenEmu+OpenEmu/OEDatabase.xcdatamodeld"
+draw "$sources/objcio+core-data/Moody.xcdatamodeld"
