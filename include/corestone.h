@@ -327,6 +327,9 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_is_frozen(const cst_model *model,
 /* Labels the version of the model; goes into NSStoreModelVersionIdentifiers. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_add_version_identifier(cst_model *model, cst_string identifier,
                                                                       cst_error **error);
+/* CST_NOT_FOUND when the model has no such label. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_model_remove_version_identifier(cst_model *model, cst_string identifier,
+                                                                         cst_error **error);
 CST_EXPORT CST_ANY_THREAD size_t cst_model_entity_count(const cst_model *model);
 /* Entities in order of creation. CST_END past the last one. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_entity_at(const cst_model *model, size_t index,
@@ -395,7 +398,7 @@ CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_entity_localized_name(cons
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_localized_property_name(const cst_entity *entity, cst_string property,
                                                                         cst_string *out_text CST_BORROWED,
                                                                         cst_error **error);
-/* Makes the entity inherit the properties of another one of the same model. */
+/* Makes the entity inherit the properties of another one of the same model; with NULL it is a root again. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_parent(cst_entity *entity, cst_entity *parent, cst_error **error);
 /* The entity from which it inherits; CST_NOT_FOUND for a root. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_parent(const cst_entity *entity, cst_entity **out_parent CST_BORROWED,
@@ -426,12 +429,16 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_entity_version_hash(const cst_entity *e
 enum {
     CST_PROPERTY_OPTIONAL = 1u << 0,
     CST_PROPERTY_TRANSIENT = 1u << 1,
-    CST_PROPERTY_TO_MANY = 1u << 2,          /* relationships */
-    CST_PROPERTY_ORDERED = 1u << 3,          /* to-many relationships */
-    CST_PROPERTY_INDEXED = 1u << 4,          /* attributes: a fetch index of the same name */
-    CST_PROPERTY_EXTERNAL_STORAGE = 1u << 5, /* binary and transformable attributes */
-    CST_PROPERTY_PRESERVED = 1u << 6,        /* attributes: kept in history when the object is deleted */
-    CST_PROPERTY_ALLOWS_NAN = 1u << 7        /* double and float attributes: NaN and infinities pass validation */
+    CST_PROPERTY_TO_MANY = 1u << 2,           /* relationships */
+    CST_PROPERTY_ORDERED = 1u << 3,           /* to-many relationships */
+    CST_PROPERTY_INDEXED = 1u << 4,           /* attributes: a fetch index of the same name */
+    CST_PROPERTY_EXTERNAL_STORAGE = 1u << 5,  /* binary and transformable attributes */
+    CST_PROPERTY_PRESERVED = 1u << 6,         /* attributes: kept in history when the object is deleted */
+    CST_PROPERTY_ALLOWS_NAN = 1u << 7,        /* double and float attributes: NaN and infinities pass validation */
+    CST_PROPERTY_SPOTLIGHT = 1u << 8,         /* Spotlight finds objects by the value */
+    CST_PROPERTY_EXTERNAL_RECORD = 1u << 9,   /* the value goes into external records */
+    CST_PROPERTY_CLOUD_ENCRYPTION = 1u << 10, /* attributes: CloudKit keeps the values encrypted */
+    CST_PROPERTY_DERIVED = 1u << 11           /* told of derived attributes, never set */
 };
 
 /* Adds an attribute. out_attribute may be NULL. */
@@ -460,8 +467,10 @@ typedef struct cst_property_info {
     uint32_t delete_rule;   /* CST_DELETE_… */
     uint32_t minimum_count; /* relationships */
     uint32_t maximum_count; /* 0: no bound */
+    cst_entity *entity;     /* that declares it */
 } cst_property_info;
-#define CST_PROPERTY_INFO_INIT {sizeof(cst_property_info), {NULL, 0}, 0, 0, 0, CST_NO_KEY, NULL, {NULL, 0}, 0, 0, 0}
+#define CST_PROPERTY_INFO_INIT                                                                                         \
+    {sizeof(cst_property_info), {NULL, 0}, 0, 0, 0, CST_NO_KEY, NULL, {NULL, 0}, 0, 0, 0, NULL}
 
 /* How many properties the entity has, inherited ones included. */
 CST_EXPORT CST_ANY_THREAD size_t cst_entity_property_count(const cst_entity *entity);
@@ -471,6 +480,62 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_entity_property_at(const cst_entity *en
 /* The key of a property, inherited ones included; CST_NOT_FOUND when there is no such property. Freezes the model. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_key(const cst_entity *entity, cst_string property, cst_key *out_key,
                                                     cst_error **error);
+
+/* Editing: a model that is not frozen can be changed in every way. A handle of what was removed is CST_E_INVALID_HANDLE, a
+ * view of a text that was changed is not valid any more. Properties are named, and must be the entity's own. */
+
+/* Takes the entity out of its model, with what cannot be without it: relationships that lead to it, fetched properties and
+ * fetch requests that fetch it, its places in configurations. Entities that inherit from it inherit from its parent then. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_entity_remove(cst_entity *entity, cst_error **error);
+/* Configurations, fetch requests and the localisation follow. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_entity_rename(cst_entity *entity, cst_string name, cst_error **error);
+/* The name in models of older versions; null is none. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_renaming_identifier(cst_entity *entity, cst_string identifier,
+                                                                        cst_error **error);
+/* CST_NOT_FOUND when there is no index of that name. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_entity_remove_index(cst_entity *entity, cst_string name, cst_error **error);
+/* CST_NOT_FOUND when there is no constraint of these attributes, in any order. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_entity_remove_unique_constraint(cst_entity *entity, size_t count,
+                                                                         const cst_string *attributes,
+                                                                         cst_error **error);
+/* A property's or (null) the entity's own part of cst_model_copy_json; inherited properties too. CST_NOT_FOUND when there
+ * is no such property. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_entity_copy_json(const cst_entity *entity, cst_string property,
+                                                          cst_buffer *out_json, cst_error **error);
+/* The whole user info of a property or (null) of the entity as one JSON object. CST_NOT_FOUND: no such property. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_entity_copy_user_info(const cst_entity *entity, cst_string property,
+                                                               cst_buffer *out_json, cst_error **error);
+/* An attribute or a relationship by name, inherited ones included; CST_NOT_FOUND when there is none. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_entity_attribute(const cst_entity *entity, cst_string name,
+                                                          cst_attribute **out_attribute CST_BORROWED,
+                                                          cst_error **error);
+CST_EXPORT CST_ANY_THREAD cst_status cst_entity_relationship(const cst_entity *entity, cst_string name,
+                                                             cst_relationship **out_relationship CST_BORROWED,
+                                                             cst_error **error);
+/* Removes a property of any kind, and the indexes and unique constraints that name it. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_entity_remove_property(cst_entity *entity, cst_string property,
+                                                                cst_error **error);
+/* Indexes, constraints, the localisation, and key paths in predicates, derivations and sort descriptors follow. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_entity_rename_property(cst_entity *entity, cst_string property,
+                                                                cst_string name, cst_error **error);
+/* Sets the flags (CST_PROPERTY_…) of `mask` as they are in `flags`. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_property_flags(cst_entity *entity, cst_string property,
+                                                                   uint32_t mask, uint32_t flags, cst_error **error);
+CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_property_renaming_identifier(cst_entity *entity,
+                                                                                 cst_string property,
+                                                                                 cst_string identifier,
+                                                                                 cst_error **error);
+CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_property_version_hash_modifier(cst_entity *entity,
+                                                                                   cst_string property,
+                                                                                   cst_string modifier,
+                                                                                   cst_error **error);
+/* A null value removes the key. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_property_user_info(cst_entity *entity, cst_string property,
+                                                                       cst_string key, cst_string value,
+                                                                       cst_error **error);
+/* Removes all conditions on a property's values, bounds and pattern too. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_entity_remove_validation(cst_entity *entity, cst_string property,
+                                                                  cst_error **error);
 
 /* ======== attribute, relationship ======================================================================== */
 
@@ -498,11 +563,21 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_add_validation(cst_attribute 
 CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_transformer_name(cst_attribute *attribute, cst_string name,
                                                                         cst_error **error);
 
+/* Another type. What it has no use for goes: a default value that it does not take, bounds, a pattern. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_type(cst_attribute *attribute, cst_attribute_type type,
+                                                            cst_error **error);
+/* The class of a transformable attribute's values in an Apple host; null is none. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_value_class(cst_attribute *attribute, cst_string name,
+                                                                   cst_error **error);
+
 enum { CST_DELETE_NO_ACTION = 0, CST_DELETE_NULLIFY = 1, CST_DELETE_CASCADE = 2, CST_DELETE_DENY = 3 };
 
-/* Makes two relationships each other's inverse; a relationship may be its own. */
+/* Makes two relationships each other's inverse; a relationship may be its own. NULL: it has none any more. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_relationship_set_inverse(cst_relationship *relationship,
                                                                   cst_relationship *inverse, cst_error **error);
+/* An inverse that belongs to neither the new destination nor its relatives is none any more. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_relationship_set_destination(cst_relationship *relationship,
+                                                                      cst_entity *destination, cst_error **error);
 CST_EXPORT CST_ONE_THREAD cst_status cst_relationship_set_delete_rule(cst_relationship *relationship, uint32_t rule,
                                                                       cst_error **error);
 /* How many members a relationship must and may have; maximum 0 is no bound. Checked at save. */

@@ -2,7 +2,38 @@ import CCorestone
 import CorestoneModel
 import CorestoneValues
 
-private func attribute(_ pointer: OpaquePointer?) throws -> Attribute { try resolve(pointer, .attribute) }
+private func attribute(_ pointer: OpaquePointer?) throws -> Attribute {
+    let attribute: Attribute = try resolve(pointer, .attribute)
+    if attribute.isRemoved { throw removed(.attribute, attribute.name) }
+    return attribute
+}
+
+/// The type of a `CST_ATTRIBUTE_` constant.
+func attributeType(_ type: cst_attribute_type, of entity: Entity, _ name: String) throws -> AttributeType {
+    if let type = AttributeType(rawValue: type) { return type }
+    throw CoreError(
+        .invalidArgument, "\(entity.name).\(name): \(type) is no attribute type; use a CST_ATTRIBUTE_ constant",
+        entity: entity.name, key: name)
+}
+
+@_cdecl("cst_attribute_set_type") @implementation
+public func cst_attribute_set_type(
+    _ pointer: OpaquePointer?, _ type: cst_attribute_type, _ error: ErrorOut
+) -> cst_status {
+    building(error, { try attribute(pointer).entity.model }) {
+        let attribute = try attribute(pointer)
+        try attribute.setType(try attributeType(type, of: attribute.entity, attribute.name))
+    }
+}
+
+@_cdecl("cst_attribute_set_value_class") @implementation
+public func cst_attribute_set_value_class(
+    _ pointer: OpaquePointer?, _ name: cst_string, _ error: ErrorOut
+) -> cst_status {
+    building(error, { try attribute(pointer).entity.model }) {
+        try attribute(pointer).setValueClassName(try name.optionalString("name"))
+    }
+}
 
 @_cdecl("cst_attribute_set_default") @implementation
 public func cst_attribute_set_default(

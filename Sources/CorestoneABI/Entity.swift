@@ -3,7 +3,11 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-func entity(_ pointer: OpaquePointer?) throws -> Entity { try resolve(pointer, .entity) }
+func entity(_ pointer: OpaquePointer?) throws -> Entity {
+    let entity: Entity = try resolve(pointer, .entity)
+    if entity.isRemoved { throw removed(.entity, entity.name) }
+    return entity
+}
 
 @_cdecl("cst_entity_name") @implementation
 public func cst_entity_name(_ pointer: OpaquePointer?) -> cst_string { cst_string((try? entity(pointer))?.nameText) }
@@ -30,7 +34,7 @@ public func cst_entity_localized_property_name(
 @_cdecl("cst_entity_set_parent") @implementation
 public func cst_entity_set_parent(_ pointer: OpaquePointer?, _ parent: OpaquePointer?, _ error: ErrorOut) -> cst_status
 {
-    building(error, { try entity(pointer).model }) { try entity(pointer).setParent(try entity(parent)) }
+    building(error, { try entity(pointer).model }) { try entity(pointer).setParent(try parent.map { try entity($0) }) }
 }
 
 @_cdecl("cst_entity_parent") @implementation
@@ -94,7 +98,7 @@ public func cst_entity_set_version_hash_modifier(
     }
 }
 
-private func names(_ start: UnsafePointer<cst_string>?, _ count: Int, _ what: StaticString) throws -> [String] {
+func names(_ start: UnsafePointer<cst_string>?, _ count: Int, _ what: StaticString) throws -> [String] {
     try array(start, count, what).map { try $0.string(what) }
 }
 
@@ -143,20 +147,10 @@ public func cst_entity_add_attribute(
         out?.pointee = nil
         let entity = try entity(pointer)
         let name = try name.string("name")
-        guard let type = AttributeType(rawValue: type) else {
-            throw CoreError(
-                .invalidArgument, "\(entity.name).\(name): \(type) is no attribute type; use a CST_ATTRIBUTE_ constant",
-                entity: entity.name, key: name)
-        }
+        let type = try attributeType(type, of: entity, name)
         let flags = try PropertyFlags(checking: flags, allowed: .attributes, "\(entity.name).\(name)")
-        let attribute = try entity.addAttribute(
-            named: name, type: type, isOptional: flags.contains(.optional), isTransient: flags.contains(.transient))
-        if flags.contains(.externalStorage) { try attribute.setAllowsExternalStorage(true) }
-        if flags.contains(.preserved) { try attribute.setPreservesValueInHistory(true) }
-        if flags.contains(.allowsNaN) { try attribute.setAllowsNaN(true) }
-        if flags.contains(.indexed) {
-            try entity.addIndex(FetchIndex(name: name, elements: [.init(property: name)]))
-        }
+        let attribute = try entity.addAttribute(named: name, type: type)
+        try flags.apply(to: attribute, .attributes)
         out?.pointee = try lend(attribute)
     }
 }
@@ -172,10 +166,8 @@ public func cst_entity_add_relationship(
         let destination = try CorestoneABI.entity(destination)
         let name = try name.string("name")
         let flags = try PropertyFlags(checking: flags, allowed: .relationships, "\(entity.name).\(name)")
-        let relationship = try entity.addRelationship(
-            named: name, destination: destination, isToMany: flags.contains(.toMany),
-            isOptional: flags.contains(.optional), isOrdered: flags.contains(.ordered))
-        if flags.contains(.transient) { try relationship.setTransient(true) }
+        let relationship = try entity.addRelationship(named: name, destination: destination)
+        try flags.apply(to: relationship, .relationships)
         out?.pointee = try lend(relationship)
     }
 }
@@ -209,11 +201,14 @@ public func cst_entity_property_at(
     }
 }
 
-private func propertyInfo(_ property: Property, isFrozen: Bool) throws -> cst_property_info {
+func propertyInfo(_ property: Property, isFrozen: Bool) throws -> cst_property_info {
     var flags: PropertyFlags = []
     if property.isOptional { flags.insert(.optional) }
     if property.isTransient { flags.insert(.transient) }
+    if property.isIndexedBySpotlight { flags.insert(.spotlight) }
+    if property.isStoredInExternalRecord { flags.insert(.externalRecord) }
     var info = cst_property_info()
+    info.entity = try lend(property.entity)
     info.name = cst_string(property.nameText)
     info.key = isFrozen ? property.key : UInt32.max
     info.inverse = .null
@@ -223,10 +218,9 @@ private func propertyInfo(_ property: Property, isFrozen: Bool) throws -> cst_pr
         if attribute.allowsExternalStorage { flags.insert(.externalStorage) }
         if attribute.preservesValueInHistory { flags.insert(.preserved) }
         if attribute.allowsNaN { flags.insert(.allowsNaN) }
-        let isIndexed = property.entity.indexes.contains {
-            $0.name == property.name && $0.elements.map(\.property) == [property.name]
-        }
-        if isIndexed { flags.insert(.indexed) }
+        if attribute.allowsCloudEncryption { flags.insert(.cloudEncryption) }
+        if attribute.derivation != nil { flags.insert(.derived) }
+        if attribute.hasOwnIndex { flags.insert(.indexed) }
     } else if let relationship = property as? Relationship {
         info.kind = UInt32(CST_PROPERTY_RELATIONSHIP)
         info.destination = try lend(relationship.destination)
@@ -254,33 +248,5 @@ public func cst_entity_key(
         guard let property = entity.property(named: name) else { return .notFound }
         out.pointee = property.key
         return .ok
-    }
-}
-
-/// The flags of `CST_PROPERTY_…`.
-private struct PropertyFlags: OptionSet {
-    let rawValue: UInt32
-
-    static let optional = PropertyFlags(rawValue: 1)
-    static let transient = PropertyFlags(rawValue: 2)
-    static let toMany = PropertyFlags(rawValue: 4)
-    static let ordered = PropertyFlags(rawValue: 8)
-    static let indexed = PropertyFlags(rawValue: 16)
-    static let externalStorage = PropertyFlags(rawValue: 32)
-    static let preserved = PropertyFlags(rawValue: 64)
-    static let allowsNaN = PropertyFlags(rawValue: 128)
-
-    static let attributes: PropertyFlags = [.optional, .transient, .indexed, .externalStorage, .preserved, .allowsNaN]
-    static let relationships: PropertyFlags = [.optional, .transient, .toMany, .ordered]
-
-    init(rawValue: UInt32) { self.rawValue = rawValue }
-
-    init(checking flags: UInt32, allowed: PropertyFlags, _ property: String) throws {
-        let unknown = flags & ~allowed.rawValue
-        guard unknown == 0 else {
-            throw CoreError(
-                .invalidArgument, "\(property): the flags 0x\(String(unknown, radix: 16)) do not suit this property")
-        }
-        self.init(rawValue: flags)
     }
 }

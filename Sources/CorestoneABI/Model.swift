@@ -157,6 +157,15 @@ public func cst_model_add_version_identifier(
     }
 }
 
+@_cdecl("cst_model_remove_version_identifier") @implementation
+public func cst_model_remove_version_identifier(
+    _ pointer: OpaquePointer?, _ identifier: cst_string, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        try model(pointer).removeVersionIdentifier(try identifier.string("identifier")) ? .ok : .notFound
+    }
+}
+
 @_cdecl("cst_model_entity_count") @implementation
 public func cst_model_entity_count(_ pointer: OpaquePointer?) -> Int { (try? model(pointer).entities.count) ?? 0 }
 

@@ -2,14 +2,27 @@ import CCorestone
 import CorestoneModel
 import CorestoneValues
 
-private func relationship(_ pointer: OpaquePointer?) throws -> Relationship { try resolve(pointer, .relationship) }
+private func relationship(_ pointer: OpaquePointer?) throws -> Relationship {
+    let relationship: Relationship = try resolve(pointer, .relationship)
+    if relationship.isRemoved { throw removed(.relationship, relationship.name) }
+    return relationship
+}
+
+@_cdecl("cst_relationship_set_destination") @implementation
+public func cst_relationship_set_destination(
+    _ pointer: OpaquePointer?, _ destination: OpaquePointer?, _ error: ErrorOut
+) -> cst_status {
+    building(error, { try relationship(pointer).entity.model }) {
+        try relationship(pointer).setDestination(try entity(destination))
+    }
+}
 
 @_cdecl("cst_relationship_set_inverse") @implementation
 public func cst_relationship_set_inverse(
     _ pointer: OpaquePointer?, _ inverse: OpaquePointer?, _ error: ErrorOut
 ) -> cst_status {
     building(error, { try relationship(pointer).entity.model }) {
-        try relationship(pointer).setInverse(try relationship(inverse))
+        try relationship(pointer).setInverse(try inverse.map { try relationship($0) })
     }
 }
 

@@ -2,7 +2,7 @@ import CorestoneValues
 
 /// A property that holds a value.
 public final class Attribute: Property, @unchecked Sendable {
-    public let type: AttributeType
+    public private(set) var type: AttributeType
     public private(set) var defaultValue = PropertyValue.null
     /// Large binary values may live in files beside the store.
     public private(set) var allowsExternalStorage = false
@@ -17,13 +17,15 @@ public final class Attribute: Property, @unchecked Sendable {
     /// CloudKit keeps the values encrypted.
     public private(set) var allowsCloudEncryption = false
     /// Of a derived attribute; nil for all others.
-    public private(set) var derivation: Derivation?
+    public internal(set) var derivation: Derivation?
     /// Of a composite attribute, in the author's order; they may be composite themselves.
     public private(set) var elements: [Attribute] = []
     /// The name of a composite attribute's type.
     public private(set) var compositeName: String?
     /// The composite attribute of which this one is an element.
     public private(set) unowned var composite: Attribute?
+
+    public override var isRemoved: Bool { super.isRemoved || composite?.isRemoved == true }
 
     init(name: String, type: AttributeType, entity: Entity) {
         self.type = type
@@ -32,23 +34,39 @@ public final class Attribute: Property, @unchecked Sendable {
 
     /// The value of a fresh object; must suit the type.
     public func setDefaultValue(_ value: PropertyValue) throws {
-        try entity.model.change { defaultValue = try accept(value) }
+        try change { defaultValue = try accept(value) }
+    }
+    /// Gives the attribute another type. What the new one has no use for goes: a default value that it does not take, bounds
+    /// and patterns, elements, the transformer.
+    public func setType(_ newType: AttributeType) throws {
+        try change {
+            if newType == type { return }
+            let formerCodes = type.ruleCodes
+            if newType.ruleCodes != formerCodes { replaceRules(of: formerCodes, by: []) }
+            type = newType
+            defaultValue = (try? accept(defaultValue)) ?? .null
+            if newType != .transformable { (valueTransformerName, valueClassName) = (nil, nil) }
+            if newType != .composite {
+                entity.model.bury(elements)
+                (elements, compositeName) = ([], nil)
+            }
+        }
     }
     public func setAllowsExternalStorage(_ value: Bool) throws {
-        try entity.model.change { allowsExternalStorage = value }
+        try change { allowsExternalStorage = value }
     }
     public func setPreservesValueInHistory(_ value: Bool) throws {
-        try entity.model.change { preservesValueInHistory = value }
+        try change { preservesValueInHistory = value }
     }
     public func setAllowsCloudEncryption(_ value: Bool) throws {
-        try entity.model.change { allowsCloudEncryption = value }
+        try change { allowsCloudEncryption = value }
     }
-    public func setValueClassName(_ value: String?) throws { try entity.model.change { valueClassName = value } }
-    public func setDerivation(_ value: Derivation?) throws { try entity.model.change { derivation = value } }
-    public func setCompositeName(_ value: String?) throws { try entity.model.change { compositeName = value } }
-    public func setAllowsNaN(_ value: Bool) throws { try entity.model.change { allowsNaN = value } }
+    public func setValueClassName(_ value: String?) throws { try change { valueClassName = value } }
+    public func setDerivation(_ value: Derivation?) throws { try change { derivation = value } }
+    public func setCompositeName(_ value: String?) throws { try change { compositeName = value } }
+    public func setAllowsNaN(_ value: Bool) throws { try change { allowsNaN = value } }
     public func setValueTransformerName(_ value: String?) throws {
-        try entity.model.change { valueTransformerName = value }
+        try change { valueTransformerName = value }
     }
 
     func check() throws {
@@ -75,7 +93,7 @@ extension Attribute {
     /// Adds an element to a composite attribute. It has no slot of its own; its `path` is its key.
     @discardableResult
     public func addElement(named name: String, type: AttributeType, isOptional: Bool = true) throws -> Attribute {
-        try entity.model.change {
+        try change {
             try checkName(name, of: "an element", in: entity.name)
             guard self.type == .composite, nesting < Attribute.maximumNesting else {
                 let why =
@@ -92,6 +110,16 @@ extension Attribute {
             element.composite = self
             elements.append(element)
             return element
+        }
+    }
+
+    /// Takes an element out of a composite attribute.
+    public func removeElement(named name: String) throws {
+        try change {
+            guard let place = elements.firstIndex(where: { $0.name == name }) else {
+                throw modelError("\(entity.name).\(path) has no element \(name)", entity: entity.name, key: path)
+            }
+            entity.model.bury([elements.remove(at: place)])
         }
     }
 

@@ -2,18 +2,20 @@ import CorestoneValues
 
 /// One kind of object: its properties, its place in the inheritance tree, its indexes and constraints.
 public final class Entity: @unchecked Sendable {
-    public let name: String
+    public internal(set) var name: String { didSet { nameText = Text(name) } }
     public unowned let model: Model
     /// The model owns every entity; a strong parent and its children would keep each other for ever.
-    public private(set) unowned var parent: Entity?
-    public private(set) var children: [Entity] = []
+    public internal(set) unowned var parent: Entity?
+    public internal(set) var children: [Entity] = []
     public private(set) var isAbstract = false
     /// The class of an Apple host.
     public private(set) var className = "NSManagedObject"
     /// The name and the user info as C hosts read them: bytes that stay in place.
-    package let nameText: Text
-    /// The names of own properties of every kind.
-    private var ownNames: Set<String> = []
+    package private(set) var nameText: Text
+    /// Own properties of every kind.
+    var ownByName: [String: Property] = [:]
+    /// Taken out of the model, which keeps it only for those who still hold it.
+    public internal(set) var isRemoved = false
     private var userInfoTexts: [String: Text] = [:]
     public private(set) var versionHashModifier: String?
     /// The name in the models of older versions, when it was another one.
@@ -21,13 +23,13 @@ public final class Entity: @unchecked Sendable {
     /// What a source model says beyond all this.
     public private(set) var extras = SourceExtras()
     /// Own attributes, in order of creation; inherited ones are in `properties`.
-    public private(set) var ownAttributes: [Attribute] = []
-    public private(set) var ownRelationships: [Relationship] = []
+    public internal(set) var ownAttributes: [Attribute] = []
+    public internal(set) var ownRelationships: [Relationship] = []
     /// Own fetched properties, in order of creation. They have no slot.
-    public private(set) var ownFetchedProperties: [FetchedProperty] = []
-    public private(set) var indexes: [FetchIndex] = []
+    public internal(set) var ownFetchedProperties: [FetchedProperty] = []
+    public internal(set) var indexes: [FetchIndex] = []
     /// Each a list of attribute names whose combination is unique among the entity's objects.
-    public private(set) var uniqueConstraints: [[String]] = []
+    public internal(set) var uniqueConstraints: [[String]] = []
 
     /// The place in the model's list of entities. Set by `freeze`.
     public internal(set) var index: UInt32 = 0
@@ -117,42 +119,51 @@ extension Entity {
 // MARK: - Building
 
 extension Entity {
-    public func setParent(_ newParent: Entity) throws {
-        try model.change {
-            guard newParent.model === model else {
-                throw modelError("\(newParent.name) belongs to another model than \(name)", entity: name)
+    /// Makes the entity inherit from another one of the model; from none with nil. Its indexes and constraints stay, unlike
+    /// in Core Data, which drops them: `freeze` names those that have lost a property.
+    public func setParent(_ newParent: Entity?) throws {
+        try change {
+            guard let newParent else { return leaveParent() }
+            guard newParent.model === model, !newParent.isRemoved else {
+                throw modelError("\(newParent.name) does not belong to the model of \(name)", entity: name)
             }
             guard newParent.lineageCount < Entity.maximumInheritance else { throw tooDeep() }
             guard !newParent.isKind(of: self) else {
                 throw modelError("\(name) cannot inherit from \(newParent.name), which inherits from it", entity: name)
             }
-            parent?.children.removeAll { $0 === self }
+            leaveParent()
             parent = newParent
             newParent.children.append(self)
         }
     }
 
+    func leaveParent() {
+        parent?.children.removeAll { $0 === self }
+        parent = nil
+    }
+
     /// For the end of the model, which still holds every entity.
     func letGoOfChildren() { children = [] }
 
-    public func setAbstract(_ value: Bool) throws { try model.change { isAbstract = value } }
-    public func setClassName(_ value: String) throws { try model.change { className = value } }
-    public func setVersionHashModifier(_ value: String?) throws { try model.change { versionHashModifier = value } }
-    public func setRenamingIdentifier(_ value: String?) throws { try model.change { renamingIdentifier = value } }
-    public func setExtras(_ value: SourceExtras) throws { try model.change { extras = value } }
+    public func setAbstract(_ value: Bool) throws { try change { isAbstract = value } }
+    public func setClassName(_ value: String) throws { try change { className = value } }
+    public func setVersionHashModifier(_ value: String?) throws { try change { versionHashModifier = value } }
+    public func setRenamingIdentifier(_ value: String?) throws { try change { renamingIdentifier = value } }
+    public func setExtras(_ value: SourceExtras) throws { try change { extras = value } }
     public func setUserInfo(_ value: String?, forKey key: String) throws {
-        try model.change { userInfoTexts[key] = value.map { Text($0) } }
+        try change { userInfoTexts[key] = value.map { Text($0) } }
     }
 
     @discardableResult
     public func addAttribute(
         named name: String, type: AttributeType, isOptional: Bool = true, isTransient: Bool = false
     ) throws -> Attribute {
-        try model.change {
+        try change {
             try checkNewProperty(name)
             let attribute = Attribute(name: name, type: type, entity: self)
             attribute.isOptional = isOptional
             attribute.isTransient = isTransient
+            ownByName[name] = attribute
             ownAttributes.append(attribute)
             return attribute
         }
@@ -164,22 +175,15 @@ extension Entity {
         named name: String, destination: Entity, isToMany: Bool = false, isOptional: Bool = true,
         isOrdered: Bool = false
     ) throws -> Relationship {
-        try model.change {
+        try change {
             try checkNewProperty(name)
-            guard destination.model === model else {
-                throw modelError(
-                    "\(destination.name), the destination of \(self.name).\(name), belongs to another model",
-                    entity: self.name, key: name)
-            }
-            guard isToMany || !isOrdered else {
-                throw modelError(
-                    "\(self.name).\(name) is to-one and cannot be ordered; make it to-many", entity: self.name,
-                    key: name)
-            }
+            try checkDestination(destination, of: name)
+            guard isToMany || !isOrdered else { throw orderedToOne(name) }
             let relationship = Relationship(name: name, destination: destination, entity: self)
             relationship.isOptional = isOptional
             relationship.isOrdered = isOrdered
             relationship.maximumCount = isToMany ? 0 : 1
+            ownByName[name] = relationship
             ownRelationships.append(relationship)
             return relationship
         }
@@ -189,25 +193,50 @@ extension Entity {
     public func addFetchedProperty(
         named name: String, fetchRequest: FetchRequestTemplate, isOptional: Bool = true
     ) throws -> FetchedProperty {
-        try model.change {
+        try change {
             try checkNewProperty(name)
             let property = FetchedProperty(name: name, fetchRequest: fetchRequest, entity: self)
             property.isOptional = isOptional
+            ownByName[name] = property
             ownFetchedProperties.append(property)
             return property
         }
     }
 
-    public func addIndex(_ index: FetchIndex) throws { try model.change { indexes.append(index) } }
+    public func addIndex(_ index: FetchIndex) throws { try change { indexes.append(index) } }
     public func addUniqueConstraint(_ attributes: [String]) throws {
-        try model.change { uniqueConstraints.append(attributes) }
+        try change { uniqueConstraints.append(attributes) }
     }
 
     private func checkNewProperty(_ name: String) throws {
-        try checkName(name, of: "a property", in: self.name)
+        try checkFreeName(name)
         try model.countProperty(of: self)
-        guard ownNames.insert(name).inserted else {
+    }
+
+    func checkFreeName(_ name: String) throws {
+        try checkName(name, of: "a property", in: self.name)
+        guard ownByName[name] == nil else {
             throw modelError("\(self.name) has a property \(name) already", entity: self.name, key: name)
         }
+    }
+
+    func checkDestination(_ destination: Entity, of relationship: String) throws {
+        guard destination.model === model, !destination.isRemoved else {
+            throw modelError(
+                "\(destination.name), the destination of \(name).\(relationship), does not belong to this model",
+                entity: name, key: relationship)
+        }
+    }
+
+    func orderedToOne(_ relationship: String) -> CoreError {
+        modelError(
+            "\(name).\(relationship) is to-one and cannot be ordered; make it to-many", entity: name,
+            key: relationship)
+    }
+
+    /// A change of the entity or of anything in it.
+    func change<Result>(_ body: () throws -> Result) throws -> Result {
+        guard !isRemoved else { throw modelError("\(name) was removed from its model", entity: name) }
+        return try model.change(body)
     }
 }

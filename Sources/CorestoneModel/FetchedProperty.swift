@@ -5,7 +5,7 @@ import CorestoneValues
 /// The predicate may name `$FETCH_SOURCE`, the object that is asked, and `$FETCHED_PROPERTY`, this property. It has no
 /// slot: `Entity.properties` lists what has.
 public final class FetchedProperty: Property, @unchecked Sendable {
-    public private(set) var fetchRequest: FetchRequestTemplate
+    public internal(set) var fetchRequest: FetchRequestTemplate
 
     init(name: String, fetchRequest: FetchRequestTemplate, entity: Entity) {
         self.fetchRequest = fetchRequest
@@ -13,6 +13,6 @@ public final class FetchedProperty: Property, @unchecked Sendable {
     }
 
     public func setFetchRequest(_ value: FetchRequestTemplate) throws {
-        try entity.model.change { fetchRequest = value }
+        try change { fetchRequest = value }
     }
 }

@@ -34,6 +34,13 @@ public struct FormatText<Meaning: FormatRepresentable>: Hashable, Sendable {
         self.meaning = meaning
     }
 
+    /// The same with another meaning; the author's own text stays when that is no other.
+    func mapping(_ change: (Meaning) -> Meaning) -> FormatText {
+        guard let meaning else { return self }
+        let changed = change(meaning)
+        return changed == meaning ? self : FormatText(changed)
+    }
+
     /// What it means, or `.predicateSyntax` with what stands in the way of reading it.
     public func required() throws -> Meaning { try meaning ?? Meaning.parse(format: text) }
 }

@@ -22,12 +22,12 @@ extension Model {
 
 extension Entity {
     /// What the entity itself declares; what it inherits is its parent's.
-    var summary: PropertyValue {
+    package var summary: PropertyValue {
         var fields: [String: PropertyValue] = [
             "name": .string(name), "parent": parent.map { .string($0.name) } ?? .null, "abstract": .bool(isAbstract),
-            "attributes": .array(ownAttributes.map { .dictionary($0.summary) }),
-            "relationships": .array(ownRelationships.map { .dictionary($0.summary) }),
-            "fetchedProperties": .array(ownFetchedProperties.map { .dictionary($0.summary) }),
+            "attributes": .array(ownAttributes.map(\.summary)),
+            "relationships": .array(ownRelationships.map(\.summary)),
+            "fetchedProperties": .array(ownFetchedProperties.map(\.summary)),
             "indexes": .array(indexes.map(\.summary)),
             "uniqueConstraints": .array(uniqueConstraints.map { .array($0.map { .string($0) }) }),
         ]
@@ -41,6 +41,16 @@ extension Entity {
 }
 
 extension Property {
+    /// What is said of the property itself.
+    package var summary: PropertyValue {
+        switch self {
+        case let attribute as Attribute: .dictionary(attribute.fields)
+        case let relationship as Relationship: .dictionary(relationship.fields)
+        case let fetched as FetchedProperty: .dictionary(fetched.fields)
+        default: .dictionary(common)
+        }
+    }
+
     fileprivate var common: [String: PropertyValue] {
         var fields: [String: PropertyValue] = ["name": .string(name), "optional": .bool(isOptional)]
         fields.add("transient", isTransient)
@@ -65,16 +75,17 @@ extension Property {
 }
 
 extension Attribute {
-    fileprivate var summary: [String: PropertyValue] {
+    fileprivate var fields: [String: PropertyValue] {
         var fields = common
         fields["type"] = .string(type.displayName)
         if !defaultValue.isNull { fields["default"] = defaultValue }
         fields.add("derivation", derivation?.expression.text)
         fields.add("derivationFilter", derivation?.filter?.text)
         fields.add("composite", compositeName)
-        if !elements.isEmpty { fields["elements"] = .array(elements.map { .dictionary($0.summary) }) }
+        if !elements.isEmpty { fields["elements"] = .array(elements.map(\.summary)) }
         fields.add("externalStorage", allowsExternalStorage)
         fields.add("preservedInHistory", preservesValueInHistory)
+        fields.add("allowsNaN", allowsNaN)
         fields.add("cloudEncryption", allowsCloudEncryption)
         fields.add("transformer", valueTransformerName)
         fields.add("valueClass", valueClassName)
@@ -83,7 +94,7 @@ extension Attribute {
 }
 
 extension Relationship {
-    fileprivate var summary: [String: PropertyValue] {
+    fileprivate var fields: [String: PropertyValue] {
         var fields = common
         fields["destination"] = .string(destination.name)
         fields["inverse"] = inverse.map { .string($0.name) } ?? .null
@@ -97,7 +108,7 @@ extension Relationship {
 }
 
 extension FetchedProperty {
-    fileprivate var summary: [String: PropertyValue] {
+    fileprivate var fields: [String: PropertyValue] {
         var fields = common
         fields["fetchRequest"] = fetchRequest.summary
         return fields
@@ -112,6 +123,8 @@ extension FetchIndex {
             elements.map { element in
                 var fields: [String: PropertyValue] = ["ascending": .bool(element.isAscending)]
                 fields.add("expression", element.expression?.text)
+                fields.add(
+                    "expressionType", element.expressionType == .undefined ? nil : element.expressionType.displayName)
                 if element.expression == nil { fields["property"] = .string(element.property) }
                 fields.add("collation", element.collation == .rTree ? "RTree" : nil)
                 return .dictionary(fields)
@@ -134,6 +147,9 @@ extension FetchRequestTemplate {
         if !includesPropertyValues { fields["includesPropertyValues"] = .bool(false) }
         if !returnsObjectsAsFaults { fields["returnsObjectsAsFaults"] = .bool(false) }
         fields.add("returnsDistinctResults", returnsDistinctResults)
+        if !relationshipKeyPathsForPrefetching.isEmpty {
+            fields["prefetch"] = .array(relationshipKeyPathsForPrefetching.map { .string($0) })
+        }
         return .dictionary(fields)
     }
 }

@@ -6,28 +6,31 @@ import CorestoneValues
 /// it. The first mistake in construction sticks: later changes throw it again, and so does `freeze`.
 public final class Model: @unchecked Sendable {
     /// In order of creation.
-    public private(set) var entities: [Entity] = []
+    public internal(set) var entities: [Entity] = []
     /// Labels of this version, for people; no meaning at run time.
-    public private(set) var versionIdentifiers: [String] = []
+    public internal(set) var versionIdentifiers: [String] = []
     /// Which version of a bundle it was read from; nil for any other model.
     public var versionName: String? { versionNameText?.string }
     /// The same as C hosts read it: bytes that stay in place.
     package internal(set) var versionNameText: Text?
     /// Requests that the model's author wrote, by name.
-    public private(set) var fetchRequestTemplates: [String: FetchRequestTemplate] = [:]
+    public internal(set) var fetchRequestTemplates: [String: FetchRequestTemplate] = [:]
     /// Named subsets of the entities, in order of creation; the whole model is not among them.
-    public private(set) var configurations: [ModelConfiguration] = []
-    private var localizationTexts: [String: Text] = [:]
+    public internal(set) var configurations: [ModelConfiguration] = []
+    var localizationTexts: [String: Text] = [:]
     /// What a source model says beyond all this.
-    public private(set) var extras = SourceExtras()
+    public internal(set) var extras = SourceExtras()
     public private(set) var isFrozen = false
 
-    private var entitiesByName: [String: Entity] = [:]
-    private var configurationPlaces: [String: Int] = [:]
-    private var knownIdentifiers: Set<String> = []
+    var entitiesByName: [String: Entity] = [:]
+    var configurationPlaces: [String: Int] = [:]
+    var knownIdentifiers: Set<String> = []
     private var firstError: CoreError?
     var nextPropertyNumber: UInt32 = 1
     private var propertyCount = 0
+    /// What was taken out of the model: whoever still holds it finds it removed, not gone.
+    package internal(set) var removedEntities: [Entity] = []
+    package internal(set) var removedProperties: [Property] = []
     /// Lets the C boundary withdraw the tokens of the model's entities and properties with the model.
     package var atEnd: ((Model) -> Void)?
 
@@ -55,14 +58,18 @@ public final class Model: @unchecked Sendable {
             guard entities.count < Model.maximumEntities else {
                 throw modelError("the model has more than \(Model.maximumEntities) entities", entity: name)
             }
-            try checkName(name, of: "an entity", in: nil)
-            guard entitiesByName[name] == nil else {
-                throw modelError("the model has an entity \(name) already; give this one another name", entity: name)
-            }
+            try checkFreeName(name)
             let entity = Entity(name: name, model: self)
             entities.append(entity)
             entitiesByName[name] = entity
             return entity
+        }
+    }
+
+    func checkFreeName(_ name: String) throws {
+        try checkName(name, of: "an entity", in: nil)
+        guard entitiesByName[name] == nil else {
+            throw modelError("the model has an entity \(name) already; give this one another name", entity: name)
         }
     }
 
@@ -145,6 +152,14 @@ public final class Model: @unchecked Sendable {
 
     /// Slots of all entities together, inherited ones counted each time: what a model costs in memory.
     public static let maximumSlots = 4_000_000
+
+    /// Keeps properties that are taken out.
+    func bury(_ properties: [Property]) {
+        for property in properties { property.wasRemoved = true }
+        removedProperties += properties
+    }
+
+    func uncountProperties(_ count: Int) { propertyCount -= count }
 
     private func checkSize() throws {
         var slots = 0

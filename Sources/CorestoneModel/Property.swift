@@ -3,13 +3,13 @@ import Synchronization
 
 /// What attributes, relationships and fetched properties share.
 public class Property: @unchecked Sendable {
-    public let name: String
+    public internal(set) var name: String { didSet { nameText = Text(name) } }
     /// The entity that declares it.
     public unowned let entity: Entity
     public internal(set) var isOptional = true
     public internal(set) var isTransient = false
     /// The name and the user info as C hosts read them: bytes that stay in place.
-    package let nameText: Text
+    package private(set) var nameText: Text
     private var userInfoTexts: [String: Text] = [:]
     /// Free data of the model's author.
     public var userInfo: [String: String] { userInfoTexts.mapValues(\.string) }
@@ -18,7 +18,7 @@ public class Property: @unchecked Sendable {
     /// The name in the models of older versions, when it was another one.
     public private(set) var renamingIdentifier: String?
     /// Conditions of the model's author on a value that is there.
-    public private(set) var validationRules: [ValidationRule] = []
+    public internal(set) var validationRules: [ValidationRule] = []
     /// Spotlight finds objects by the value.
     public private(set) var isIndexedBySpotlight = false
     /// The value is also written into external records.
@@ -31,6 +31,9 @@ public class Property: @unchecked Sendable {
     public internal(set) var key: UInt32 = 0
     /// The token by which C hosts know the property; 0 when none was asked for.
     package var token: UInt = 0
+    /// Whether it, or what it is a part of, was taken out of the model, which keeps it only for those who still hold it.
+    public var isRemoved: Bool { wasRemoved || entity.isRemoved }
+    var wasRemoved = false
     /// The order of creation within the process.
     let ordinal: Int
 
@@ -43,21 +46,29 @@ public class Property: @unchecked Sendable {
         ordinal = Property.created.add(1, ordering: .relaxed).newValue
     }
 
+    /// A change of the property.
+    func change<Result>(_ body: () throws -> Result) throws -> Result {
+        guard !isRemoved else {
+            throw modelError("\(entity.name).\(name) was removed from its model", entity: entity.name, key: name)
+        }
+        return try entity.model.change(body)
+    }
+
     public func setUserInfo(_ value: String?, forKey key: String) throws {
-        try entity.model.change { userInfoTexts[key] = value.map { Text($0) } }
+        try change { userInfoTexts[key] = value.map { Text($0) } }
     }
     public func setVersionHashModifier(_ value: String?) throws {
-        try entity.model.change { versionHashModifier = value }
+        try change { versionHashModifier = value }
     }
     public func setRenamingIdentifier(_ value: String?) throws {
-        try entity.model.change { renamingIdentifier = value }
+        try change { renamingIdentifier = value }
     }
     public func setValidationRules(_ rules: [ValidationRule]) throws {
-        try entity.model.change { validationRules = rules }
+        try change { validationRules = rules }
     }
     /// Adds a condition; a value that does not meet it fails with these words.
     public func addValidation(_ predicate: PredicateText, warning: String) throws {
-        try entity.model.change { validationRules.append(ValidationRule(predicate, warning: .text(warning))) }
+        try change { validationRules.append(ValidationRule(predicate, warning: .text(warning))) }
     }
     func replaceRules(of codes: [CocoaCode], by rules: [ValidationRule]) {
         let former = codes.map { ValidationRule.Warning.code(Int64($0.rawValue)) }
@@ -65,12 +76,12 @@ public class Property: @unchecked Sendable {
         validationRules += rules
     }
     public func setIndexedBySpotlight(_ value: Bool) throws {
-        try entity.model.change { isIndexedBySpotlight = value }
+        try change { isIndexedBySpotlight = value }
     }
     public func setStoredInExternalRecord(_ value: Bool) throws {
-        try entity.model.change { isStoredInExternalRecord = value }
+        try change { isStoredInExternalRecord = value }
     }
-    public func setExtras(_ value: SourceExtras) throws { try entity.model.change { extras = value } }
-    public func setOptional(_ value: Bool) throws { try entity.model.change { isOptional = value } }
-    public func setTransient(_ value: Bool) throws { try entity.model.change { isTransient = value } }
+    public func setExtras(_ value: SourceExtras) throws { try change { extras = value } }
+    public func setOptional(_ value: Bool) throws { try change { isOptional = value } }
+    public func setTransient(_ value: Bool) throws { try change { isTransient = value } }
 }

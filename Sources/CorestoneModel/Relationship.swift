@@ -4,10 +4,10 @@ public enum DeleteRule: UInt32, Sendable, CaseIterable { case noAction = 0, null
 
 /// A property that holds other objects.
 public final class Relationship: Property, @unchecked Sendable {
-    public unowned let destination: Entity
+    public internal(set) unowned var destination: Entity
     /// The destination's place in the model. Set by `Model.freeze`.
     package private(set) var destinationIndex: UInt32 = 0
-    public private(set) unowned var inverse: Relationship?
+    public internal(set) unowned var inverse: Relationship?
     /// The inverse without a check that it lives: for those who keep the model. Set by `Model.freeze`.
     package private(set) unowned(unsafe) var settledInverse: Relationship?
     /// Whether a save learns the relationship's pairs from this side: no to-one side's row says them, and no other to-many
@@ -15,7 +15,7 @@ public final class Relationship: Property, @unchecked Sendable {
     package private(set) var tellsPairs = false
     public private(set) var deleteRule = DeleteRule.nullify
     public internal(set) var isOrdered = false
-    public private(set) var minimumCount: UInt32 = 0
+    public internal(set) var minimumCount: UInt32 = 0
     /// 1 makes it to-one; 0 is no bound.
     public internal(set) var maximumCount: UInt32 = 1
     public var isToMany: Bool { maximumCount != 1 }
@@ -25,12 +25,13 @@ public final class Relationship: Property, @unchecked Sendable {
         super.init(name: name, entity: entity)
     }
 
-    /// Makes the two each other's inverse; a relationship may be its own.
-    public func setInverse(_ other: Relationship) throws {
-        try entity.model.change {
-            guard other.entity.model === entity.model else {
+    /// Makes the two each other's inverse; a relationship may be its own. With nil it has none any more.
+    public func setInverse(_ other: Relationship?) throws {
+        try change {
+            guard let other else { return letGoOfInverse() }
+            guard other.entity.model === entity.model, !other.isRemoved else {
                 throw modelError(
-                    "\(other.entity.name).\(other.name) belongs to another model than \(entity.name).\(name)",
+                    "\(other.entity.name).\(other.name) does not belong to the model of \(entity.name).\(name)",
                     entity: entity.name, key: name)
             }
             if let old = inverse, old !== other { old.inverse = nil }
@@ -40,10 +41,36 @@ public final class Relationship: Property, @unchecked Sendable {
         }
     }
 
-    public func setDeleteRule(_ rule: DeleteRule) throws { try entity.model.change { deleteRule = rule } }
+    /// Lets the relationship lead to another entity of the model. An inverse that belongs to neither is none any more.
+    public func setDestination(_ newDestination: Entity) throws {
+        try change {
+            try entity.checkDestination(newDestination, of: name)
+            destination = newDestination
+            if let inverse, !leads(to: inverse.entity) { letGoOfInverse() }
+        }
+    }
+
+    /// To-many without bounds of its own, or to-one, which has no order.
+    public func setToMany(_ value: Bool) throws {
+        try change {
+            if value == isToMany { return }
+            maximumCount = value ? 0 : 1
+            minimumCount = value ? minimumCount : min(minimumCount, 1)
+            if !value { isOrdered = false }
+        }
+    }
+
+    public func setOrdered(_ value: Bool) throws {
+        try change {
+            guard isToMany || !value else { throw entity.orderedToOne(name) }
+            isOrdered = value
+        }
+    }
+
+    public func setDeleteRule(_ rule: DeleteRule) throws { try change { deleteRule = rule } }
 
     public func setCounts(minimum: UInt32, maximum: UInt32) throws {
-        try entity.model.change {
+        try change {
             guard maximum == 0 || minimum <= maximum else {
                 throw modelError(
                     "\(entity.name).\(name) would need at least \(minimum) members and at most \(maximum)",
@@ -58,6 +85,14 @@ public final class Relationship: Property, @unchecked Sendable {
             maximumCount = maximum
         }
     }
+
+    func letGoOfInverse() {
+        inverse?.inverse = nil
+        inverse = nil
+    }
+
+    /// Whether objects of an entity may be among its targets.
+    func leads(to other: Entity) -> Bool { other.isKind(of: destination) || destination.isKind(of: other) }
 
     func settle() {
         destinationIndex = destination.index
@@ -79,7 +114,7 @@ public final class Relationship: Property, @unchecked Sendable {
                 "\(entity.name).\(name) has the inverse \(inverse.entity.name).\(inverse.name), which leads to "
                     + "\(inverse.destination.name) instead of \(entity.name)", entity: entity.name, key: name)
         }
-        guard inverse.entity.isKind(of: destination) || destination.isKind(of: inverse.entity) else {
+        guard leads(to: inverse.entity) else {
             throw modelError(
                 "\(entity.name).\(name) leads to \(destination.name), but its inverse \(inverse.name) belongs to "
                     + "\(inverse.entity.name)", entity: entity.name, key: name)

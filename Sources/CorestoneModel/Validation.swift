@@ -55,12 +55,20 @@ extension AttributeType {
     }
 }
 
+extension AttributeType {
+    /// The codes of the rules that a model's editor knows for the type.
+    var ruleCodes: [CocoaCode] {
+        let bounds = boundCodes.map { [$0.least, $0.greatest] } ?? []
+        return self == .string ? bounds + [.validationStringPatternMatching] : bounds
+    }
+}
+
 extension Attribute {
     /// Sets the least and the greatest value of a number or a date, or length of a string in characters, instead of those
     /// set before. nil is no bound.
     /// - Throws: `.model` for another type of attribute, and for bounds that no value meets.
     public func setBounds(least: PropertyValue?, greatest: PropertyValue?) throws {
-        try entity.model.change {
+        try change {
             guard let codes = type.boundCodes else {
                 throw modelError(
                     "\(entity.name).\(name) is \(type.displayName), which has no least or greatest value; numbers, dates "
@@ -92,7 +100,7 @@ extension Attribute {
     /// Sets the regular expression that the whole of a string must match, instead of the one set before; nil is none.
     /// - Throws: `.model` for another type of attribute; `.predicate` for a pattern that cannot be read.
     public func setPattern(_ pattern: String?) throws {
-        try entity.model.change {
+        try change {
             guard type == .string else {
                 throw modelError(
                     "\(entity.name).\(name) is \(type.displayName); only a string has a pattern", entity: entity.name,

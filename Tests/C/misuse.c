@@ -17,6 +17,8 @@ static bool may_be_null(const struct call *call, const struct parameter *paramet
         {"cst_entity_add_relationship", "out_relationship"},
         {"cst_model_copy_versions", "out_count"},
         {"cst_model_copy_versions", "out_current"},
+        {"cst_entity_set_parent", "parent"},
+        {"cst_relationship_set_inverse", "inverse"},
         {"cst_attribute_set_bounds", "least"},
         {"cst_attribute_set_bounds", "greatest"},
         {"cst_object_validate_value", "out_value"},

@@ -116,7 +116,7 @@ final class EntityTests: HeaderTestCase {
             // A newer host's: what we do not know is zero.
             room.storeBytes(of: 120, as: Int.self)
             ok { cst_entity_property_at(dog, 0, info, $0) }
-            XCTAssertTrue(room[80..<120].allSatisfy { $0 == 0 })
+            XCTAssertTrue(room[88..<120].allSatisfy { $0 == 0 })
             XCTAssertTrue(room[120...].allSatisfy { $0 == 0xAB })
             for size in [0, 7, 1 << 20, -1] {
                 room.storeBytes(of: size, as: Int.self)

@@ -39,7 +39,8 @@ final class StructLayoutTests: XCTestCase {
         XCTAssertEqual(MemoryLayout<cst_property_info>.offset(of: \.destination), 40)
         XCTAssertEqual(MemoryLayout<cst_property_info>.offset(of: \.inverse), 48)
         XCTAssertEqual(MemoryLayout<cst_property_info>.offset(of: \.delete_rule), 64)
-        XCTAssertEqual(MemoryLayout<cst_property_info>.size, 80)
+        XCTAssertEqual(MemoryLayout<cst_property_info>.offset(of: \.entity), 80)
+        XCTAssertEqual(MemoryLayout<cst_property_info>.size, 88)
     }
 
     func testCodesThatHostsWriteDown() {

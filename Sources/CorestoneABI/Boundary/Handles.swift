@@ -91,11 +91,17 @@ func lend(_ relationship: Relationship) throws -> Handle? {
     try partLock.with { try partToken(relationship, .relationship, &relationship.token, relationship.entity.model) }
 }
 
-/// Withdraws the tokens of a model's parts at its end.
+/// Withdraws the tokens of a model's parts at its end, those of removed parts too.
 func withdrawTokens(of model: Model) {
-    for entity in model.entities {
+    for entity in model.entities + model.removedEntities {
         for property in entity.ownAttributes as [Property] + entity.ownRelationships as [Property]
         where property.token != 0 { HandleTable.release(Token(property.token)) }
         if entity.token != 0 { HandleTable.release(Token(entity.token)) }
     }
+    for property in model.removedProperties where property.token != 0 { HandleTable.release(Token(property.token)) }
+}
+
+/// The handle of a part that was taken out of its model serves no more.
+func removed(_ type: HandleType, _ name: String) -> CoreError {
+    CoreError(.invalidHandle, "the \(type.name) \(name) was removed from its model")
 }

@@ -8,6 +8,15 @@ extension Predicate {
     }
 }
 
+extension Expression {
+    /// The key paths that an evaluation reads, as `Predicate.keyPaths`.
+    public var keyPaths: [KeyPath] {
+        var walk = KeyPathWalk()
+        walk.visit(self)
+        return walk.paths
+    }
+}
+
 /// Collects key paths in order, each once.
 private struct KeyPathWalk {
     private(set) var paths: [KeyPath] = []
@@ -30,7 +39,7 @@ private struct KeyPathWalk {
         if seen.insert(path).inserted { paths.append(path) }
     }
 
-    private mutating func visit(_ expression: Expression) {
+    mutating func visit(_ expression: Expression) {
         switch expression {
         case .constant, .selfObject, .variable, .anyKey: break
         case .keyPath(let path): add(path)

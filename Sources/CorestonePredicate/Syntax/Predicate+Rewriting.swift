@@ -32,7 +32,8 @@ extension Compound {
 }
 
 extension Expression {
-    fileprivate func mapped(_ replacement: (Expression) -> Expression?) -> Expression {
+    /// A copy in which `replacement` stands for the expressions it has an answer to, wherever they are.
+    package func mapped(_ replacement: (Expression) -> Expression?) -> Expression {
         if let other = replacement(self) { return other }
         switch self {
         case .constant, .selfObject, .keyPath, .variable, .anyKey: return self

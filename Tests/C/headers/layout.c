@@ -42,6 +42,7 @@ int main(void) {
     FIELD(cst_property_info, delete_rule);
     FIELD(cst_property_info, minimum_count);
     FIELD(cst_property_info, maximum_count);
+    FIELD(cst_property_info, entity);
     SIZE(cst_store_options);
     FIELD(cst_store_options, struct_size);
     FIELD(cst_store_options, flags);

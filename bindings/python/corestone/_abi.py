@@ -25,6 +25,7 @@ NO_KEY = 0xFFFFFFFF
 
 # Flags of a property.
 OPTIONAL, TRANSIENT, TO_MANY, ORDERED, INDEXED, EXTERNAL_STORAGE, PRESERVED, ALLOWS_NAN = (1 << bit for bit in range(8))
+SPOTLIGHT, EXTERNAL_RECORD, CLOUD_ENCRYPTION, DERIVED = (1 << bit for bit in range(8, 12))
 PROPERTY_ATTRIBUTE, PROPERTY_RELATIONSHIP = 1, 2
 
 # cst_store_options.flags
@@ -104,6 +105,7 @@ class PropertyInfo(Structure):
         ("delete_rule", ctypes.c_uint32),
         ("minimum_count", ctypes.c_uint32),
         ("maximum_count", ctypes.c_uint32),
+        ("entity", ctypes.c_void_p),
     )
 
 
@@ -199,6 +201,7 @@ cst_model_add_entity status handle in out error
 cst_model_freeze status handle error
 cst_model_is_frozen status handle bool* error
 cst_model_add_version_identifier status handle in error
+cst_model_remove_version_identifier status handle in error
 cst_model_entity_count size handle
 cst_model_entity_at status handle size out error
 cst_model_entity status handle in out error
@@ -235,6 +238,23 @@ cst_entity_property_count size handle
 cst_entity_property_at status handle size info error
 cst_entity_key status handle in u32* error
 
+cst_entity_remove status handle error
+cst_entity_rename status handle in error
+cst_entity_set_renaming_identifier status handle in error
+cst_entity_remove_index status handle in error
+cst_entity_remove_unique_constraint status handle size texts error
+cst_entity_copy_json status handle in buffer error
+cst_entity_copy_user_info status handle in buffer error
+cst_entity_attribute status handle in out error
+cst_entity_relationship status handle in out error
+cst_entity_remove_property status handle in error
+cst_entity_rename_property status handle in in error
+cst_entity_set_property_flags status handle in u32 u32 error
+cst_entity_set_property_renaming_identifier status handle in in error
+cst_entity_set_property_version_hash_modifier status handle in in error
+cst_entity_set_property_user_info status handle in in in error
+cst_entity_remove_validation status handle in error
+
 cst_attribute_set_default status handle value error
 cst_attribute_set_user_info status handle in in error
 cst_attribute_user_info status handle in outtext error
@@ -242,7 +262,10 @@ cst_attribute_set_bounds status handle value value error
 cst_attribute_set_pattern status handle in error
 cst_attribute_add_validation status handle handle in error
 cst_attribute_set_transformer_name status handle in error
+cst_attribute_set_type status handle i32 error
+cst_attribute_set_value_class status handle in error
 cst_relationship_set_inverse status handle handle error
+cst_relationship_set_destination status handle handle error
 cst_relationship_set_delete_rule status handle u32 error
 cst_relationship_set_counts status handle u32 u32 error
 cst_relationship_add_validation status handle handle in error
@@ -427,6 +450,11 @@ def path_argument(path: str | os.PathLike[str]) -> InputString:
 
 def null_text() -> InputString:
     return InputString(None, 0)
+
+
+def optional_text(value: str | None) -> InputString:
+    """A null string for None."""
+    return null_text() if value is None else text(value)
 
 
 def texts(values: list[str]) -> Any:

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from ctypes import byref
 from typing import TYPE_CHECKING, Any, Union
 
-from . import _abi, values
+from . import _abi
 from ._abi import lib, path_argument, text, texts
 from ._call import call, made
 from ._definition import attribute_type, delete_rule, property_line
+from ._editing import UNSET, EntityEditing, add_validation
 from .archive import read_json
 from .codes import AttributeType, DeleteRule
 from .errors import CorestoneError, InvalidArgumentError, ModelError
@@ -20,14 +21,6 @@ from .property import PropertyDescription, nearest, read_properties
 
 if TYPE_CHECKING:
     from .object import ManagedObject
-
-
-class _Unset:
-    def __repr__(self) -> str:
-        return "<no default>"
-
-
-UNSET = _Unset()
 
 
 class _Waiting:
@@ -40,13 +33,7 @@ class _Waiting:
         self.handle = 0
 
 
-def _add_validation(function: Any, handle: int, validation: Mapping[str | Predicate, str] | None) -> None:
-    for condition, warning in (validation or {}).items():
-        predicate = condition if isinstance(condition, Predicate) else Predicate(condition)
-        call(function, handle, predicate._handle, text(warning))
-
-
-class Entity:
+class Entity(EntityEditing):
     """An entity of a model. Its methods return it, so that calls can be chained."""
 
     def __init__(self, model: Model, handle: int, name: str) -> None:
@@ -96,28 +83,17 @@ class Entity:
         )
         handle = made(lib.cst_entity_add_attribute, self._handle, text(name), int(attribute_type(type)), flags)
         if default is not UNSET:
-            cell = values.Cell()
-            values.encode(cell.value, values.suited(attribute_type(type), default), self.name, name)
-            call(lib.cst_attribute_set_default, handle, cell.ref)
+            call(lib.cst_attribute_set_default, handle, self._value(attribute_type(type), default, name).ref)
         if minimum is not None or maximum is not None:
-            kind = AttributeType.INTEGER_64 if attribute_type(type) == AttributeType.STRING else attribute_type(type)
-            cells = [self._bound(kind, bound, name) for bound in (minimum, maximum)]
-            call(lib.cst_attribute_set_bounds, handle, *[cell.ref if cell else None for cell in cells])
+            self._set_bounds(name, minimum, maximum)
         if pattern is not None:
             call(lib.cst_attribute_set_pattern, handle, text(pattern))
-        _add_validation(lib.cst_attribute_add_validation, handle, validation)
+        add_validation(lib.cst_attribute_add_validation, handle, validation)
         if transformer is not None:
             call(lib.cst_attribute_set_transformer_name, handle, text(transformer))
         for key, value in (user_info or {}).items():
             call(lib.cst_attribute_set_user_info, handle, text(key), text(value))
         return self
-
-    def _bound(self, kind: AttributeType, bound: Any, name: str) -> values.Cell | None:
-        if bound is None:
-            return None
-        cell = values.Cell()
-        values.encode(cell.value, values.suited(kind, bound), self.name, name)
-        return cell
 
     def to_one(
         self,
@@ -201,12 +177,21 @@ class Entity:
         handle = made(lib.cst_entity_parent, self._handle)
         return self._model._entity_of(handle) if handle else None
 
+    @parent.setter
+    def parent(self, parent: Entity | None) -> None:
+        call(lib.cst_entity_set_parent, self._handle, parent._handle if parent else None)
+        self._model._note_parents()
+
     @property
     def is_abstract(self) -> bool:
         """Whether only entities that inherit from it have objects."""
         out = ctypes.c_bool()
         call(lib.cst_entity_is_abstract, self._handle, byref(out))
         return out.value
+
+    @is_abstract.setter
+    def is_abstract(self, is_abstract: bool) -> None:
+        call(lib.cst_entity_set_abstract, self._handle, is_abstract)
 
     def user_info(self, key: str) -> str | None:
         """A value of the entity's user info, or None."""
@@ -306,14 +291,37 @@ class Model(Mapping[str, Entity]):
         self._entities: dict[str, Entity] = {}
         self._by_handle: dict[int, Entity] = {}
         self._waiting: list[_Waiting] = []
-        self._relationships: dict[tuple[str, str], _Waiting] = {}
         self._frozen = self.is_frozen
         for index in range(lib.cst_model_entity_count(handle)):
             entity = made(lib.cst_model_entity_at, handle, index)
             name = _abi.decode(lib.cst_entity_name(entity)) or ""
             self._by_handle[entity] = self._entities[name] = Entity(self, entity, name)
+        self._note_parents()
+
+    def _note_parents(self) -> None:
+        """Entities whose objects may be of others, by name."""
         parents = (entity.parent for entity in self._entities.values())
         self._parents = {parent.name for parent in parents if parent is not None}
+
+    def remove(self, entity: Entity | str) -> Model:
+        """Takes an entity out. Returns the model.
+
+        What cannot be without it goes too: relationships that lead to it, fetched properties and fetch requests that
+        fetch it, its places in configurations. Entities that inherit from it inherit from its parent then.
+        """
+        gone = self[entity] if isinstance(entity, str) else entity
+        call(lib.cst_entity_remove, gone._handle)
+        del self._entities[gone.name]
+        self._by_handle.pop(gone._handle, None)
+        self._waiting = [waiting for waiting in self._waiting if gone.name not in (waiting.owner.name, waiting.target)]
+        self._note_parents()
+        return self
+
+    def _renamed(self, former: str, name: str) -> None:
+        self._entities = {name if key == former else key: entity for key, entity in self._entities.items()}
+        for waiting in self._waiting:
+            waiting.target = name if waiting.target == former else waiting.target
+        self._parents = {name if parent == former else parent for parent in self._parents}
 
     @classmethod
     def _of(cls, handle: int) -> Model:
@@ -345,8 +353,7 @@ class Model(Mapping[str, Entity]):
             return cls._of(made(lib.cst_model_load_bytes, _abi.InputString(source, len(source))))
         if for_store is not None:
             return cls._of(made(lib.cst_model_load_for_store, path_argument(source), path_argument(for_store)))
-        wanted = text(version) if version is not None else _abi.null_text()
-        return cls._of(made(lib.cst_model_load, path_argument(source), wanted))
+        return cls._of(made(lib.cst_model_load, path_argument(source), _abi.optional_text(version)))
 
     def copy(self) -> Model:
         """An equal model that can be changed, whether this one is frozen or not."""
@@ -434,7 +441,6 @@ class Model(Mapping[str, Entity]):
 
     def _add_relationship(self, relationship: _Waiting) -> None:
         self._waiting.append(relationship)
-        self._relationships[relationship.owner.name, relationship.name] = relationship
         self._settle()
 
     def _settle(self) -> None:
@@ -445,24 +451,11 @@ class Model(Mapping[str, Entity]):
                 self._create(waiting, destination)
         for waiting in [each for each in self._waiting if each.handle]:
             if waiting.inverse is not None:
-                other = self._inverse(waiting)
-                if other is None or not other.handle:
+                other = made(lib.cst_entity_relationship, self[waiting.target]._handle, text(waiting.inverse))
+                if not other:
                     continue
-                call(lib.cst_relationship_set_inverse, waiting.handle, other.handle)
-                if other.inverse is None:
-                    other.inverse = waiting.name
+                call(lib.cst_relationship_set_inverse, waiting.handle, other)
             self._waiting.remove(waiting)
-
-    def _inverse(self, waiting: _Waiting) -> _Waiting | None:
-        """The relationship that a waiting one names as its inverse, looked up in the destination and its parents."""
-        name: str | None = waiting.target
-        while name is not None:
-            found = self._relationships.get((name, waiting.inverse or ""))
-            if found is not None:
-                return found
-            parent = self._entities[name].parent
-            name = parent.name if parent is not None else None
-        return None
 
     def _create(self, waiting: _Waiting, destination: Entity) -> None:
         options = waiting.options
@@ -474,7 +467,7 @@ class Model(Mapping[str, Entity]):
             call(lib.cst_relationship_set_delete_rule, waiting.handle, int(options["delete"]))
         if options["counts"] is not None:
             call(lib.cst_relationship_set_counts, waiting.handle, *options["counts"])
-        _add_validation(lib.cst_relationship_add_validation, waiting.handle, options["validation"])
+        add_validation(lib.cst_relationship_add_validation, waiting.handle, options["validation"])
         for key, value in (options["user_info"] or {}).items():
             call(lib.cst_relationship_set_user_info, waiting.handle, text(key), text(value))
 
@@ -482,6 +475,10 @@ class Model(Mapping[str, Entity]):
         """Labels the version of the model. Returns the model."""
         call(lib.cst_model_add_version_identifier, self._handle, text(identifier))
         return self
+
+    def remove_version_identifier(self, identifier: str) -> bool:
+        """Removes a label of the version; False when there is none."""
+        return call(lib.cst_model_remove_version_identifier, self._handle, text(identifier)) == _abi.OK
 
     def localize(self, entries: Mapping[str, str | None]) -> Model:
         """Sets what parts of the model are called for people, and what its conditions say. Returns the model.
@@ -494,7 +491,7 @@ class Model(Mapping[str, Entity]):
                 lib.cst_model_set_localization,
                 self._handle,
                 text(key),
-                _abi.null_text() if words is None else text(words),
+                _abi.optional_text(words),
             )
         return self
 
@@ -517,7 +514,8 @@ class Model(Mapping[str, Entity]):
                     entity=waiting.owner.name,
                     key=waiting.name,
                 )
-            names = [name for owner, name in self._relationships if owner == waiting.target]
+            known = read_properties(self[waiting.target]._handle)
+            names = [name for name, each in known.items() if each.is_relationship]
             raise ModelError(
                 f"The relationship {where} names '{waiting.inverse}' as its inverse, but {waiting.target} has no such "
                 f"relationship.{nearest(waiting.inverse or '', names)}",

@@ -27,6 +27,7 @@ class PropertyDescription(NamedTuple):
     delete_rule: DeleteRule
     minimum: int
     maximum: int
+    entity: int  # the handle of the one that declares it
 
     @property
     def is_optional(self) -> bool:
@@ -39,6 +40,14 @@ class PropertyDescription(NamedTuple):
     @property
     def is_external(self) -> bool:
         return bool(self.flags & _abi.EXTERNAL_STORAGE)
+
+    @property
+    def is_indexed(self) -> bool:
+        return bool(self.flags & _abi.INDEXED)
+
+    @property
+    def is_derived(self) -> bool:
+        return bool(self.flags & _abi.DERIVED)
 
     @property
     def is_to_many(self) -> bool:
@@ -70,6 +79,7 @@ def read_properties(entity: int) -> dict[str, PropertyDescription]:
             DeleteRule(info.delete_rule),
             info.minimum_count,
             info.maximum_count,
+            info.entity or 0,
         )
     return found
 

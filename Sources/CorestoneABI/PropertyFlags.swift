@@ -1,0 +1,84 @@
+import CorestoneModel
+import CorestoneValues
+
+/// The flags of `CST_PROPERTY_…`.
+struct PropertyFlags: OptionSet {
+    let rawValue: UInt32
+
+    static let optional = PropertyFlags(rawValue: 1)
+    static let transient = PropertyFlags(rawValue: 2)
+    static let toMany = PropertyFlags(rawValue: 4)
+    static let ordered = PropertyFlags(rawValue: 8)
+    static let indexed = PropertyFlags(rawValue: 16)
+    static let externalStorage = PropertyFlags(rawValue: 32)
+    static let preserved = PropertyFlags(rawValue: 64)
+    static let allowsNaN = PropertyFlags(rawValue: 128)
+    static let spotlight = PropertyFlags(rawValue: 256)
+    static let externalRecord = PropertyFlags(rawValue: 512)
+    static let cloudEncryption = PropertyFlags(rawValue: 1024)
+    /// Told of a property, never set.
+    static let derived = PropertyFlags(rawValue: 2048)
+
+    static let common: PropertyFlags = [.optional, .transient, .spotlight, .externalRecord]
+    static let attributes: PropertyFlags = [
+        common, .indexed, .externalStorage, .preserved, .allowsNaN, .cloudEncryption,
+    ]
+    static let relationships: PropertyFlags = [common, .toMany, .ordered]
+
+    init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    init(checking flags: UInt32, allowed: PropertyFlags, _ property: String) throws {
+        let unknown = flags & ~allowed.rawValue
+        guard unknown == 0 else {
+            throw CoreError(
+                .invalidArgument, "\(property): the flags 0x\(String(unknown, radix: 16)) do not suit this property")
+        }
+        self.init(rawValue: flags)
+    }
+
+    /// Those that suit a property.
+    static func allowed(for property: Property) -> PropertyFlags {
+        switch property {
+        case is Attribute: attributes
+        case is Relationship: relationships
+        default: common
+        }
+    }
+
+    /// Sets the flags of `mask`, which suit the property, as they are here.
+    func apply(to property: Property, _ mask: PropertyFlags) throws {
+        func each(_ flag: PropertyFlags, _ set: (Bool) throws -> Void) throws {
+            if mask.contains(flag) { try set(contains(flag)) }
+        }
+        try each(.optional, property.setOptional)
+        try each(.transient, property.setTransient)
+        try each(.spotlight, property.setIndexedBySpotlight)
+        try each(.externalRecord, property.setStoredInExternalRecord)
+        if let attribute = property as? Attribute {
+            try each(.externalStorage, attribute.setAllowsExternalStorage)
+            try each(.preserved, attribute.setPreservesValueInHistory)
+            try each(.allowsNaN, attribute.setAllowsNaN)
+            try each(.cloudEncryption, attribute.setAllowsCloudEncryption)
+            try each(.indexed, attribute.setOwnIndex)
+        } else if let relationship = property as? Relationship {
+            try each(.toMany, relationship.setToMany)
+            try each(.ordered, relationship.setOrdered)
+        }
+    }
+}
+
+extension Attribute {
+    /// Whether it is marked as indexed: an index of its name over it alone.
+    var hasOwnIndex: Bool {
+        entity.indexes.contains { $0.name == name && $0.elements.map(\.property) == [name] }
+    }
+
+    fileprivate func setOwnIndex(_ value: Bool) throws {
+        if value == hasOwnIndex { return }
+        if value {
+            try entity.addIndex(FetchIndex(name: name, elements: [.init(property: name)]))
+        } else {
+            try entity.removeIndex(named: name)
+        }
+    }
+}

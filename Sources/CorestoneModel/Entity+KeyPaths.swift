@@ -1,0 +1,54 @@
+import CorestonePredicate
+
+/// Where key paths lead in a model that may not be frozen yet.
+extension Entity {
+    /// The property that each key names, as far as the path can be followed: nil for operators and unknown keys. A key may
+    /// name a property of an entity that inherits from the one reached.
+    func properties(along path: KeyPath) -> [Property?] {
+        var found: [Property?] = []
+        var current: Entity? = self
+        for key in path.keys {
+            if key.isOperator {
+                found.append(nil)
+                continue
+            }
+            let property = current.flatMap { entity in
+                entity.anyProperty(named: key.text)
+                    ?? entity.withDescendants.lazy.compactMap { $0.ownByName[key.text] }.first
+            }
+            found.append(property)
+            current = property?.target
+        }
+        return found
+    }
+
+    /// The entity of the last relationship on a path; nil when there is none.
+    func destination(along path: KeyPath) -> Entity? {
+        properties(along: path).compactMap { $0?.target }.last
+    }
+
+    /// The entity of the objects that an expression gives, asked of an object of this one.
+    func reached(by expression: Expression, _ variables: [String: Entity]) -> Entity? {
+        switch expression {
+        case .selfObject: self
+        case .variable(let name): variables[name]
+        case .keyPath(let path): properties(along: path).last??.target
+        case .path(let base, let path):
+            reached(by: base, variables).flatMap { $0.properties(along: path).last??.target }
+        case .subquery(let collection, _, _): reached(by: collection, variables)
+        case .indexed(let base, _), .setOperation(_, let base, _): reached(by: base, variables)
+        default: nil
+        }
+    }
+}
+
+extension Property {
+    /// The entity of the objects that it holds; nil for an attribute.
+    fileprivate var target: Entity? {
+        switch self {
+        case let relationship as Relationship: relationship.destination
+        case let fetched as FetchedProperty: entity.model.entity(named: fetched.fetchRequest.entityName)
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,169 @@
+import CorestonePredicate
+import CorestoneValues
+
+extension Property {
+    /// Gives the property another name. Whatever names it follows: indexes, constraints and the localisation, and the key
+    /// paths of predicates, derivations, sort descriptors and indexes that lead to it. Text that cannot be read here stays.
+    public func rename(to newName: String) throws {
+        try change {
+            if newName == name { return }
+            try entity.checkFreeName(newName)
+            PropertyRenaming(self, newName).followEverywhere()
+            let (model, former) = (entity.model, name)
+            entity.ownByName[former] = nil
+            entity.ownByName[newName] = self
+            for owner in entity.withDescendants { owner.follow(former, newName) }
+            let owners = Set(entity.withDescendants.map(\.name))
+            model.mapLocalization { key in
+                let parts = key.split(separator: "/", omittingEmptySubsequences: false)
+                guard parts.count == 4, parts[0] == "Property", parts[1] == former, owners.contains(String(parts[3]))
+                else { return nil }
+                return "Property/\(newName)/Entity/\(parts[3])"
+            }
+            if let words = model.localizationTexts["Property/" + former] {
+                if !model.isNameShared(self) { model.localizationTexts["Property/" + former] = nil }
+                model.localizationTexts["Property/" + newName] = words
+            }
+            name = newName
+        }
+    }
+}
+
+extension Entity {
+    fileprivate func follow(_ former: String, _ name: String) {
+        uniqueConstraints = uniqueConstraints.map { $0.map { $0 == former ? name : $0 } }
+        indexes = indexes.map { index in
+            // An index of its own is called like its attribute.
+            let isOwn = index.isPlain && index.name == former && index.elements[0].property == former
+            return FetchIndex(
+                name: isOwn ? name : index.name,
+                elements: index.elements.map { element in
+                    element.expression == nil ? element.following(former, name) : element
+                },
+                partialPredicate: index.partialPredicate)
+        }
+    }
+}
+
+extension FetchIndex.Element {
+    /// A property, or an element of a composite one.
+    fileprivate func following(_ former: String, _ name: String) -> FetchIndex.Element {
+        var keys = KeyPath(property).keys
+        guard keys[0].text == former else { return self }
+        keys[0] = KeyName(name)
+        return FetchIndex.Element(property: KeyPath(keys: keys).text, collation: collation, isAscending: isAscending)
+    }
+}
+
+/// Finds the key paths of a model that lead through a property, which still has its former name.
+private struct PropertyRenaming {
+    private let property: Property
+    private let newName: String
+
+    init(_ property: Property, _ newName: String) {
+        self.property = property
+        self.newName = newName
+    }
+
+    func followEverywhere() {
+        let model = property.entity.model
+        model.fetchRequestTemplates = model.fetchRequestTemplates.mapValues { renamed($0) }
+        for entity in model.entities {
+            entity.indexes = entity.indexes.map { renamed($0, of: entity) }
+            for attribute in entity.ownAttributes {
+                guard let derivation = attribute.derivation else { continue }
+                attribute.derivation = renamed(derivation, of: entity)
+            }
+            for relationship in entity.ownRelationships {
+                relationship.validationRules = relationship.validationRules.map { rule in
+                    ValidationRule(renamed(rule.predicate, from: relationship.destination), warning: rule.warning)
+                }
+            }
+            for fetched in entity.ownFetchedProperties {
+                fetched.fetchRequest = renamed(fetched.fetchRequest, source: entity)
+            }
+        }
+    }
+
+    private func renamed(_ request: FetchRequestTemplate, source: Entity? = nil) -> FetchRequestTemplate {
+        guard let entity = property.entity.model.entity(named: request.entityName) else { return request }
+        var request = request
+        let variables = source.map { ["FETCH_SOURCE": $0] } ?? [:]
+        request.predicate = request.predicate.map { renamed($0, from: entity, variables) }
+        request.sortDescriptors = request.sortDescriptors.map { descriptor in
+            SortDescriptor(
+                path: renamed(descriptor.path, from: entity), ascending: descriptor.ascending,
+                selector: descriptor.selector)
+        }
+        request.relationshipKeyPathsForPrefetching = request.relationshipKeyPathsForPrefetching.map {
+            renamed(KeyPath($0), from: entity).text
+        }
+        return request
+    }
+
+    private func renamed(_ index: FetchIndex, of entity: Entity) -> FetchIndex {
+        FetchIndex(
+            name: index.name,
+            elements: index.elements.map { element in
+                guard let expression = element.expression else { return element }
+                return FetchIndex.Element(
+                    expression: expression.mapping { self.expression($0, from: entity, [:]) }, named: element.property,
+                    type: element.expressionType, collation: element.collation, isAscending: element.isAscending)
+            }, partialPredicate: index.partialPredicate.map { renamed($0, from: entity) })
+    }
+
+    private func renamed(_ derivation: Derivation, of entity: Entity) -> Derivation {
+        // The filter is asked of the members that the expression goes through.
+        var members: Entity?
+        if case .function(_, let arguments)? = derivation.expression.expression,
+            case .keyPath(let path)? = arguments.first
+        {
+            members = entity.destination(along: path)
+        }
+        return Derivation(
+            derivation.expression.mapping { expression($0, from: entity, [:]) },
+            filter: members.flatMap { members in derivation.filter.map { renamed($0, from: members) } }
+                ?? derivation.filter)
+    }
+
+    private func renamed(
+        _ text: PredicateText, from entity: Entity, _ variables: [String: Entity] = [:]
+    ) -> PredicateText {
+        text.mapping { predicate in
+            predicate.mapExpressions { replacement($0, from: entity, variables) }
+        }
+    }
+
+    private func expression(_ expression: Expression, from entity: Entity, _ variables: [String: Entity]) -> Expression
+    {
+        expression.mapped { replacement($0, from: entity, variables) }
+    }
+
+    /// What stands for an expression with key paths of its own; nil for others, whose parts are looked at next.
+    private func replacement(
+        _ expression: Expression, from entity: Entity, _ variables: [String: Entity]
+    ) -> Expression? {
+        switch expression {
+        case .keyPath(let path): return .keyPath(renamed(path, from: entity))
+        case .path(let base, let path):
+            let start = entity.reached(by: base, variables)
+            return .path(
+                self.expression(base, from: entity, variables), start.map { renamed(path, from: $0) } ?? path)
+        case .subquery(let collection, let name, let condition):
+            var inner = variables
+            inner[name] = entity.reached(by: collection, variables)
+            return .subquery(
+                self.expression(collection, from: entity, variables), variable: name,
+                condition.mapExpressions { replacement($0, from: entity, inner) })
+        default: return nil
+        }
+    }
+
+    private func renamed(_ path: KeyPath, from entity: Entity) -> KeyPath {
+        var keys = path.keys
+        for (place, found) in entity.properties(along: path).enumerated() where found === property {
+            keys[place] = KeyName(newName)
+        }
+        return KeyPath(keys: keys)
+    }
+}

@@ -1,0 +1,259 @@
+"""Changes of what an entity of a model that is not frozen has already."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from ctypes import byref
+from typing import TYPE_CHECKING, Any
+
+from . import _abi, values
+from ._abi import lib, optional_text, text, texts
+from ._call import call, made
+from ._definition import attribute_type, delete_rule
+from .archive import read_json
+from .codes import AttributeType, DeleteRule
+from .errors import ModelError
+from .predicate import Predicate
+from .property import PropertyDescription, nearest, read_properties
+
+if TYPE_CHECKING:
+    from .model import Entity, Model
+
+
+class Unset:
+    """The default of arguments for which None says something."""
+
+    def __repr__(self) -> str:
+        return "<unset>"
+
+
+UNSET = Unset()
+
+
+def add_validation(function: Any, handle: int, validation: Mapping[str | Predicate, str] | None) -> None:
+    """Adds conditions to the property of a handle."""
+    for condition, warning in (validation or {}).items():
+        predicate = condition if isinstance(condition, Predicate) else Predicate(condition)
+        call(function, handle, predicate._handle, text(warning))
+
+
+class EntityEditing:
+    """The part of Entity that changes what is there. The changing methods return the entity."""
+
+    _handle: int
+    _model: Model
+    name: str
+
+    def _itself(self) -> Entity:
+        return self._model[self.name]
+
+    # The entity
+
+    def rename(self, name: str) -> Entity:
+        """Gives the entity another name. Configurations, fetch requests and the localisation follow."""
+        call(lib.cst_entity_rename, self._handle, text(name))
+        self._model._renamed(self.name, name)
+        self.name = name
+        return self._itself()
+
+    @property
+    def class_name(self) -> str:
+        """The class of an Apple host; "NSManagedObject" unless set."""
+        return str(self.describe().get("className", "NSManagedObject"))
+
+    @class_name.setter
+    def class_name(self, name: str) -> None:
+        call(lib.cst_entity_set_class_name, self._handle, text(name))
+
+    @property
+    def renaming_identifier(self) -> str | None:
+        """The name in models of older versions, when it was another one."""
+        return self.describe().get("renamingIdentifier")
+
+    @renaming_identifier.setter
+    def renaming_identifier(self, identifier: str | None) -> None:
+        call(lib.cst_entity_set_renaming_identifier, self._handle, optional_text(identifier))
+
+    @property
+    def version_hash_modifier(self) -> str | None:
+        """What changes the version hash on purpose."""
+        return self.describe().get("versionHashModifier")
+
+    @version_hash_modifier.setter
+    def version_hash_modifier(self, modifier: str | None) -> None:
+        call(lib.cst_entity_set_version_hash_modifier, self._handle, optional_text(modifier))
+
+    def set_user_info(self, key: str, value: str | None, *, of: str | None = None) -> Entity:
+        """Sets a value of the entity's user info, or with `of` of a property's; None removes it."""
+        if of is None:
+            call(lib.cst_entity_set_user_info, self._handle, text(key), optional_text(value))
+        else:
+            call(lib.cst_entity_set_property_user_info, self._handle, text(of), text(key), optional_text(value))
+        return self._itself()
+
+    def all_user_info(self, of: str | None = None) -> dict[str, str]:
+        """The whole user info of the entity, or with `of` of a property."""
+        found: dict[str, str] = self._json(lib.cst_entity_copy_user_info, of)
+        return found
+
+    def describe(self, of: str | None = None) -> dict[str, Any]:
+        """All that the model says of the entity itself, or with `of` of a property, which may be inherited."""
+        found: dict[str, Any] = self._json(lib.cst_entity_copy_json, of)
+        return found
+
+    def _json(self, function: Any, of: str | None) -> Any:
+        buffer = _abi.Buffer()
+        if call(function, self._handle, optional_text(of), byref(buffer)) != _abi.OK:
+            known = nearest(of or "", read_properties(self._handle))
+            raise ModelError(f"The entity {self.name} has no property '{of}'.{known}", entity=self.name, key=of)
+        return read_json(buffer)
+
+    def remove_index(self, name: str) -> bool:
+        """Removes a fetch index; False when there is none of that name."""
+        return call(lib.cst_entity_remove_index, self._handle, text(name)) == _abi.OK
+
+    def remove_unique(self, *attributes: str) -> bool:
+        """Removes the unique constraint of these attributes; False when there is none."""
+        names = texts(list(attributes))
+        return call(lib.cst_entity_remove_unique_constraint, self._handle, len(attributes), names) == _abi.OK
+
+    # Its properties
+
+    def remove(self, name: str) -> Entity:
+        """Removes a property of any kind, and the indexes and unique constraints that name it."""
+        call(lib.cst_entity_remove_property, self._handle, text(name))
+        return self._itself()
+
+    def rename_property(self, name: str, new_name: str) -> Entity:
+        """Gives a property another name. Indexes, constraints, the localisation, and the key paths of predicates,
+        derivations and sort descriptors follow."""
+        call(lib.cst_entity_rename_property, self._handle, text(name), text(new_name))
+        return self._itself()
+
+    def change(
+        self,
+        name: str,
+        *,
+        type: str | AttributeType | None = None,
+        optional: bool | None = None,
+        transient: bool | None = None,
+        indexed: bool | None = None,
+        external_storage: bool | None = None,
+        preserved: bool | None = None,
+        allows_nan: bool | None = None,
+        spotlight: bool | None = None,
+        external_record: bool | None = None,
+        cloud_encryption: bool | None = None,
+        to_many: bool | None = None,
+        ordered: bool | None = None,
+        default: Any = UNSET,
+        validation: Mapping[str | Predicate, str] | None = None,
+        minimum: Any = UNSET,
+        maximum: Any = UNSET,
+        pattern: Any = UNSET,
+        transformer: Any = UNSET,
+        value_class: Any = UNSET,
+        destination: Entity | str | None = None,
+        inverse: Any = UNSET,
+        delete: str | DeleteRule | None = None,
+        renaming_identifier: Any = UNSET,
+        version_hash_modifier: Any = UNSET,
+        user_info: Mapping[str, str | None] | None = None,
+    ) -> Entity:
+        """Changes a property of the entity itself; what is not given stays. None takes away a default, a pattern, an
+        inverse, an identifier or a modifier.
+
+        Another type takes with it what it has no use for. `validation` replaces all conditions, bounds and pattern too;
+        `minimum` and `maximum` replace both bounds (of a relationship: how many members). `inverse` names a
+        relationship of the destination. In `user_info`, None removes a key.
+        """
+        flags = {
+            _abi.OPTIONAL: optional,
+            _abi.TRANSIENT: transient,
+            _abi.TO_MANY: to_many,
+            _abi.ORDERED: ordered,
+            _abi.INDEXED: indexed,
+            _abi.EXTERNAL_STORAGE: external_storage,
+            _abi.PRESERVED: preserved,
+            _abi.ALLOWS_NAN: allows_nan,
+            _abi.SPOTLIGHT: spotlight,
+            _abi.EXTERNAL_RECORD: external_record,
+            _abi.CLOUD_ENCRYPTION: cloud_encryption,
+        }
+        entity, key = self._handle, text(name)
+        if type is not None:
+            call(lib.cst_attribute_set_type, self._attribute(name), int(attribute_type(type)))
+        mask = sum(flag for flag, value in flags.items() if value is not None)
+        if mask:
+            call(lib.cst_entity_set_property_flags, entity, key, mask, sum(flag for flag in flags if flags[flag]))
+        if destination is not None:
+            target = self._model[destination] if isinstance(destination, str) else destination
+            call(lib.cst_relationship_set_destination, self._relation(name), target._handle)
+        if inverse is not UNSET:
+            call(lib.cst_relationship_set_inverse, self._relation(name), self._inverse(name, inverse))
+        if delete is not None:
+            call(lib.cst_relationship_set_delete_rule, self._relation(name), int(delete_rule(delete)))
+        if validation is not None:
+            call(lib.cst_entity_remove_validation, entity, key)
+            if self._property(name).is_relationship:
+                add_validation(lib.cst_relationship_add_validation, self._relation(name), validation)
+            else:
+                add_validation(lib.cst_attribute_add_validation, self._attribute(name), validation)
+        if minimum is not UNSET or maximum is not UNSET:
+            self._set_bounds(name, *(None if bound is UNSET else bound for bound in (minimum, maximum)))
+        if pattern is not UNSET:
+            call(lib.cst_attribute_set_pattern, self._attribute(name), optional_text(pattern))
+        if default is not UNSET:
+            cell = self._value(self._property(name).attribute_type, default, name)
+            call(lib.cst_attribute_set_default, self._attribute(name), cell.ref)
+        if transformer is not UNSET:
+            call(lib.cst_attribute_set_transformer_name, self._attribute(name), optional_text(transformer))
+        if value_class is not UNSET:
+            call(lib.cst_attribute_set_value_class, self._attribute(name), optional_text(value_class))
+        if renaming_identifier is not UNSET:
+            call(lib.cst_entity_set_property_renaming_identifier, entity, key, optional_text(renaming_identifier))
+        if version_hash_modifier is not UNSET:
+            call(lib.cst_entity_set_property_version_hash_modifier, entity, key, optional_text(version_hash_modifier))
+        for word, value in (user_info or {}).items():
+            self.set_user_info(word, value, of=name)
+        return self._itself()
+
+    def _property(self, name: str) -> PropertyDescription:
+        known = read_properties(self._handle)
+        if name not in known:
+            raise ModelError(
+                f"The entity {self.name} has no property '{name}'.{nearest(name, known)}", entity=self.name, key=name
+            )
+        return known[name]
+
+    def _attribute(self, name: str) -> int:
+        return made(lib.cst_entity_attribute, self._handle, text(name)) or self._not_of_kind(name, "attribute")
+
+    def _relation(self, name: str) -> int:
+        return made(lib.cst_entity_relationship, self._handle, text(name)) or self._not_of_kind(name, "relationship")
+
+    def _not_of_kind(self, name: str, kind: str) -> int:
+        self._property(name)
+        raise ModelError(f"{self.name}.{name} is no {kind}.", entity=self.name, key=name)
+
+    def _inverse(self, name: str, inverse: str | None) -> int | None:
+        if inverse is None:
+            return None
+        target = self._model._entity_of(self._property(name).destination)
+        return target._relation(inverse)
+
+    def _value(self, kind: AttributeType, value: Any, name: str) -> values.Cell:
+        cell = values.Cell()
+        values.encode(cell.value, values.suited(kind, value), self.name, name)
+        return cell
+
+    def _set_bounds(self, name: str, minimum: Any, maximum: Any) -> None:
+        description = self._property(name)
+        if description.is_relationship:
+            call(lib.cst_relationship_set_counts, self._relation(name), minimum or 0, maximum or 0)
+            return
+        # Those of a string are lengths.
+        kind = description.attribute_type
+        kind = AttributeType.INTEGER_64 if kind == AttributeType.STRING else kind
+        cells = [None if bound is None else self._value(kind, bound, name) for bound in (minimum, maximum)]
+        call(lib.cst_attribute_set_bounds, self._attribute(name), *[cell.ref if cell else None for cell in cells])
