@@ -16,6 +16,17 @@ Summary = dict[str, dict[str, dict[str, Any]]]  # workload, peer
 # At most this many times the raw program.
 TARGETS = {"W1": 2.0, "W3": 2.0, "W4": 1.3, "W5a": 2.0, "W9_cold": 2.0}
 GETTER_NANOSECONDS = 15.0
+# An accessor (cst_entity_accessor) costs at most this many times the plain call that does the same.
+ACCESSOR_RATIO = 3.0
+ACCESSORS = {
+    "accessor_integer": "get_integer",
+    "accessor_double": "get_double",
+    "accessor_text": "get_text",
+    "accessor_to_one": "get_to_one",
+    "accessor_is_null": "get_integer",
+    "accessor_set_integer": "set_integer",
+    "accessor_count": "member_count",
+}
 # The workload of the raw program with which one is compared.
 BASE = {
     "W1_single": "W1",
@@ -176,6 +187,14 @@ def targets(summary: Summary) -> list[str]:
             [call, f"{GETTER_NANOSECONDS:.0f} ns", f"{nanoseconds:.1f} ns", "", "", "yes" if reached else "MISSED"]
         )
         missed += [] if reached else [call]
+    for accessor, plain in ACCESSORS.items():
+        if accessor not in summary or plain not in summary:
+            continue
+        cost, base = (summary[call]["corestone"]["microseconds_per_row"] for call in (accessor, plain))
+        reached = cost <= ACCESSOR_RATIO * base
+        limit = f"{ACCESSOR_RATIO:.0f} x {plain}"
+        rows.append([accessor, limit, f"{cost / base:.2f}x", "", "", "yes" if reached else "MISSED"])
+        missed += [] if reached else [accessor]
     python = summary.get("W3", {}).get("python")
     if python and python["ratio"] is not None:
         measured = {peer: e["ratio"] for peer, e in summary["W3"].items() if peer in RECORDED_W3}

@@ -53,6 +53,27 @@ extension ManagedObject {
         try insertMember(member, at: index, key: key(name))
     }
 
+    /// Ordered relationships: takes out the member at an index.
+    public func removeMember(at index: Int, from name: String) throws {
+        try removeMember(at: index, key: key(name))
+    }
+
+    /// Ordered relationships: puts a member where another one is, which leaves.
+    public func replaceMember(at index: Int, with member: ManagedObject, in name: String) throws {
+        try replaceMember(at: index, with: member, key: key(name))
+    }
+
+    /// Ordered relationships: moves a member; `place` is its index afterwards.
+    public func moveMember(from index: Int, to place: Int, in name: String) throws {
+        try moveMember(from: index, to: place, key: key(name))
+    }
+
+    /// Sets an attribute or a to-one relationship by name and nothing else: the object does not count as changed, and an
+    /// inverse stays as it is. The value is saved when another change makes the object one to save; a refresh drops it.
+    public func setPrimitive(_ name: String, _ value: (any PropertyConvertible)?) throws {
+        try setPrimitive(value?.propertyValue ?? .null, key: key(name))
+    }
+
     /// The value as last fetched or saved.
     public func committedValue(_ name: String) throws -> PropertyValue { try committedValue(key: key(name)) }
 

@@ -62,7 +62,7 @@ public func cst_object_get(
 
 /// Faults, changed objects, to-one targets, and everything that fails.
 @inline(never)
-private func getSlowly(
+func getSlowly(
     _ object: ManagedObject, _ key: cst_key, _ out: UnsafeMutablePointer<cst_value>, _ error: ErrorOut
 ) -> cst_status {
     do {
@@ -152,6 +152,17 @@ private func refuseSet(_ pointer: OpaquePointer?, _ error: ErrorOut) -> cst_stat
 
 private func missingValue() -> CoreError {
     CoreError(.invalidArgument, "value is NULL; pass a value of type CST_NULL to clear the property")
+}
+
+@_cdecl("cst_object_set_primitive") @implementation
+public func cst_object_set_primitive(
+    _ pointer: OpaquePointer?, _ key: cst_key, _ value: UnsafePointer<cst_value>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let object = try object(pointer)
+        guard let value else { throw missingValue() }
+        try object.setPrimitive(try propertyValue(value.pointee), key: key)
+    }
 }
 
 @_cdecl("cst_object_get_many") @implementation

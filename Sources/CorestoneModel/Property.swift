@@ -34,6 +34,8 @@ public class Property: @unchecked Sendable {
     /// Whether it, or what it is a part of, was taken out of the model, which keeps it only for those who still hold it.
     public var isRemoved: Bool { wasRemoved || entity.isRemoved }
     var wasRemoved = false
+    /// The functions that C hosts asked for (`cst_entity_accessor`), which end with the property.
+    package var accessors: AnyObject?
     /// The order of creation within the process.
     let ordinal: Int
 

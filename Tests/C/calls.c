@@ -184,7 +184,9 @@ static uint64_t scalar_for(const struct world *world, const struct call *call, c
         return strstr(call->name, "member") ? world->to_many : world->company.name;
     }
     if (strcmp(name, "type") == 0) return strstr(call->name, "attribute") ? CST_ATTRIBUTE_STRING : CST_PREDICATE_AND;
-    if (strcmp(name, "which") == 0 || strcmp(name, "rule") == 0 || strcmp(name, "maximum") == 0) return 1;
+    if (strcmp(name, "which") == 0 || strcmp(name, "rule") == 0 || strcmp(name, "maximum") == 0 ||
+        strcmp(name, "kind") == 0)
+        return 1;
     if (strcmp(name, "purpose") == 0) return CST_VALIDATE_UPDATE;
     if (strcmp(name, "includes") == 0 || strcmp(name, "merge_changes") == 0) return 1;
     return 0;

@@ -103,6 +103,7 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         "uint8_t *",
         "int *",
         "cst_property_info *",
+        "cst_function *",
     }
     if c_type in plain_outputs:
         return "OUT", ""

@@ -112,6 +112,37 @@ final class RelationshipTests: GraphTestCase {
         XCTAssertThrowsError(try stored.insert(fresh.object(with: tasks[0].objectID), at: 4, in: "tasks"))
     }
 
+    func testOrderedMembersByIndex() throws {
+        let project = try context.insert("Project")
+        let tasks = try ["a", "b", "c", "d"].map { try context.insert("Task", ["title": $0]) }
+        func titles() throws -> String { try project.members("tasks").map { try $0.get("title") ?? "" }.joined() }
+        try project.setMembers(Array(tasks[..<3]), of: "tasks")
+        try project.moveMember(from: 0, to: 2, in: "tasks")
+        XCTAssertEqual(try titles(), "bca")
+        try project.replaceMember(at: 1, with: tasks[3], in: "tasks")
+        XCTAssertEqual(try titles(), "bda")
+        let former: ManagedObject? = try tasks[2].get("project")
+        XCTAssertNil(former, "who is replaced leaves")
+        try project.replaceMember(at: 0, with: tasks[0], in: "tasks")
+        XCTAssertEqual(try titles(), "ad")
+        try project.removeMember(at: 0, from: "tasks")
+        XCTAssertEqual(try titles(), "d")
+        XCTAssertThrowsError(try project.removeMember(at: 1, from: "tasks")) {
+            XCTAssertEqual(($0 as? CoreError)?.key, "tasks")
+        }
+        XCTAssertThrowsError(try project.moveMember(from: 0, to: -1, in: "tasks"))
+    }
+
+    func testAPrimitiveValueIsNoChange() throws {
+        let task = try context.insert("Task", ["title": "a"])
+        try context.save()
+        try task.setPrimitive("title", "b")
+        XCTAssertEqual(try task.get("title"), "b")
+        XCTAssertFalse(context.hasChanges)
+        try context.refresh(task, mergeChanges: false)
+        XCTAssertEqual(try task.get("title"), "a")
+    }
+
     func testObjectsOfOtherContextsAreRefused() throws {
         let ada = try employee("Ada")
         let foreign = try other().insert("Department")

@@ -86,7 +86,7 @@ extension ManagedObject {
     }
 
     /// Runs `enter`, which makes `member` a member on this side, and keeps the inverse right.
-    private func attach(
+    func attach(
         _ member: ManagedObject, _ relationship: Relationship, _ keeper: ToManyRelationship, enter: () throws -> Void
     ) throws {
         guard let inverse = relationship.settledInverse else { return try enter() }
@@ -114,7 +114,7 @@ extension ManagedObject {
         return true
     }
 
-    private func detach(_ member: ManagedObject, _ relationship: Relationship, _ keeper: ToManyRelationship) throws {
+    func detach(_ member: ManagedObject, _ relationship: Relationship, _ keeper: ToManyRelationship) throws {
         guard let inverse = relationship.settledInverse else { return keeper.drop(member) }
         if inverse.isToMany {
             let other = try member.toMany(inverse)
@@ -143,29 +143,6 @@ extension ManagedObject {
         if relationship.isOrdered, try !keeper.all().elementsEqual(wanted.objects, by: ===) {
             keeper.arrange(wanted.objects)
         }
-    }
-
-    /// Ordered relationships: places a member at an index, from wherever it was.
-    package func insertMember(_ member: ManagedObject, at index: Int, key: UInt32) throws {
-        let relationship = try toManyRelationship(key: key)
-        guard relationship.isOrdered else {
-            throw CoreError(
-                .invalidArgument, "\(entity.name).\(relationship.name) is not ordered; add the member without an index",
-                entity: entity.name, key: relationship.name, objectURI: objectID.uri)
-        }
-        try checkMember(member, relationship)
-        let keeper = try toMany(relationship)
-        let isMember = try keeper.contains(member)
-        let count = try keeper.count()
-        guard index >= 0, index <= (isMember ? count - 1 : count) else {
-            throw CoreError(
-                .invalidArgument,
-                "index \(index) is beyond the \(count) members of \(entity.name).\(relationship.name)",
-                entity: entity.name,
-                key: relationship.name, value: .int(Int64(index)), objectURI: objectID.uri)
-        }
-        if isMember { return keeper.place(member, at: index) }
-        try attach(member, relationship, keeper) { keeper.place(member, at: index) }
     }
 
     /// Takes back the unsaved changes of the object's relationships on both sides, so that dropping its own changes leaves no

@@ -209,6 +209,11 @@ extension ManagedObject {
     func writeTarget(_ target: ManagedObject?, _ relationship: Relationship) throws {
         try fireIfNeeded()
         willChange()
+        placeTarget(target, relationship)
+    }
+
+    /// The same without a word to the context.
+    func placeTarget(_ target: ManagedObject?, _ relationship: Relationship) {
         let slot = Int(relationship.slot)
         overlayForWriting().set(target.map { .object($0) } ?? .null, slot)
         releaseHeldToken(ordinal: Int(entity.layout.slots[slot].ordinal))

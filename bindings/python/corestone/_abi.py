@@ -237,6 +237,7 @@ cst_entity_add_relationship status handle in handle u32 out error
 cst_entity_property_count size handle
 cst_entity_property_at status handle size info error
 cst_entity_key status handle in u32* error
+cst_entity_accessor status handle in u32 out error
 
 cst_entity_remove status handle error
 cst_entity_rename status handle in error
@@ -326,6 +327,7 @@ cst_context_refresh_all status handle error
 cst_object_new status handle out error
 cst_object_get status handle key value error
 cst_object_set status handle key value error
+cst_object_set_primitive status handle key value error
 cst_object_get_many status handle size keys values error
 cst_object_set_many status handle size keys values error
 cst_object_get_path status handle in value error

@@ -158,6 +158,17 @@ class ManagedObject:
         call(lib.cst_object_validate_value, self._cst_handle, key, given.ref, held.ref)
         return values.decode_cell(held, self._cst_context)
 
+    def set_primitive(self, name: str, value: Any) -> None:
+        """Sets an attribute or a to-one relationship and nothing else.
+
+        The object does not count as changed, and an inverse stays as it is. The value is saved when another change
+        makes the object one to save; a refresh drops it. For values that are derived from others.
+        """
+        cell = values.Cell()
+        values.encode(cell.value, value, self._cst_entity.name, name)
+        self._cst_context._stamp = Stamp()
+        call(lib.cst_object_set_primitive, self._cst_handle, self._cst_entity._key(name).key, cell.ref)
+
     # ---- values by name and key path
 
     def __getitem__(self, path: str) -> Any:

@@ -233,3 +233,21 @@ def test_unattached(staff: Context) -> None:
     assert person.is_inserted
     staff.save()
     assert staff.first("Employee", "name == 'Loose'") is person
+
+
+def test_a_primitive_value_is_no_change(staff: Context) -> None:
+    ada = staff.first("Employee", "name == 'Ada'")
+    ada.set_primitive("age", 50)
+    ada.set_primitive("manager", None)
+    assert (ada.age, ada.manager) == (50, None)
+    assert not staff.has_changes
+    staff.refresh(ada)
+    assert ada.age == 36
+    assert ada.manager.name == "Grace"
+    ada.set_primitive("age", 51)
+    ada.name = "Ada L."
+    staff.save()
+    staff.reset()
+    assert staff.first("Employee", "name == 'Ada L.'").age == 51
+    with pytest.raises(TypeMismatchError):
+        staff.first("Employee").set_primitive("age", "old")

@@ -1,0 +1,50 @@
+import CCorestone
+import CorestoneModel
+import CorestoneValues
+
+/// A function that was made for a kind and a property. Its place may serve another property once this one ends: a host that
+/// calls it then gets an error, or reads what the host itself asked for since, but never memory that is gone.
+protocol Accessor: AnyObject {
+    var function: cst_function { get }
+}
+
+/// The functions of one property, one of each kind that was asked for. The property keeps them.
+private final class AccessorsOfProperty {
+    var byKind: [AccessorKind: any Accessor] = [:]
+}
+
+@_cdecl("cst_entity_accessor") @implementation
+public func cst_entity_accessor(
+    _ pointer: OpaquePointer?, _ name: cst_string, _ kind: UInt32, _ out: UnsafeMutablePointer<cst_function?>?,
+    _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        let out = try required(out, "out_function")
+        out.pointee = nil
+        let entity = try resolve(pointer, .entity, as: Entity.self)
+        let name = try name.string("property")
+        guard let kind = AccessorKind(rawValue: kind) else {
+            throw CoreError(.invalidArgument, "\(kind) is no kind of accessor; use a CST_ACCESSOR_ constant", key: name)
+        }
+        try entity.model.freeze()
+        guard let property = entity.property(named: name) else { return .notFound }
+        out.pointee = try partLock.with { try accessor(kind, property).function }
+        return .ok
+    }
+}
+
+/// The one function of the kind and the property.
+private func accessor(_ kind: AccessorKind, _ property: Property) throws -> any Accessor {
+    let known = property.accessors as? AccessorsOfProperty ?? AccessorsOfProperty()
+    property.accessors = known
+    // A getter that bypasses what the host hooks onto access is the same function: nothing is hooked onto it.
+    let kind = kind == .getPrimitive ? .get : kind
+    if let accessor = known.byKind[kind] { return accessor }
+    let signature = try AccessorSignature(kind, property)
+    let isToMany = (property as? Relationship)?.isToMany == true
+    let type = signature.arguments.first ?? signature.result
+    let ready = isToMany ? nil : ReadyAccessor(kind, type, key: property.key)
+    let made: any Accessor = try ready ?? ForeignAccessor(kind, signature, isToMany: isToMany, key: property.key)
+    known.byKind[kind] = made
+    return made
+}

@@ -1,0 +1,158 @@
+import CCorestone
+import CorestoneGraph
+import CorestoneValues
+
+/// One call of a function that libffi made: its arguments by place, the object first, and where its result goes.
+struct AccessorCall {
+    let key: UInt32
+    let result: UnsafeMutableRawPointer
+    let arguments: UnsafeMutablePointer<UnsafeMutableRawPointer?>
+    let error: ErrorOut
+
+    /// The argument of a place; 0 is the object.
+    private func argument<Value>(_ place: Int, as: Value.Type = Value.self) -> Value {
+        arguments[place].unsafelyUnwrapped.loadUnaligned(as: Value.self)
+    }
+    private var object: OpaquePointer? { argument(0) }
+
+    /// libffi wants whole words for results that are smaller.
+    private func give(_ integer: some BinaryInteger) { result.storeBytes(of: Int64(integer), as: Int64.self) }
+    private func give(_ pointer: UnsafeMutableRawPointer?) { give(Int(bitPattern: pointer)) }
+}
+
+// MARK: - Attributes and to-one relationships
+
+extension AccessorCall {
+    func perform(_ kind: AccessorKind, _ result: AccessorType, _ argument: AccessorType) {
+        switch kind {
+        case .isNull:
+            // A failure is no value either; the error tells the two apart.
+            give(read(object, key, error).type == .null ? 1 : 0)
+        case .setNull:
+            var null = cst_value()
+            give(cst_object_set(object, key, &null, error))
+        case .set: set(argument) { try $0.set($1, key: key) }
+        case .setPrimitive: set(argument) { try $0.setPrimitive($1, key: key) }
+        default: get(result)
+        }
+    }
+
+    private func get(_ type: AccessorType) {
+        let view = read(object, key, error)
+        switch type {
+        case .float: result.storeBytes(of: Float(view.checkedReal(error)), as: Float.self)
+        case .double, .date: result.storeBytes(of: view.checkedReal(error), as: Double.self)
+        case .text, .bytes:
+            let run = view.checkedRun(error)
+            giveWords(UInt64(UInt(bitPattern: run.data)), UInt64(run.size))
+        case .uuid: giveWords(view.type == .uuid ? view.low : 0, view.type == .uuid ? view.high : 0)
+        case .value: put(view, result.assumingMemoryBound(to: cst_value.self))
+        case .pointer: give(view.checkedPointer(error))
+        default: give(view.checkedInteger(error))
+        }
+    }
+
+    private func giveWords(_ first: UInt64, _ second: UInt64) {
+        result.storeBytes(of: first, as: UInt64.self)
+        result.storeBytes(of: second, toByteOffset: 8, as: UInt64.self)
+    }
+
+    private func set(_ type: AccessorType, _ body: (ManagedObject, PropertyValue) throws -> Void) {
+        give(boundary(error) { try body(try CorestoneABI.object(object), try propertyValue(newValue(type))) })
+    }
+
+    /// The second argument.
+    private func newValue(_ type: AccessorType) -> cst_value {
+        var value = cst_value()
+        switch type {
+        case .bool:
+            value.type = UInt32(CST_BOOL)
+            value.as.boolean = argument(1, as: UInt8.self) != 0
+        case .int16: setInteger(Int64(argument(1, as: Int16.self)), &value)
+        case .int32: setInteger(Int64(argument(1, as: Int32.self)), &value)
+        case .int64: setInteger(argument(1), &value)
+        case .float: setReal(Double(argument(1, as: Float.self)), &value)
+        case .double: setReal(argument(1), &value)
+        case .date:
+            value.type = UInt32(CST_DATE)
+            value.as.date = argument(1)
+        case .text:
+            value.type = UInt32(CST_STRING)
+            value.as.string = argument(1)
+        case .bytes:
+            value.type = UInt32(CST_BYTES)
+            value.as.bytes = argument(1)
+        case .uuid:
+            value.type = UInt32(CST_UUID)
+            value.as.uuid = argument(1)
+        case .pointer:
+            let target: OpaquePointer? = argument(1)
+            if target != nil { value.type = UInt32(CST_OBJECT) }
+            value.as.object = target
+        default: value = argument(1)
+        }
+        return value
+    }
+
+    private func setInteger(_ integer: Int64, _ value: inout cst_value) {
+        value.type = UInt32(CST_INT)
+        value.as.integer = integer
+    }
+
+    private func setReal(_ real: Double, _ value: inout cst_value) {
+        value.type = UInt32(CST_DOUBLE)
+        value.as.real = real
+    }
+}
+
+// MARK: - To-many relationships
+
+extension AccessorCall {
+    func performOnMembers(_ kind: AccessorKind) {
+        switch kind {
+        case .get:
+            var members: OpaquePointer?
+            _ = cst_object_copy_members(object, key, &members, error)
+            give(UnsafeMutableRawPointer(members))
+        case .set: give(cst_object_set_members(object, key, argument(1), argument(2), error))
+        case .count:
+            var count = 0
+            _ = cst_object_member_count(object, key, &count, error)
+            give(count)
+        case .contains:
+            var isMember = false
+            _ = cst_object_has_member(object, key, argument(1), &isMember, error)
+            give(isMember ? 1 : 0)
+        case .add: give(cst_object_add_member(object, key, argument(1), error))
+        case .remove: give(cst_object_remove_member(object, key, argument(1), error))
+        case .addMany: give(cst_object_add_members(object, key, argument(1), argument(2), error))
+        case .removeMany:
+            change {
+                for member in try managedObjects(argument(2), argument(1), "members") {
+                    try $0.removeMember(member, key: key)
+                }
+            }
+        default: performAtIndex(kind)
+        }
+    }
+
+    private func performAtIndex(_ kind: AccessorKind) {
+        switch kind {
+        case .memberAt:
+            var member: OpaquePointer?
+            _ = boundary(error) {
+                member = try ownedHandle(try CorestoneABI.object(object).member(at: argument(1), key: key))
+            }
+            give(UnsafeMutableRawPointer(member))
+        case .insertAt: give(cst_object_insert_member(object, key, argument(1), argument(2), error))
+        case .removeAt: change { try $0.removeMember(at: argument(1), key: key) }
+        case .replaceAt:
+            change { try $0.replaceMember(at: argument(1), with: try CorestoneABI.argument(argument(2)), key: key) }
+        default: change { try $0.moveMember(from: argument(1), to: argument(2), key: key) }
+        }
+    }
+
+    private func change(_ body: (ManagedObject) throws -> Void) {
+        give(boundary(error) { try body(try CorestoneABI.object(object)) })
+    }
+}

@@ -1,0 +1,139 @@
+import CFFI
+import CorestoneModel
+import CorestoneValues
+
+/// What a function of `cst_entity_accessor` does: `CST_ACCESSOR_…`.
+enum AccessorKind: UInt32, CaseIterable {
+    case get = 1, set, isNull, setNull, getPrimitive, setPrimitive
+    case count, contains, add, remove, addMany, removeMany
+    case memberAt, insertAt, removeAt, replaceAt, move
+
+    static let ordered: [AccessorKind] = [.memberAt, .insertAt, .removeAt, .replaceAt, .move]
+    static let toMany: [AccessorKind] = [.get, .set, .count, .contains, .add, .remove, .addMany, .removeMany]
+    static let single: [AccessorKind] = [.get, .set, .isNull, .setNull, .getPrimitive, .setPrimitive]
+
+    /// Those that a property has.
+    static func all(of property: Property) -> [AccessorKind] {
+        guard let relationship = property as? Relationship, relationship.isToMany else { return single }
+        return relationship.isOrdered ? toMany + ordered : toMany
+    }
+}
+
+/// A type of C that a function takes or returns.
+enum AccessorType: Hashable {
+    case bool, int16, int32, int64, float, double
+    /// A double: seconds since 2001.
+    case date
+    /// `cst_string` and `cst_bytes`.
+    case text, bytes
+    /// 16 bytes in a struct, `cst_uuid`.
+    case uuid
+    /// `cst_value`, for what C has no type of its own for.
+    case value
+    /// A handle, an array of them, or the caller's place for an error.
+    case pointer
+    /// `size_t`.
+    case size
+    /// `cst_status`.
+    case status
+
+    /// Of the attribute's value; of a to-one relationship's it is `.pointer`.
+    init(_ attribute: Attribute) throws {
+        switch attribute.type {
+        case .integer16: self = .int16
+        case .integer32: self = .int32
+        case .integer64: self = .int64
+        case .double: self = .double
+        case .date: self = .date
+        case .float: self = .float
+        case .boolean: self = .bool
+        case .string, .uri: self = .text
+        case .binary, .transformable: self = .bytes
+        case .uuid: self = .uuid
+        case .decimal, .undefined, .objectID: self = .value
+        case .composite:
+            throw CoreError(
+                .typeMismatch,
+                "\(attribute.entity.name).\(attribute.name) is composite, and C has no type for it; "
+                    + "read and set its elements by their key paths", entity: attribute.entity.name, key: attribute.name
+            )
+        }
+    }
+
+    /// The same to libffi.
+    var foreign: UnsafeMutablePointer<ffi_type> {
+        switch self {
+        case .bool: corestone_ffi_int8()
+        case .int16: corestone_ffi_int16()
+        case .int32, .status: corestone_ffi_int32()
+        case .int64, .size: corestone_ffi_int64()
+        case .float: corestone_ffi_float()
+        case .double, .date: corestone_ffi_double()
+        case .pointer: corestone_ffi_pointer()
+        case .text, .bytes, .uuid: AccessorType.twoWords.type
+        case .value: AccessorType.threeWords.type
+        }
+    }
+
+    private static let twoWords = ForeignStruct(words: 2)
+    private static let threeWords = ForeignStruct(words: 3)
+}
+
+/// A struct of 64-bit words as libffi describes it: each of the library's own that is handed over by value is one. Kept for
+/// ever.
+private struct ForeignStruct: @unchecked Sendable {
+    let type: UnsafeMutablePointer<ffi_type>
+
+    init(words: Int) {
+        let elements = UnsafeMutablePointer<UnsafeMutablePointer<ffi_type>?>.allocate(capacity: words + 1)
+        elements.initialize(repeating: corestone_ffi_int64(), count: words)
+        (elements + words).initialize(to: nil)
+        type = .allocate(capacity: 1)
+        type.initialize(to: ffi_type(size: 0, alignment: 0, type: UInt16(FFI_TYPE_STRUCT), elements: elements))
+    }
+}
+
+/// What a function takes between the object and the place for an error, and what it returns.
+struct AccessorSignature: Hashable {
+    let result: AccessorType
+    let arguments: [AccessorType]
+
+    /// - Throws: `.invalidArgument` when the property has no function of that kind.
+    init(_ kind: AccessorKind, _ property: Property) throws {
+        guard AccessorKind.all(of: property).contains(kind) else { throw AccessorSignature.unsuited(kind, property) }
+        let isToMany = (property as? Relationship)?.isToMany == true
+        let type = try (property as? Attribute).map { try AccessorType($0) } ?? .pointer
+        (result, arguments) =
+            switch kind {
+            case .get, .getPrimitive: (type, [])
+            case .set: (.status, isToMany ? [.size, .pointer] : [type])
+            case .setPrimitive: (.status, [type])
+            case .isNull: (.bool, [])
+            case .setNull: (.status, [])
+            case .count: (.size, [])
+            case .contains: (.bool, [.pointer])
+            case .add, .remove: (.status, [.pointer])
+            case .addMany, .removeMany: (.status, [.size, .pointer])
+            case .memberAt: (.pointer, [.size])
+            case .insertAt, .replaceAt: (.status, [.size, .pointer])
+            case .removeAt: (.status, [.size])
+            case .move: (.status, [.size, .size])
+            }
+    }
+
+    private static func unsuited(_ kind: AccessorKind, _ property: Property) -> CoreError {
+        let what: String
+        switch property {
+        case is Attribute: what = "an attribute, which has get, set, is-null, set-null and their primitive forms"
+        case let relationship as Relationship where !relationship.isToMany:
+            what = "to-one, and has get, set, is-null, set-null and their primitive forms"
+        case let relationship as Relationship where !relationship.isOrdered && AccessorKind.ordered.contains(kind):
+            what = "not ordered, and its members have no index"
+        default: what = "to-many, and has get, set, count, contains, add, remove and their like"
+        }
+        return CoreError(
+            .invalidArgument,
+            "CST_ACCESSOR kind \(kind.rawValue) does not suit \(property.entity.name).\(property.name): it is "
+                + what, entity: property.entity.name, key: property.name)
+    }
+}

@@ -1,0 +1,110 @@
+import CCorestone
+import CFFI
+import CPlatform
+import CorestoneGraph
+import CorestoneValues
+import Glibc
+
+/// A function that libffi makes at run time: machine code that hands its arguments, as an array, to `perform`.
+final class ForeignAccessor: Accessor {
+    private let signature: AccessorSignature
+    private let closure: Closure
+    let function: cst_function
+
+    /// Guarded by `partLock`.
+    init(_ kind: AccessorKind, _ signature: AccessorSignature, isToMany: Bool, key: UInt32) throws {
+        self.signature = signature
+        closure = try Closure.take(signature)
+        closure.job.pointee = Job(signature, kind: kind, isToMany: isToMany, key: key)
+        function = closure.function
+    }
+
+    deinit {
+        // The code stays, since a host may still call it; it serves the next property of this signature.
+        closure.job.pointee.key = UInt32.max
+        partLock.with { Closure.giveBack(closure, signature) }
+    }
+}
+
+/// What a closure does; plain words, for each call looks at them.
+private struct Job {
+    let kind: AccessorKind
+    let isToMany: Bool
+    let result: AccessorType
+    /// Of the first argument between the object and the place for an error, if there is one.
+    let argument: AccessorType
+    let argumentCount: Int
+    var key: UInt32
+
+    init(_ signature: AccessorSignature, kind: AccessorKind = .get, isToMany: Bool = false, key: UInt32 = .max) {
+        (self.kind, self.isToMany, self.key) = (kind, isToMany, key)
+        result = signature.result
+        argument = signature.arguments.first ?? .pointer
+        argumentCount = signature.arguments.count
+    }
+}
+
+/// Machine code and what it does.
+private struct Closure {
+    let function: cst_function
+    let job: UnsafeMutablePointer<Job>
+
+    /// Those that serve no property, and how the calls of each signature look.
+    nonisolated(unsafe) private static var free: [AccessorSignature: [Closure]] = [:]
+    nonisolated(unsafe) private static var interfaces: [AccessorSignature: UnsafeMutablePointer<ffi_cif>] = [:]
+
+    static func take(_ signature: AccessorSignature) throws -> Closure {
+        if let closure = free[signature]?.popLast() { return closure }
+        return try Closure(signature)
+    }
+
+    static func giveBack(_ closure: Closure, _ signature: AccessorSignature) {
+        free[signature, default: []].append(closure)
+    }
+
+    private init(_ signature: AccessorSignature) throws {
+        let interface = try Closure.interface(signature)
+        var code: UnsafeMutableRawPointer?
+        guard let memory = ffi_closure_alloc(MemoryLayout<ffi_closure>.size, &code), let code else {
+            throw CoreError(
+                .unsupported,
+                "this system lets no program make functions at run time (libffi has no memory for them); "
+                    + "use cst_object_get and cst_object_set with a key")
+        }
+        job = .allocate(capacity: 1)
+        job.initialize(to: Job(signature))
+        let closure = memory.assumingMemoryBound(to: ffi_closure.self)
+        guard ffi_prep_closure_loc(closure, interface, perform, job, code) == FFI_OK else {
+            ffi_closure_free(memory)
+            job.deallocate()
+            throw CoreError(.internal, "libffi makes no function of this type")
+        }
+        function = unsafeBitCast(code, to: cst_function.self)
+    }
+
+    private static func interface(_ signature: AccessorSignature) throws -> UnsafeMutablePointer<ffi_cif> {
+        if let known = interfaces[signature] { return known }
+        let types = [.pointer] + signature.arguments + [.pointer]
+        let arguments = UnsafeMutablePointer<UnsafeMutablePointer<ffi_type>?>.allocate(capacity: types.count)
+        for (place, type) in types.enumerated() { (arguments + place).initialize(to: type.foreign) }
+        let interface = UnsafeMutablePointer<ffi_cif>.allocate(capacity: 1)
+        guard
+            ffi_prep_cif(
+                interface, FFI_DEFAULT_ABI, UInt32(types.count), signature.result.foreign, arguments) == FFI_OK
+        else { throw CoreError(.internal, "libffi knows no call of this type") }
+        interfaces[signature] = interface
+        return interface
+    }
+}
+
+/// Where a call of a closure arrives.
+private func perform(
+    _ interface: UnsafeMutablePointer<ffi_cif>?, _ result: UnsafeMutableRawPointer?,
+    _ arguments: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ job: UnsafeMutableRawPointer?
+) {
+    guard let result, let arguments, let job = job?.assumingMemoryBound(to: Job.self).pointee else { return }
+    let call = AccessorCall(
+        key: job.key, result: result, arguments: arguments,
+        error: arguments[job.argumentCount + 1]?.load(as: ErrorOut.self))
+    if job.isToMany { call.performOnMembers(job.kind) } else { call.perform(job.kind, job.result, job.argument) }
+}

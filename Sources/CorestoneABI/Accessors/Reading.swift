@@ -1,0 +1,79 @@
+import CCorestone
+import CPlatform
+import CorestoneGraph
+import CorestoneValues
+
+/// The value of an attribute or a to-one relationship; null when it has none and when that fails.
+@inline(__always)
+func read(_ pointer: OpaquePointer?, _ key: UInt32, _ error: ErrorOut) -> ValueView {
+    guard let found = platform_handle_find(token(pointer), HandleType.object.rawValue) else {
+        _ = report(invalidHandle(pointer, .object), error)
+        return .null
+    }
+    return Unmanaged<ManagedObject>.fromOpaque(found.pointee.object)._withUnsafeGuaranteedRef { object in
+        guard object.isOnQueue, let view = object.plainView(key: key) else { return readSlowly(object, key, error) }
+        return view
+    }
+}
+
+/// Faults, changed objects, to-one targets, and everything that fails.
+@inline(never)
+private func readSlowly(_ object: ManagedObject, _ key: UInt32, _ error: ErrorOut) -> ValueView {
+    var value = cst_value()
+    guard getSlowly(object, key, &value, error) == Status.ok.rawValue else { return .null }
+    return withUnsafeBytes(of: &value) {
+        ValueView(
+            ValueType(rawValue: $0.load(as: UInt32.self)) ?? .null, $0.load(fromByteOffset: 8, as: UInt64.self),
+            $0.load(fromByteOffset: 16, as: UInt64.self), aux: $0.load(fromByteOffset: 4, as: UInt32.self))
+    }
+}
+
+/// A value as a type of C. What is null is zero, as Core Data's accessors of scalars have it. A function that outlives its
+/// model may come upon a property of another type; that is an error, told through `error`.
+extension ValueView {
+    @inline(__always)
+    func checkedInteger(_ error: ErrorOut) -> Int64 {
+        switch type {
+        case .int, .bool: integer
+        case .null: 0
+        default: mistyped(0, error)
+        }
+    }
+
+    @inline(__always)
+    func checkedReal(_ error: ErrorOut) -> Double {
+        switch type {
+        case .double, .date: double
+        case .null: 0
+        default: mistyped(0, error)
+        }
+    }
+
+    @inline(__always)
+    func checkedRun(_ error: ErrorOut) -> platform_run {
+        switch type {
+        case .string, .uri, .bytes: platform_run(data: UnsafeRawPointer(bitPattern: UInt(low)), size: Int(high))
+        case .null: platform_run(data: nil, size: 0)
+        default: mistyped(platform_run(data: nil, size: 0), error)
+        }
+    }
+
+    @inline(__always)
+    func checkedPointer(_ error: ErrorOut) -> UnsafeMutableRawPointer? {
+        switch type {
+        case .object: UnsafeMutableRawPointer(bitPattern: UInt(low))
+        case .null: nil
+        default: mistyped(nil, error)
+        }
+    }
+
+    @inline(never)
+    private func mistyped<Result>(_ nothing: Result, _ error: ErrorOut) -> Result {
+        _ = report(
+            CoreError(
+                .typeMismatch,
+                "the property holds no value of the type that this accessor returns: its model is gone, or the object is of "
+                    + "another model"), error)
+        return nothing
+    }
+}

@@ -1,0 +1,71 @@
+import CorestoneModel
+import CorestoneValues
+
+/// Ordered to-many relationships by place; inverses follow.
+extension ManagedObject {
+    package func member(at index: Int, key: UInt32) throws -> ManagedObject {
+        let relationship = try orderedRelationship(key: key)
+        let members = try toMany(relationship).all()
+        try checkIndex(index, below: members.count, of: members.count, relationship)
+        return members[index]
+    }
+
+    /// Places a member at an index, from wherever it was.
+    package func insertMember(_ member: ManagedObject, at index: Int, key: UInt32) throws {
+        let relationship = try orderedRelationship(key: key)
+        try checkMember(member, relationship)
+        let keeper = try toMany(relationship)
+        let isMember = try keeper.contains(member)
+        let count = try keeper.count()
+        try checkIndex(index, below: isMember ? count : count + 1, of: count, relationship)
+        if isMember { return keeper.place(member, at: index) }
+        try attach(member, relationship, keeper) { keeper.place(member, at: index) }
+    }
+
+    package func removeMember(at index: Int, key: UInt32) throws {
+        let relationship = try orderedRelationship(key: key)
+        try detach(try member(at: index, key: key), relationship, try toMany(relationship))
+    }
+
+    /// Puts `member` where another one is, which leaves. A member that stood elsewhere moves there.
+    package func replaceMember(at index: Int, with member: ManagedObject, key: UInt32) throws {
+        let relationship = try orderedRelationship(key: key)
+        let former = try self.member(at: index, key: key)
+        if former === member { return }
+        try checkMember(member, relationship)
+        let keeper = try toMany(relationship)
+        var order = try keeper.all()
+        order[index] = member
+        if let place = order.indices.first(where: { $0 != index && order[$0] === member }) { order.remove(at: place) }
+        try detach(former, relationship, keeper)
+        if try !keeper.contains(member) { try attach(member, relationship, keeper) { keeper.take(member) } }
+        keeper.arrange(order)
+    }
+
+    /// Moves the member at one index to another, as the order is afterwards.
+    package func moveMember(from index: Int, to place: Int, key: UInt32) throws {
+        let member = try member(at: index, key: key)
+        try insertMember(member, at: place, key: key)
+    }
+
+    private func orderedRelationship(key: UInt32) throws -> Relationship {
+        let relationship = try toManyRelationship(key: key)
+        guard relationship.isOrdered else {
+            throw CoreError(
+                .invalidArgument,
+                "\(entity.name).\(relationship.name) is not ordered, and its members have no index; "
+                    + "add and remove them without one", entity: entity.name, key: relationship.name,
+                objectURI: objectID.uri)
+        }
+        return relationship
+    }
+
+    private func checkIndex(_ index: Int, below end: Int, of count: Int, _ relationship: Relationship) throws {
+        guard index >= 0, index < end else {
+            throw CoreError(
+                .invalidArgument,
+                "index \(UInt(bitPattern: index)) is beyond the \(count) members of \(entity.name).\(relationship.name)",
+                entity: entity.name, key: relationship.name, value: .int(Int64(index)), objectURI: objectID.uri)
+        }
+    }
+}

@@ -1,0 +1,17 @@
+import CorestoneModel
+import CorestoneValues
+
+extension ManagedObject {
+    /// Sets an attribute or a to-one relationship and nothing else: the object does not count as changed by it, and an inverse
+    /// stays as it is. A save writes the value once another change makes the object one to save; a refresh drops it.
+    ///
+    /// For values that the host derives from others when an object comes in, and for setters of the host's own.
+    package func setPrimitive(_ value: PropertyValue, key: UInt32) throws {
+        let prepared = try prepare(value, key: key)
+        guard entity.layout.slots[prepared.slot].role == .toOne else {
+            return overlayForWriting().set(prepared.value, prepared.slot)
+        }
+        let relationship = entity.relationship(prepared.slot)
+        placeTarget(try acceptTarget(prepared.value, relationship), relationship)
+    }
+}

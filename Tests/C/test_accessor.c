@@ -1,0 +1,377 @@
+/* Accessors: C functions made for a property, called through their own types.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "company.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The function of a kind, cast to its type. */
+#define ACCESSOR(type, entity, name, kind) ((type)accessor(entity, name, kind))
+
+static cst_function accessor(const cst_entity *entity, const char *property, uint32_t kind) {
+    cst_function function = NULL;
+    OK(cst_entity_accessor(entity, text(property), kind, &function, E));
+    REQUIRE(function != NULL);
+    return function;
+}
+
+/* Sets a value and reads it back, through pointers of the property's own type. */
+#define ROUND_TRIP(T, object, name, first, second, equal)                                                              \
+    do {                                                                                                               \
+        T (*get_it)(const cst_object *, cst_error **) =                                                                \
+            ACCESSOR(T (*)(const cst_object *, cst_error **), c.employee, name, CST_ACCESSOR_GET);                     \
+        cst_status (*set_it)(cst_object *, T, cst_error **) =                                                          \
+            ACCESSOR(cst_status (*)(cst_object *, T, cst_error **), c.employee, name, CST_ACCESSOR_SET);               \
+        OK(set_it(object, first, E));                                                                                  \
+        T got = get_it(object, E);                                                                                     \
+        CHECK(equal(got, first));                                                                                      \
+        OK(set_it(object, second, E));                                                                                 \
+        got = get_it(object, E);                                                                                       \
+        CHECK(equal(got, second));                                                                                     \
+    } while (0)
+
+#define SAME(a, b) ((a) == (b))
+static bool same_text(cst_string a, cst_string b) {
+    size_t size = b.size == CST_NUL ? strlen(b.data) : b.size;
+    return a.size == size && memcmp(a.data, b.data, size) == 0;
+}
+static bool same_bytes(cst_bytes a, cst_bytes b) { return a.size == b.size && memcmp(a.data, b.data, a.size) == 0; }
+static bool same_uuid(cst_uuid a, cst_uuid b) { return memcmp(a.bytes, b.bytes, 16) == 0; }
+static bool same_decimal(cst_value a, cst_value b) {
+    return a.type == b.type && a.aux == b.aux && a.as.decimal.mantissa[0] == b.as.decimal.mantissa[0];
+}
+
+static void every_type(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
+    ROUND_TRIP(int16_t, ada, "level", INT16_MIN, INT16_MAX, SAME);
+    ROUND_TRIP(int32_t, ada, "floor", INT32_MIN, INT32_MAX, SAME);
+    ROUND_TRIP(int64_t, ada, "number", INT64_MIN, INT64_MAX, SAME);
+    ROUND_TRIP(bool, ada, "active", true, false, SAME);
+    ROUND_TRIP(double, ada, "rating", -0.1, 1e300, SAME);
+    ROUND_TRIP(float, ada, "factor", 0.5f, -3.25f, SAME);
+    ROUND_TRIP(double, ada, "hired", 1.5, -86400.0, SAME);
+    ROUND_TRIP(cst_string, ada, "notes", text("a"), text_of_size("r\xc3\xa9sum\xc3\xa9", 8), same_text);
+    ROUND_TRIP(cst_string, ada, "name", text("Ada"), text("Ada L."), same_text);
+    ROUND_TRIP(cst_string, ada, "site", text("https://a.example/"), text("b:c"), same_text);
+    const uint8_t three[] = {0, 1, 2};
+    ROUND_TRIP(cst_bytes, ada, "photo", ((cst_bytes){three, 3}), ((cst_bytes){three, 1}), same_bytes);
+    ROUND_TRIP(cst_bytes, ada, "blob", check_archive(), check_archive(), same_bytes);
+    ROUND_TRIP(cst_uuid, ada, "badge", (cst_uuid){{1}}, (cst_uuid){{[15] = 9}}, same_uuid);
+    ROUND_TRIP(cst_value, ada, "salary", value_decimal(12345, -2, false), value_decimal(1, 9, true), same_decimal);
+    ROUND_TRIP(cst_object *, ada, "manager", bob, ada, SAME);
+    save(c.context);
+    OK(cst_context_refresh_all(c.context, E));
+    /* Faults fire, and what the file holds comes back. */
+    CHECK(((int16_t (*)(const cst_object *, cst_error **))accessor(c.employee, "level", CST_ACCESSOR_GET))(ada, E) ==
+          INT16_MAX);
+    CHECK(((float (*)(const cst_object *, cst_error **))accessor(c.employee, "factor", CST_ACCESSOR_GET))(ada, E) ==
+          -3.25f);
+    CHECK(((cst_object * (*)(const cst_object *, cst_error **))
+               accessor(c.employee, "manager", CST_ACCESSOR_GET))(ada, E) == ada);
+    OK(cst_release(ada));
+    OK(cst_release(bob));
+    company_close(&c);
+}
+
+typedef bool (*test_fn)(const cst_object *, cst_error **);
+typedef cst_status (*plain_fn)(cst_object *, cst_error **);
+typedef int32_t (*get_int32_fn)(const cst_object *, cst_error **);
+typedef cst_status (*set_int32_fn)(cst_object *, int32_t, cst_error **);
+typedef cst_string (*get_text_fn)(const cst_object *, cst_error **);
+typedef cst_status (*set_text_fn)(cst_object *, cst_string, cst_error **);
+typedef cst_object *(*get_object_fn)(const cst_object *, cst_error **);
+typedef cst_status (*set_object_fn)(cst_object *, cst_object *, cst_error **);
+
+static void null_is_zero_and_told_apart(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    get_int32_fn floor = (get_int32_fn)accessor(c.employee, "floor", CST_ACCESSOR_GET);
+    test_fn is_null = (test_fn)accessor(c.employee, "floor", CST_ACCESSOR_IS_NULL);
+    plain_fn set_null = (plain_fn)accessor(c.employee, "floor", CST_ACCESSOR_SET_NULL);
+    set_int32_fn set_floor = (set_int32_fn)accessor(c.employee, "floor", CST_ACCESSOR_SET);
+    CHECK_INT(0, floor(ada, E));
+    CHECK(is_null(ada, E));
+    OK(set_floor(ada, 0, E));
+    CHECK(!is_null(ada, E));
+    OK(set_null(ada, E));
+    CHECK(is_null(ada, E));
+    get_text_fn notes = (get_text_fn)accessor(c.employee, "notes", CST_ACCESSOR_GET);
+    set_text_fn set_notes = (set_text_fn)accessor(c.employee, "notes", CST_ACCESSOR_SET);
+    CHECK(notes(ada, E).data == NULL);
+    OK(set_notes(ada, text(""), E));
+    CHECK(notes(ada, E).data != NULL && notes(ada, E).size == 0);
+    OK(set_notes(ada, (cst_string){NULL, 0}, E));
+    CHECK(notes(ada, E).data == NULL);
+    get_object_fn manager = (get_object_fn)accessor(c.employee, "manager", CST_ACCESSOR_GET);
+    set_object_fn set_manager = (set_object_fn)accessor(c.employee, "manager", CST_ACCESSOR_SET);
+    OK(set_manager(ada, ada, E));
+    CHECK(manager(ada, E) == ada);
+    OK(set_manager(ada, NULL, E));
+    CHECK(manager(ada, E) == NULL);
+    OK(cst_release(ada));
+    company_close(&c);
+}
+
+static void members_through_functions(void) {
+    typedef cst_results *(*members_fn)(const cst_object *, cst_error **);
+    typedef size_t (*count_fn)(const cst_object *, cst_error **);
+    typedef bool (*contains_fn)(const cst_object *, const cst_object *, cst_error **);
+    typedef cst_status (*many_fn)(cst_object *, size_t, cst_object *const *, cst_error **);
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
+    cst_object *rnd = company_insert(&c, c.context, c.department, c.department_name, "R&D");
+    count_fn count = (count_fn)accessor(c.department, "employees", CST_ACCESSOR_COUNT);
+    contains_fn contains = (contains_fn)accessor(c.department, "employees", CST_ACCESSOR_CONTAINS);
+    set_object_fn add = (set_object_fn)accessor(c.department, "employees", CST_ACCESSOR_ADD);
+    set_object_fn drop = (set_object_fn)accessor(c.department, "employees", CST_ACCESSOR_REMOVE);
+    many_fn add_many = (many_fn)accessor(c.department, "employees", CST_ACCESSOR_ADD_MANY);
+    many_fn drop_many = (many_fn)accessor(c.department, "employees", CST_ACCESSOR_REMOVE_MANY);
+    many_fn set_all = (many_fn)accessor(c.department, "employees", CST_ACCESSOR_SET);
+    members_fn members = (members_fn)accessor(c.department, "employees", CST_ACCESSOR_GET);
+    get_object_fn department = (get_object_fn)accessor(c.employee, "department", CST_ACCESSOR_GET);
+    OK(add(rnd, ada, E));
+    CHECK_STATUS(CST_UNCHANGED, add(rnd, ada, E));
+    CHECK(department(ada, E) == rnd);
+    CHECK(contains(rnd, ada, E) && !contains(rnd, bob, E));
+    cst_object *both[] = {ada, bob};
+    OK(add_many(rnd, 2, both, E));
+    CHECK_INT(2, count(rnd, E));
+    cst_results *all = members(rnd, E);
+    CHECK_INT(2, cst_results_count(all));
+    OK(cst_release(all));
+    OK(drop(rnd, ada, E));
+    CHECK(department(ada, E) == NULL);
+    OK(drop_many(rnd, 2, both, E));
+    CHECK_INT(0, count(rnd, E));
+    OK(set_all(rnd, 2, both, E));
+    OK(set_all(rnd, 0, NULL, E));
+    CHECK_INT(0, count(rnd, E));
+    CHECK_STATUS(CST_E_TYPE_MISMATCH, add(rnd, rnd, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, add_many(rnd, 1, NULL, E));
+    OK(cst_release(ada));
+    OK(cst_release(bob));
+    OK(cst_release(rnd));
+    company_close(&c);
+}
+
+static void expect_order(const char *expected, const struct company *c, const cst_object *project) {
+    typedef cst_results *(*members_fn)(const cst_object *, cst_error **);
+    cst_results *members = ((members_fn)accessor(c->project, "members", CST_ACCESSOR_GET))(project, E);
+    char order[32] = "";
+    for (size_t i = 0; i < cst_results_count(members); i++)
+        strncat(order, get_text(object_at(members, i), c->name).data, 1);
+    CHECK_TEXT(expected, text_of_size(order, strlen(order)));
+    OK(cst_release(members));
+}
+
+static void members_by_index(void) {
+    typedef cst_object *(*at_fn)(const cst_object *, size_t, cst_error **);
+    typedef cst_status (*at_index_fn)(cst_object *, size_t, cst_object *, cst_error **);
+    typedef cst_status (*remove_at_fn)(cst_object *, size_t, cst_error **);
+    typedef cst_status (*move_fn)(cst_object *, size_t, size_t, cst_error **);
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *people[4];
+    for (int i = 0; i < 4; i++)
+        people[i] = company_employee(&c, c.context, (char[]){(char)('a' + i), 0}, i);
+    cst_object *project = company_insert(&c, c.context, c.project, c.title, "P");
+    at_fn at = (at_fn)accessor(c.project, "members", CST_ACCESSOR_MEMBER_AT);
+    at_index_fn insert = (at_index_fn)accessor(c.project, "members", CST_ACCESSOR_INSERT_AT);
+    at_index_fn replace = (at_index_fn)accessor(c.project, "members", CST_ACCESSOR_REPLACE_AT);
+    remove_at_fn remove_at = (remove_at_fn)accessor(c.project, "members", CST_ACCESSOR_REMOVE_AT);
+    move_fn move = (move_fn)accessor(c.project, "members", CST_ACCESSOR_MOVE);
+    OK(insert(project, 0, people[1], E));
+    OK(insert(project, 0, people[0], E));
+    OK(insert(project, 2, people[2], E));
+    expect_order("abc", &c, project);
+    OK(move(project, 0, 2, E));
+    expect_order("bca", &c, project);
+    OK(replace(project, 1, people[3], E));
+    expect_order("bda", &c, project);
+    /* One that is a member already moves to the index, and the one that stood there leaves. */
+    OK(replace(project, 0, people[0], E));
+    expect_order("ad", &c, project);
+    OK(replace(project, 1, people[3], E));
+    expect_order("ad", &c, project);
+    OK(remove_at(project, 0, E));
+    expect_order("d", &c, project);
+    save(c.context);
+    OK(cst_context_refresh_all(c.context, E));
+    cst_object *only = at(project, 0, E);
+    CHECK(only == people[3]);
+    OK(cst_release(only));
+    cst_error *error = NULL;
+    CHECK(at(project, 1, &error) == NULL);
+    CHECK_CONTAINS("index 1 is beyond the 1 members of Project.members", cst_error_message(error));
+    OK(cst_release(error));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, remove_at(project, 9, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, insert(project, SIZE_MAX, people[0], E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, move(project, 0, 1, E));
+    CHECK_STATUS(CST_E_TYPE_MISMATCH, replace(project, 0, project, E));
+    expect_order("d", &c, project);
+    for (int i = 0; i < 4; i++)
+        OK(cst_release(people[i]));
+    OK(cst_release(project));
+    company_close(&c);
+}
+
+static void primitive_values_are_no_change(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
+    save(c.context);
+    set_int32_fn set_floor = (set_int32_fn)accessor(c.employee, "floor", CST_ACCESSOR_SET_PRIMITIVE);
+    get_int32_fn floor = (get_int32_fn)accessor(c.employee, "floor", CST_ACCESSOR_GET_PRIMITIVE);
+    OK(set_floor(ada, 7, E));
+    CHECK_INT(7, floor(ada, E));
+    CHECK(!has_changes(c.context));
+    CHECK_INT(0, state(ada) & CST_OBJECT_HAS_CHANGES);
+    /* A to-one relationship so set leaves the other side alone. */
+    set_object_fn set_manager = (set_object_fn)accessor(c.employee, "manager", CST_ACCESSOR_SET_PRIMITIVE);
+    OK(set_manager(ada, bob, E));
+    CHECK(((get_object_fn)accessor(c.employee, "manager", CST_ACCESSOR_GET))(ada, E) == bob);
+    CHECK_INT(0, member_count(bob, c.reports));
+    CHECK(!has_changes(c.context));
+    /* A refresh drops it; a save takes it along with a change. */
+    OK(cst_object_refresh(ada, false, E));
+    CHECK_INT(0, floor(ada, E));
+    OK(set_floor(ada, 8, E));
+    set(ada, c.number, value_int(3));
+    save(c.context);
+    OK(cst_object_refresh(ada, false, E));
+    CHECK_INT(8, floor(ada, E));
+    CHECK_STATUS(CST_E_INVALID_HANDLE, set_manager(ada, (cst_object *)"", E));
+    OK(cst_release(ada));
+    OK(cst_release(bob));
+    company_close(&c);
+}
+
+static void one_function_for_a_property(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    /* The parent's property is the child's. */
+    CHECK(accessor(c.person, "name", CST_ACCESSOR_GET) == accessor(c.employee, "name", CST_ACCESSOR_GET));
+    CHECK(accessor(c.employee, "floor", CST_ACCESSOR_SET) == accessor(c.employee, "floor", CST_ACCESSOR_SET));
+    CHECK(accessor(c.employee, "floor", CST_ACCESSOR_GET) != accessor(c.employee, "number", CST_ACCESSOR_GET));
+    CHECK(accessor(c.project, "title", CST_ACCESSOR_GET) != accessor(c.task, "title", CST_ACCESSOR_GET));
+    cst_function function = NULL;
+    CHECK_STATUS(CST_NOT_FOUND, cst_entity_accessor(c.employee, text("nothing"), CST_ACCESSOR_GET, &function, E));
+    CHECK(function == NULL);
+    const struct {
+        const char *property;
+        uint32_t kind;
+        const char *words;
+    } refused[] = {
+        {"floor", 0, "no kind of accessor"},
+        {"floor", 18, "no kind of accessor"},
+        {"floor", CST_ACCESSOR_ADD, "does not suit Employee.floor: it is an attribute"},
+        {"manager", CST_ACCESSOR_COUNT, "does not suit Employee.manager: it is to-one"},
+        {"friends", CST_ACCESSOR_IS_NULL, "does not suit Employee.friends: it is to-many"},
+        {"friends", CST_ACCESSOR_MOVE, "does not suit Employee.friends: it is not ordered"},
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        cst_error *error = NULL;
+        CHECK_INT(CST_E_INVALID_ARGUMENT,
+                  cst_entity_accessor(c.employee, text(refused[i].property), refused[i].kind, &function, &error));
+        CHECK_CONTAINS(refused[i].words, cst_error_message(error));
+        CHECK_TEXT(refused[i].property, cst_error_key(error));
+        OK(cst_release(error));
+    }
+    company_close(&c);
+}
+
+static void mistakes_are_errors(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    cst_object *rnd = company_insert(&c, c.context, c.department, c.department_name, "R&D");
+    get_int32_fn floor = (get_int32_fn)accessor(c.employee, "floor", CST_ACCESSOR_GET);
+    test_fn is_null = (test_fn)accessor(c.employee, "floor", CST_ACCESSOR_IS_NULL);
+    set_text_fn set_notes = (set_text_fn)accessor(c.employee, "notes", CST_ACCESSOR_SET);
+    cst_error *error = NULL;
+    CHECK_INT(0, floor(NULL, &error));
+    CHECK_INT(CST_E_INVALID_HANDLE, cst_error_status(error));
+    OK(cst_release(error));
+    error = NULL;
+    CHECK_INT(0, floor((const cst_object *)c.model, &error));
+    CHECK_INT(CST_E_INVALID_HANDLE, cst_error_status(error));
+    OK(cst_release(error));
+    CHECK_INT(0, floor(NULL, NULL));
+    CHECK(is_null(NULL, NULL));
+    /* An object that has no such property. */
+    error = NULL;
+    CHECK_INT(0, floor(rnd, &error));
+    CHECK_INT(CST_E_INVALID_ARGUMENT, cst_error_status(error));
+    OK(cst_release(error));
+    CHECK_STATUS(CST_E_INVALID_HANDLE, set_notes(NULL, text("x"), E));
+    CHECK_STATUS(CST_E_INVALID_UTF8, set_notes(ada, text_of_size("\xff", 1), E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, set_notes(rnd, text("x"), E));
+    OK(cst_release(ada));
+    CHECK_STATUS(CST_E_INVALID_HANDLE, set_notes(ada, text("x"), E));
+    OK(cst_release(rnd));
+    company_close(&c);
+}
+
+/* More properties of one type than getters are compiled ahead: libffi makes the rest. And what a model no longer needs serves
+ * the next one. */
+static void more_getters_than_are_ready(void) {
+    enum { COUNT = 600 };
+    for (int round = 0; round < 3; round++) {
+        cst_model *model = NULL;
+        cst_entity *entity = NULL;
+        cst_object *object = NULL;
+        OK(cst_model_new(&model, E));
+        OK(cst_model_add_entity(model, text("Wide"), &entity, E));
+        char name[16];
+        for (int i = 0; i < COUNT; i++) {
+            snprintf(name, sizeof name, "n%d", i);
+            OK(cst_entity_add_attribute(entity, text(name), CST_ATTRIBUTE_INTEGER_32, CST_PROPERTY_OPTIONAL, NULL, E));
+        }
+        OK(cst_model_freeze(model, E));
+        OK(cst_object_new(entity, &object, E));
+        for (int i = 0; i < COUNT; i++) {
+            snprintf(name, sizeof name, "n%d", i);
+            OK(((set_int32_fn)accessor(entity, name, CST_ACCESSOR_SET))(object, i * (round + 1), E));
+        }
+        for (int i = COUNT - 1; i >= 0; i--) {
+            snprintf(name, sizeof name, "n%d", i);
+            CHECK_INT(i * (round + 1), ((get_int32_fn)accessor(entity, name, CST_ACCESSOR_GET))(object, E));
+        }
+        OK(cst_release(object));
+        OK(cst_release(model));
+    }
+}
+
+/* A function that outlives its model is a host's mistake; what it gives is an error. */
+static void after_the_model(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_model *model = NULL;
+    cst_entity *entity = NULL;
+    OK(cst_model_new(&model, E));
+    OK(cst_model_add_entity(model, text("Gone"), &entity, E));
+    OK(cst_entity_add_attribute(entity, text("n"), CST_ATTRIBUTE_INTEGER_32, 0, NULL, E));
+    get_int32_fn get_n = (get_int32_fn)accessor(entity, "n", CST_ACCESSOR_GET);
+    set_int32_fn set_n = (set_int32_fn)accessor(entity, "n", CST_ACCESSOR_SET);
+    OK(cst_release(model));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    cst_error *error = NULL;
+    CHECK_INT(0, get_n(ada, &error));
+    CHECK_INT(CST_E_INVALID_ARGUMENT, cst_error_status(error));
+    OK(cst_release(error));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, set_n(ada, 1, E));
+    OK(cst_release(ada));
+    company_close(&c);
+}
+
+int main(int argc, char **argv) {
+    check_begin(argc, argv);
+    RUN(every_type);
+    RUN(null_is_zero_and_told_apart);
+    RUN(members_through_functions);
+    RUN(members_by_index);
+    RUN(primitive_values_are_no_change);
+    RUN(one_function_for_a_property);
+    RUN(mistakes_are_errors);
+    RUN(more_getters_than_are_ready);
+    RUN(after_the_model);
+    return check_end();
+}
