@@ -39,7 +39,7 @@ let package = Package(
 
         library("CorestoneValues", ["CUTF8Proc", "CPlatform"]),
         library("CorestonePredicate", ["CorestoneValues", "CPCRE2"]),
-        library("CorestoneModel", ["CorestonePredicate", "CExpat", "CZlib", "CDigest"]),
+        library("CorestoneModel", ["CorestonePredicate", "CExpat", "CPlatform", "CZlib", "CDigest"]),
         library("CorestoneGraph", ["CorestoneModel", "CPlatform"]),
         library("CorestoneSQL", ["CorestoneGraph"]),
         library("CorestoneSQLite", ["CorestoneSQL", "CSQLite"]),

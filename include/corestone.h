@@ -386,6 +386,27 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_localization(const cst_model *mod
 /* The model as a compiled model (the bytes of a .mom file, which Z_MODELCACHE holds too). Freezes it. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_copy_compiled(cst_model *model, cst_buffer *out_bytes,
                                                              cst_error **error);
+enum {
+    CST_MODEL_KEEP_CURRENT = 1u << 0, /* in a bundle, the version that is the current one stays it */
+    CST_MODEL_LOSSY = 1u << 1         /* what a source has no way to say is left out, which is an error otherwise */
+};
+/* The model as the `contents` of an .xcdatamodel, the XML that Xcode edits: what was read from one comes back in its order
+ * and its words, but for what was changed. CST_E_MODEL names what a source has no way to say, a condition in an author's own
+ * words for example, unless CST_MODEL_LOSSY leaves it out. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_source(const cst_model *model, uint32_t flags, cst_buffer *out_text,
+                                                           cst_error **error);
+/* Writes the model to a path whose extension says as what: .xcdatamodel, .mom, or into a bundle of versions, .xcdatamodeld
+ * or .momd, as `version`, new or replaced, which becomes the current one unless CST_MODEL_KEEP_CURRENT says otherwise; null
+ * is the version that it was read as, or else the current one, and the current one stays it. What else lies in a bundle
+ * stays. At any time the path has the whole of what was there or of what is new, after a crash too. CST_E_INVALID_ARGUMENT for another extension. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_write(const cst_model *model, cst_string path, cst_string version,
+                                                     uint32_t flags, cst_error **error);
+/* Compiles a source with all its versions, or makes a source of a compiled model: from `path`, which is read as by
+ * cst_model_load, to `target`, whose extension says as what; .xcdatamodel and .mom get the current version alone. `module`
+ * is the Swift module of classes that a source names without one (null: they stay so). A compiled target is replaced as a
+ * whole; a source must not be there yet. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_convert(cst_string path, cst_string target, cst_string module,
+                                                       uint32_t flags, cst_error **error);
 
 /* ======== entity ========================================================================================= */
 

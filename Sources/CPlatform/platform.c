@@ -1,6 +1,9 @@
+#define _GNU_SOURCE
 #include "platform.h"
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <sys/eventfd.h>
 
 bool platform_forked = false;
@@ -44,4 +47,8 @@ void platform_event_clear(int descriptor) {
 void **platform_thread_slot(void) {
     static _Thread_local void *slot __attribute__((tls_model("initial-exec"))) = NULL;
     return &slot;
+}
+
+bool platform_exchange(const char *one, const char *other) {
+    return renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE) == 0;
 }

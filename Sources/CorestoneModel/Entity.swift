@@ -22,6 +22,7 @@ public final class Entity: @unchecked Sendable {
     public private(set) var renamingIdentifier: String?
     /// What a source model says beyond all this.
     public private(set) var extras = SourceExtras()
+    var sourceForm = SourceForm()
     /// Own attributes, in order of creation; inherited ones are in `properties`.
     public internal(set) var ownAttributes: [Attribute] = []
     public internal(set) var ownRelationships: [Relationship] = []

@@ -33,15 +33,33 @@ public struct FetchIndex: Sendable {
         }
     }
 
+    /// Where a source model says so.
+    enum Spelling: Sendable {
+        case fetchIndex
+        /// An attribute that is marked as indexed.
+        case attribute
+        /// The lists from before there were fetch indexes.
+        case compoundIndex
+        /// Nowhere: the compiler adds it for an attribute that a fetch index has alone.
+        case implied
+    }
+
     public let name: String
     public let elements: [Element]
     /// Only objects for which it holds are in the index.
     public let partialPredicate: PredicateText?
+    private(set) var spelling = Spelling.fetchIndex
 
     public init(name: String, elements: [Element], partialPredicate: PredicateText? = nil) {
         self.name = name
         self.elements = elements
         self.partialPredicate = partialPredicate
+    }
+
+    func spelt(_ spelling: Spelling) -> FetchIndex {
+        var index = self
+        index.spelling = spelling
+        return index
     }
 
     /// Whether it is what an attribute marked as indexed has: one property, ascending, every object.

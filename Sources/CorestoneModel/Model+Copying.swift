@@ -10,6 +10,7 @@ extension Model {
         for configuration in configurations { try copy.setConfiguration(configuration) }
         for (key, text) in localization { try copy.setLocalization(text, forKey: key) }
         try copy.setExtras(extras)
+        copy.sourceForm = sourceForm
         return copy
     }
 }
@@ -40,6 +41,7 @@ struct ModelCopier {
         try copy.setVersionHashModifier(entity.versionHashModifier)
         try copy.setRenamingIdentifier(entity.renamingIdentifier)
         try copy.setExtras(entity.extras)
+        copy.sourceForm = entity.sourceForm
         for (key, value) in entity.userInfo { try copy.setUserInfo(value, forKey: key) }
         for index in entity.indexes { try copy.addIndex(index) }
         for constraint in entity.uniqueConstraints { try copy.addUniqueConstraint(constraint) }
@@ -95,6 +97,7 @@ struct ModelCopier {
         try copy.setIndexedBySpotlight(property.isIndexedBySpotlight)
         try copy.setStoredInExternalRecord(property.isStoredInExternalRecord)
         try copy.setExtras(property.extras)
+        copy.sourceForm = property.sourceForm
         for (key, value) in property.userInfo { try copy.setUserInfo(value, forKey: key) }
     }
 

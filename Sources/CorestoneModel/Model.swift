@@ -20,6 +20,7 @@ public final class Model: @unchecked Sendable {
     var localizationTexts: [String: Text] = [:]
     /// What a source model says beyond all this.
     public internal(set) var extras = SourceExtras()
+    var sourceForm = SourceForm()
     public private(set) var isFrozen = false
 
     var entitiesByName: [String: Entity] = [:]
@@ -199,6 +200,9 @@ public final class Model: @unchecked Sendable {
     package func remember(_ mistake: CoreError) {
         if !isFrozen, firstError == nil { firstError = mistake.withoutObjects }
     }
+
+    /// The first mistake, if there was one, keeps the model from being written too.
+    func requireSound() throws { if let firstError { throw firstError } }
 
     /// Runs a change of the model or of anything in it; remembers the first mistake.
     func change<Result>(_ body: () throws -> Result) throws -> Result {

@@ -40,7 +40,8 @@ extension Entity {
                 elements: index.elements.map { element in
                     element.expression == nil ? element.following(former, name) : element
                 },
-                partialPredicate: index.partialPredicate)
+                partialPredicate: index.partialPredicate
+            ).spelt(index.spelling)
         }
     }
 }
@@ -109,7 +110,8 @@ private struct PropertyRenaming {
                 return FetchIndex.Element(
                     expression: expression.mapping { self.expression($0, from: entity, [:]) }, named: element.property,
                     type: element.expressionType, collation: element.collation, isAscending: element.isAscending)
-            }, partialPredicate: index.partialPredicate.map { renamed($0, from: entity) })
+            }, partialPredicate: index.partialPredicate.map { renamed($0, from: entity) }
+        ).spelt(index.spelling)
     }
 
     private func renamed(_ derivation: Derivation, of entity: Entity) -> Derivation {

@@ -25,6 +25,7 @@ public class Property: @unchecked Sendable {
     public private(set) var isStoredInExternalRecord = false
     /// What a source model says beyond all this.
     public private(set) var extras = SourceExtras()
+    var sourceForm = SourceForm()
     /// The slot within the declaring entity and all that inherit from it. Set by `Model.freeze`.
     public internal(set) var slot: UInt32 = 0
     /// The slot and a number that is unique within the model. Set by `Model.freeze`.

@@ -161,6 +161,11 @@ static cst_string string_for(struct world *world, const struct call *call, const
         snprintf(world->fresh, sizeof world->fresh, "%.500s/fresh%u.sqlite", world->folder, world->names++);
         return text(world->fresh);
     }
+    if (strcmp(name, "target") == 0 || is(call, "cst_model_write")) {
+        if (strcmp(name, "version") == 0) return (cst_string){NULL, 0};
+        snprintf(world->fresh, sizeof world->fresh, "%.500s/fresh%u.mom", world->folder, world->names++);
+        return text(world->fresh);
+    }
     if (strcmp(name, "path") == 0 && strstr(call->name, "cst_model")) return text(world->model_file);
     if (strcmp(name, "version") == 0 || is(call, "cst_model_merge")) return (cst_string){NULL, 0};
     if (strcmp(name, "store_path") == 0) return cst_store_path(world->company.store);

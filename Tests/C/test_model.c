@@ -545,6 +545,42 @@ static void a_copy_can_be_changed_and_merged(void) {
     OK(cst_release(model));
 }
 
+static void a_model_is_written(void) {
+    cst_model *model = company_model(), *again = NULL;
+    cst_buffer source = {NULL, 0, 0}, same = {NULL, 0, 0};
+    const uint32_t lossy = CST_MODEL_LOSSY;
+    OK(cst_model_copy_source(model, lossy, &source, E));
+    CHECK(source.size > 100 && memcmp(source.data, "<?xml", 5) == 0);
+    OK(cst_model_load_bytes((cst_bytes){(const uint8_t *)source.data, source.size}, &again, E));
+    CHECK_INT(5, cst_model_entity_count(again));
+    OK(cst_model_copy_source(again, 0, &same, E));
+    CHECK(same.size == source.size && memcmp(same.data, source.data, same.size) == 0);
+    cst_buffer_dispose(&source);
+    cst_buffer_dispose(&same);
+
+    const char *bundle = check_path("Company.xcdatamodeld");
+    OK(cst_model_write(again, text(bundle), text("Company"), 0, E));
+    OK(cst_model_write(again, text(bundle), text("Company 2"), CST_MODEL_KEEP_CURRENT, E));
+    const char *compiled = check_path("Company.momd");
+    OK(cst_model_convert(text(bundle), text(compiled), text("App"), 0, E));
+    OK(cst_release(again));
+    cst_buffer names = {NULL, 0, 0};
+    size_t count = 0, current = 9;
+    OK(cst_model_copy_versions(text(compiled), &names, &count, &current, E));
+    CHECK_INT(2, count);
+    CHECK_INT(0, current);
+    cst_buffer_dispose(&names);
+    OK(cst_model_load(text(compiled), text("Company 2"), &again, E));
+    CHECK_INT(5, cst_model_entity_count(again));
+    OK(cst_release(again));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_convert(text(compiled), text(bundle), text("App"), 0, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_write(model, text(check_path("a.txt")), text("a"), lossy, E));
+    CHECK_CONTAINS(".xcdatamodeld", cst_error_message(check_error()));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_copy_source(model, CST_MODEL_KEEP_CURRENT, &source, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_write(model, text(compiled), text("a"), 1u << 9, E));
+    OK(cst_release(model));
+}
+
 /* A model remembers its first mistake, and lives longer than the context whose object was part of it. */
 static void a_mistake_keeps_no_object(void) {
     struct company c = company_open(check_path("a.sqlite"));
@@ -587,6 +623,7 @@ int main(int argc, char **argv) {
     RUN(what_is_no_model_is_named);
     RUN(short_structs_are_filled_as_far_as_they_go);
     RUN(a_copy_can_be_changed_and_merged);
+    RUN(a_model_is_written);
     RUN(a_mistake_keeps_no_object);
     return check_end();
 }

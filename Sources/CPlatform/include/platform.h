@@ -32,6 +32,9 @@ void platform_prepare(void);
 /* A pointer of the calling thread's own, NULL at first: the list of objects whose end was put off. */
 void **platform_thread_slot(void);
 
+/* Exchanges the names of two files or folders at once; false when the file system cannot. */
+bool platform_exchange(const char *one, const char *other);
+
 /* A descriptor that is readable while it is signalled; -1 when the system gives none. */
 int platform_event_new(void);
 void platform_event_signal(int descriptor);

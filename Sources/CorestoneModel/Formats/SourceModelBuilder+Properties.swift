@@ -4,7 +4,7 @@ import CorestoneValues
 /// Attributes, relationships and fetched properties of a source model.
 extension SourceModelBuilder {
     /// What every kind of property says; the rest of the element are its extras.
-    private func finish(_ property: Property, _ element: inout SourceElement) throws {
+    private func finish(_ property: Property, _ element: inout SourceElement, _ said: [String: String]) throws {
         element.take("name")
         try property.setOptional(element.takeFlag("optional"))
         if element.takeFlag("transient") { try property.setTransient(true) }
@@ -25,9 +25,15 @@ extension SourceModelBuilder {
             if !isUnderstood { extras.elements.append(child) }
         }
         if !extras.isEmpty { try property.setExtras(extras) }
+        property.sourceForm.place = element.place
+        property.sourceForm.note(said, extras, instead: property.sourceAttributes)
+        if element.name != "fetchedProperty" {
+            property.sourceForm.note(element.elements, extras, instead: property.sourceElements)
+        }
     }
 
     func describe(_ attribute: Attribute, _ element: inout SourceElement) throws {
+        let said = element.attributes
         element.take("attributeType")
         // Of an element of a composite it means nothing.
         if attribute.composite == nil { _ = element.takeFlag("indexed") }
@@ -49,7 +55,7 @@ extension SourceModelBuilder {
         if let value = element.takeDefault(of: attribute.type) { try attribute.setDefaultValue(value) }
         let rules = element.takeRules(of: attribute.type)
         if !rules.isEmpty { try attribute.setValidationRules(rules) }
-        try finish(attribute, &element)
+        try finish(attribute, &element, said)
     }
 
     func addElements(to attribute: Attribute, of type: String) throws {
@@ -81,11 +87,11 @@ extension SourceModelBuilder {
         let all = try relationships.map { entity, element in
             let relationship = try addRelationship(to: entity, element)
             if let inverse = element.attributes["inverseName"] { inverses.add(relationship, inverse: inverse) }
-            return relationship
+            return (relationship, element)
         }
         try inverses.connect()
         // A name that is not answered is left where it was found.
-        for relationship in all {
+        for (relationship, element) in all {
             guard let inverse = relationship.inverse else { continue }
             var extras = relationship.extras
             if extras.attributes["inverseEntity"] == relationship.destination.name {
@@ -93,10 +99,16 @@ extension SourceModelBuilder {
             }
             if extras.attributes["inverseName"] == inverse.name { extras.attributes["inverseName"] = nil }
             try relationship.setExtras(extras)
+            relationship.sourceForm.spellings["inverseName"] = nil
+            relationship.sourceForm.spellings["inverseEntity"] = nil
+            relationship.sourceForm.note(
+                element.attributes.filter { $0.key == "inverseName" || $0.key == "inverseEntity" }, extras,
+                instead: relationship.sourceAttributes)
         }
     }
 
     private func addRelationship(to entity: Entity, _ element: SourceElement) throws -> Relationship {
+        let said = element.attributes
         var element = element
         let name = try element.required("name")
         let target = element.take("destinationEntity") ?? "nothing"
@@ -116,11 +128,12 @@ extension SourceModelBuilder {
             element.take("deletionRule")
             try relationship.setDeleteRule(rule)
         }
-        try finish(relationship, &element)
+        try finish(relationship, &element, said)
         return relationship
     }
 
     func addFetchedProperty(to entity: Entity, _ element: inout SourceElement) throws {
+        let said = element
         let name = try element.required("name")
         guard let place = element.elements.firstIndex(where: { $0.name == "fetchRequest" }) else {
             throw modelError(
@@ -128,6 +141,8 @@ extension SourceModelBuilder {
         }
         let request = FetchRequestTemplate(element.elements[place])
         if element.elements[place].isPlainRequestOfProperty { element.elements.remove(at: place) }
-        try finish(try entity.addFetchedProperty(named: name, fetchRequest: request), &element)
+        let property = try entity.addFetchedProperty(named: name, fetchRequest: request)
+        try finish(property, &element, said.attributes)
+        property.sourceForm.note(said.elements, property.extras, instead: property.sourceElements)
     }
 }

@@ -13,6 +13,8 @@ final class SourceModelBuilder {
     var compositeAttributes: [(attribute: Attribute, type: String)] = []
     var compositeElementCount = 0
     private var extras = SourceExtras()
+    /// The attributes of the `<model>` itself, and the elements in it that are no entities.
+    private var said = SourceElement("model", [:])
 
     /// Elements of composite attributes in all: types within types would grow without end.
     static let maximumCompositeElements = 100_000
@@ -20,7 +22,9 @@ final class SourceModelBuilder {
     init(_ model: Model) { self.model = model }
 
     func begin(_ attributes: [String: String]) throws {
+        model.sourceForm.place = 0
         extras.attributes = attributes
+        said.attributes = attributes
         let name = "userDefinedModelVersionIdentifier"
         let identifiers = attributes[name] ?? ""
         // Several stand there with commas between them; without any the compiler writes an empty one.
@@ -32,6 +36,7 @@ final class SourceModelBuilder {
 
     func take(_ element: SourceElement) throws {
         var element = element
+        if element.name != "entity" { said.elements.append(element) }
         switch element.name {
         case "entity": try addEntity(&element)
         case "fetchRequest":
@@ -69,6 +74,7 @@ final class SourceModelBuilder {
                     "\(child.name) inherits from \(parent), which is no entity of the model", entity: child.name)
             }
             try child.setParent(parent)
+            child.sourceForm.spellings["parentEntity"] = nil
         }
         try addRelationships()
         for (attribute, type) in compositeAttributes { try addElements(to: attribute, of: type) }
@@ -79,12 +85,16 @@ final class SourceModelBuilder {
         }
         extras.elements.sort { $0.place < $1.place }
         if !extras.isEmpty { try model.setExtras(extras) }
+        model.sourceForm.note(said.attributes, extras, instead: model.sourceAttributes)
+        model.sourceForm.note(said.elements, extras, instead: model.sourceElements)
     }
 
     // MARK: - Entities
 
     private func addEntity(_ element: inout SourceElement) throws {
         let entity = try model.addEntity(named: try element.required("name"))
+        entity.sourceForm.place = element.place
+        let said = element.attributes
         element.take("name")
         if let name = element.take("representedClassName"), !name.isEmpty { try entity.setClassName(name) }
         if element.takeFlag("isAbstract") { try entity.setAbstract(true) }
@@ -98,7 +108,13 @@ final class SourceModelBuilder {
         try addIndexesOfAttributes(to: entity, element)
         for child in element.elements where !(try add(child, to: entity)) { rest.elements.append(child) }
         if !rest.isEmpty { try entity.setExtras(rest) }
+        entity.sourceForm.note(said, rest, instead: entity.sourceAttributes)
+        let others = element.elements.filter { !SourceModelBuilder.properties.contains($0.name) }
+        entity.sourceForm.note(others, rest, instead: entity.sourceElements)
     }
+
+    /// Elements that become properties.
+    static let properties: Set<String> = ["attribute", "relationship", "fetchedProperty"]
 
     /// An attribute that is marked as indexed has an index of its name. The compiler marks those too that a fetch index
     /// has alone and ascending: Apple's stores then have both.
@@ -108,9 +124,12 @@ final class SourceModelBuilder {
         let alone = spelt.filter(\.isPlain).map { $0.elements[0].property }
         let attributes = Set(element.elements.filter { $0.name == "attribute" }.compactMap { $0.attributes["name"] })
         var taken = Set(spelt.map(\.name))
-        for name in sortedByBytes(marked.compactMap { $0.attributes["name"] } + alone)
+        let marks = Set(marked.compactMap { $0.attributes["name"] })
+        for name in sortedByBytes(marks.union(alone))
         where attributes.contains(name) && taken.insert(name).inserted {
-            try entity.addIndex(FetchIndex(name: name, elements: [.init(property: name)]))
+            let isMarked = marks.contains(name)
+            try entity.addIndex(
+                FetchIndex(name: name, elements: [.init(property: name)]).spelt(isMarked ? .attribute : .implied))
         }
     }
 
@@ -131,7 +150,8 @@ final class SourceModelBuilder {
             for list in element.elements where list.name == "compoundIndex" {
                 let names = list.elements.compactMap { $0.attributes["value"] }
                 try entity.addIndex(
-                    FetchIndex(name: names.joined(separator: "_"), elements: names.map { .init(property: $0) }))
+                    FetchIndex(name: names.joined(separator: "_"), elements: names.map { .init(property: $0) })
+                        .spelt(.compoundIndex))
             }
             return element.isUnderstood
         case "uniquenessConstraints":

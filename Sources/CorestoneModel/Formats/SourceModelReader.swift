@@ -37,6 +37,7 @@ final class SourceModelReader: XMLHandler {
     func read(_ bytes: [UInt8]) throws {
         try parser.parse(bytes)
         try builder.finish()
+        builder.model.sourceForm.endsLine = bytes.last == UInt8(ascii: "\n")
     }
 
     func start(_ name: String, _ attributes: XMLAttributes) throws {

@@ -32,6 +32,7 @@ PROPERTY_ATTRIBUTE, PROPERTY_RELATIONSHIP = 1, 2
 STORE_READ_ONLY, STORE_MUST_EXIST, STORE_NORMAL_SYNC, STORE_ROLLBACK_JOURNAL, STORE_HISTORY, STORE_WRITABLE = (
     1 << bit for bit in range(6)
 )
+MODEL_KEEP_CURRENT, MODEL_LOSSY = (1 << bit for bit in range(2))
 MODEL_GIVEN, MODEL_CACHED, MODEL_INFERRED = 1, 2, 3
 
 QUEUE_CALLER, QUEUE_PRIVATE, QUEUE_MAIN = 0, 1, 2
@@ -217,6 +218,9 @@ cst_model_copy_diagram status handle buffer error
 cst_model_set_localization status handle in in error
 cst_model_localization status handle in outtext error
 cst_model_copy_compiled status handle buffer error
+cst_model_copy_source status handle u32 buffer error
+cst_model_write status handle in in u32 error
+cst_model_convert status in in in u32 error
 
 cst_entity_name text handle
 cst_entity_localized_name text handle

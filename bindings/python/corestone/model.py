@@ -374,6 +374,55 @@ class Model(Mapping[str, Entity]):
         path = _abi.null_text() if store is None else text(os.fspath(store))
         return cls._of(made(lib.cst_model_merge, len(given), array, path))
 
+    def source(self, *, lossy: bool = False) -> str:
+        """The model as the `contents` of an .xcdatamodel, the XML that Xcode edits.
+
+        What was read from one comes back in its order and its words, but for what was changed. ModelError names what a
+        source has no way to say (a condition in an author's own words, a binary default) unless `lossy` leaves it out.
+        """
+        self._settle()
+        buffer = _abi.Buffer()
+        call(lib.cst_model_copy_source, self._handle, _abi.MODEL_LOSSY if lossy else 0, byref(buffer))
+        return _abi.take_text(buffer)
+
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        version: str | None = None,
+        *,
+        make_current: bool = True,
+        lossy: bool = False,
+    ) -> None:
+        """Writes the model to a path whose extension says as what: .xcdatamodel, .xcdatamodeld, .mom or .momd.
+
+        A bundle (.xcdatamodeld, .momd) gets it as `version`, new or replaced, which becomes the current one unless
+        `make_current` is False; without a name it is the version that the model was read as, or else the current one,
+        and the current one stays it. Whatever else lies there stays. The path holds the whole of what was there or of
+        what is new at any time, after a crash too.
+        """
+        self._settle()
+        flags = (0 if make_current else _abi.MODEL_KEEP_CURRENT) | (_abi.MODEL_LOSSY if lossy else 0)
+        name = _abi.null_text() if version is None else text(version)
+        call(lib.cst_model_write, self._handle, path_argument(path), name, flags)
+
+    @staticmethod
+    def convert(
+        path: str | os.PathLike[str],
+        target: str | os.PathLike[str],
+        *,
+        module: str | None = None,
+        lossy: bool = False,
+    ) -> None:
+        """Compiles a source with all its versions, or makes a source of a compiled model.
+
+        The extension of `target` says as what; .xcdatamodel and .mom get the current version alone. `module` is the
+        Swift module of classes that the source names without one. A compiled target is replaced as a whole; a source
+        must not be there yet.
+        """
+        name = _abi.null_text() if module is None else text(module)
+        flags = _abi.MODEL_LOSSY if lossy else 0
+        call(lib.cst_model_convert, path_argument(path), path_argument(target), name, flags)
+
     @staticmethod
     def versions(path: str | os.PathLike[str]) -> ModelVersions:
         """The versions of a model that a bundle holds."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import plistlib
 from pathlib import Path
 
 import pytest
@@ -291,3 +292,36 @@ def test_a_model_is_drawn() -> None:
     assert dot.startswith("digraph model {\n")
     assert '"Note":r0 -> "Tag":r0 [arrowhead=normal, arrowtail=normalnormal, dir=both]' in dot
     assert not model.is_frozen
+
+
+def test_models_are_written(tmp_path: Path) -> None:
+    model = Model({"Book": {"title": "string = untitled", "pages": "int32"}})
+    source = model.source()
+    assert '<entity name="Book" syncable="YES">' in source
+    assert Model.load(source.encode()).source() == source
+    bundle = tmp_path / "Library.xcdatamodeld"
+    model.write(bundle)
+    changed = Model.load(bundle)
+    changed["Book"].attribute("year", "int16", optional=True)
+    changed.write(bundle, "Library 2")
+    changed.write(bundle, "Library 3", make_current=False)
+    assert list(Model.versions(bundle)) == ["Library", "Library 2", "Library 3"]
+    assert Model.versions(bundle).current == "Library 2"
+    compiled = tmp_path / "Library.momd"
+    Model.convert(bundle, compiled)
+    assert Model.versions(compiled).current == "Library 2"
+    assert Model.load(compiled)["Book"].version_hash == changed["Book"].version_hash
+    info = plistlib.loads((compiled / "VersionInfo.plist").read_bytes())
+    assert info["NSManagedObjectModel_VersionHashes"]["Library"]["Book"] == model["Book"].version_hash
+    current = plistlib.loads((bundle / ".xccurrentversion").read_bytes())
+    assert current == {"_XCCurrentVersionName": "Library 2.xcdatamodel"}
+    with pytest.raises(InvalidArgumentError, match=r"\.xcdatamodeld"):
+        model.write(tmp_path / "Library.sqlite")
+
+
+def test_what_a_source_cannot_say() -> None:
+    model = Model()
+    model.entity("Run").attribute("number", "int32", validation={"SELF > 0": "Number < 1"})
+    with pytest.raises(ModelError, match="SELF > 0"):
+        model.source()
+    assert "number" in model.source(lossy=True)

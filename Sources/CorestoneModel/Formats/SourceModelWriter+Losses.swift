@@ -1,0 +1,60 @@
+import CorestoneValues
+
+extension Model {
+    /// What the model knows and the source that Xcode edits has no way to say, each as the object of a sentence: conditions
+    /// of an author's own words, defaults of binary attributes, the order of a fetch. The localisation is not among them: it
+    /// has a file of its own.
+    public var sourceLosses: [String] {
+        let requests = sortedByBytes(fetchRequestTemplates.keys).flatMap { name in
+            (fetchRequestTemplates[name]?.sourceLosses ?? []).map { "\($0) of the fetch request \(name)" }
+        }
+        let identifiers = versionIdentifiers.filter { $0.utf8.contains(UInt8(ascii: ",")) }
+        return entities.flatMap(\.sourceLosses) + requests
+            + identifiers.map { "the version identifier \"\($0)\", which has a comma" }
+    }
+}
+
+extension Entity {
+    fileprivate var sourceLosses: [String] {
+        var losses: [String] = []
+        for attribute in ownAttributes { attribute.addSourceLosses(&losses) }
+        for relationship in ownRelationships {
+            let place = "\(name).\(relationship.name)"
+            losses += relationship.validationRules.map { "the condition \($0.predicate.text) of \(place)" }
+            if Int32(bitPattern: relationship.maximumCount) < 0 {
+                losses.append("the greatest count \(Int32(bitPattern: relationship.maximumCount)) of \(place)")
+            }
+        }
+        for property in ownFetchedProperties {
+            losses += property.fetchRequest.sourceLosses.map { "\($0) of \(name).\(property.name)" }
+        }
+        return losses
+    }
+}
+
+extension Attribute {
+    fileprivate func addSourceLosses(_ losses: inout [String]) {
+        let place = "\(entity.name).\(path)"
+        var words: Set<String> = []
+        for rule in validationRules {
+            // Of two rules of one kind only one has a place.
+            guard let name = rule.sourceAttribute(of: type)?.name, words.insert(name).inserted else {
+                losses.append("the condition \(rule.predicate.text) of \(place)")
+                continue
+            }
+        }
+        if !defaultValue.isNull, type.sourceText(of: defaultValue).flatMap(type.value(source:)) != defaultValue {
+            losses.append("the default value of \(place)")
+        }
+        if derivation?.filter != nil { losses.append("the filter of the derived attribute \(place)") }
+        if allowsNaN { losses.append("that \(place) may be no number") }
+        for element in elements { element.addSourceLosses(&losses) }
+    }
+}
+
+extension FetchRequestTemplate {
+    fileprivate var sourceLosses: [String] {
+        (sortDescriptors.isEmpty ? [] : ["the order"])
+            + (relationshipKeyPathsForPrefetching.isEmpty ? [] : ["what is fetched along"])
+    }
+}

@@ -1,0 +1,120 @@
+import CorestoneValues
+
+extension Model {
+    /// Writes the model as a file or folder of Apple's; the extension of the path says of which kind.
+    ///
+    /// - `.xcdatamodel`: the source of one model. `.xcdatamodeld`: a bundle of sources, in which this becomes one version.
+    /// - `.mom`: a compiled model. `.momd`: a bundle of compiled ones, with `VersionInfo.plist`.
+    ///
+    /// What is there is replaced as a whole or not at all, also when the machine fails. In a bundle the other versions and
+    /// whatever else lies there stay as they are.
+    /// - Parameters:
+    ///   - version: the version of a bundle that is written, new or not. nil is the one that the model was read as, or else
+    ///     the current one; a new bundle has one that is called like itself.
+    ///   - makesCurrent: whether a version that is named becomes the current one; the first one does in any case.
+    ///   - isLossy: whether to leave out what a source has no way to say (`sourceLosses`).
+    /// - Throws: `.invalidArgument` for another extension; `.model` for a model that has mistakes, or that a source cannot
+    ///   say; `.storeIO` when the file system refuses.
+    public func write(
+        to path: String, version: String? = nil, makesCurrent: Bool = true, isLossy: Bool = false
+    ) throws {
+        let file = ModelFile(path)
+        let kind = try ModelKind(file)
+        let bytes = try kind.isSource ? source(isLossy: isLossy) : compiledFile()
+        switch kind {
+        case .source, .compiled:
+            if let version, version != file.stem {
+                throw file.failure(
+                    "holds one model and no version \"\(version)\"; leave the version out", .invalidArgument)
+            }
+            if kind == .compiled { return try file.write(bytes) }
+            let draft = try FolderDraft(replacing: file)
+            defer { draft.discard() }
+            try draft.keep()
+            try draft.write(bytes, to: "contents")
+            try draft.commit()
+        case .sourceBundle, .compiledBundle:
+            let draft = try BundleDraft(file, kind)
+            defer { draft.discard() }
+            try draft.keep()
+            let former = file.exists ? try ModelBundle(file) : nil
+            let names = former?.versions.map(\.name) ?? []
+            let current = former?.versions.first(where: \.isCurrent)?.name
+            let own = versionName.flatMap { names.isEmpty || names.contains($0) ? $0 : nil }
+            let name = version ?? own ?? current ?? file.stem
+            try draft.add(self, bytes, as: name)
+            try draft.commit(current: version != nil && makesCurrent ? name : current ?? name)
+        }
+    }
+
+    /// The bytes of a `.mom`.
+    func compiledFile() throws -> [UInt8] {
+        try requireSound()
+        // What the compiler of a model finds wrong shows when it is frozen; this one may still be under construction.
+        if !isFrozen { try copy().freeze() }
+        return compiledModel(self, form: .file)
+    }
+
+    /// Turns a model with all its versions into another kind: a source compiled, or a compiled model made a source again.
+    ///
+    /// - Parameters:
+    ///   - path: what `Model(contentsOf:)` reads.
+    ///   - target: where it goes; the extension says of which kind it is. A bundle gets every version, `.xcdatamodel` and `.mom`
+    ///     the current one. A compiled model is replaced as a whole; a source must not be there yet.
+    ///   - module: the Swift module of classes that the source names without one (`.Album`), as Xcode's compiler fills in.
+    ///   - isLossy: whether to leave out what a source has no way to say.
+    public static func convert(
+        _ path: String, to target: String, module: String? = nil, isLossy: Bool = false
+    ) throws {
+        let file = ModelFile(target)
+        let kind = try ModelKind(file)
+        if kind.isSource, file.exists {
+            throw file.failure("is there already; write versions into it one by one, or remove it", .invalidArgument)
+        }
+        func read(_ version: ModelVersion) throws -> Model {
+            let model = try Model(contentsOf: version.path)
+            if let module { try model.fillIn(module: module) }
+            return model
+        }
+        let versions = try Model.versions(of: path)
+        guard let current = versions.first(where: \.isCurrent) else {
+            throw ModelFile(path).failure("does not say which version is the current one", .invalidArgument)
+        }
+        guard kind.isBundle else { return try read(current).write(to: target, isLossy: isLossy) }
+        let draft = try BundleDraft(file, kind)
+        defer { draft.discard() }
+        for version in versions {
+            let model = try read(version)
+            let bytes = try kind.isSource ? model.source(isLossy: isLossy) : model.compiledFile()
+            try draft.add(model, bytes, as: version.name)
+        }
+        try draft.commit(current: current.name)
+    }
+
+    private func fillIn(module: String) throws {
+        for entity in entities where entity.className.hasPrefix(".") {
+            try entity.setClassName(module + entity.className)
+        }
+    }
+}
+
+/// The kinds of files in which models are written, told by the extension.
+enum ModelKind: String {
+    case source = "xcdatamodel"
+    case sourceBundle = "xcdatamodeld"
+    case compiled = "mom"
+    case compiledBundle = "momd"
+
+    init(_ file: ModelFile) throws {
+        let kind = file.name.lastIndex(of: ".").flatMap { ModelKind(rawValue: String(file.name[$0...].dropFirst())) }
+        guard let kind else {
+            throw file.failure(
+                "does not say by its extension what to write: .xcdatamodeld, .xcdatamodel, .momd or .mom",
+                .invalidArgument)
+        }
+        self = kind
+    }
+
+    var isSource: Bool { self == .source || self == .sourceBundle }
+    var isBundle: Bool { self == .sourceBundle || self == .compiledBundle }
+}
