@@ -376,6 +376,35 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_json(const cst_model *model,
  * what it declares, one line for a relationship and its inverse, double heads for to-many, hollow ones for inheritance. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_diagram(const cst_model *model, cst_buffer *out_dot,
                                                             cst_error **error);
+/* Fetch requests that belong to the model, by name. In their predicates, $names are variables. The request is copied; NULL
+ * removes the template. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_model_set_template(cst_model *model, cst_string name,
+                                                            const cst_fetch_request *request, cst_error **error);
+/* A copy of a template, its variables unbound; CST_NOT_FOUND when there is none of that name. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_template(const cst_model *model, cst_string name,
+                                                             cst_fetch_request **out_request CST_OWNED,
+                                                             cst_error **error);
+/* A request made of a template, with values for its variables; a null value is nil. CST_E_PREDICATE names a variable
+ * without a value (cst_error_key), CST_E_INVALID_ARGUMENT a template that is not there. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_bound_template(const cst_model *model, cst_string name,
+                                                                   size_t count, const cst_string *variables,
+                                                                   const cst_value *values,
+                                                                   cst_fetch_request **out_request CST_OWNED,
+                                                                   cst_error **error);
+/* Makes the entities of these names a configuration, or replaces the one of that name: a subset for one store of several. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_model_set_configuration(cst_model *model, cst_string name, size_t count,
+                                                                 const cst_string *entities, cst_error **error);
+/* CST_NOT_FOUND when there is no configuration of that name. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_model_remove_configuration(cst_model *model, cst_string name,
+                                                                    cst_error **error);
+/* The names of the entities of a configuration, each ended by a NUL; null or "Default" is the whole model. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_configuration(const cst_model *model, cst_string name,
+                                                                  cst_buffer *out_names, size_t *out_count,
+                                                                  cst_error **error);
+enum { CST_NAMES_TEMPLATES = 1, CST_NAMES_CONFIGURATIONS = 2, CST_NAMES_VERSION_IDENTIFIERS = 3 };
+/* Names that the model has, each ended by a NUL: of templates (sorted), configurations, labels of its version. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_names(const cst_model *model, uint32_t which, cst_buffer *out_names,
+                                                          size_t *out_count, cst_error **error);
 /* Sets what a part of the model is called for people, or what one of its conditions says when it is not met: the key is
  * `Entity/E`, `Property/P/Entity/E`, `Property/P` or `ErrorString/W`. A null text removes the entry. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_set_localization(cst_model *model, cst_string key, cst_string text,
@@ -439,6 +468,23 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_version_hash_modifier(cst_en
 /* A fetch index over attributes or to-one relationships of the entity, ascending. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_index(cst_entity *entity, cst_string name, size_t count,
                                                           const cst_string *properties, cst_error **error);
+enum {
+    CST_INDEX_DESCENDING = 1u << 0,
+    CST_INDEX_RTREE = 1u << 1 /* for ranges of numbers; of all elements of an index or of none */
+};
+
+/* What an index is over: an attribute or a to-one relationship, or else an expression. */
+typedef struct cst_index_element {
+    cst_string property;
+    cst_string expression;   /* "entity", "SELF", "price * count"; null with a property */
+    cst_attribute_type type; /* of the expression's values; CST_ATTRIBUTE_UNDEFINED when it does not matter */
+    uint32_t flags;          /* CST_INDEX_… */
+} cst_index_element;
+
+/* A fetch index of any kind. Only objects for which `predicate` holds are in it; NULL: all. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_fetch_index(cst_entity *entity, cst_string name, size_t count,
+                                                                const cst_index_element *elements,
+                                                                const cst_predicate *predicate, cst_error **error);
 /* The combination of these attributes must be unique among the entity's objects. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_unique_constraint(cst_entity *entity, size_t count,
                                                                       const cst_string *attributes, cst_error **error);
@@ -473,29 +519,29 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_relationship(cst_entity *ent
                                                                  cst_relationship **out_relationship CST_BORROWED,
                                                                  cst_error **error);
 
-enum { CST_PROPERTY_ATTRIBUTE = 1, CST_PROPERTY_RELATIONSHIP = 2 };
+enum { CST_PROPERTY_ATTRIBUTE = 1, CST_PROPERTY_RELATIONSHIP = 2, CST_PROPERTY_FETCHED = 3 };
 
 /* What a property is. Set struct_size before the call. Views live as long as the model. */
 typedef struct cst_property_info {
     size_t struct_size;
     cst_string name;
-    uint32_t kind;  /* CST_PROPERTY_ATTRIBUTE or CST_PROPERTY_RELATIONSHIP */
+    uint32_t kind;  /* CST_PROPERTY_ATTRIBUTE, _RELATIONSHIP or _FETCHED */
     uint32_t flags; /* CST_PROPERTY_OPTIONAL … */
     cst_attribute_type attribute_type;
-    cst_key key; /* CST_NO_KEY before the model is frozen */
-    cst_entity *destination;
-    cst_string inverse;     /* a null string when there is none */
-    uint32_t delete_rule;   /* CST_DELETE_… */
-    uint32_t minimum_count; /* relationships */
-    uint32_t maximum_count; /* 0: no bound */
-    cst_entity *entity;     /* that declares it */
+    cst_key key;             /* CST_NO_KEY before the model is frozen, and of fetched properties */
+    cst_entity *destination; /* of a fetched property the entity that is fetched */
+    cst_string inverse;      /* a null string when there is none */
+    uint32_t delete_rule;    /* CST_DELETE_… */
+    uint32_t minimum_count;  /* relationships */
+    uint32_t maximum_count;  /* 0: no bound */
+    cst_entity *entity;      /* that declares it */
 } cst_property_info;
 #define CST_PROPERTY_INFO_INIT                                                                                         \
     {sizeof(cst_property_info), {NULL, 0}, 0, 0, 0, CST_NO_KEY, NULL, {NULL, 0}, 0, 0, 0, NULL}
 
 /* How many properties the entity has, inherited ones included. */
 CST_EXPORT CST_ANY_THREAD size_t cst_entity_property_count(const cst_entity *entity);
-/* A property by position, inherited ones first. CST_END past the last one. */
+/* A property by position, inherited ones first; fetched properties come last. CST_END past the last one. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_property_at(const cst_entity *entity, size_t index,
                                                             cst_property_info *out_info, cst_error **error);
 /* The key of a property, inherited ones included; CST_NOT_FOUND when there is no such property. Freezes the model. */
@@ -557,6 +603,19 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_property_user_info(cst_entit
 /* Removes all conditions on a property's values, bounds and pattern too. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_remove_validation(cst_entity *entity, cst_string property,
                                                                   cst_error **error);
+
+/* Adds a property whose value is what a fetch finds. In the predicate of `request`, which is copied, $FETCH_SOURCE is the
+ * object that is asked and $FETCHED_PROPERTY this property ($FETCHED_PROPERTY.userInfo.key). */
+CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_fetched_property(cst_entity *entity, cst_string name,
+                                                                     const cst_fetch_request *request,
+                                                                     cst_error **error);
+CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_fetched_request(cst_entity *entity, cst_string property,
+                                                                    const cst_fetch_request *request,
+                                                                    cst_error **error);
+/* The request of a fetched property, its variables unbound; CST_NOT_FOUND when there is no such property. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_entity_copy_fetched_request(const cst_entity *entity, cst_string property,
+                                                                     cst_fetch_request **out_request CST_OWNED,
+                                                                     cst_error **error);
 
 /* ======== attribute, relationship ======================================================================== */
 
@@ -948,6 +1007,10 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_member_count(const cst_object *obj
 /* The members, a snapshot; in order when the relationship is ordered. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_members(const cst_object *object, cst_key key,
                                                            cst_results **out_members CST_OWNED, cst_error **error);
+/* What a fetched property finds: fetched when first asked for, with unsaved changes, and kept until the object is refreshed
+ * or becomes a fault. CST_E_INVALID_ARGUMENT when there is no such fetched property; else what a fetch may fail with. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_fetched(cst_object *object, cst_string property,
+                                                           cst_results **out_objects CST_OWNED, cst_error **error);
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_has_member(const cst_object *object, cst_key key,
                                                          const cst_object *member, bool *out_contained,
                                                          cst_error **error);

@@ -114,6 +114,52 @@ public func cst_entity_add_index(
     }
 }
 
+@_cdecl("cst_entity_add_fetch_index") @implementation
+public func cst_entity_add_fetch_index(
+    _ pointer: OpaquePointer?, _ name: cst_string, _ count: Int, _ elements: UnsafePointer<cst_index_element>?,
+    _ predicate: OpaquePointer?, _ error: ErrorOut
+) -> cst_status {
+    building(error, { try entity(pointer).model }) {
+        let entity = try entity(pointer)
+        let name = try name.string("name")
+        let elements = try array(elements, count, "elements").enumerated().map {
+            try indexElement($1, place: $0, "the index \(name) of \(entity.name)")
+        }
+        let condition = try predicate.map { PredicateText(try predicateBox($0).predicate.format) }
+        _ = try condition?.required()
+        try entity.addIndex(FetchIndex(name: name, elements: elements, partialPredicate: condition))
+    }
+}
+
+private func indexElement(_ element: cst_index_element, place: Int, _ index: String) throws -> FetchIndex.Element {
+    let (descending, rTree) = (UInt32(CST_INDEX_DESCENDING), UInt32(CST_INDEX_RTREE))
+    guard element.flags & ~(descending | rTree) == 0 else {
+        throw CoreError(
+            .invalidArgument,
+            "\(index) has flags 0x\(String(element.flags, radix: 16)); use CST_INDEX_ constants")
+    }
+    let collation: FetchIndex.Collation = element.flags & rTree == 0 ? .binary : .rTree
+    let isAscending = element.flags & descending == 0
+    let (property, expression) = (
+        try element.property.optionalString("property"), try element.expression.optionalString("expression")
+    )
+    switch (property, expression) {
+    case (let property?, nil):
+        return FetchIndex.Element(property: property, collation: collation, isAscending: isAscending)
+    case (nil, let expression?):
+        let text = ExpressionText(expression)
+        _ = try text.required()
+        guard let type = AttributeType(rawValue: element.type) else {
+            throw CoreError(.invalidArgument, "\(index): \(element.type) is no attribute type")
+        }
+        return FetchIndex.Element(
+            expression: text, named: "expression\(place + 1)", type: type, collation: collation,
+            isAscending: isAscending)
+    default:
+        throw CoreError(.invalidArgument, "an element of \(index) needs a property or an expression, one of the two")
+    }
+}
+
 @_cdecl("cst_entity_add_unique_constraint") @implementation
 public func cst_entity_add_unique_constraint(
     _ pointer: OpaquePointer?, _ count: Int, _ attributes: UnsafePointer<cst_string>?, _ error: ErrorOut
@@ -174,7 +220,8 @@ public func cst_entity_add_relationship(
 
 @_cdecl("cst_entity_property_count") @implementation
 public func cst_entity_property_count(_ pointer: OpaquePointer?) -> Int {
-    (try? entity(pointer).allProperties.count) ?? 0
+    guard let entity = try? entity(pointer) else { return 0 }
+    return entity.allProperties.count + entity.fetchedProperties.count
 }
 
 @_cdecl("cst_entity_property_at") @implementation
@@ -189,7 +236,7 @@ public func cst_entity_property_at(
                 .invalidArgument, "out_info.struct_size is \(size); initialise it with CST_PROPERTY_INFO_INIT")
         }
         let entity = try entity(pointer)
-        let properties = entity.allProperties
+        let properties = entity.allProperties + entity.fetchedProperties
         guard properties.indices.contains(index) else { return .end }
         var info = try propertyInfo(properties[index], isFrozen: entity.model.isFrozen)
         info.struct_size = size
@@ -210,7 +257,7 @@ func propertyInfo(_ property: Property, isFrozen: Bool) throws -> cst_property_i
     var info = cst_property_info()
     info.entity = try lend(property.entity)
     info.name = cst_string(property.nameText)
-    info.key = isFrozen ? property.key : UInt32.max
+    info.key = isFrozen && !(property is FetchedProperty) ? property.key : UInt32.max
     info.inverse = .null
     if let attribute = property as? Attribute {
         info.kind = UInt32(CST_PROPERTY_ATTRIBUTE)
@@ -230,6 +277,13 @@ func propertyInfo(_ property: Property, isFrozen: Bool) throws -> cst_property_i
         info.maximum_count = relationship.maximumCount
         if relationship.isToMany { flags.insert(.toMany) }
         if relationship.isOrdered { flags.insert(.ordered) }
+    }
+    if let fetched = property as? FetchedProperty {
+        info.kind = UInt32(CST_PROPERTY_FETCHED)
+        info.destination = try fetched.entity.model.entity(named: fetched.fetchRequest.entityName).flatMap {
+            try lend($0)
+        }
+        flags.insert(.toMany)
     }
     info.flags = flags.rawValue
     return info

@@ -118,11 +118,9 @@ public func cst_model_copy_versions(
     _ current: UnsafeMutablePointer<Int>?, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        let out = try required(out, "out_names")
         let versions = try Model.versions(of: try path.filePath("path"))
-        count?.pointee = versions.count
         current?.pointee = versions.firstIndex(where: \.isCurrent) ?? versions.count
-        try out.fill(versions.map { $0.name + "\0" }.joined())
+        try list(versions.map(\.name), out, count)
     }
 }
 

@@ -1,5 +1,6 @@
 import CCorestone
 import CorestoneGraph
+import CorestoneModel
 import CorestoneValues
 
 @_cdecl("cst_object_member_count") @implementation
@@ -23,6 +24,23 @@ public func cst_object_copy_members(
         let members = try object.members(key: key)
         let box = try object.context.map { try contextBox($0) }
         out.pointee = try ResultList(members, entity: object.destination(key: key), box: box).makeHandle()
+    }
+}
+
+@_cdecl("cst_object_copy_fetched") @implementation
+public func cst_object_copy_fetched(
+    _ pointer: OpaquePointer?, _ property: cst_string, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try place(out, "out_objects")
+        let object = try object(pointer)
+        let name = try property.string("property")
+        let found = try object.fetched(name)
+        let entity = object.entity.fetchedProperty(named: name)?.fetchRequest.entityName
+        let box = try object.context.map { try contextBox($0) }
+        out.pointee = try ResultList(
+            found, entity: entity.flatMap { object.entity.model.entity(named: $0) }, box: box
+        ).makeHandle()
     }
 }
 

@@ -10,7 +10,7 @@ private func predicate(_ pointer: OpaquePointer?) throws -> Predicate { try pred
 
 /// Predicates cross threads and objects do not: an object in an argument is known by its ID. One that was never saved keeps
 /// its temporary ID, by which its context finds it.
-private func argument(_ value: cst_value, _ models: inout [Model]) throws -> PropertyValue {
+func predicateArgument(_ value: cst_value, _ models: inout [Model]) throws -> PropertyValue {
     let value = try propertyValue(value)
     guard case .object(let object) = value else { return value }
     if let object = object as? ManagedObject { try checkThread(object) }
@@ -30,7 +30,7 @@ public func cst_predicate_parse(
     boundary(error) {
         let out = try place(out, "out_predicate")
         var models: [Model] = []
-        let arguments = try array(arguments, count, "arguments").map { try argument($0, &models) }
+        let arguments = try array(arguments, count, "arguments").map { try predicateArgument($0, &models) }
         let parsed = try Predicate.parse(try format.string("format"), arguments: arguments)
         out.pointee = try HandleTable.make(PredicateBox(parsed, models: models), .predicate)
     }

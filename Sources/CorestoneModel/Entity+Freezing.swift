@@ -19,10 +19,7 @@ extension Entity {
         for (slot, property) in properties.enumerated() where slot >= inherited.count {
             guard propertiesByName[property.name] == nil, !inherited.contains(where: { $0.name == property.name })
             else {
-                throw modelError(
-                    "\(name).\(property.name) repeats a property that \(name) inherits; remove one of them",
-                    entity: name,
-                    key: property.name)
+                throw repeated(property.name)
             }
             property.slot = UInt32(slot)
             property.key = model.nextPropertyNumber << Entity.slotBits | UInt32(slot)
@@ -44,6 +41,10 @@ extension Entity {
 
     /// What only the whole model can tell: inverses, indexes, constraints, types.
     func check() throws {
+        for (name, property) in ownByName {
+            guard let inherited = parent?.anyProperty(named: name) else { continue }
+            if property is FetchedProperty || inherited is FetchedProperty { throw repeated(name) }
+        }
         for attribute in ownAttributes { try attribute.check() }
         for relationship in ownRelationships { try relationship.check() }
         for index in indexes {
@@ -58,6 +59,12 @@ extension Entity {
         for constraint in uniqueConstraints {
             for name in constraint { try checkReference(name, in: "a unique constraint") }
         }
+    }
+
+    private func repeated(_ property: String) -> CoreError {
+        modelError(
+            "\(name).\(property) repeats a property that \(name) inherits; remove one of them", entity: name,
+            key: property)
     }
 
     private func checkReference(_ name: String, in what: String) throws {

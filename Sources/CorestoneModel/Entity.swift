@@ -204,7 +204,18 @@ extension Entity {
         }
     }
 
-    public func addIndex(_ index: FetchIndex) throws { try change { indexes.append(index) } }
+    /// Adds a fetch index, whose properties are looked up when the model is frozen.
+    /// - Throws: `.model` for an index of nothing, or one of R-tree elements and others.
+    public func addIndex(_ index: FetchIndex) throws {
+        try change {
+            guard index.elements.allSatisfy({ ($0.collation == .rTree) == index.isRTree }) else {
+                throw modelError(
+                    "the index \(index.name) of \(name) mixes R-tree elements with others; make two indexes",
+                    entity: name)
+            }
+            indexes.append(index)
+        }
+    }
     public func addUniqueConstraint(_ attributes: [String]) throws {
         try change { uniqueConstraints.append(attributes) }
     }

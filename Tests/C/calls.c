@@ -58,10 +58,12 @@ static bool go_on(void *userdata) {
 
 void world_renew_draft(struct world *world) {
     if (world->draft[TYPE_MODEL]) OK(cst_release(world->draft[TYPE_MODEL]));
+    if (world->draft[TYPE_FETCH_REQUEST]) OK(cst_release(world->draft[TYPE_FETCH_REQUEST]));
     cst_model *model = NULL;
     cst_entity *a = NULL, *b = NULL;
     cst_attribute *one = NULL, *two = NULL;
     cst_relationship *there = NULL, *back = NULL;
+    cst_fetch_request *request = NULL;
     OK(cst_model_new(&model, E));
     OK(cst_model_add_entity(model, text("A"), &a, E));
     OK(cst_model_add_entity(model, text("B"), &b, E));
@@ -70,6 +72,10 @@ void world_renew_draft(struct world *world) {
     OK(cst_entity_add_attribute(b, text("blob"), CST_ATTRIBUTE_TRANSFORMABLE, 0, &world->transformable, E));
     OK(cst_entity_add_relationship(a, text("toB"), b, CST_PROPERTY_OPTIONAL, &there, E));
     OK(cst_entity_add_relationship(b, text("toA"), a, CST_PROPERTY_OPTIONAL, &back, E));
+    OK(cst_fetch_request_new(b, &request, E));
+    OK(cst_entity_add_fetched_property(a, text("found"), request, E));
+    OK(cst_model_set_template(model, text("all"), request, E));
+    world->draft[TYPE_FETCH_REQUEST] = request;
     world->draft[TYPE_MODEL] = model;
     world->draft[TYPE_ENTITY] = a;
     world->second_draft[TYPE_ENTITY] = b;
@@ -144,6 +150,7 @@ void world_close(struct world *world) {
     CHECK_STATUS(CST_OK, cst_release(world->unattached));
     CHECK_STATUS(CST_OK, cst_release(world->private_context));
     CHECK_STATUS(CST_OK, cst_release(world->draft[TYPE_MODEL]));
+    CHECK_STATUS(CST_OK, cst_release(world->draft[TYPE_FETCH_REQUEST]));
     cst_buffer_dispose(&world->uri);
     remove(world->model_file);
     company_close(&world->company);
@@ -170,6 +177,10 @@ static cst_string string_for(struct world *world, const struct call *call, const
     if (strcmp(name, "version") == 0 || is(call, "cst_model_merge")) return (cst_string){NULL, 0};
     if (strcmp(name, "store_path") == 0) return cst_store_path(world->company.store);
     if (strcmp(name, "path") == 0 && strstr(call->name, "store")) return cst_store_path(world->company.store);
+    if (is(call, "cst_entity_set_fetched_request") && strcmp(name, "property") == 0) return text("found");
+    if (is(call, "cst_object_copy_fetched") && strcmp(name, "property") == 0) return text("namesakes");
+    if (is(call, "cst_model_copy_bound_template")) return text("everybody");
+    if (is(call, "cst_model_copy_configuration")) return (cst_string){NULL, 0};
     if (strcmp(name, "path") == 0 || strcmp(name, "property") == 0) return text("name");
     if (strcmp(name, "format") == 0) return text("name == %@");
     if (strcmp(name, "uri") == 0) return text_of_size(world->uri.data, world->uri.size);
@@ -200,7 +211,7 @@ static uint64_t scalar_for(const struct world *world, const struct call *call, c
 static void *handle_for(const struct world *world, const struct call *call, const struct parameter *parameter,
                         bool again) {
     enum handle_type type = parameter->type;
-    if (builds_model(call) && type >= TYPE_MODEL && type <= TYPE_RELATIONSHIP) {
+    if (builds_model(call) && ((type >= TYPE_MODEL && type <= TYPE_RELATIONSHIP) || type == TYPE_FETCH_REQUEST)) {
         if (is(call, "cst_attribute_set_transformer_name")) return world->transformable;
         return again ? world->second_draft[type] : world->draft[type];
     }
@@ -266,12 +277,18 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
             a->bytes = is(call, "cst_model_load_bytes") ? bytes_of(small_model) : check_archive();
             break;
         case KIND_STRINGS:
-            storage->strings[0] = text(strstr(call->name, "prefetch") ? "department" : "name");
+            storage->strings[0] = text(strstr(call->name, "prefetch")        ? "department"
+                                       : strstr(call->name, "configuration") ? "A"
+                                                                             : "name");
             a->pointer = storage->strings;
             break;
         case KIND_SORTS:
             storage->sorts[0].key_path = text("name");
             a->pointer = storage->sorts;
+            break;
+        case KIND_ELEMENTS:
+            storage->elements[0].property = text("name");
+            a->pointer = storage->elements;
             break;
         case KIND_KEYS:
             storage->keys[0] = world->company.name;

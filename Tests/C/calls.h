@@ -42,8 +42,9 @@ enum kind {
     KIND_STRING,
     KIND_STRINGS, /* array */
     KIND_BYTES,
-    KIND_SORTS, /* array */
-    KIND_KEYS,  /* array */
+    KIND_SORTS,    /* array */
+    KIND_ELEMENTS, /* array */
+    KIND_KEYS,     /* array */
     KIND_VALUE,
     KIND_VALUES, /* array */
     KIND_OPTIONS,
@@ -101,6 +102,7 @@ struct storage {
     cst_key keys[MAX_ITEMS];
     cst_string strings[MAX_ITEMS];
     cst_sort sorts[MAX_ITEMS];
+    cst_index_element elements[MAX_ITEMS];
     void *handles[MAX_ITEMS];
     void *out_handles[MAX_ITEMS];
     void *out_handle[MAX_PARAMETERS]; /* by parameter */

@@ -13,6 +13,16 @@ static cst_relationship *relationship(cst_entity *entity, const char *name, cst_
     return result;
 }
 
+static cst_fetch_request *fetch_request(const cst_entity *entity, const char *format) {
+    cst_fetch_request *request = NULL;
+    cst_predicate *predicate = NULL;
+    OK(cst_fetch_request_new(entity, &request, E));
+    if (format) OK(cst_predicate_parse(text(format), 0, NULL, &predicate, E));
+    OK(cst_fetch_request_set_predicate(request, predicate, E));
+    cst_release(predicate);
+    return request;
+}
+
 cst_model *company_model(void) {
     const uint32_t optional = CST_PROPERTY_OPTIONAL, many = CST_PROPERTY_TO_MANY, ordered = many | CST_PROPERTY_ORDERED;
     cst_model *model = NULL;
@@ -63,6 +73,15 @@ cst_model *company_model(void) {
     OK(cst_relationship_set_delete_rule(tasks, CST_DELETE_CASCADE, E));
     cst_relationship *watcher = relationship(task, "watcher", employee, 0);
     OK(cst_relationship_set_delete_rule(watcher, CST_DELETE_NO_ACTION, E));
+    cst_fetch_request *request = fetch_request(employee, "name == $FETCH_SOURCE.name AND SELF != $FETCH_SOURCE");
+    OK(cst_entity_add_fetched_property(employee, text("namesakes"), request, E));
+    OK(cst_release(request));
+    request = fetch_request(employee, NULL);
+    OK(cst_model_set_template(model, text("everybody"), request, E));
+    OK(cst_release(request));
+    request = fetch_request(employee, "level > $LEVEL AND (department == $PLACE OR department == nil)");
+    OK(cst_model_set_template(model, text("above"), request, E));
+    OK(cst_release(request));
     return model;
 }
 

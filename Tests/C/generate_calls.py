@@ -87,6 +87,7 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         "const cst_value *": "VALUE" if name in ("value", "least", "greatest") else "VALUES",
         "const cst_key *": "KEYS",
         "const cst_sort *": "SORTS",
+        "const cst_index_element *": "ELEMENTS",
         "const cst_store_options *": "OPTIONS",
         "cst_buffer *": "BUFFER",
     }

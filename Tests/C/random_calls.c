@@ -316,6 +316,13 @@ static void fill(const struct world *world, const struct call *call, union argum
         case KIND_SORTS:
             a->pointer = s->sorts;
             break;
+        case KIND_ELEMENTS:
+            for (int n = 0; n < NEAR; n++) {
+                *(one_in(4) ? &s->elements[n].expression : &s->elements[n].property) = random_string(world);
+                s->elements[n].flags = (uint32_t)below(5);
+            }
+            a->pointer = s->elements;
+            break;
         case KIND_KEYS:
             a->pointer = s->keys;
             break;

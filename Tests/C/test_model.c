@@ -48,14 +48,14 @@ static void properties_tell_what_they_are(void) {
     company_resolve(&c);
     cst_property_info info = CST_PROPERTY_INFO_INIT;
     CHECK_INT(1, cst_entity_property_count(c.person));
-    CHECK_INT(20, cst_entity_property_count(c.employee));
+    CHECK_INT(21, cst_entity_property_count(c.employee));
     OK(cst_entity_property_at(c.employee, 0, &info, E));
     CHECK_TEXT("name", info.name);
     CHECK_INT(c.name, info.key);
     CHECK_INT(CST_PROPERTY_ATTRIBUTE, info.kind);
     CHECK_INT(CST_ATTRIBUTE_STRING, info.attribute_type);
     CHECK_INT(CST_PROPERTY_INDEXED, info.flags);
-    CHECK_STATUS(CST_END, cst_entity_property_at(c.employee, 20, &info, E));
+    CHECK_STATUS(CST_END, cst_entity_property_at(c.employee, 21, &info, E));
     REQUIRE(find(c.employee, "department", &info));
     CHECK_INT(CST_PROPERTY_RELATIONSHIP, info.kind);
     CHECK_INT(CST_PROPERTY_OPTIONAL, info.flags);

@@ -30,6 +30,7 @@ extension Context {
                 entity: object.entity.name, objectURI: object.objectID.uri, file: store.path)
         }
         object.forgetFiles()
+        object.forgetFetched()
         object.dropToOneTargets()
         object.state.remove(.fault)
         for relationship in object.toManyRelationships { relationship?.reload() }

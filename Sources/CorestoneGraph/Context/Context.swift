@@ -37,6 +37,10 @@ public final class Context: @unchecked Sendable {
 
     /// Values that objects read from files, as long as views of them may be in use.
     var fileValues: [ObjectIdentifier: [FileValue]] = [:]
+    /// What fetched properties found, by object and name.
+    var fetchedValues: [ObjectIdentifier: [String: [ManagedObject]]] = [:]
+    /// Fetches of fetched properties that run, one within the other.
+    var fetchedNesting = 0
     /// The memory of its objects' changes and targets.
     let blocks = BlockPool()
     /// Registered objects by store number and root entity; number 0 holds those with temporary IDs.

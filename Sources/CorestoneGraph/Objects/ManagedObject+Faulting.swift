@@ -30,6 +30,7 @@ extension ManagedObject {
         dropChanges()
         dropRecord()
         forgetFiles()
+        forgetFetched()
         dropToOneTargets()
         dropToManyRelationships()
         state.insert(.fault)
@@ -39,6 +40,7 @@ extension ManagedObject {
     func forgetRow() {
         dropRecord()
         forgetFiles()
+        forgetFetched()
         state.insert(.fault)
     }
 

@@ -24,5 +24,6 @@ extension ManagedObject {
     func dropKept() {
         kept = nil
         forgetFiles()
+        forgetFetched()
     }
 }

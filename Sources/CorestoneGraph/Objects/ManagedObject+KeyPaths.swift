@@ -4,9 +4,12 @@ import CorestoneValues
 
 extension ManagedObject: KeyValueCoding {
     /// An attribute's value, a to-one target, or the members of a to-many relationship (an array when ordered, else a set's
-    /// elements as an array).
+    /// elements as an array), the objects of a fetched property.
     public func value(forKey name: String) throws -> PropertyValue {
         if let property = entity.property(named: name) { return try value(slot: Int(property.slot)) }
+        if let fetched = entity.fetchedProperty(named: name) {
+            return .array(try self.fetched(fetched).map { .object($0) })
+        }
         if name == "objectID" { return .object(ObjectIDReference(objectID)) }
         do { _ = try entity.requireProperty(named: name) } catch let error as CoreError {
             throw CoreError(.predicate, error.message, entity: error.entity, key: name, objectURI: objectID.uri)

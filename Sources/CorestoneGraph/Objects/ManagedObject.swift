@@ -65,6 +65,8 @@ public final class ManagedObject {
         static var keeps: State { State(rawValue: 2048) }
         /// Has something in its context's `fileValues`.
         static var keepsFiles: State { State(rawValue: 8192) }
+        /// Has something in its context's `fetchedValues`.
+        static var keepsFetched: State { State(rawValue: 16384) }
     }
 
     /// An object outside every context, with the defaults of its entity.
@@ -93,7 +95,7 @@ public final class ManagedObject {
     deinit {
         context?.forget(self)
         dropOwnPlace()
-        if !state.isDisjoint(with: [.keeps, .keepsFiles]) { dropKept() }
+        if !state.isDisjoint(with: [.keeps, .keepsFiles, .keepsFetched]) { dropKept() }
         dropRecord()
         if toOneTargets != nil || overlay != nil || toManyKeepers != nil { letGo() }
     }

@@ -55,6 +55,6 @@ public struct PropertyListLimits: Sendable {
 }
 
 /// Names in the order of their UTF-8 bytes, which is "case-sensitive name order" of the formats.
-func sortedByBytes(_ names: some Sequence<String>) -> [String] {
+package func sortedByBytes(_ names: some Sequence<String>) -> [String] {
     names.map { Text($0) }.sorted().map(\.string)
 }

@@ -82,15 +82,30 @@ extension TableSchema {
         guard let text = element.expression else {
             return entity.property(named: element.property).flatMap { column(of: $0)?.name }
         }
-        switch text.expression {
-        case .selfObject?: return "Z_PK"
-        case .keyPath(let path)?:
+        return text.expression.flatMap { column(of: $0, of: entity) }
+    }
+
+    /// A column, or arithmetic over columns, which an index of SQLite can be over. Functions that are not SQLite's own have
+    /// no place in a file that other programs open.
+    private func column(of expression: Expression, of entity: Entity) -> String? {
+        switch expression {
+        case .selfObject: return "Z_PK"
+        case .keyPath(let path):
             guard let key = path.single?.text else { return nil }
             switch key {
             case "entity": return "Z_ENT"
             case "objectID", "self": return "Z_PK"
             default: return entity.property(named: key).flatMap { column(of: $0)?.name }
             }
+        case .constant(.int(let number)): return String(number)
+        case .function(.abs, let arguments):
+            return arguments.first.flatMap { column(of: $0, of: entity) }.map { "abs(\($0))" }
+        case .function(let function, let arguments):
+            guard [.add, .subtract, .multiply].contains(function), arguments.count == 2,
+                let symbol = function.infix?.symbol, let left = column(of: arguments[0], of: entity),
+                let right = column(of: arguments[1], of: entity)
+            else { return nil }
+            return "(\(left) \(symbol) \(right))"
         default: return nil
         }
     }

@@ -49,6 +49,11 @@ int main(void) {
     FIELD(cst_store_options, busy_timeout_ms);
     FIELD(cst_store_options, cache_kb);
     FIELD(cst_store_options, reserved);
+    SIZE(cst_index_element);
+    FIELD(cst_index_element, property);
+    FIELD(cst_index_element, expression);
+    FIELD(cst_index_element, type);
+    FIELD(cst_index_element, flags);
     SIZE(cst_sort);
     FIELD(cst_sort, key_path);
     FIELD(cst_sort, flags);

@@ -26,7 +26,9 @@ NO_KEY = 0xFFFFFFFF
 # Flags of a property.
 OPTIONAL, TRANSIENT, TO_MANY, ORDERED, INDEXED, EXTERNAL_STORAGE, PRESERVED, ALLOWS_NAN = (1 << bit for bit in range(8))
 SPOTLIGHT, EXTERNAL_RECORD, CLOUD_ENCRYPTION, DERIVED = (1 << bit for bit in range(8, 12))
-PROPERTY_ATTRIBUTE, PROPERTY_RELATIONSHIP = 1, 2
+PROPERTY_ATTRIBUTE, PROPERTY_RELATIONSHIP, PROPERTY_FETCHED = 1, 2, 3
+INDEX_DESCENDING, INDEX_RTREE = 1, 2
+NAMES_TEMPLATES, NAMES_CONFIGURATIONS, NAMES_VERSION_IDENTIFIERS = 1, 2, 3
 
 # cst_store_options.flags
 STORE_READ_ONLY, STORE_MUST_EXIST, STORE_NORMAL_SYNC, STORE_ROLLBACK_JOURNAL, STORE_HISTORY, STORE_WRITABLE = (
@@ -110,6 +112,15 @@ class PropertyInfo(Structure):
     )
 
 
+class IndexElement(Structure):
+    _fields_ = (
+        ("property", InputString),
+        ("expression", InputString),
+        ("type", ctypes.c_int32),
+        ("flags", ctypes.c_uint32),
+    )
+
+
 class StoreOptions(Structure):
     _fields_ = (
         ("struct_size", ctypes.c_size_t),
@@ -151,6 +162,7 @@ _TYPES: dict[str, Any] = {
     "info": POINTER(PropertyInfo),
     "options": POINTER(StoreOptions),
     "sorts": POINTER(Sort),
+    "elements": POINTER(IndexElement),
     "bool": ctypes.c_bool,
     "bool*": POINTER(ctypes.c_bool),
     "int*": POINTER(ctypes.c_int),
@@ -215,6 +227,13 @@ cst_model_merge status size handles in out error
 cst_model_copy_versions status in buffer size* size* error
 cst_model_copy_json status handle buffer error
 cst_model_copy_diagram status handle buffer error
+cst_model_set_template status handle in handle error
+cst_model_copy_template status handle in out error
+cst_model_copy_bound_template status handle in size texts values out error
+cst_model_set_configuration status handle in size texts error
+cst_model_remove_configuration status handle in error
+cst_model_copy_configuration status handle in buffer size* error
+cst_model_copy_names status handle u32 buffer size* error
 cst_model_set_localization status handle in in error
 cst_model_localization status handle in outtext error
 cst_model_copy_compiled status handle buffer error
@@ -234,6 +253,7 @@ cst_entity_set_user_info status handle in in error
 cst_entity_user_info status handle in outtext error
 cst_entity_set_version_hash_modifier status handle in error
 cst_entity_add_index status handle in size texts error
+cst_entity_add_fetch_index status handle in size elements handle error
 cst_entity_add_unique_constraint status handle size texts error
 cst_entity_version_hash status handle bytes* error
 cst_entity_add_attribute status handle in i32 u32 out error
@@ -259,6 +279,9 @@ cst_entity_set_property_renaming_identifier status handle in in error
 cst_entity_set_property_version_hash_modifier status handle in in error
 cst_entity_set_property_user_info status handle in in in error
 cst_entity_remove_validation status handle in error
+cst_entity_add_fetched_property status handle in handle error
+cst_entity_set_fetched_request status handle in handle error
+cst_entity_copy_fetched_request status handle in out error
 
 cst_attribute_set_default status handle value error
 cst_attribute_set_user_info status handle in in error
@@ -345,6 +368,7 @@ cst_object_validate status handle u32 error
 cst_object_validate_value status handle key value value error
 cst_object_member_count status handle key size* error
 cst_object_copy_members status handle key out error
+cst_object_copy_fetched status handle in out error
 cst_object_has_member status handle key handle bool* error
 cst_object_add_member status handle key handle error
 cst_object_add_members status handle key size handles error

@@ -108,6 +108,53 @@ class EntityEditing:
             raise ModelError(f"The entity {self.name} has no property '{of}'.{known}", entity=self.name, key=of)
         return read_json(buffer)
 
+    def index(
+        self,
+        name: str,
+        *elements: str | tuple[str, str | AttributeType],
+        where: str | Predicate | None = None,
+        kind: str = "binary",
+    ) -> Entity:
+        """Adds a fetch index.
+
+        An element is the name of an attribute or of a to-one relationship, with "-" before it for descending; or else
+        an expression and the type of its values: ("price * count", "decimal"), ("entity", "undefined"). Only objects
+        for which `where` holds are in the index. The kind "rtree" is for ranges of numbers.
+        """
+        if kind not in ("binary", "rtree"):
+            raise ModelError(f"{kind!r} is no kind of index. There are: binary, rtree.", entity=self.name)
+        condition = Predicate(where) if isinstance(where, str) else where
+        listed = [self._element(element, _abi.INDEX_RTREE if kind == "rtree" else 0) for element in elements]
+        array = (_abi.IndexElement * len(listed))(*listed)
+        handle = condition._handle if condition is not None else None
+        call(lib.cst_entity_add_fetch_index, self._handle, text(name), len(listed), array, handle)
+        return self._itself()
+
+    @staticmethod
+    def _element(element: str | tuple[str, str | AttributeType], flags: int) -> _abi.IndexElement:
+        if isinstance(element, tuple):
+            return _abi.IndexElement(_abi.null_text(), text(element[0]), int(attribute_type(element[1])), flags)
+        if element.startswith("-"):
+            flags |= _abi.INDEX_DESCENDING
+        return _abi.IndexElement(text(element.lstrip("+-")), _abi.null_text(), 0, flags)
+
+    def fetched(
+        self, name: str, entity: Entity | str, predicate: str | Predicate | None = None, **options: Any
+    ) -> Entity:
+        """Adds a property whose value is the tuple of objects that a fetch finds, or changes what it fetches.
+
+        In the predicate, $FETCH_SOURCE is the object that is asked and $FETCHED_PROPERTY this property
+        ($FETCHED_PROPERTY.userInfo.key). `options` are `sort`, `limit`, `offset` and `include_subentities`, as
+        Context.fetch takes them. The fetch runs when the value is first asked for, and again once the object was
+        refreshed.
+        """
+        request = self._model._request(entity, predicate, options)
+        known = read_properties(self._handle).get(name)
+        change = known is not None and known.is_fetched and known.entity == self._handle
+        function = lib.cst_entity_set_fetched_request if change else lib.cst_entity_add_fetched_property
+        call(function, self._handle, text(name), request.handle)
+        return self._itself()
+
     def remove_index(self, name: str) -> bool:
         """Removes a fetch index; False when there is none of that name."""
         return call(lib.cst_entity_remove_index, self._handle, text(name)) == _abi.OK

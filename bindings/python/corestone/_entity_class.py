@@ -13,13 +13,14 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any, Callable
 
 from . import _abi, values
-from ._abi import lib
+from ._abi import lib, text
 from ._ahead import ONE_BY_ONE, Stamp
-from ._call import call
+from ._call import call, made
 from .codes import AttributeType
 from .collections import ToManyList, ToManySet
 from .object import ManagedObject, wrappers
 from .property import PropertyDescription
+from .results import Results
 
 if TYPE_CHECKING:
     from .model import Entity
@@ -234,6 +235,15 @@ def _getter(description: PropertyDescription) -> Getter:
     return _any_getter(description)
 
 
+def _fetched_getter(name: str, entity: Entity | None) -> Callable[[ManagedObject], tuple[Any, ...]]:
+    key = text(name)
+
+    def get(self: ManagedObject) -> tuple[Any, ...]:
+        return tuple(Results(self._cst_context, made(lib.cst_object_copy_fetched, self._cst_handle, key), entity))
+
+    return get
+
+
 def _documentation(description: PropertyDescription, target: Entity | None) -> str:
     optional = "optional " if description.is_optional else ""
     if target is None:
@@ -257,7 +267,11 @@ def make_class(entity: Entity) -> type[ManagedObject]:
         "_cst_plans": {},
     }
     for name, description in entity.properties.items():
-        if name in inherited and inherited[name].key == description.key:
+        if name in inherited and inherited[name].entity == description.entity:
+            continue
+        if description.is_fetched:
+            fetched = entity._model._entity_of(description.destination) if description.destination else None
+            body[name] = property(_fetched_getter(name, fetched), doc="a fetched property: a tuple of objects")
             continue
         target = entity._model._entity_of(description.destination) if description.is_relationship else None
         if target is not None and description.is_to_many:

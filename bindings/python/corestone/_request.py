@@ -72,9 +72,29 @@ def make_request(
     include_pending_changes: bool,
     as_faults: bool,
 ) -> Request:
-    """A request with everything that is not the default."""
+    """A request with everything that is not the default, of a model that is in use from now on."""
     entity._model.freeze()
     request = Request(entity)
+    fill_request(
+        request, predicate, arguments, sort, limit, offset, prefetch,
+        include_subentities, include_pending_changes, as_faults,
+    )  # fmt: skip
+    return request
+
+
+def fill_request(
+    request: Request,
+    predicate: str | Predicate | None,
+    arguments: Sequence[Any],
+    sort: SortKey | Sequence[SortKey] = (),
+    limit: int | None = None,
+    offset: int = 0,
+    prefetch: str | Sequence[str] = (),
+    include_subentities: bool = True,
+    include_pending_changes: bool = True,
+    as_faults: bool = True,
+) -> None:
+    """Sets everything that is not the default."""
     handle = request.handle
     if isinstance(predicate, str):
         predicate = Predicate(predicate, *arguments)
@@ -98,4 +118,3 @@ def make_request(
         call(lib.cst_fetch_request_set_includes_pending_changes, handle, False)
     if not as_faults:
         call(lib.cst_fetch_request_set_returns_faults, handle, False)
-    return request

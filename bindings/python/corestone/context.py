@@ -9,7 +9,7 @@ from ctypes import byref
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union
 
-from . import _abi, _interrupt, queue
+from . import _abi, _interrupt, queue, values
 from ._abi import lib
 from ._ahead import Ahead, Stamp, contexts
 from ._bulk import Block, columns_of
@@ -274,6 +274,21 @@ class Context:
         out = ctypes.c_void_p()
         self._work(lib.cst_context_fetch, request.handle, byref(out))
         return Results(self, out.value or 0, request.entity)
+
+    def fetch_template(self, name: str, **variables: Any) -> Results:
+        """Runs a fetch request of the model with values for its variables; None is nil.
+
+        InvalidArgumentError: the model has no request of that name; PredicateError: a variable has no value.
+        """
+        names, row = _abi.texts(list(variables)), values.encode_all(list(variables.values()))
+        model, count = self.model._handle, len(variables)
+        request = made(lib.cst_model_copy_bound_template, model, _abi.text(name), count, names, row.address)
+        try:
+            out = ctypes.c_void_p()
+            self._work(lib.cst_context_fetch, request, byref(out))
+        finally:
+            lib.cst_release(request)
+        return Results(self, out.value or 0, self.model._template_entity(name))
 
     def stream(
         self,

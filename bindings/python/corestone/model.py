@@ -20,6 +20,7 @@ from .predicate import Predicate
 from .property import PropertyDescription, nearest, read_properties
 
 if TYPE_CHECKING:
+    from ._request import Request
     from .object import ManagedObject
 
 
@@ -161,11 +162,6 @@ class Entity(EntityEditing):
         self._model._add_relationship(_Waiting(self, name, target, inverse, options))
         return self
 
-    def index(self, name: str, *properties: str) -> Entity:
-        """Adds a fetch index over attributes or to-one relationships."""
-        call(lib.cst_entity_add_index, self._handle, text(name), len(properties), texts(list(properties)))
-        return self
-
     def unique(self, *attributes: str) -> Entity:
         """Requires the combination of these attributes to be unique among the entity's objects."""
         call(lib.cst_entity_add_unique_constraint, self._handle, len(attributes), texts(list(attributes)))
@@ -291,6 +287,7 @@ class Model(Mapping[str, Entity]):
         self._entities: dict[str, Entity] = {}
         self._by_handle: dict[int, Entity] = {}
         self._waiting: list[_Waiting] = []
+        self._fetched_by: dict[str, Entity] | None = None
         self._frozen = self.is_frozen
         for index in range(lib.cst_model_entity_count(handle)):
             entity = made(lib.cst_model_entity_at, handle, index)
@@ -528,6 +525,75 @@ class Model(Mapping[str, Entity]):
     def remove_version_identifier(self, identifier: str) -> bool:
         """Removes a label of the version; False when there is none."""
         return call(lib.cst_model_remove_version_identifier, self._handle, text(identifier)) == _abi.OK
+
+    @property
+    def version_identifiers(self) -> list[str]:
+        """The labels of the version."""
+        return self._names(_abi.NAMES_VERSION_IDENTIFIERS)
+
+    def template(
+        self, name: str, entity: Entity | str, predicate: str | Predicate | None = None, **options: Any
+    ) -> Model:
+        """Adds a fetch request that belongs to the model, or changes it. Returns the model.
+
+        `$names` in the predicate are variables, to which Context.fetch_template gives values. `options` are `sort`,
+        `limit`, `offset`, `prefetch`, `include_subentities` and `as_faults`, as Context.fetch takes them.
+        """
+        request = self._request(entity, predicate, options)
+        call(lib.cst_model_set_template, self._handle, text(name), request.handle)
+        return self
+
+    def remove_template(self, name: str) -> Model:
+        """Removes a fetch request of the model. Returns the model."""
+        call(lib.cst_model_set_template, self._handle, text(name), None)
+        return self
+
+    @property
+    def templates(self) -> list[str]:
+        """The names of the model's fetch requests, sorted; `describe` tells what they fetch."""
+        return self._names(_abi.NAMES_TEMPLATES)
+
+    def configuration(self, name: str, *entities: Entity | str) -> Model:
+        """Makes these entities a configuration: what one store of several holds. Returns the model."""
+        names = [entity if isinstance(entity, str) else entity.name for entity in entities]
+        call(lib.cst_model_set_configuration, self._handle, text(name), len(names), texts(names))
+        return self
+
+    def remove_configuration(self, name: str) -> bool:
+        """Removes a configuration; False when there is none of that name."""
+        return call(lib.cst_model_remove_configuration, self._handle, text(name)) == _abi.OK
+
+    @property
+    def configurations(self) -> list[str]:
+        """The names of the configurations; the whole model is not among them."""
+        return self._names(_abi.NAMES_CONFIGURATIONS)
+
+    def entities_of(self, configuration: str | None = None) -> list[Entity]:
+        """The entities of a configuration; of the whole model for None."""
+        buffer, count = _abi.Buffer(), ctypes.c_size_t()
+        name = _abi.optional_text(configuration)
+        call(lib.cst_model_copy_configuration, self._handle, name, byref(buffer), byref(count))
+        return [self[name] for name in _abi.take_text(buffer).split("\0")[: count.value]]
+
+    def _names(self, which: int) -> list[str]:
+        buffer, count = _abi.Buffer(), ctypes.c_size_t()
+        call(lib.cst_model_copy_names, self._handle, which, byref(buffer), byref(count))
+        return _abi.take_text(buffer).split("\0")[: count.value]
+
+    def _request(self, entity: Entity | str, predicate: str | Predicate | None, options: dict[str, Any]) -> Request:
+        """What the model shall keep of a fetch."""
+        from ._request import Request, fill_request
+
+        request = Request(self[entity] if isinstance(entity, str) else entity)
+        fill_request(request, predicate, (), **options)
+        return request
+
+    def _template_entity(self, name: str) -> Entity:
+        """The entity that a fetch request of a model in use fetches."""
+        if self._fetched_by is None:
+            requests = self.describe()["fetchRequests"]
+            self._fetched_by = {key: self[said["entity"]] for key, said in requests.items()}
+        return self._fetched_by[name]
 
     def localize(self, entries: Mapping[str, str | None]) -> Model:
         """Sets what parts of the model are called for people, and what its conditions say. Returns the model.

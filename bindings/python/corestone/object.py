@@ -213,7 +213,7 @@ class ManagedObject:
 
     def to_dict(self, *names: str) -> dict[str, Any]:
         """The named properties, or all attributes, as a dictionary."""
-        chosen = names or tuple(n for n, p in self._cst_properties.items() if not p.is_relationship)
+        chosen = names or tuple(n for n, p in self._cst_properties.items() if p.is_attribute)
         single = [n for n in chosen if n not in self._cst_properties or not self._cst_properties[n].is_to_many]
         found = dict(zip(single, self.get(*single)))
         return {name: found[name] if name in found else list(getattr(self, name)) for name in chosen}
@@ -437,7 +437,7 @@ def describe(item: ManagedObject) -> str:
         notes = " deleted" if flags & _abi.OBJECT_DELETED else ""
         if flags & _abi.OBJECT_FAULT:
             return f"<{head}{notes} (fault)>"
-        names = [n for n, p in item._cst_properties.items() if not p.is_relationship][:REPR_VALUES]
+        names = [n for n, p in item._cst_properties.items() if p.is_attribute][:REPR_VALUES]
         shown = " ".join(f"{name}={short_value(value)}" for name, value in zip(names, item_values(item, names)))
         return f"<{head}{notes} {shown}>" if shown else f"<{head}{notes}>"
     except InvalidHandleError:

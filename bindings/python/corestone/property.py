@@ -20,14 +20,19 @@ class PropertyDescription(NamedTuple):
     name: str
     key: int
     is_relationship: bool
+    is_fetched: bool
     flags: int
     attribute_type: AttributeType
-    destination: int  # the entity's handle, 0 for attributes
+    destination: int  # the handle of the entity to which it leads, or that is fetched; 0 for attributes
     inverse: str | None
     delete_rule: DeleteRule
     minimum: int
     maximum: int
     entity: int  # the handle of the one that declares it
+
+    @property
+    def is_attribute(self) -> bool:
+        return not self.is_relationship and not self.is_fetched
 
     @property
     def is_optional(self) -> bool:
@@ -72,8 +77,9 @@ def read_properties(entity: int) -> dict[str, PropertyDescription]:
             name,
             info.key,
             relationship,
+            info.kind == _abi.PROPERTY_FETCHED,
             info.flags,
-            AttributeType.UNDEFINED if relationship else AttributeType(info.attribute_type),
+            AttributeType(info.attribute_type),
             info.destination or 0,
             _abi.decode(info.inverse),
             DeleteRule(info.delete_rule),

@@ -113,7 +113,7 @@ class Results(Sequence[Any]):
         found: dict[str, list[Any]] = {}
         for name in dict.fromkeys(names):
             description = self._description(name)
-            if description is not None and not description.is_relationship:
+            if description is not None and description.is_attribute:
                 packed[name] = description
             elif description is not None and description.is_to_many:
                 found[name] = [list(getattr(item, name)) for item in self._block(first, count)]
@@ -156,7 +156,7 @@ class Results(Sequence[Any]):
     def _attribute_names(self) -> tuple[str, ...]:
         if self._entity is None:
             return ()
-        return tuple(name for name, each in self._entity.properties.items() if not each.is_relationship)
+        return tuple(name for name, each in self._entity.properties.items() if each.is_attribute)
 
     # ---- for people
 

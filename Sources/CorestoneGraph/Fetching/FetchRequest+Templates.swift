@@ -1,0 +1,55 @@
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+extension FetchRequest {
+    /// The request of a template. `variables` are the values of the `$variables` of its predicate; nil leaves them as they
+    /// are, for somebody else to bind. What kind of result the template asks for is not part of a request.
+    /// - Throws: `.model` when the template fetches no entity of the model, `.predicateSyntax` when its predicate cannot be
+    ///   read, `.predicate` that names a variable without a value.
+    public convenience init(
+        _ template: FetchRequestTemplate, in model: Model, variables: [String: PropertyValue]? = [:]
+    ) throws {
+        self.init(entity: try model.requireEntity(named: template.entityName))
+        predicate = try template.predicate?.required()
+        if let variables { predicate = try predicate?.binding(variables) }
+        sortDescriptors = template.sortDescriptors
+        (limit, offset) = (template.limit, template.offset)
+        includesSubentities = template.includesSubentities
+        returnsObjectsAsFaults = template.returnsObjectsAsFaults
+        relationshipKeyPathsForPrefetching = template.relationshipKeyPathsForPrefetching
+    }
+
+    /// The request as a model holds it. Objects in its predicate are no part of a model.
+    /// - Throws: `.predicateSyntax` when the predicate has constants that cannot be written.
+    public func template() throws -> FetchRequestTemplate {
+        // By its text: a model outlives the objects that may be bound into the predicate.
+        let text = predicate.map { PredicateText($0.format) }
+        _ = try text?.required()
+        var template = FetchRequestTemplate(entityName: entity.name, predicate: text)
+        template.sortDescriptors = sortDescriptors
+        (template.limit, template.offset) = (limit, offset)
+        template.includesSubentities = includesSubentities
+        template.returnsObjectsAsFaults = returnsObjectsAsFaults
+        template.relationshipKeyPathsForPrefetching = relationshipKeyPathsForPrefetching
+        return template
+    }
+}
+
+extension Model {
+    /// A request made of the template of that name, its variables bound; a null value is nil. The template does not change.
+    /// - Throws: `.invalidArgument` when the model has no template of that name, `.predicate` that names a variable without a
+    ///   value.
+    public func fetchRequest(
+        fromTemplate name: String, variables: [String: PropertyValue] = [:]
+    ) throws -> FetchRequest {
+        try FetchRequest(try requireTemplate(named: name), in: self, variables: variables)
+    }
+
+    private func requireTemplate(named name: String) throws -> FetchRequestTemplate {
+        if let template = fetchRequestTemplates[name] { return template }
+        let nearest = nearestName(to: name, among: sortedByBytes(fetchRequestTemplates.keys))
+        let hint = nearest.map { "; did you mean \"\($0)\"?" } ?? ""
+        throw CoreError(.invalidArgument, "the model has no fetch request template \"\(name)\"\(hint)", key: name)
+    }
+}

@@ -1,0 +1,82 @@
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+// Fetched properties: what a fetch finds when the value is first asked for, kept until the object is refreshed, becomes a
+// fault, or ends. The context has the lists, since few objects have any.
+extension ManagedObject {
+    /// The objects of a fetched property. Unsaved changes count, as in every fetch, but a list that was fetched stays as it is.
+    /// - Throws: `.invalidArgument` when the entity has no such fetched property; what the fetch throws.
+    public func fetched(_ name: String) throws -> [ManagedObject] {
+        try context?.checkQueue()
+        guard let property = entity.fetchedProperty(named: name) else {
+            let nearest = nearestName(to: name, among: entity.fetchedProperties.map(\.name))
+            let hint = nearest.map { "; did you mean \"\($0)\"?" } ?? ""
+            throw CoreError(
+                .invalidArgument, "\(entity.name) has no fetched property \"\(name)\"\(hint)", entity: entity.name,
+                key: name)
+        }
+        return try fetched(property)
+    }
+
+    func fetched(_ property: FetchedProperty) throws -> [ManagedObject] {
+        if state.contains(.gone) { throw gone() }
+        guard let context else {
+            throw CoreError(
+                .invalidArgument,
+                "\(entity.name).\(property.name) is fetched, and this object is in no context; insert it first",
+                entity: entity.name, key: property.name)
+        }
+        if state.contains(.keepsFetched), let known = context.fetchedValues[ObjectIdentifier(self)]?[property.name] {
+            return known
+        }
+        let found = try context.fetching(property, of: self) {
+            let variables: [String: PropertyValue] = [
+                "FETCH_SOURCE": .object(self), "FETCHED_PROPERTY": property.description,
+            ]
+            return try context.fetch(
+                try FetchRequest(property.fetchRequest, in: entity.model, variables: variables))
+        }
+        context.fetchedValues[ObjectIdentifier(self), default: [:]][property.name] = found
+        state.insert(.keepsFetched)
+        return found
+    }
+
+    /// Lets go of what was fetched; it is fetched anew when next asked for.
+    func forgetFetched() {
+        guard state.remove(.keepsFetched) != nil,
+            let lists = context?.fetchedValues.removeValue(forKey: ObjectIdentifier(self))
+        else { return }
+        PutOffEnds.run { list in for object in lists.values.joined() { list.take(object) } }
+    }
+}
+
+extension Context {
+    /// Fetched properties whose predicates ask for fetched properties.
+    static let maximumFetchedNesting = 8
+
+    /// Runs the fetch of a fetched property, whose predicate may ask for others, but not without end.
+    fileprivate func fetching<Result>(
+        _ property: FetchedProperty, of object: ManagedObject, _ body: () throws -> Result
+    ) throws -> Result {
+        guard fetchedNesting < Context.maximumFetchedNesting else {
+            throw CoreError(
+                .predicate,
+                "the predicate of \(object.entity.name).\(property.name) asks for fetched properties more than "
+                    + "\(Context.maximumFetchedNesting) deep; do not let it lead back to itself",
+                entity: object.entity.name, key: property.name)
+        }
+        fetchedNesting += 1
+        defer { fetchedNesting -= 1 }
+        return try body()
+    }
+}
+
+extension FetchedProperty {
+    /// What `$FETCHED_PROPERTY` stands for: its name and its user info.
+    fileprivate var description: PropertyValue {
+        .dictionary([
+            "name": .string(name), "userInfo": .dictionary(userInfo.mapValues { .string($0) }),
+        ])
+    }
+}
