@@ -903,7 +903,9 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_process_pending_changes(cst_conte
 /* Validates, then writes all changes in one transaction. CST_E_VALIDATION and CST_E_CONFLICT carry the failures as
  * details; after a failure nothing was written and the changes are still pending. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_save(cst_context *context, cst_error **error);
-/* Checks all that a save would write, and writes nothing: CST_E_VALIDATION as cst_context_save. */
+/* Checks all that a save would write, and writes nothing: CST_E_VALIDATION as cst_context_save. New and changed objects that
+ * have values twice which must be unique are found too (CST_CODE_MANAGED_OBJECT_CONSTRAINT_VALIDATION); what another row of the
+ * store has already, the save finds. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_validate(cst_context *context, cst_error **error);
 /* Drops every change that was not saved. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_rollback(cst_context *context, cst_error **error);

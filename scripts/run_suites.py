@@ -93,6 +93,7 @@ def mypy_commands() -> list[list[str]]:
         "bench",
         "bench/peers",
         "Tests/tool",
+        "Tests/scenarios",
     ):
         files = sorted(str(path.relative_to(ROOT)) for path in (ROOT / folder).glob("*.py"))
         if files:
@@ -114,6 +115,7 @@ def suites() -> list[Suite]:
         Suite(
             "python", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "bindings/python/tests"]], runner=True
         ),
+        Suite("scenarios", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "Tests/scenarios"]], runner=True),
         Suite("damage", [[PYTHON, "scripts/damaged_models.py"]]),
         Suite("tool", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "Tests/tool"]], runner=True),
         Suite("examples", examples),

@@ -2,20 +2,29 @@ import CorestoneModel
 import CorestoneValues
 
 extension Context {
-    /// Checks all that a save would write, and writes nothing.
-    /// - Throws: what `save` would: the failure, or several as the children of one error with code 1560.
+    /// Checks all that a save would write, and writes nothing. What a save checks before it asks the store, and whether these
+    /// objects have values twice that must be unique (1551); which values the store has already, the save finds (133021).
+    /// - Throws: the failure, or several as the children of one error with code 1560.
     public func validate() throws {
         try checkQueue()
         try processPendingChanges()
-        try validate(SavePlan(inserted: insertedObjects, updated: updatedObjects, deleted: deletedObjects))
+        let plan = SavePlan(inserted: insertedObjects, updated: updatedObjects, deleted: deletedObjects)
+        var failures = ValidationFailures()
+        try gatherFailures(plan, into: &failures)
+        try validateUniqueness(plan, into: &failures)
+        try failures.check()
     }
 
     func validate(_ plan: SavePlan) throws {
         var failures = ValidationFailures()
+        try gatherFailures(plan, into: &failures)
+        try failures.check()
+    }
+
+    private func gatherFailures(_ plan: SavePlan, into failures: inout ValidationFailures) throws {
         for object in plan.inserted { try object.validateProperties(as: .insert, into: &failures) }
         for object in plan.updated { try object.validateProperties(as: .update, into: &failures) }
         for object in plan.deleted { try object.validateDenials(into: &failures) }
-        try failures.check()
     }
 }
 

@@ -38,6 +38,16 @@ extension ManagedObject {
                 + "\(count) object\(count == 1 ? "" : "s"); delete or move them first", value: .int(Int64(count)))
     }
 
+    /// Another new or changed object has the same values of attributes whose combination must be unique.
+    func notUnique(_ keys: [String], _ values: [PropertyValue], _ owner: ManagedObject) -> CoreError {
+        let pairs = zip(keys, values).map { "\(entity.localizedName).\($0) is \($1.excerpt)" }.joined(
+            separator: " and ")
+        return CoreError(
+            .validation, code: .managedObjectConstraintValidation,
+            "\(pairs) here and in \(owner.objectID.uri), but must be unique; change one of them", entity: entity.name,
+            key: keys[0], value: values[0], objectURI: objectID.uri)
+    }
+
     func notFinite(_ number: Double, _ attribute: Attribute) -> CoreError {
         invalid(
             attribute, .managedObjectValidation,

@@ -11,6 +11,14 @@ from ._abi import lib
 from .errors import BY_STATUS, CorestoneError
 
 
+def _shown_value(cell: values.Cell) -> Any:
+    """The value of an error. A date that no datetime can hold is its number of seconds: it is what was wrong."""
+    try:
+        return values.decode_cell(cell, None)
+    except CorestoneError:
+        return cell.value.payload.real
+
+
 def read_error(handle: int, status: int | None = None) -> CorestoneError:
     """The exception for an error handle, which stays the caller's."""
     if status is None:
@@ -18,7 +26,7 @@ def read_error(handle: int, status: int | None = None) -> CorestoneError:
     value = None
     cell = values.Cell()
     if lib.cst_error_value(handle, cell.ref) == _abi.OK:
-        value = values.decode_cell(cell, None)
+        value = _shown_value(cell)
     details = []
     for index in range(lib.cst_error_detail_count(handle)):
         detail = lib.cst_error_detail_at(handle, index)

@@ -399,7 +399,11 @@ class Context:
         self._work(lib.cst_context_save)
 
     def validate(self) -> None:
-        """Checks all that a save would write, and writes nothing: raises the ValidationError that `save` would."""
+        """Checks all that a save would write, and writes nothing: raises the ValidationError that `save` would.
+
+        New and changed objects that share values which must be unique are found too (code 1551); what another row of
+        the store has already, the save finds.
+        """
         self._work(lib.cst_context_validate)
 
     def rollback(self) -> None:

@@ -435,7 +435,7 @@ def test_a_save_changes_what_it_must_and_nothing_else(file: str, tmp_path: Path)
         store.row(item): {
             name: item[name]
             for name, each in store.container.model[entity].properties.items()
-            if not each.is_relationship and not each.is_transient
+            if each.is_attribute and not each.is_transient
         }
         for entity in store.entities()
         for item in store.context.fetch(entity, limit=5)

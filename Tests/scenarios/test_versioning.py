@@ -1,0 +1,71 @@
+"""Version hashes, and which model a store opens with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from corestone import Model, ModelMismatchError
+
+DEPARTMENT = {"name": "string?", "employees": "to-many Employee inverse department"}
+FIRST: dict[str, dict[str, Any]] = {
+    "Employee": {
+        "name": "string?",
+        "salary": "int32?",
+        "hireDate": "date?",
+        "department": "to-one Department? inverse employees",
+    },
+    "Department": DEPARTMENT,
+}
+SECOND: dict[str, dict[str, Any]] = {
+    "Employee": {
+        "name": "string?",
+        "salary": "int32?",
+        "title": "string?",
+        "department": "to-one Department? inverse employees",
+    },
+    "Department": DEPARTMENT,
+}
+PEOPLE: dict[str, dict[str, Any]] = {
+    "Person": {"name": "string?"},
+    "Manager": {"@parent": "Person", "reports": "int32?"},
+}
+
+
+def test_s322_a_change_of_one_entity_leaves_the_others_hashes() -> None:
+    first, second = Model(FIRST), Model(SECOND)
+    assert first["Employee"].version_hash != second["Employee"].version_hash
+    assert first["Department"].version_hash == second["Department"].version_hash
+
+
+def test_s325_identifiers_are_labels_only() -> None:
+    model = Model(FIRST)
+    assert model.describe()["versionIdentifiers"] == []
+    plain = model.copy()["Employee"].version_hash
+    model.version_identifier("2")
+    assert model.describe()["versionIdentifiers"] == ["2"]
+    assert model["Employee"].version_hash == plain
+
+
+def test_s329_another_version_does_not_open_a_store(opened: Any) -> None:
+    container = opened(Model(FIRST))
+    context = container.context()
+    context.insert("Employee", name="Ada")
+    context.save()
+    container.close()
+    with pytest.raises(ModelMismatchError) as failure:
+        opened(Model(SECOND))
+    assert failure.value.code == 134100
+    assert "Employee.hireDate is in the store only" in str(failure.value)
+
+
+def test_s335_a_changed_subentity_changes_its_own_hash_alone(opened: Any) -> None:
+    changed = {**PEOPLE, "Manager": {**PEOPLE["Manager"], "budget": "int32?"}}
+    first, second = Model(PEOPLE), Model(changed)
+    assert first["Person"].version_hash == second["Person"].version_hash
+    assert first["Manager"].version_hash != second["Manager"].version_hash
+    opened(Model(PEOPLE)).close()
+    opened(Model(PEOPLE)).close()
+    with pytest.raises(ModelMismatchError) as failure:
+        opened(Model(changed))
+    assert failure.value.code == 134100
