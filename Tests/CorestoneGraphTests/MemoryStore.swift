@@ -15,6 +15,7 @@ final class MemoryStore: PersistentStore, SaveTransaction, @unchecked Sendable {
 
     let identifier: String
     let path = "memory"
+    var abilities: StoreAbilities = .uniqueConstraints
     let isReadOnly = false
     let model: Model
     var rows: [UInt32: [Int64: Row]] = [:]

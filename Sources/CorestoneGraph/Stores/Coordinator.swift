@@ -25,7 +25,11 @@ public final class Coordinator: @unchecked Sendable {
     var hasHadOneStore: Bool { lock.with { storesMade == 1 } }
 
     package func add(_ backing: any PersistentStore) throws -> Store {
-        try lock.with {
+        do { try checkAbilities(of: backing) } catch {
+            backing.close()
+            throw error
+        }
+        return try lock.with {
             if let twin = openStores.first(where: { $0.identifier == backing.identifier }) {
                 backing.close()
                 throw CoreError(
@@ -38,6 +42,32 @@ public final class Coordinator: @unchecked Sendable {
             openStores.append(store)
             return store
         }
+    }
+
+    /// A store that cannot do what the model asks for would lose it silently.
+    private func checkAbilities(of store: any PersistentStore) throws {
+        for entity in model.entities {
+            if !store.abilities.contains(.derivedAttributes),
+                let derived = entity.ownAttributes.first(where: { $0.derivation != nil })
+            {
+                throw unable(
+                    store, entity, derived.name,
+                    "\(entity.name).\(derived.name) is derived, and a store of this type computes no attributes")
+            }
+            if !store.abilities.contains(.uniqueConstraints), let constraint = entity.uniqueConstraints.first {
+                throw unable(
+                    store, entity, constraint.first,
+                    "\(constraint.joined(separator: ", ")) of \(entity.name) must be unique, and a store of this type does "
+                        + "not check that")
+            }
+        }
+    }
+
+    private func unable(_ store: any PersistentStore, _ entity: Entity, _ key: String?, _ why: String) -> CoreError {
+        CoreError(
+            .unsupported, code: .persistentStoreOpen,
+            "\(store.path) cannot be used with this model: \(why); use a SQLite store, or a model without it",
+            entity: entity.name, key: key, file: store.path)
     }
 
     /// Closes a store. Firing a fault of its objects fails from now on.

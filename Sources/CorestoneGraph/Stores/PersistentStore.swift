@@ -11,6 +11,8 @@ package protocol PersistentStore: AnyObject, Sendable {
     var identifier: String { get }
     var path: String { get }
     var modelSource: ModelSource { get }
+    /// What a model may ask for; the coordinator takes no store that lacks what its model does.
+    var abilities: StoreAbilities { get }
     var isReadOnly: Bool { get }
     /// Why, and what to do about it, as the end of a sentence; nil when it can be written, or for no special reason.
     var readOnlyReason: String? { get }
@@ -56,6 +58,17 @@ package protocol PersistentStore: AnyObject, Sendable {
     func close()
 }
 
+/// What not every store can do.
+package struct StoreAbilities: OptionSet, Sendable {
+    package let rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// Computes derived attributes as it saves.
+    package static let derivedAttributes = StoreAbilities(rawValue: 1)
+    /// Refuses rows whose values are those of another one, where the model says that they are unique.
+    package static let uniqueConstraints = StoreAbilities(rawValue: 2)
+}
+
 /// Where the model of an open store comes from.
 public enum ModelSource: UInt32, Sendable {
     /// From the host.
@@ -67,6 +80,7 @@ public enum ModelSource: UInt32, Sendable {
 }
 
 extension PersistentStore {
+    package var abilities: StoreAbilities { [] }
     package var modelSource: ModelSource { .given }
     package var readOnlyReason: String? { nil }
 

@@ -12,6 +12,7 @@ final class SQLiteStore: PersistentStore, @unchecked Sendable {
     let identifier: String
     let path: String
     let modelSource: ModelSource
+    let abilities: StoreAbilities = [.derivedAttributes, .uniqueConstraints]
     let schema: StoreSchema
     /// Why nothing can be written; nil when it can.
     let readOnlyReason: String?

@@ -1,0 +1,44 @@
+import Corestone
+import XCTest
+
+@testable import CorestoneGraph
+
+/// A store that cannot do what its model asks for is refused, not silently wrong.
+final class StoreAbilityTests: XCTestCase {
+    private func refusal(_ model: Model, _ abilities: StoreAbilities) throws -> CoreError? {
+        let store = MemoryStore(model: model)
+        store.abilities = abilities
+        let coordinator = try Coordinator(model: model)
+        do { _ = try coordinator.add(store) } catch {
+            XCTAssertTrue(coordinator.stores.isEmpty)
+            return error as? CoreError
+        }
+        return nil
+    }
+
+    /// Apple's atomic stores raise an exception when they are added.
+    func testS164AStoreThatDerivesNothingTakesNoDerivedAttributes() throws {
+        let model = Model()
+        let author = try model.addEntity(named: "Author")
+        try author.addAttribute(named: "name", type: .string)
+        let copy = try author.addAttribute(named: "nameCopy", type: .string)
+        try copy.setDerivation(Derivation(ExpressionText("name")))
+        let error = try XCTUnwrap(refusal(model, .uniqueConstraints))
+        XCTAssertEqual(error.status, .unsupported)
+        XCTAssertEqual(error.entity, "Author")
+        XCTAssertEqual(error.key, "nameCopy")
+        XCTAssertTrue(error.message.contains("Author.nameCopy is derived"), error.message)
+        XCTAssertNil(try refusal(model, .derivedAttributes))
+    }
+
+    func testAStoreThatChecksNothingTakesNoUniqueConstraints() throws {
+        let model = Model()
+        let thing = try model.addEntity(named: "Thing")
+        try thing.addAttribute(named: "code", type: .string)
+        try thing.addUniqueConstraint(["code"])
+        let error = try XCTUnwrap(refusal(model, .derivedAttributes))
+        XCTAssertEqual(error.entity, "Thing")
+        XCTAssertEqual(error.key, "code")
+        XCTAssertNil(try refusal(model, [.derivedAttributes, .uniqueConstraints]))
+    }
+}
