@@ -436,6 +436,32 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_write(const cst_model *model, cst
  * whole; a source must not be there yet. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_convert(cst_string path, cst_string target, cst_string module,
                                                        uint32_t flags, cst_error **error);
+/* As cst_model_merge, of all models that lie in a folder, Apple's mergedModelFromBundles: the current version of each bundle,
+ * or for a store every version. A source beside its compiled form counts once. CST_E_MODEL when there is none. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_merge_folder(cst_string path, cst_string store_path,
+                                                            cst_model **out_model CST_OWNED, cst_error **error);
+/* One text for the version hashes of all entities: NSStoreModelVersionChecksumKey of stores. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_checksum(const cst_model *model, cst_buffer *out_text,
+                                                             cst_error **error);
+/* The name and the checksum of every version that a bundle holds, in turns, each ended by a NUL. out_count is how many
+ * versions there are; it may be NULL. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_version_checksums(cst_string path, cst_buffer *out_texts,
+                                                                      size_t *out_count, cst_error **error);
+/* Whether the store at `store_path` holds the entities of a configuration (null: all), and those alone, as the model has
+ * them: isConfiguration:compatibleWithStoreMetadata:. A store that says nothing of itself is compatible with no model. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_is_compatible(const cst_model *model, cst_string configuration,
+                                                             cst_string store_path, bool *out_compatible,
+                                                             cst_error **error);
+/* The same for a store's metadata, a property list of either form (what Z_METADATA holds). */
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_is_compatible_metadata(const cst_model *model, cst_string configuration,
+                                                                      cst_bytes metadata, bool *out_compatible,
+                                                                      cst_error **error);
+/* Takes over what the parts of a model are called for people. `path` is a .strings file, or the path of a model beside which
+ * they lie, in <Model>Model.strings of <language>.lproj or of the model's folder; cst_model_load does that by itself.
+ * `language` is "de" or "zh-Hans"; null is the user's, by LANGUAGE, LC_ALL, LC_MESSAGES, LANG. CST_NOT_FOUND when there are
+ * none. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_model_load_strings(cst_model *model, cst_string path, cst_string language,
+                                                            cst_error **error);
 
 /* ======== entity ========================================================================================= */
 
@@ -491,6 +517,10 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_unique_constraint(cst_entity
 /* The 32 bytes of the version hash that Apple's framework expects in a store. Freezes the model. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_version_hash(const cst_entity *entity, uint8_t *out_hash,
                                                              cst_error **error);
+/* The 32 bytes that a property, inherited ones included, adds to the hash of the entity. Freezes the model. CST_NOT_FOUND when
+ * there is no such property, and when it is transient or fetched and adds nothing. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_entity_property_version_hash(const cst_entity *entity, cst_string name,
+                                                                      uint8_t *out_hash, cst_error **error);
 
 /* Flags of a property. */
 enum {

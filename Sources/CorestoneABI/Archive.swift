@@ -8,10 +8,6 @@ public func cst_archive_copy_json(
 ) -> cst_status {
     boundary(error) {
         let out = try required(out, "out_json")
-        guard let data = archive.data, archive.size >= 0, archive.size < Int(Int32.max) else {
-            throw CoreError(.invalidArgument, "the archive is NULL, or larger than 2147483646 bytes")
-        }
-        let bytes = Array(UnsafeRawBufferPointer(start: data, count: archive.size))
-        try out.fill(JSONText(try decodeArchive(bytes)).text)
+        try out.fill(JSONText(try decodeArchive(try archive.array("archive", limit: Int(Int32.max) - 1))).text)
     }
 }

@@ -184,6 +184,21 @@ public func cst_entity_version_hash(
     }
 }
 
+@_cdecl("cst_entity_property_version_hash") @implementation
+public func cst_entity_property_version_hash(
+    _ pointer: OpaquePointer?, _ name: cst_string, _ out: UnsafeMutablePointer<UInt8>?, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        let out = try required(out, "out_hash")
+        let entity = try entity(pointer)
+        let name = try name.string("name")
+        try entity.model.freeze()
+        guard let property = entity.property(named: name), !property.isTransient else { return .notFound }
+        for (place, byte) in property.versionHash.enumerated() { out[place] = byte }
+        return .ok
+    }
+}
+
 @_cdecl("cst_entity_add_attribute") @implementation
 public func cst_entity_add_attribute(
     _ pointer: OpaquePointer?, _ name: cst_string, _ type: cst_attribute_type, _ flags: UInt32,

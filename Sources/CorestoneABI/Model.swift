@@ -76,12 +76,7 @@ public func cst_model_load_bytes(
 ) -> cst_status {
     boundary(error) {
         let out = try place(out, "out_model")
-        guard let data = content.data, 0...Model.maximumFileSize ~= content.size else {
-            throw CoreError(
-                .invalidArgument, "the content is NULL, or larger than \(Model.maximumFileSize) bytes")
-        }
-        out.pointee = try handOver(
-            try Model(data: Array(UnsafeRawBufferPointer(start: data, count: content.size))))
+        out.pointee = try handOver(try Model(data: try content.array("content", limit: Model.maximumFileSize)))
     }
 }
 

@@ -6,7 +6,8 @@ extension Model {
     public static let maximumFileSize = 64 << 20
 
     /// Reads a model from a file or a folder of any of Apple's kinds: `.xcdatamodeld`, `.xcdatamodel` and its `contents`,
-    /// `.momd`, `.mom`. What it is is told from the content, not from the extension. The model is not frozen.
+    /// `.momd`, `.mom`. What it is is told from the content, not from the extension. The model is not frozen. Its localisation
+    /// is that of the user's language, when `<Model>Model.strings` lies beside it (`loadStrings(besideModel:)`).
     ///
     /// - Parameter version: which version of a bundle, by name; nil is its current one. Other kinds have no versions.
     /// - Throws: `.storeIO` when the file cannot be read; `.model` when it holds no model, is damaged or goes beyond a limit;
@@ -23,6 +24,7 @@ extension Model {
                 try self.init(contentsOf: chosen.path)
                 versionNameText = Text(chosen.name)
                 try requireHashes(chosen, in: file)
+                try loadStrings(besideModel: path)
                 return
             } else {
                 throw Model.noModel(file)
@@ -31,6 +33,7 @@ extension Model {
             try Model.refuse(version, of: file)
         }
         try self.init(file)
+        try loadStrings(besideModel: path)
     }
 
     /// A compiled model that does not hash as its bundle has on record is not the one that the bundle was made with: stores

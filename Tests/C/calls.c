@@ -173,8 +173,10 @@ static cst_string string_for(struct world *world, const struct call *call, const
         snprintf(world->fresh, sizeof world->fresh, "%.500s/fresh%u.mom", world->folder, world->names++);
         return text(world->fresh);
     }
+    if (is(call, "cst_model_merge_folder") && strcmp(name, "path") == 0) return text(world->folder);
     if (strcmp(name, "path") == 0 && strstr(call->name, "cst_model")) return text(world->model_file);
-    if (strcmp(name, "version") == 0 || is(call, "cst_model_merge")) return (cst_string){NULL, 0};
+    if (strcmp(name, "version") == 0 || strcmp(name, "configuration") == 0 || strstr(call->name, "cst_model_merge"))
+        return (cst_string){NULL, 0};
     if (strcmp(name, "store_path") == 0) return cst_store_path(world->company.store);
     if (strcmp(name, "path") == 0 && strstr(call->name, "store")) return cst_store_path(world->company.store);
     if (is(call, "cst_entity_set_fetched_request") && strcmp(name, "property") == 0) return text("found");

@@ -581,6 +581,44 @@ static void a_model_is_written(void) {
     OK(cst_release(model));
 }
 
+static void versions_are_compared(void) {
+    cst_model *model = company_model(), *merged = NULL;
+    cst_entity *employee = NULL;
+    uint8_t hash[32] = {0}, zero[32] = {0};
+    OK(cst_model_entity(model, text("Employee"), &employee, E));
+    OK(cst_entity_property_version_hash(employee, text("name"), hash, E));
+    CHECK(memcmp(hash, zero, 32) != 0);
+    CHECK_STATUS(CST_NOT_FOUND, cst_entity_property_version_hash(employee, text("nothing"), hash, E));
+    const char *path = check_path("company.sqlite"), *folder = check_path("models");
+    CHECK_INT(0, mkdir(folder, 0777));
+    const char *bundle = check_path("models/Company.momd");
+    store_of(company_model(), path);
+    bool compatible = false;
+    OK(cst_model_is_compatible(model, (cst_string){NULL, 0}, text(path), &compatible, E));
+    CHECK(compatible);
+    static const char empty[] = "<plist version='1.0'><dict/></plist>";
+    const cst_bytes metadata = {(const uint8_t *)empty, sizeof empty - 1};
+    OK(cst_model_is_compatible_metadata(model, (cst_string){NULL, 0}, metadata, &compatible, E));
+    CHECK(!compatible);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_is_compatible(model, text("Nowhere"), text(path), &compatible, E));
+    cst_buffer one = {NULL, 0, 0}, all = {NULL, 0, 0};
+    size_t count = 0;
+    OK(cst_model_write(model, text(bundle), text("First"), 0, E));
+    OK(cst_model_copy_checksum(model, &one, E));
+    OK(cst_model_copy_version_checksums(text(bundle), &all, &count, E));
+    CHECK_INT(1, count);
+    CHECK(strcmp(all.data, "First") == 0 && strcmp(all.data + 6, one.data) == 0);
+    cst_buffer_dispose(&one);
+    cst_buffer_dispose(&all);
+    OK(cst_model_merge_folder(text(folder), (cst_string){NULL, 0}, &merged, E));
+    CHECK_INT(5, cst_model_entity_count(merged));
+    OK(cst_release(merged));
+    OK(cst_model_merge_folder(text(folder), text(path), &merged, E));
+    CHECK_STATUS(CST_NOT_FOUND, cst_model_load_strings(merged, text(bundle), text("fr"), E));
+    OK(cst_release(merged));
+    OK(cst_release(model));
+}
+
 /* A model remembers its first mistake, and lives longer than the context whose object was part of it. */
 static void a_mistake_keeps_no_object(void) {
     struct company c = company_open(check_path("a.sqlite"));
@@ -624,6 +662,7 @@ int main(int argc, char **argv) {
     RUN(short_structs_are_filled_as_far_as_they_go);
     RUN(a_copy_can_be_changed_and_merged);
     RUN(a_model_is_written);
+    RUN(versions_are_compared);
     RUN(a_mistake_keeps_no_object);
     return check_end();
 }

@@ -58,6 +58,16 @@ extension cst_string {
     }
 }
 
+extension cst_bytes {
+    /// A copy of the bytes.
+    func array(_ name: StaticString, limit: Int) throws -> [UInt8] {
+        guard let data, 0...limit ~= size else {
+            throw CoreError(.invalidArgument, "\(name) is NULL, or larger than \(limit) bytes")
+        }
+        return Array(UnsafeRawBufferPointer(start: data, count: size))
+    }
+}
+
 extension UnsafeMutablePointer where Pointee == cst_buffer {
     /// Puts bytes and a NUL into the buffer, which grows as needed.
     func fill(_ bytes: UnsafeRawBufferPointer) throws {

@@ -10,7 +10,8 @@ public enum CompiledModelForm: Sendable {
 
 /// The model as a keyed archive that Apple's framework reads (store-format.md section 3).
 ///
-/// The model may be frozen or not. Properties that an entity inherits are written out in full, as Apple's own files do.
+/// The model may be frozen or not. In a store an entity lists what it inherits too, written out in full; in a file it lists
+/// its own properties alone. All known files of Apple's do so.
 public func compiledModel(_ model: Model, form: CompiledModelForm = .cache) -> [UInt8] {
     CompiledModelWriter(model: model, form: form).encoded()
 }
@@ -42,7 +43,7 @@ final class CompiledModelWriter {
         let sorted = names.compactMap { model.entity(named: $0) }
         for entity in sorted { entities[ObjectIdentifier(entity)] = archiver.reserve() }
         for entity in sorted {
-            for property in entity.allProperties + entity.fetchedProperties {
+            for property in listed(entity) {
                 properties[place(entity, property)] = archiver.reserve()
             }
         }
@@ -117,15 +118,15 @@ final class CompiledModelWriter {
 
     private func write(_ entity: Entity) {
         guard let number = entities[ObjectIdentifier(entity)] else { return }
+        let listed = listed(entity).sorted { Text($0.name) < Text($1.name) }
         let all = entity.allProperties + entity.fetchedProperties
         let byName = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-        let sorted = sortedByBytes(byName.keys).compactMap { byName[$0] }
         let children = sortedByBytes(entity.children.map(\.name)).compactMap { model.entity(named: $0) }
         var fields: [String: PropertyListValue] = [
             "NSEntityName": archiver.string(entity.name),
             "NSClassNameForEntity": archiver.string(entity.className == "NSManagedObject" ? nil : entity.className),
             "NSManagedObjectModel": .uid(root),
-            "NSProperties": archiver.dictionary(sorted.map { ($0.name, reference($0, of: entity)) }, isMutable: true),
+            "NSProperties": archiver.dictionary(listed.map { ($0.name, reference($0, of: entity)) }, isMutable: true),
             "NSSubentities": dictionary(of: children),
             "NSSuperentity": reference(entity.parent),
             "NSUserInfo": userInfo(entity.userInfo),
@@ -141,6 +142,12 @@ final class CompiledModelWriter {
         }
         if !entity.indexes.isEmpty { fields.merge(indexes(of: entity, byName)) { _, new in new } }
         archiver.fill(number, ClassName("NSEntityDescription"), fields)
-        for property in all { write(property, of: entity) }
+        for property in listed { write(property, of: entity) }
+    }
+
+    /// The properties that stand in the archive of an entity.
+    private func listed(_ entity: Entity) -> [Property] {
+        form == .cache
+            ? entity.allProperties + entity.fetchedProperties : entity.ownProperties + entity.ownFetchedProperties
     }
 }

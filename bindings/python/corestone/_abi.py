@@ -240,6 +240,12 @@ cst_model_copy_compiled status handle buffer error
 cst_model_copy_source status handle u32 buffer error
 cst_model_write status handle in in u32 error
 cst_model_convert status in in in u32 error
+cst_model_merge_folder status in in out error
+cst_model_copy_checksum status handle buffer error
+cst_model_copy_version_checksums status in buffer size* error
+cst_model_is_compatible status handle in in bool* error
+cst_model_is_compatible_metadata status handle in bytes bool* error
+cst_model_load_strings status handle in in error
 
 cst_entity_name text handle
 cst_entity_localized_name text handle
@@ -256,6 +262,7 @@ cst_entity_add_index status handle in size texts error
 cst_entity_add_fetch_index status handle in size elements handle error
 cst_entity_add_unique_constraint status handle size texts error
 cst_entity_version_hash status handle bytes* error
+cst_entity_property_version_hash status handle in bytes* error
 cst_entity_add_attribute status handle in i32 u32 out error
 cst_entity_add_relationship status handle in handle u32 out error
 cst_entity_property_count size handle

@@ -215,6 +215,13 @@ class Entity(EntityEditing):
         call(lib.cst_entity_version_hash, self._handle, out)
         return bytes(out)
 
+    def property_version_hash(self, name: str) -> bytes | None:
+        """The 32 bytes that a property adds to the entity's hash; None when it is transient, fetched, or not there."""
+        self._model.freeze()
+        out = (ctypes.c_uint8 * 32)()
+        status = call(lib.cst_entity_property_version_hash, self._handle, text(name), out)
+        return bytes(out) if status == _abi.OK else None
+
     @property
     def properties(self) -> Mapping[str, PropertyDescription]:
         """The properties by name, inherited ones first. Freezes the model."""
@@ -419,6 +426,57 @@ class Model(Mapping[str, Entity]):
         name = _abi.null_text() if module is None else text(module)
         flags = _abi.MODEL_LOSSY if lossy else 0
         call(lib.cst_model_convert, path_argument(path), path_argument(target), name, flags)
+
+    @classmethod
+    def merge_folder(cls, path: str | os.PathLike[str], *, store: str | os.PathLike[str] | None = None) -> Model:
+        """As `merge`, of all models in a folder: the current version of each bundle, or for a store every version.
+
+        A source beside its compiled form counts once. Raises ModelError when there is none.
+        """
+        wanted = _abi.null_text() if store is None else path_argument(store)
+        return cls._of(made(lib.cst_model_merge_folder, path_argument(path), wanted))
+
+    @property
+    def checksum(self) -> str:
+        """One text for the version hashes of all entities: NSStoreModelVersionChecksumKey of stores."""
+        self._settle()
+        buffer = _abi.Buffer()
+        call(lib.cst_model_copy_checksum, self._handle, byref(buffer))
+        return _abi.take_text(buffer)
+
+    @staticmethod
+    def version_checksums(path: str | os.PathLike[str]) -> dict[str, str]:
+        """The checksum of every version that a bundle holds, by name."""
+        buffer = _abi.Buffer()
+        call(lib.cst_model_copy_version_checksums, path_argument(path), byref(buffer), None)
+        texts = _abi.take_text(buffer).split("\0")
+        return dict(zip(texts[0::2], texts[1::2]))
+
+    def is_compatible(self, store: str | os.PathLike[str] | bytes, configuration: str | None = None) -> bool:
+        """Whether a store holds the entities of a configuration (None: all), and those alone, as the model has them.
+
+        `store` is its path, or its metadata as the bytes of a property list. A store that says nothing of itself is
+        compatible with no model.
+        """
+        self._settle()
+        result = ctypes.c_bool()
+        name = _abi.null_text() if configuration is None else text(configuration)
+        if isinstance(store, bytes):
+            content = _abi.InputString(store, len(store))
+            call(lib.cst_model_is_compatible_metadata, self._handle, name, content, byref(result))
+        else:
+            call(lib.cst_model_is_compatible, self._handle, name, path_argument(store), byref(result))
+        return result.value
+
+    def load_strings(self, path: str | os.PathLike[str], language: str | None = None) -> bool:
+        """Takes over what the parts of the model are called for people; False when there is nothing.
+
+        `path` is a .strings file, or the path of a model beside which they lie, in <Model>Model.strings of
+        <language>.lproj or of the model's folder; `Model.load` does that by itself. `language` is "de" or "zh-Hans", by
+        default the user's.
+        """
+        wanted = _abi.null_text() if language is None else text(language)
+        return call(lib.cst_model_load_strings, self._handle, path_argument(path), wanted) == _abi.OK
 
     @staticmethod
     def versions(path: str | os.PathLike[str]) -> ModelVersions:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import plistlib
 from pathlib import Path
 
@@ -325,3 +327,49 @@ def test_what_a_source_cannot_say() -> None:
     with pytest.raises(ModelError, match="SELF > 0"):
         model.source()
     assert "number" in model.source(lossy=True)
+
+
+def test_versions_and_compatibility(tmp_path: Path) -> None:
+    first = Model({"Book": {"title": "string"}, "Shelf": {"number": "int16"}})
+    second = Model({"Book": {"title": "string", "pages": "int32"}, "Shelf": {"number": "int16"}})
+    hashes = [model["Book"].property_version_hash("title") for model in (first, second)]
+    assert hashes[0] == hashes[1] is not None
+    assert first["Book"].property_version_hash("pages") is None
+    bundle = tmp_path / "Library.momd"
+    first.write(bundle)
+    second.write(bundle, "Library 2")
+    assert Model.version_checksums(bundle) == {"Library": first.checksum, "Library 2": second.checksum}
+    ordered = sorted(("Book", "Shelf"))
+    digest = hashlib.sha256(b"".join(first[name].version_hash for name in ordered)).digest()
+    assert first.checksum == base64.b64encode(digest).decode()
+    store = tmp_path / "library.sqlite"
+    with Container(first, store):
+        pass
+    assert first.is_compatible(store)
+    assert not second.is_compatible(store)
+    assert not first.is_compatible(plistlib.dumps({}))
+    metadata = plistlib.dumps({"NSStoreModelVersionHashes": {name: first[name].version_hash for name in first}})
+    assert first.is_compatible(metadata)
+    with pytest.raises(InvalidArgumentError, match="configuration"):
+        first.is_compatible(store, "Nowhere")
+    assert Model.merge_folder(tmp_path)["Book"].version_hash == second["Book"].version_hash
+    assert Model.merge_folder(tmp_path, store=store)["Book"].version_hash == first["Book"].version_hash
+
+
+def test_words_for_people_are_loaded(tmp_path: Path) -> None:
+    model = Model({"Run": {"date": "date"}})
+    model.write(tmp_path / "Runs.mom")
+    for language, words in (("de", "Lauf"), ("zh-Hans", "\u8dd1\u6b65")):
+        (tmp_path / f"{language}.lproj").mkdir()
+        lines = f'/* {language} */ "Entity/Run" = "{words}";'
+        (tmp_path / f"{language}.lproj" / "RunsModel.strings").write_text(lines, encoding="utf-16")
+    loaded = Model.load(tmp_path / "Runs.mom")
+    assert loaded.load_strings(tmp_path / "Runs.mom", "zh_CN")
+    assert loaded["Run"].localized_name == "\u8dd1\u6b65"
+    assert loaded.load_strings(tmp_path / "de.lproj" / "RunsModel.strings")
+    assert loaded["Run"].localized_name == "Lauf"
+    assert not loaded.load_strings(tmp_path / "Runs.mom", "fr")
+    broken = tmp_path / "broken.strings"
+    broken.write_text('"a" = ')
+    with pytest.raises(ModelError, match=r"broken\.strings"):
+        loaded.load_strings(broken)

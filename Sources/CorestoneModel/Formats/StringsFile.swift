@@ -1,0 +1,178 @@
+import CorestoneValues
+
+/// The entries of a `.strings` file: a property list of either form, or the older `"key" = "value";` with comments, in
+/// UTF-8 or UTF-16.
+///
+/// - Throws: `.storeCorrupt` with what is wrong and at which byte, or for more than a limit allows.
+public func decodeStringsFile(_ bytes: [UInt8]) throws -> [String: String] {
+    guard bytes.count <= StringsReader.maximumSize else {
+        throw stringsError("has \(bytes.count) bytes; \(StringsReader.maximumSize) is the most that is read", at: 0)
+    }
+    if bytes.starts(with: "bplist".utf8) || looksLikeXML(bytes) {
+        guard case .dictionary(let entries) = try decodeAnyPropertyList(bytes) else {
+            throw stringsError("is a property list without a dictionary on top", at: 0)
+        }
+        return entries.compactMapValues(\.string)
+    }
+    var reader = StringsReader(scalars: try decodeText(bytes))
+    return try reader.read()
+}
+
+private func looksLikeXML(_ bytes: [UInt8]) -> Bool {
+    let start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+    return bytes.dropFirst(start).first { ![0x09, 0x0A, 0x0D, 0x20].contains($0) } == UInt8(ascii: "<")
+}
+
+private func stringsError(_ what: String, at offset: Int) -> CoreError {
+    CoreError(.storeCorrupt, code: .coreData, "the strings file \(what)", offset: offset)
+}
+
+/// UTF-16 has a mark at its start, or a zero in one of its first two bytes, since keys begin with ASCII.
+private func decodeText(_ bytes: [UInt8]) throws -> [Unicode.Scalar] {
+    let isBig = bytes.starts(with: [0xFE, 0xFF]) || bytes.count > 1 && bytes[0] == 0 && bytes[1] != 0
+    let isLittle = bytes.starts(with: [0xFF, 0xFE]) || bytes.count > 1 && bytes[0] != 0 && bytes[1] == 0
+    if isBig || isLittle {
+        guard bytes.count % 2 == 0 else { throw stringsError("ends within a character of UTF-16", at: bytes.count) }
+        var units = stride(from: 0, to: bytes.count, by: 2).map { place -> UInt16 in
+            let (high, low) = isBig ? (bytes[place], bytes[place + 1]) : (bytes[place + 1], bytes[place])
+            return UInt16(high) << 8 | UInt16(low)
+        }
+        if units.first == 0xFEFF { units.removeFirst() }
+        return Array(String(decoding: units, as: UTF16.self).unicodeScalars)
+    }
+    let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
+    if let bad = Array(text).withUnsafeBytes({ firstInvalidUTF8($0) }) {
+        throw stringsError("is neither UTF-8 nor UTF-16 at byte \(bad)", at: bad)
+    }
+    return Array(String(decoding: text, as: UTF8.self).unicodeScalars)
+}
+
+/// Reads `"key" = "value";` one by one.
+private struct StringsReader {
+    static let maximumSize = 16 << 20
+
+    let scalars: [Unicode.Scalar]
+    private var place = 0
+
+    init(scalars: [Unicode.Scalar]) { self.scalars = scalars }
+
+    mutating func read() throws -> [String: String] {
+        var entries: [String: String] = [:]
+        while true {
+            try skip()
+            guard place < scalars.count else { return entries }
+            let key = try string()
+            try skip()
+            // A key alone stands for itself.
+            var value = key
+            if next == "=" {
+                place += 1
+                try skip()
+                value = try string()
+                try skip()
+            }
+            guard next == ";" else { throw failure("lacks a semicolon behind \"\(key.prefix(40))\"") }
+            place += 1
+            entries[key] = value
+        }
+    }
+
+    private var next: Unicode.Scalar? { place < scalars.count ? scalars[place] : nil }
+    private var afterNext: Unicode.Scalar? { place + 1 < scalars.count ? scalars[place + 1] : nil }
+
+    private func failure(_ what: String) -> CoreError {
+        let line = scalars[..<min(place, scalars.count)].reduce(1) { $1 == "\n" ? $0 + 1 : $0 }
+        return stringsError("\(what), in line \(line)", at: place)
+    }
+
+    /// White space and comments.
+    private mutating func skip() throws {
+        while let scalar = next {
+            if scalar.properties.isWhitespace {
+                place += 1
+            } else if scalar == "/", afterNext == "/" {
+                while let scalar = next, scalar != "\n", scalar != "\r" { place += 1 }
+            } else if scalar == "/", afterNext == "*" {
+                place += 2
+                while next != nil, !(next == "*" && afterNext == "/") { place += 1 }
+                guard next != nil else { throw failure("has a comment without an end") }
+                place += 2
+            } else {
+                return
+            }
+        }
+    }
+
+    private mutating func string() throws -> String {
+        guard let quote = next else { throw failure("ends where a text belongs") }
+        var text = String.UnicodeScalarView()
+        guard quote == "\"" || quote == "'" else {
+            while let scalar = next, scalar.isBare {
+                text.append(scalar)
+                place += 1
+            }
+            guard !text.isEmpty else { throw failure("has \"\(quote)\" where a text belongs") }
+            return String(text)
+        }
+        place += 1
+        while let scalar = next, scalar != quote {
+            place += 1
+            text.append(scalar == "\\" ? try escape() : scalar)
+        }
+        guard next != nil else { throw failure("has a text without an end") }
+        place += 1
+        return String(text)
+    }
+
+    /// What follows a backslash.
+    private mutating func escape() throws -> Unicode.Scalar {
+        guard let scalar = next else { throw failure("ends behind a backslash") }
+        place += 1
+        switch scalar {
+        case "n": return "\n"
+        case "t": return "\t"
+        case "r": return "\r"
+        case "a": return "\u{7}"
+        case "b": return "\u{8}"
+        case "f": return "\u{C}"
+        case "v": return "\u{B}"
+        case "U", "u": return try codeUnits()
+        case "0"..."7":
+            place -= 1
+            return Unicode.Scalar(UInt8(truncatingIfNeeded: digits(upTo: 3, radix: 8)))
+        default: return scalar
+        }
+    }
+
+    private mutating func digits(upTo count: Int, radix: Int) -> UInt32 {
+        var (value, used) = (UInt32(0), 0)
+        while used < count, let scalar = next, scalar.isASCII,
+            let digit = Character(scalar).hexDigitValue, digit < radix
+        {
+            value = value * UInt32(radix) + UInt32(digit)
+            used += 1
+            place += 1
+        }
+        return value
+    }
+
+    /// Four hexadecimal digits, or two times four for a character beyond the first 65,536.
+    private mutating func codeUnits() throws -> Unicode.Scalar {
+        let first = digits(upTo: 4, radix: 16)
+        if let scalar = Unicode.Scalar(first) { return scalar }
+        guard next == "\\", afterNext == "U" || afterNext == "u" else { throw failure("has half a character") }
+        place += 2
+        let second = digits(upTo: 4, radix: 16)
+        guard 0xD800..<0xDC00 ~= first, 0xDC00..<0xE000 ~= second,
+            let scalar = Unicode.Scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
+        else { throw failure("has half a character") }
+        return scalar
+    }
+}
+
+extension Unicode.Scalar {
+    /// What needs no quotes.
+    fileprivate var isBare: Bool {
+        properties.isAlphabetic || properties.numericType != nil || ["_", "-", ".", "/", ":", "$"].contains(self)
+    }
+}
