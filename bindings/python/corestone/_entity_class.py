@@ -254,9 +254,10 @@ def _documentation(description: PropertyDescription, target: Entity | None) -> s
 
 
 def make_class(entity: Entity) -> type[ManagedObject]:
-    """The class of an entity's objects; a subclass of its parent entity's."""
+    """The class of an entity's objects; a subclass of the one that was bound to it, and of its parent entity's."""
     parent = entity.parent
     base = parent.object_class if parent is not None else ManagedObject
+    own = entity._bound_class
     inherited = parent.properties if parent is not None else {}
     body: dict[str, Any] = {
         "__slots__": (),
@@ -265,6 +266,7 @@ def make_class(entity: Entity) -> type[ManagedObject]:
         "_cst_entity": entity,
         "_cst_properties": dict(entity.properties),
         "_cst_plans": {},
+        "_cst_primitives": dict(base._cst_primitives),
     }
     for name, description in entity.properties.items():
         if name in inherited and inherited[name].entity == description.entity:
@@ -273,12 +275,19 @@ def make_class(entity: Entity) -> type[ManagedObject]:
             fetched = entity._model._entity_of(description.destination) if description.destination else None
             body[name] = property(_fetched_getter(name, fetched), doc="a fetched property: a tuple of objects")
             continue
+        hidden = own is not None and _defines(own, name)
+        place = body["_cst_primitives"] if hidden else body
         target = entity._model._entity_of(description.destination) if description.is_relationship else None
         if target is not None and description.is_to_many:
-            body[name] = _to_many(description, target)
+            place[name] = _to_many(description, target)
             continue
         getter = _to_one_getter(description, target) if target is not None else _getter(description)
         if target is None and description.attribute_type not in ONE_BY_ONE:
             getter = _reading_ahead(description, getter)
-        body[name] = property(getter, _setter(description, entity.name), doc=_documentation(description, target))
-    return type(entity.name, (base,), body)
+        place[name] = property(getter, _setter(description, entity.name), doc=_documentation(description, target))
+    return type(entity.name, (base,) if own is None or issubclass(base, own) else (own, base), body)
+
+
+def _defines(own: type[ManagedObject], name: str) -> bool:
+    """Whether a class of one's own says what a property is, by primitive_value if it likes."""
+    return any(name in vars(kind) for kind in own.__mro__[: own.__mro__.index(ManagedObject)])

@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Iterable, Iterator, MutableSequence, MutableSet, Sequence
 from collections.abc import Set as AbstractSet
 from ctypes import byref
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from . import _abi
 from ._abi import lib
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 REPR_MEMBERS = 6
 
+T = TypeVar("T")
 
-class _ToMany:
+
+class _ToMany(Generic[T]):
     """What sets and ordered relationships have in common."""
 
     __slots__ = ("_description", "_owner", "_target")
@@ -44,7 +46,7 @@ class _ToMany:
         call(lib.cst_object_has_member, owner, key, member._cst_handle, byref(out))
         return out.value
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[T]:
         return iter(self.snapshot())
 
     def snapshot(self) -> Results:
@@ -78,7 +80,7 @@ class _ToMany:
         array = self._handles(kept)
         call(lib.cst_object_set_members, self._owner._cst_handle, self._description.key, len(array), array)
 
-    def _is_same(self, other: _ToMany) -> bool:
+    def _is_same(self, other: _ToMany[Any]) -> bool:
         return self._owner == other._owner and self._description.key == other._description.key
 
     def _missing(self, member: object) -> str:
@@ -90,26 +92,26 @@ class _ToMany:
         return shown + (f", … {len(members)} in all" if len(members) > REPR_MEMBERS else "")
 
 
-class ToManySet(_ToMany, MutableSet[Any]):
+class ToManySet(_ToMany[T], MutableSet[T]):
     """An unordered to-many relationship: a set. Inverses follow each change."""
 
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]
 
-    def add(self, member: Any) -> None:
+    def add(self, member: T) -> None:
         """Adds an object; nothing happens when it is a member already."""
         self._add(member)
 
-    def discard(self, member: Any) -> None:
+    def discard(self, member: T) -> None:
         """Takes an object out, if it is a member."""
         self._remove(member)
 
-    def remove(self, member: Any) -> None:
+    def remove(self, member: T) -> None:
         """Takes an object out; KeyError when it is no member."""
         if not self._remove(member):
             raise KeyError(self._missing(member))
 
-    def update(self, *others: Iterable[Any]) -> None:
+    def update(self, *others: Iterable[T]) -> None:
         """Adds all objects of other collections."""
         for other in others:
             self._add_all(other)
@@ -133,16 +135,16 @@ class ToManySet(_ToMany, MutableSet[Any]):
         return "{" + self._shown() + "}"
 
 
-class ToManyList(_ToMany, MutableSequence[Any]):
+class ToManyList(_ToMany[T], MutableSequence[T]):
     """An ordered to-many relationship: a list in which no object is twice."""
 
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]
 
     @overload
-    def __getitem__(self, index: int) -> Any: ...
+    def __getitem__(self, index: int) -> T: ...
     @overload
-    def __getitem__(self, index: slice) -> list[Any]: ...
+    def __getitem__(self, index: slice) -> list[T]: ...
     def __getitem__(self, index: int | slice) -> Any:
         return self.snapshot()[index]
 
@@ -164,7 +166,7 @@ class ToManyList(_ToMany, MutableSequence[Any]):
         del members[index]
         self._replace(members)
 
-    def insert(self, index: int, value: Any) -> None:
+    def insert(self, index: int, value: T) -> None:
         """Places an object before an index; a member is first taken out of where it was."""
         if value in self:
             members = [member for member in self if member != value]
@@ -176,15 +178,15 @@ class ToManyList(_ToMany, MutableSequence[Any]):
         one = self._handles((value,))
         call(lib.cst_object_insert_member, self._owner._cst_handle, self._description.key, place, one[0])
 
-    def append(self, value: Any) -> None:
+    def append(self, value: T) -> None:
         """Adds an object at the end; nothing happens when it is a member already."""
         self._add(value)
 
-    def extend(self, values: Iterable[Any]) -> None:
+    def extend(self, values: Iterable[T]) -> None:
         """Adds objects at the end."""
         self._add_all(values)
 
-    def remove(self, value: Any) -> None:
+    def remove(self, value: T) -> None:
         """Takes an object out; ValueError when it is no member."""
         if not self._remove(value):
             raise ValueError(self._missing(value))

@@ -76,7 +76,7 @@ class Context:
         if isinstance(entity, Entity):
             return entity
         if isinstance(entity, type) and issubclass(entity, ManagedObject):
-            return entity._cst_entity
+            return entity._cst_entity if "_cst_entity" in vars(entity) else self.model[entity._cst_entity_name or ""]
         return self.model[entity]  # type: ignore[index]
 
     def _class(self, token: int, entity: Entity | None) -> type[ManagedObject]:

@@ -44,6 +44,7 @@ class Entity(EntityEditing):
         self.name = name
         self._properties: dict[str, PropertyDescription] | None = None
         self._class: type[ManagedObject] | None = None
+        self._bound_class: type[ManagedObject] | None = None
 
     def attribute(
         self,
@@ -238,6 +239,13 @@ class Entity(EntityEditing):
 
             self._class = make_class(self)
         return self._class
+
+    def _bind(self, own: type[ManagedObject]) -> None:
+        if self._class is not None and self._bound_class is not own:
+            raise InvalidArgumentError(
+                f"Objects of {self.name} have a class already. Bind classes before objects are fetched or inserted."
+            )
+        self._bound_class = own
 
     def _key(self, name: str) -> PropertyDescription:
         """The property of a name, else a ModelError with the nearest one."""
@@ -724,6 +732,29 @@ class Model(Mapping[str, Entity]):
         buffer = _abi.Buffer()
         call(lib.cst_model_copy_diagram, self._handle, byref(buffer))
         return _abi.take_text(buffer)
+
+    def bind(self, *classes: type[ManagedObject]) -> Model:
+        """Gives the objects of entities classes of one's own. Returns the model.
+
+            class Employee(ManagedObject, entity="Employee"):
+                name: str
+                __slots__ = ()
+
+                def greet(self) -> str:
+                    return f"Hello {self.name}"
+
+        What a class defines itself wins over the entity's property of that name, which is primitive_value(name) then. A
+        class may be bound to any number of models, before objects of the entity were met.
+        """
+        for own in classes:
+            name = own._cst_entity_name
+            if name is None:
+                raise InvalidArgumentError(
+                    f"{own.__name__} does not say whose objects it is for: class {own.__name__}(ManagedObject, "
+                    'entity="...").'
+                )
+            self[name]._bind(own)
+        return self
 
     def compiled(self) -> bytes:
         """The model as the bytes of a .mom file. Freezes it."""

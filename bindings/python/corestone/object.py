@@ -52,14 +52,23 @@ class ManagedObject:
     __slots__ = ("__weakref__", "_cst_ahead", "_cst_context", "_cst_handle", "_cst_row", "_cst_token")
 
     _cst_entity: ClassVar[Entity]
+    _cst_entity_name: ClassVar[str | None] = None
     _cst_properties: ClassVar[dict[str, PropertyDescription]] = {}
     _cst_plans: ClassVar[dict[tuple[str, ...], Plan]] = {}
+    _cst_primitives: ClassVar[dict[str, property]] = {}  # what classes of one's own hide
 
     _cst_context: Context
     _cst_handle: Any  # the token as ctypes passes it on: nothing is left to convert at a call
     _cst_token: int
     _cst_ahead: Ahead | None  # the block of results in which it was met last, and its place there
     _cst_row: int
+
+    def __init_subclass__(cls, entity: str | None = None, **options: Any) -> None:
+        """`class Employee(ManagedObject, entity="Employee")` is a class of one's own for the objects of an entity, in
+        the models to which Model.bind binds it."""
+        super().__init_subclass__(**options)
+        if entity is not None:
+            cls._cst_entity_name = entity
 
     def __init__(self) -> None:
         raise TypeError("Objects come from a context: ctx.insert(...), ctx.fetch(...).")
@@ -186,6 +195,19 @@ class ManagedObject:
         values.encode(cell.value, value, self._cst_entity.name, path)
         self._cst_context._stamp = Stamp()
         call(lib.cst_object_set_path, self._cst_handle, _abi.text(path), cell.ref)
+
+    def primitive_value(self, name: str) -> Any:
+        """The value of a property which a class of one's own defines otherwise (see Model.bind)."""
+        hidden = self._cst_primitives.get(name)
+        return getattr(self, name) if hidden is None else hidden.__get__(self)
+
+    def set_primitive_value(self, name: str, value: Any) -> None:
+        """Sets a property which a class of one's own defines otherwise."""
+        hidden = self._cst_primitives.get(name)
+        if hidden is None:
+            setattr(self, name, value)
+        else:
+            hidden.__set__(self, value)
 
     def get(self, *names: str) -> tuple[Any, ...]:
         """Several attributes or to-one relationships in one call."""

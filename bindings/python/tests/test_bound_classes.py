@@ -1,0 +1,85 @@
+"""Classes of one's own for the objects of entities."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corestone import Container, InvalidArgumentError, ManagedObject, Model
+
+DEFINITION: dict[str, dict[str, Any]] = {
+    "Animal": {"@abstract": True, "name": "string"},
+    "Bird": {"@parent": "Animal", "wingspan": "double?", "flock": "to-one Flock? inverse birds"},
+    "Fish": {"@parent": "Animal"},
+    "Flock": {"birds": "to-many Bird inverse flock"},
+}
+
+
+class Animal(ManagedObject, entity="Animal"):
+    __slots__ = ()
+
+    def shout(self) -> str:
+        return f"{self.name}!"
+
+
+class Bird(Animal, entity="Bird"):
+    __slots__ = ()
+
+    @property
+    def wingspan(self) -> float:
+        """Never null."""
+        return float(self.primitive_value("wingspan") or 0)
+
+    @wingspan.setter
+    def wingspan(self, value: float) -> None:
+        self.set_primitive_value("wingspan", value)
+
+
+def test_objects_are_of_the_classes_that_were_bound(tmp_path: Path) -> None:
+    for number in range(2):  # any number of models
+        model = Model(DEFINITION).bind(Animal, Bird)
+        with Container(model, tmp_path / f"{number}.sqlite", sync="normal") as container:
+            context = container.context()
+            bird = context.insert(Bird, name="emu")
+            fish = context.insert("Fish", name="carp")
+            assert isinstance(bird, Bird)
+            assert bird.shout() == "emu!"
+            assert isinstance(fish, Animal)
+            assert not isinstance(fish, Bird)
+            assert isinstance(bird, model["Animal"].object_class)
+            assert bird.wingspan == 0.0
+            bird.wingspan = 2
+            assert bird["wingspan"] == bird.primitive_value("wingspan") == 2.0
+            assert bird.primitive_value("name") == "emu"
+            flock = context.insert("Flock", birds=[bird])
+            context.save()
+            assert [type(each).__mro__[1] for each in flock.birds] == [Bird]
+            assert {each.name for each in context.fetch(Animal)} == {"emu", "carp"}
+            assert context.first(Bird) is bird
+
+
+def test_a_class_without_its_parent(tmp_path: Path) -> None:
+    model = Model(DEFINITION).bind(Bird)
+    with Container(model, tmp_path / "a.sqlite", sync="normal") as container:
+        bird = container.context().insert(Bird, name="emu")
+        assert bird.shout() == "emu!"
+        assert isinstance(bird, model["Animal"].object_class)
+
+
+def test_mistakes() -> None:
+    class Nobody(ManagedObject):
+        __slots__ = ()
+
+    class Cat(ManagedObject, entity="Cat"):
+        __slots__ = ()
+
+    model = Model(DEFINITION)
+    with pytest.raises(InvalidArgumentError, match="does not say whose objects"):
+        model.bind(Nobody)
+    with pytest.raises(KeyError, match="no entity 'Cat'"):
+        model.bind(Cat)
+    _ = model["Bird"].object_class
+    with pytest.raises(InvalidArgumentError, match="have a class already"):
+        model.bind(Bird)
