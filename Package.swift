@@ -72,6 +72,7 @@ let package = Package(
         tests("CorestoneSQLTests", ["CorestoneSQL", "CSQLite"]),
         tests("CorestoneGraphTests", ["Corestone"]),
         tests("CorestoneSQLiteTests", ["CorestoneGraph", "CorestoneSQLite", "CSQLite"]),
+        tests("CorestoneTests", ["Corestone"]),
         tests("CorestoneABITests", ["CCorestone", "CorestoneABI"]),
     ]
 )

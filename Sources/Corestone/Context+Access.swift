@@ -33,7 +33,7 @@ extension Context {
         _ entityName: String, _ format: String? = nil, _ arguments: any PropertyConvertible...
     ) throws -> Int { try count(request(entityName, format, arguments)) }
 
-    private func request(
+    func request(
         _ entityName: String, _ format: String?, _ arguments: [any PropertyConvertible], sort: [String] = [],
         limit: Int = 0,
         offset: Int = 0

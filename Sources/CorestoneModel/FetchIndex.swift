@@ -34,7 +34,7 @@ public struct FetchIndex: Sendable {
     }
 
     /// Where a source model says so.
-    enum Spelling: Sendable {
+    package enum Spelling: Sendable {
         case fetchIndex
         /// An attribute that is marked as indexed.
         case attribute
@@ -56,7 +56,7 @@ public struct FetchIndex: Sendable {
         self.partialPredicate = partialPredicate
     }
 
-    func spelt(_ spelling: Spelling) -> FetchIndex {
+    package func spelt(_ spelling: Spelling) -> FetchIndex {
         var index = self
         index.spelling = spelling
         return index

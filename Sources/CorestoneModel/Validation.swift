@@ -87,6 +87,20 @@ extension Attribute {
         }
     }
 
+    /// The least and the greatest value, as `setBounds` takes them.
+    public var bounds: (least: PropertyValue?, greatest: PropertyValue?) {
+        func bound(_ code: CocoaCode?) -> PropertyValue? {
+            let rule = code.flatMap { code in
+                validationRules.first { $0.warning == .code(Int64(code.rawValue)) }
+            }
+            guard case .comparison(let comparison)? = rule?.predicate.predicate,
+                case .constant(let value) = comparison.right
+            else { return nil }
+            return value
+        }
+        return (bound(type.boundCodes?.least), bound(type.boundCodes?.greatest))
+    }
+
     private func acceptBound(_ value: PropertyValue) throws -> PropertyValue {
         guard type == .string else { return try accept(value) }
         guard case .int(let length) = value, length >= 0 else {

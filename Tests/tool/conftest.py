@@ -15,6 +15,7 @@ import pytest
 from corestone import Container, Model
 
 ROOT = Path(__file__).resolve().parents[2]
+MODELS = Path(__file__).resolve().parent / "models"
 GOLDEN = Path(__file__).resolve().parent / "golden"
 TOOL = Path(os.environ.get("CORESTONE_TOOL", ROOT / "build" / "bin" / "corestone"))
 

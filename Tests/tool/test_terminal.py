@@ -15,6 +15,11 @@ from pathlib import Path
 import pytest
 from conftest import TOOL, compare, run, settled
 
+MODEL_COMMANDS = [
+    f"model {name}"
+    for name in ("compile", "decompile", "merge", "diagram", "codegen", "new", "add", "set", "rename", "remove")
+]
+
 
 def on_terminal(width: int, *arguments: str | Path, **environment: str) -> str:
     """What the tool prints on a terminal of that width."""
@@ -92,7 +97,7 @@ def test_help(arguments: list[str]) -> None:
     compare("help.txt", found.stdout)
 
 
-@pytest.mark.parametrize("command", ["show", "fetch", "check", "model diagram"])
+@pytest.mark.parametrize("command", ["show", "fetch", "check", *MODEL_COMMANDS])
 def test_help_of_each_command(command: str) -> None:
     found = run(*command.split(), "--help")
     assert (found.returncode, found.stderr) == (0, "")

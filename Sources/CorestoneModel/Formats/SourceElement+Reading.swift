@@ -90,7 +90,7 @@ extension AttributeType {
     }
 
     /// The value that a text in a source model stands for; nil when it is none of the type.
-    func value(source text: String) -> PropertyValue? {
+    package func value(source text: String) -> PropertyValue? {
         switch self {
         case .integer16: Int16(text).map { .int(Int64($0)) }
         case .integer32: Int32(text).map { .int(Int64($0)) }
@@ -120,7 +120,7 @@ extension AttributeType {
 
 extension DeleteRule {
     /// How source models spell the rule.
-    var sourceText: String {
+    package var sourceText: String {
         switch self {
         case .noAction: "No Action"
         case .nullify: "Nullify"

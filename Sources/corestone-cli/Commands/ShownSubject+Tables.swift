@@ -94,12 +94,12 @@ extension ShownSubject {
     private func properties(of entity: Entity) -> Rows {
         var rows: [[String]] = []
         for attribute in entity.attributes {
-            rows.append([attribute.name, attribute.type.sourceName, notes(on: attribute, of: entity)])
+            rows.append([attribute.name, attribute.type.sourceName, ShownSubject.notes(on: attribute, of: entity)])
         }
         for relationship in entity.relationships {
             rows.append([
                 relationship.name, (relationship.isToMany ? "⇉ " : "→ ") + relationship.destination.name,
-                notes(on: relationship, of: entity),
+                ShownSubject.notes(on: relationship, of: entity),
             ])
         }
         for property in entity.fetchedProperties {
@@ -121,7 +121,7 @@ extension ShownSubject {
         return Rows(columns: [Table.Column(""), Table.Column(""), Table.Column("")], rows: rows)
     }
 
-    private func notes(on attribute: Attribute, of entity: Entity) -> String {
+    static func notes(on attribute: Attribute, of entity: Entity) -> String {
         var notes: [String] = attribute.isOptional ? ["optional"] : []
         if attribute.isTransient { notes.append("transient") }
         if let text = attribute.defaultValue.plainText { notes.append("default \(text)") }
@@ -130,7 +130,7 @@ extension ShownSubject {
         return joined(notes, attribute, entity)
     }
 
-    private func notes(on relationship: Relationship, of entity: Entity) -> String {
+    static func notes(on relationship: Relationship, of entity: Entity) -> String {
         var notes: [String] = relationship.isOptional ? ["optional"] : []
         if relationship.isToMany { notes.append(relationship.isOrdered ? "to-many, ordered" : "to-many") }
         if relationship.minimumCount > 0 { notes.append("at least \(relationship.minimumCount)") }
@@ -145,7 +145,7 @@ extension ShownSubject {
         return joined(notes, relationship, entity)
     }
 
-    private func joined(_ notes: [String], _ property: Property, _ entity: Entity) -> String {
+    private static func joined(_ notes: [String], _ property: Property, _ entity: Entity) -> String {
         (notes + (property.entity === entity ? [] : ["from \(property.entity.name)"])).joined(separator: ", ")
     }
 }

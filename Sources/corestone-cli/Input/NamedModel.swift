@@ -11,6 +11,12 @@ struct NamedModel {
     static let version = Manual.Option(
         "version", "which version of a model that has several; the current one when left out", value: "NAME")
 
+    /// The name of the file or folder, without what follows its dot, as a name in code.
+    var name: String {
+        let last = path.split(separator: "/").last.map { String($0) } ?? ""
+        return Spelling.identifier(last.split(separator: ".").first.map { String($0) } ?? last)
+    }
+
     /// The model is frozen: it was checked as a store would check it.
     init(_ path: String, version: String? = nil) throws {
         self.path = path
@@ -29,12 +35,12 @@ struct NamedModel {
 
 /// A folder, or what its name or first bytes say is no database.
 func looksLikeModel(_ path: String) -> Bool {
-    var facts = stat()
-    if stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR { return true }
+    if OutputFile.isFolder(path) { return true }
     let kinds = [".xcdatamodel", ".xcdatamodeld", ".mom", ".momd", ".omo", "/contents"]
     if kinds.contains(where: path.hasSuffix) { return true }
     // A pipe would keep whoever opens it waiting; that it is no store is for the store's own reader to say.
-    guard facts.st_mode & S_IFMT == S_IFREG, let file = fopen(path, "rb") else { return false }
+    var facts = stat()
+    guard stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, let file = fopen(path, "rb") else { return false }
     defer { fclose(file) }
     var head = [UInt8](repeating: 0, count: 8)
     let count = fread(&head, 1, head.count, file)

@@ -12,6 +12,14 @@ struct OutputFile {
         return name[name.index(after: dot)...].lowercased()
     }
 
+    /// The path with another kind in the place of this one.
+    func path(as kind: String) -> String {
+        var stem = path
+        while stem.count > 1, stem.hasSuffix("/") { stem.removeLast() }
+        if !self.kind.isEmpty { stem.removeLast(self.kind.count + 1) }
+        return "\(stem).\(kind)"
+    }
+
     /// Where it is written before it takes its name.
     var draft: String { path + ".\(getpid()).tmp" }
 
@@ -46,6 +54,11 @@ struct OutputFile {
         close(descriptor)
         try keepDraft()
         return true
+    }
+
+    static func isFolder(_ path: String) -> Bool {
+        var facts = stat()
+        return stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFDIR
     }
 
     var exists: Bool { access(path, F_OK) == 0 }

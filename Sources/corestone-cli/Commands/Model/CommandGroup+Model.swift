@@ -1,8 +1,18 @@
 extension CommandGroup {
     static let model = CommandGroup(
         name: "model", summary: "look at models, compare, convert and edit them",
-        commands: [DiagramCommand.self],
+        commands: [
+            CompileCommand.self, DecompileCommand.self, MergeCommand.self, DiagramCommand.self,
+            CodegenCommand.self, NewCommand.self, AddCommand.self, SetCommand.self, RenameCommand.self,
+            RemoveCommand.self,
+        ],
         examples: [
-            "corestone model diagram Notes.xcdatamodeld -o Notes.svg"
+            "corestone model show Notes.xcdatamodeld --hashes",
+            "corestone model compile Notes.xcdatamodeld",
+            "corestone model diagram Notes.xcdatamodeld -o Notes.svg",
+            "corestone model codegen Notes.xcdatamodeld --language python -o notes",
+            "corestone model new Notes.xcdatamodeld",
+            "corestone model add Notes.xcdatamodeld entity Note",
+            "corestone model add Notes.xcdatamodeld attribute Note.title String optional=NO",
         ])
 }

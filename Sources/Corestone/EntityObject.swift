@@ -1,0 +1,88 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+/// The base of classes with typed properties for the objects of an entity, which `corestone model codegen` writes.
+///
+/// It stands for a `ManagedObject`, and is equal to whatever else does: on the queue of its context it may be made anew at
+/// will.
+open class EntityObject: Hashable {
+    public let managedObject: ManagedObject
+
+    /// The name of the entity whose objects the class is for.
+    open class var entityName: String { "" }
+
+    public required init(_ object: ManagedObject) { managedObject = object }
+
+    public static func == (a: EntityObject, b: EntityObject) -> Bool { a.managedObject === b.managedObject }
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(managedObject)) }
+
+    /// A request for the objects of the entity.
+    public class func fetchRequest(in context: Context) throws -> FetchRequest {
+        FetchRequest(entity: try context.coordinator.model.requireEntity(named: entityName))
+    }
+
+    /// The same object by another class, that of a subentity say; nil when it is of another entity.
+    public func cast<Kind: EntityObject>(to kind: Kind.Type) -> Kind? {
+        let entity = managedObject.objectID.entity
+        guard let wanted = entity.model.entity(named: kind.entityName), entity.isKind(of: wanted) else { return nil }
+        return kind.init(managedObject)
+    }
+}
+
+// MARK: - What properties are made of
+
+extension EntityObject {
+    /// The value of a property that is not optional.
+    /// - Throws: `.validation` while it has no value yet, as in a fresh object.
+    public func requiredValue<Value: PropertyConvertible>(_ key: String) throws -> Value {
+        if let value: Value = try managedObject.get(key) { return value }
+        throw CoreError(
+            .validation, code: .validationMissingMandatoryProperty,
+            "\(managedObject.entityName).\(key) has no value yet", entity: managedObject.entityName, key: key,
+            objectURI: managedObject.objectID.uri)
+    }
+
+    /// The value of an optional property; nil when it is null.
+    public func optionalValue<Value: PropertyConvertible>(_ key: String) throws -> Value? {
+        try managedObject.get(key)
+    }
+
+    public func setValue(_ value: (any PropertyConvertible)?, _ key: String) throws {
+        try managedObject.set(key, value)
+    }
+
+    /// The target of a to-one relationship.
+    public func target<Kind: EntityObject>(_ key: String) throws -> Kind? {
+        let object: ManagedObject? = try managedObject.get(key)
+        return object.map { Kind($0) }
+    }
+
+    public func setTarget(_ target: EntityObject?, _ key: String) throws {
+        try managedObject.set(key, target?.managedObject)
+    }
+
+    /// The members of a to-many relationship, a snapshot.
+    public func members<Kind: EntityObject>(_ key: String) throws -> [Kind] {
+        try managedObject.members(key).map { Kind($0) }
+    }
+
+    public func setMembers(_ members: [EntityObject], _ key: String) throws {
+        try managedObject.setMembers(members.map(\.managedObject), of: key)
+    }
+}
+
+extension Context {
+    /// A new object of the entity of a class.
+    public func insert<Kind: EntityObject>(_ kind: Kind.Type) throws -> Kind { kind.init(try insert(kind.entityName)) }
+
+    /// The objects of a class for which a predicate holds; see `fetch(_:_:_:sort:limit:offset:)` with an entity's name.
+    public func fetch<Kind: EntityObject>(
+        _ kind: Kind.Type, _ format: String? = nil, _ arguments: any PropertyConvertible..., sort: [String] = [],
+        limit: Int = 0, offset: Int = 0
+    ) throws -> [Kind] {
+        let request = try request(kind.entityName, format, arguments, sort: sort, limit: limit, offset: offset)
+        return try fetch(request).map { kind.init($0) }
+    }
+}

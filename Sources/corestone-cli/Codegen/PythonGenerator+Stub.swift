@@ -1,0 +1,155 @@
+import Corestone
+
+/// The types of what the machine writes.
+extension PythonGenerator {
+    func stub(_ generated: GeneratedClass) -> [String] {
+        var body: [String] = []
+        for (title, entries) in constants(of: generated) {
+            body += ["", "class \(title):"] + entries.map { "    \($0.0): Final = \(Spelling.literal($0.1))" }
+        }
+        body += [
+            "",
+            "class \(machineName(generated))(\(baseName(generated)), entity=\(Spelling.literal(generated.entity.name))):",
+        ]
+        let words = TypeWords(generated.entity, model.classes)
+        for attribute in model.attributes(of: generated) { body.append(declaration(attribute, words)) }
+        for relationship in model.relationships(of: generated) { body += declaration(relationship, words) }
+        for (property, request) in readableFetches(of: generated) {
+            body += [
+                "    @\(words["property"])",
+                "    def \(name(property.name))(self) -> Sequence[\(className(model.model.entity(named: request.template.entityName)))]: ...",
+            ]
+        }
+        body += functions(generated, words)
+        let text = body.joined(separator: "\n")
+        return ["# \(GeneratedFile.warning)", ""] + imports(for: text, of: generated, words) + body
+    }
+
+    /// Where a property of ours has the name of one of ManagedObject's, ours wins.
+    private static let taken: Set<String> = [
+        "committed_value", "context", "entity_name", "fetch_from", "get", "has_changes", "id", "insert_into",
+        "is_changed",
+        "is_deleted", "is_fault", "is_inserted", "is_updated", "primitive_value", "set", "set_primitive_value",
+        "to_dict",
+        "validate_for_delete", "validate_for_insert", "validate_for_update", "validate_value",
+    ]
+
+    private func remark(_ name: String, _ code: String) -> String {
+        PythonGenerator.taken.contains(name) ? "  # type: ignore[\(code)]" : ""
+    }
+
+    private func declaration(_ attribute: Attribute, _ words: TypeWords) -> String {
+        "    \(name(attribute.name)): \(type(of: attribute, words))\(remark(attribute.name, "assignment"))"
+    }
+
+    private func declaration(_ relationship: Relationship, _ words: TypeWords) -> [String] {
+        let target = className(relationship.destination)
+        let name = name(relationship.name)
+        guard relationship.isToMany else {
+            let isOptional = relationship.isOptional
+            return ["    \(name): \(target)\(isOptional ? " | None" : "")\(remark(relationship.name, "assignment"))"]
+        }
+        return [
+            "    @\(words["property"])\(remark(relationship.name, "override"))",
+            "    def \(name)(self) -> ToMany\(relationship.isOrdered ? "List" : "Set")[\(target)]: ...",
+            "    @\(name).setter", "    def \(name)(self, members: Iterable[\(target)]) -> None: ...",
+        ]
+    }
+
+    private func className(_ entity: Entity?) -> String { model.generated(entity)?.name ?? "ManagedObject" }
+
+    /// The names of types, of which a property or a class of the same name would take the place.
+    private struct TypeWords {
+        private let taken: Set<String>
+
+        init(_ entity: Entity, _ classes: [GeneratedClass]) {
+            let properties = entity.properties.map(\.name) + entity.fetchedProperties.map(\.name)
+            taken = Set(properties + classes.map(\.name))
+        }
+
+        subscript(word: String) -> String { word + (taken.contains(word) ? "_" : "") }
+    }
+
+    private func type(of attribute: Attribute, _ words: TypeWords) -> String {
+        let name: String
+        switch attribute.type {
+        case .integer16, .integer32, .integer64: name = "int"
+        case .double, .float: name = "float"
+        case .boolean: name = "bool"
+        case .decimal: name = "Decimal"
+        case .string, .uri: name = "str"
+        case .date: name = "datetime"
+        case .binary: name = "bytes"
+        case .uuid: name = "UUID"
+        case .undefined, .transformable, .objectID, .composite: return "Any"
+        }
+        return words[name] + (attribute.isNullableInCode ? " | None" : "")
+    }
+
+    private func functions(_ generated: GeneratedClass, _ words: TypeWords) -> [String] {
+        let values = parameters(of: generated, words)
+        let context = generated.entity.property(named: "context") == nil ? "context" : "context_"
+        var lines = [
+            "    @classmethod", "    def insert_into(", "        cls,", "        \(context): \(words["Context"]),",
+            "        /,",
+        ]
+        if !values.isEmpty { lines += ["        *,"] + values.map { "        \($0) = ...," } }
+        lines += ["    ) -> Self:", "        \"\"\"A new object.\"\"\"", "    @classmethod"]
+        if model.parent(of: generated) == nil {
+            let (text, number, sort) = (words["str"], words["int"], words["Sort"])
+            lines += [
+                "    def fetch_from(", "        cls,", "        context: \(words["Context"]),", "        /,",
+                "        predicate: \(text) | \(words["Predicate"]) | None = None,", "        *arguments: Any,",
+                "        sort: \(text) | \(sort) | Sequence[\(text) | \(sort)] = (),",
+                "        limit: \(number) | None = None,",
+                "        offset: \(number) = 0,", "        prefetch: \(text) | Sequence[\(text)] = (),",
+                "    ) -> Sequence[Self]:",
+                "        \"\"\"The objects for which a predicate holds; see the fetch of a context.\"\"\"",
+            ]
+        } else {
+            lines.removeLast()
+        }
+        for (template, request) in model.templates(of: generated) {
+            let parameters = request.parameters.map { ", \(name($0)): Any" }.joined()
+            lines += [
+                "    @classmethod",
+                "    def \(PythonGenerator.fetcher(template))(cls, context: \(words["Context"])\(parameters.isEmpty ? "" : ", *\(parameters)")) -> Sequence[Self]:",
+                "        \"\"\"The model's fetch request \(template): \(Spelling.comment(request.template.predicate)).\"\"\"",
+            ]
+        }
+        return lines
+    }
+
+    /// What a new object can be given, by keyword.
+    private func parameters(of generated: GeneratedClass, _ words: TypeWords) -> [String] {
+        let entity = generated.entity
+        let attributes = entity.attributes.filter { $0.derivation == nil }.map { ($0.name, type(of: $0, words)) }
+        let relationships = entity.relationships.map { relationship in
+            let target = className(relationship.destination)
+            return (relationship.name, relationship.isToMany ? "Iterable[\(target)]" : "\(target) | None")
+        }
+        return (attributes + relationships).filter { !PythonGenerator.reserved.contains($0.0) && $0.0 != "cls" }
+            .map { "\($0.0): \($0.1)" }
+    }
+
+    private func imports(for text: String, of generated: GeneratedClass, _ words: TypeWords) -> [String] {
+        func uses(_ word: String) -> Bool {
+            text.split { !($0.isLetter || $0.isNumber || $0 == "_") }.contains { $0 == word }
+        }
+        func from(_ module: String, _ names: [String]) -> [String] {
+            let used =
+                names.filter { words[$0] == $0 && uses($0) }
+                + names.filter { uses($0 + "_") }.map { "\($0) as \($0)_" }
+            return used.isEmpty ? [] : ["from \(module) import \(used.joined(separator: ", "))"]
+        }
+        let others = model.classes.filter { $0.name != machineName(generated) && uses($0.name) }
+        let builtins = ["bool", "bytes", "float", "int", "property", "str"].filter { uses($0 + "_") }
+        return builtins.map { "from builtins import \($0) as \($0)_" }
+            + from("collections.abc", ["Iterable", "Sequence"]) + from("datetime", ["datetime"])
+            + from("decimal", ["Decimal"]) + from("typing", ["Any", "Final"]) + from("uuid", ["UUID"]) + [""]
+            + from(
+                "corestone", ["Context", "ManagedObject", "Predicate", "Sort", "ToManyList", "ToManySet"])
+            + ["from typing_extensions import Self", ""]
+            + others.map { "from .\(moduleOfClass($0)) import \($0.name)" }.sorted()
+    }
+}

@@ -1,0 +1,188 @@
+import Corestone
+
+/// A Python package: for each entity a module that the machine writes, its types in a stub, and one for people.
+struct PythonGenerator: CodeGenerator {
+    let model: GeneratedModel
+    private let modules: [String: String]
+
+    init(_ model: GeneratedModel) {
+        self.model = model
+        var (modules, taken) = ([String: String](), Set<String>())
+        for generated in model.classes {
+            var name = generated.name.lowercased()
+            while PythonGenerator.reserved.contains(name) || !taken.insert(name).inserted { name += "_" }
+            modules[generated.entity.name] = name
+        }
+        self.modules = modules
+    }
+
+    var files: [GeneratedFile] {
+        let people = model.classes.filter(\.isSplit).map {
+            GeneratedFile("\(module($0)).py", humanModule($0), isForPeople: true)
+        }
+        let machine = model.classes.flatMap { generated in
+            [
+                GeneratedFile("_\(module(generated)).py", machineModule(generated)),
+                GeneratedFile("_\(module(generated)).pyi", stub(generated)),
+            ]
+        }
+        return [GeneratedFile("__init__.py", package), GeneratedFile("py.typed", [])] + machine + people
+    }
+
+    static let reserved: Set<String> = [
+        "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
+        "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
+        "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
+    ]
+    /// The name of a property or a parameter.
+    func name(_ name: String) -> String { PythonGenerator.reserved.contains(name) ? name + "_" : name }
+
+    /// The module that people import the class from, without its leading underscore.
+    func module(_ generated: GeneratedClass) -> String { modules[generated.entity.name] ?? "" }
+    func moduleOfClass(_ generated: GeneratedClass) -> String { (generated.isSplit ? "" : "_") + module(generated) }
+    func machineName(_ generated: GeneratedClass) -> String { (generated.isSplit ? "_" : "") + generated.name }
+    func baseName(_ generated: GeneratedClass) -> String { model.parent(of: generated)?.name ?? "ManagedObject" }
+
+    // MARK: The package
+
+    private var package: [String] {
+        let names = model.classes.map(\.name).sorted()
+        let imports = model.classes.map { "from .\(moduleOfClass($0)) import \($0.name)" }.sorted()
+        return [
+            "\"\"\"Typed classes for the objects of the model \(model.name).", "", GeneratedFile.warning, "\"\"\"", "",
+            "from __future__ import annotations", "", "from corestone import Model", "",
+        ] + imports + [
+            "", "__all__ = [\(list(names + ["bind"]))]", "", "", "def bind(model: Model) -> Model:",
+            "    \"\"\"Gives the objects of a model these classes; before any object was met. Returns the model.\"\"\"",
+            "    return model.bind(\(model.classes.map(\.name).joined(separator: ", ")))",
+        ]
+    }
+
+    private func list(_ names: [String]) -> String { names.map(Spelling.literal).joined(separator: ", ") }
+
+    // MARK: What people write
+
+    private func humanModule(_ generated: GeneratedClass) -> [String] {
+        [
+            "\"\"\"The objects of the entity \(generated.entity.name): what people write.\"\"\"", "",
+            "from __future__ import annotations", "",
+            "from ._\(module(generated)) import \(machineName(generated))", "", "",
+            "class \(generated.name)(\(machineName(generated))):", "    __slots__ = ()",
+        ]
+    }
+
+    // MARK: What the machine writes
+
+    private func machineModule(_ generated: GeneratedClass) -> [String] {
+        var lines = [
+            "\"\"\"The objects of the entity \(generated.entity.name), as the model \(model.name) has them.", "",
+            GeneratedFile.warning, "\"\"\"", "", "from __future__ import annotations", "",
+        ]
+        let fetches = readableFetches(of: generated)
+        if !fetches.isEmpty { lines.append("from corestone.object import context_of") }
+        if let parent = model.parent(of: generated) {
+            lines.append("from .\(moduleOfClass(parent)) import \(parent.name)")
+        } else {
+            lines.append("from corestone import ManagedObject")
+        }
+        for (title, entries) in constants(of: generated) {
+            lines += ["", "", "class \(title):"] + entries.map { "    \($0.0) = \(Spelling.literal($0.1))" }
+        }
+        lines += [
+            "", "",
+            "class \(machineName(generated))(\(baseName(generated)), entity=\(Spelling.literal(generated.entity.name))):",
+            "    __slots__ = ()", "", "    @classmethod", "    def insert_into(cls, context, /, **values):",
+            "        return context.insert(\(Spelling.literal(generated.entity.name)), **values)", "",
+            "    @classmethod",
+            "    def fetch_from(cls, context, /, predicate=None, *arguments, **options):",
+            "        return context.fetch(\(Spelling.literal(generated.entity.name)), predicate, *arguments, **options)",
+        ]
+        for (name, request) in model.templates(of: generated) {
+            lines += [
+                "", "    @classmethod",
+                "    def \(Self.fetcher(name))(cls, context\(parameters(request))):",
+                "        return context.fetch(\(arguments(request, generated.entity.name) { self.name($0) }))",
+            ]
+        }
+        for attribute in model.attributes(of: generated) {
+            if attribute.readsNullAsZero {
+                lines += property(
+                    attribute.name,
+                    "self.primitive_value(\(Spelling.literal(attribute.name))) or \(zero(attribute.type))")
+            } else if name(attribute.name) != attribute.name {
+                lines += property(attribute.name, "self.primitive_value(\(Spelling.literal(attribute.name)))")
+            }
+        }
+        for relationship in model.relationships(of: generated) where name(relationship.name) != relationship.name {
+            lines += property(relationship.name, "self.primitive_value(\(Spelling.literal(relationship.name)))")
+        }
+        for (property, request) in fetches {
+            let arguments = arguments(request, request.template.entityName) { argument in
+                let path = argument.dropFirst("FETCH_SOURCE".count).dropFirst()
+                return path.isEmpty ? "self" : "self[\(Spelling.literal(String(path)))]"
+            }
+            lines += [
+                "", "    @property", "    def \(name(property.name))(self):",
+                "        return context_of(self).fetch(\(arguments))",
+            ]
+        }
+        return lines
+    }
+
+    private func property(_ key: String, _ expression: String) -> [String] {
+        [
+            "", "    @property", "    def \(name(key))(self):", "        return \(expression)", "",
+            "    @\(name(key)).setter", "    def \(name(key))(self, value):",
+            "        self.set_primitive_value(\(Spelling.literal(key)), value)",
+        ]
+    }
+
+    private func zero(_ type: AttributeType) -> String {
+        switch type {
+        case .boolean: "False"
+        case .double, .float: "0.0"
+        default: "0"
+        }
+    }
+
+    static func fetcher(_ template: String) -> String { "fetch_" + Spelling.snake(Spelling.identifier(template)) }
+
+    private func parameters(_ request: GeneratedRequest) -> String {
+        request.parameters.isEmpty ? "" : ", *, " + request.parameters.map(name).joined(separator: ", ")
+    }
+
+    private func arguments(_ request: GeneratedRequest, _ entity: String, _ value: (String) -> String) -> String {
+        var words = [Spelling.literal(entity)]
+        if let format = request.format { words.append(Spelling.literal(format)) }
+        words += request.arguments.map(value)
+        if !request.sortKeys.isEmpty { words.append("sort=[\(list(request.sortKeys))]") }
+        if request.template.limit > 0 { words.append("limit=\(request.template.limit)") }
+        if request.template.offset > 0 { words.append("offset=\(request.template.offset)") }
+        if !request.template.includesSubentities { words.append("include_subentities=False") }
+        return words.joined(separator: ", ")
+    }
+
+    /// Fetched properties whose predicate needs nothing but the object itself.
+    func readableFetches(of generated: GeneratedClass) -> [(FetchedProperty, GeneratedRequest)] {
+        model.fetchedProperties(of: generated).map { ($0, GeneratedRequest($0.fetchRequest)) }.filter { _, request in
+            request.arguments.allSatisfy { $0 == "FETCH_SOURCE" || $0.hasPrefix("FETCH_SOURCE.") }
+                && model.model.entity(named: request.template.entityName) != nil
+        }
+    }
+
+    /// Names for what is named by text otherwise, and the user info, each as a class with constants.
+    func constants(of generated: GeneratedClass) -> [(String, [(String, String)])] {
+        let kinds: [(String, [(String, String)])] = [
+            ("Attributes", model.attributes(of: generated).map { (name($0.name), $0.name) }),
+            ("Relationships", model.relationships(of: generated).map { (name($0.name), $0.name) }),
+            ("FetchedProperties", model.fetchedProperties(of: generated).map { (name($0.name), $0.name) }),
+            (
+                "UserInfo",
+                generated.entity.userInfo.sorted { $0.key < $1.key }.map {
+                    (name(Spelling.identifier($0.key)), $0.value)
+                }
+            ),
+        ]
+        return kinds.filter { !$0.1.isEmpty }.map { (generated.name + $0.0, $0.1) }
+    }
+}

@@ -1,0 +1,212 @@
+import Corestone
+
+/// Swift files: for each entity a class that the machine writes, and one for people that inherits from it.
+struct SwiftGenerator: CodeGenerator {
+    private let model: GeneratedModel
+
+    init(_ model: GeneratedModel) { self.model = model }
+
+    var files: [GeneratedFile] {
+        let machine = model.classes.map { GeneratedFile("_\($0.name).swift", machineFile($0)) }
+        let people = model.classes.filter(\.isSplit).map { generated in
+            GeneratedFile(
+                "\(generated.name).swift",
+                [
+                    "import Corestone", "",
+                    "/// An object of the entity \(generated.entity.name): what people write.",
+                    "open class \(generated.name): _\(generated.name) {}",
+                ], isForPeople: true)
+        }
+        return machine + people
+    }
+
+    // MARK: Names
+
+    private static let reserved: Set<String> = [
+        "as", "associatedtype", "break", "case", "catch", "class", "continue", "default", "defer", "deinit", "do",
+        "else",
+        "enum", "extension", "fallthrough", "false", "fileprivate", "for", "func", "guard", "if", "import", "in",
+        "init",
+        "inout", "internal", "is", "let", "nil", "operator", "precedencegroup", "private", "protocol", "public",
+        "repeat",
+        "rethrows", "return", "static", "struct", "subscript", "super", "switch", "throw", "throws", "true", "try",
+        "typealias", "var", "where", "while",
+    ]
+    /// What no property can be called, even in back quotes, or what the base class has.
+    private static let taken: Set<String> = [
+        "self", "Self", "Type", "Protocol", "managedObject", "entityName", "hash", "hashValue", "init",
+    ]
+
+    private func name(_ name: String) -> String {
+        if SwiftGenerator.taken.contains(name) { return name + "_" }
+        return SwiftGenerator.reserved.contains(name) ? "`\(name)`" : name
+    }
+    /// A type of the library, which an entity may be called like.
+    private func library(_ type: String) -> String {
+        model.classes.contains { $0.name == type } ? "Corestone.\(type)" : type
+    }
+    private func setter(_ name: String) -> String { "set" + Spelling.capitalized(name) }
+    private func machineName(_ generated: GeneratedClass) -> String { (generated.isSplit ? "_" : "") + generated.name }
+    private func className(_ entity: Entity?) -> String? { model.generated(entity)?.name }
+
+    // MARK: The machine's file
+
+    private func machineFile(_ generated: GeneratedClass) -> [String] {
+        let entity = generated.entity
+        let base = model.parent(of: generated)?.name ?? library("EntityObject")
+        var lines = ["// \(GeneratedFile.warning)", "// swift-format-ignore-file", "", "import Corestone"]
+        for (title, entries) in constants(of: generated) {
+            lines += ["", "public enum \(title) {"]
+            lines += entries.map { "    public static let \($0.0) = \(Spelling.literal($0.1))" } + ["}"]
+        }
+        lines += [
+            "", "/// An object of the entity \(entity.name), as the model \(model.name) has it.",
+            "open class \(machineName(generated)): \(base) {",
+            "    open override class var entityName: String { \(Spelling.literal(entity.name)) }",
+        ]
+        lines += model.attributes(of: generated).flatMap(property)
+        lines += model.relationships(of: generated).flatMap(property)
+        lines += model.fetchedProperties(of: generated).flatMap(property)
+        for (template, request) in model.templates(of: generated) {
+            lines += [""] + fetcher(template, request, generated)
+        }
+        return lines + ["}"]
+    }
+
+    private func property(_ attribute: Attribute) -> [String] {
+        let key = Spelling.literal(attribute.name)
+        guard let type = SwiftGenerator.type(of: attribute.type).map(library) else {
+            return accessors(attribute.name, library("PropertyValue"), "try managedObject.value(forKey: \(key))") {
+                "try managedObject.setValue(\($0), forKey: \(key))"
+            }
+        }
+        if attribute.isNullableInCode {
+            return accessors(attribute.name, type + "?", "try optionalValue(\(key))") { "try setValue(\($0), \(key))" }
+        }
+        let zero = attribute.type == .boolean ? "false" : "0"
+        let reading = attribute.readsNullAsZero ? "try optionalValue(\(key)) ?? \(zero)" : "try requiredValue(\(key))"
+        return accessors(attribute.name, type, reading) { "try setValue(\($0), \(key))" }
+    }
+
+    private func accessors(
+        _ property: String, _ type: String, _ reading: String, _ setting: (String) -> String
+    ) -> [String] {
+        [
+            "", "    public var \(name(property)): \(type) { get throws { \(reading) } }",
+            "    public func \(setter(property))(_ value: \(type)) throws { \(setting("value")) }",
+        ]
+    }
+
+    private func property(_ relationship: Relationship) -> [String] {
+        let key = Spelling.literal(relationship.name)
+        let (target, title) = (className(relationship.destination), Spelling.capitalized(relationship.name))
+        guard relationship.isToMany else {
+            // A destination without a class of its own is a plain object.
+            guard let target else {
+                return accessors(relationship.name, library("ManagedObject") + "?", "try optionalValue(\(key))") {
+                    "try setValue(\($0), \(key))"
+                }
+            }
+            guard relationship.isOptional else {
+                return accessors(relationship.name, target, "\(target)(try requiredValue(\(key)))") {
+                    "try setTarget(\($0), \(key))"
+                }
+            }
+            return accessors(relationship.name, "\(target)?", "try target(\(key))") { "try setTarget(\($0), \(key))" }
+        }
+        let member = target == nil ? "member" : "member.managedObject"
+        let kind = target ?? library("ManagedObject")
+        let (reading, setting) =
+            target == nil
+            ? ("try managedObject.members(\(key))", "try managedObject.setMembers(value, of: \(key))")
+            : ("try members(\(key))", "try setMembers(value, \(key))")
+        var lines = accessors(relationship.name, "[\(kind)]", reading) { _ in setting }
+        lines += [
+            "    public func addTo\(title)(_ member: \(kind)) throws { try managedObject.add(\(member), to: \(key)) }",
+            "    public func removeFrom\(title)(_ member: \(kind)) throws {",
+            "        try managedObject.remove(\(member), from: \(key))", "    }",
+        ]
+        if relationship.isOrdered {
+            lines += [
+                "    public func insertInto\(title)(_ member: \(kind), at index: Int) throws {",
+                "        try managedObject.insert(\(member), at: index, in: \(key))", "    }",
+            ]
+        }
+        return lines
+    }
+
+    // MARK: Fetches
+
+    /// Fetched properties whose predicate needs nothing but the object itself.
+    private func property(_ property: FetchedProperty) -> [String] {
+        let request = GeneratedRequest(property.fetchRequest)
+        let needsMore = request.arguments.contains { $0 != "FETCH_SOURCE" && !$0.hasPrefix("FETCH_SOURCE.") }
+        guard let kind = className(model.model.entity(named: request.template.entityName)), !needsMore else {
+            return []
+        }
+        let arguments = arguments(of: request, kind) { argument in
+            let path = argument.dropFirst("FETCH_SOURCE".count).dropFirst()
+            return path.isEmpty
+                ? "managedObject" : "try managedObject.value(forKeyPath: \(Spelling.literal(String(path))))"
+        }
+        return [
+            "", "    public func \(name(property.name))(in context: \(library("Context"))) throws -> [\(kind)] {",
+            "        try context.fetch(\(arguments))", "    }",
+        ]
+    }
+
+    private func fetcher(_ template: String, _ request: GeneratedRequest, _ generated: GeneratedClass) -> [String] {
+        let name = "fetch" + Spelling.capitalized(Spelling.identifier(template))
+        let parameters = request.parameters.map { ", \(self.name($0)): any \(library("PropertyConvertible"))" }.joined()
+        return [
+            "    /// The model's fetch request \(template): `\(Spelling.comment(request.template.predicate))`.",
+            "    public class func \(name)(in context: \(library("Context"))\(parameters)) throws -> [\(generated.name)] {",
+            "        try context.fetch(\(arguments(of: request, generated.name) { self.name($0) }))", "    }",
+        ]
+    }
+
+    private func arguments(of request: GeneratedRequest, _ kind: String, _ value: (String) -> String) -> String {
+        var words = ["\(kind).self"]
+        if let format = request.format { words.append(Spelling.literal(format)) }
+        words += request.arguments.map(value)
+        if !request.sortKeys.isEmpty {
+            words.append("sort: [\(request.sortKeys.map(Spelling.literal).joined(separator: ", "))]")
+        }
+        if request.template.limit > 0 { words.append("limit: \(request.template.limit)") }
+        if request.template.offset > 0 { words.append("offset: \(request.template.offset)") }
+        return words.joined(separator: ", ")
+    }
+
+    // MARK: Types and constants
+
+    /// nil for what any value may be.
+    private static func type(of type: AttributeType) -> String? {
+        switch type {
+        case .integer16: "Int16"
+        case .integer32: "Int32"
+        case .integer64: "Int64"
+        case .double: "Double"
+        case .float: "Float"
+        case .boolean: "Bool"
+        case .decimal: "DecimalNumber"
+        case .string, .uri: "String"
+        case .date: "ReferenceDate"
+        case .binary, .transformable: "[UInt8]"
+        case .uuid: "UUIDValue"
+        case .undefined, .objectID, .composite: nil
+        }
+    }
+
+    /// Names for what is named by text otherwise, and the user info.
+    private func constants(of generated: GeneratedClass) -> [(String, [(String, String)])] {
+        func names(_ properties: [Property]) -> [(String, String)] { properties.map { (name($0.name), $0.name) } }
+        let userInfo = generated.entity.userInfo.sorted { $0.key < $1.key }
+        let kinds = [
+            ("Attributes", names(model.attributes(of: generated))),
+            ("Relationships", names(model.relationships(of: generated))),
+            ("FetchedProperties", names(model.fetchedProperties(of: generated))),
+            ("UserInfo", userInfo.map { (name(Spelling.identifier($0.key)), $0.value) }),
+        ]
+        return kinds.filter { !$0.1.isEmpty }.map { (generated.name + $0.0, $0.1) }
+    }
+}

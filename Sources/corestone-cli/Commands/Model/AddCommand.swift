@@ -1,0 +1,249 @@
+import Corestone
+
+/// `corestone model add`: adds a part to a source model, with what Xcode would write of it.
+struct AddCommand: Command {
+    static let manual = Manual(
+        command: "model add", summary: "add an entity, a property or another part to a source model",
+        operands: [
+            EditedModel.operand,
+            .init("KIND", kinds.map(\.name).joined(separator: ", ")),
+            .init("NAME", "what it is called: of a property ENTITY.NAME, of an index too; of a constraint the entity"),
+            .init("REST", optional: true, repeatable: true, "what the kind needs, then KEY=VALUE as for model set"),
+        ],
+        options: [
+            .init("to-many", "of a relationship: it may have many members"),
+            .init("ordered", "of a to-many relationship: its members have an order"),
+            .init("delete", "of a relationship: what deletion does: nullify, cascade, deny, no-action", value: "RULE"),
+            .init("inverse", "of a relationship: its inverse, which is made when it is not there", value: "NAME"),
+            .init("inverse-to-many", "the inverse that is made may have many members"),
+            .init("inverse-ordered", "the inverse that is made is ordered"),
+            .init("inverse-delete", "what deletion does at the other end", value: "RULE"),
+            .init("where", "of an index: only objects for which it holds", value: "PREDICATE"),
+            .init("rtree", "an index for ranges of numbers"),
+            NamedModel.version,
+        ],
+        details: kinds.map { "\($0.usage): \($0.meaning)" },
+        examples: [
+            "corestone model add Notes.xcdatamodeld entity Note codeGenerationType=category",
+            "corestone model add Notes.xcdatamodeld attribute Note.title String optional=NO",
+            "corestone model add Company.xcdatamodeld relationship Employee.department Department "
+                + "--inverse employees --inverse-to-many --delete nullify",
+            "corestone model add Notes.xcdatamodeld index Note.byDate modified:descending title",
+            "corestone model add Notes.xcdatamodeld version \"Notes 2\"",
+        ])
+
+    private struct Kind {
+        let name: String
+        let usage: String
+        let meaning: String
+        let add: @Sendable (AddCommand, EditedModel) throws -> Void
+    }
+
+    private static let kinds = [
+        Kind(
+            name: "entity", usage: "entity NAME",
+            meaning: "its class is called like it, and Xcode writes the class (codeGenerationType=class)"
+        ) { try $0.addEntity(to: $1) },
+        Kind(
+            name: "attribute", usage: "attribute ENTITY.NAME TYPE",
+            meaning: "optional; numbers are scalars with the default 0, as in Xcode"
+        ) { try $0.addAttribute(to: $1) },
+        Kind(
+            name: "relationship", usage: "relationship ENTITY.NAME DESTINATION", meaning: "optional, to-one, nullified"
+        ) { try $0.addRelationship(to: $1) },
+        Kind(
+            name: "fetched", usage: "fetched ENTITY.NAME DESTINATION [PREDICATE]", meaning: "a fetched property"
+        ) { try $0.addFetchedProperty(to: $1) },
+        Kind(
+            name: "index", usage: "index ENTITY.NAME KEY…", meaning: "a fetch index; KEY:descending sorts the other way"
+        ) { try $0.addIndex(to: $1) },
+        Kind(
+            name: "constraint", usage: "constraint ENTITY ATTRIBUTE…", meaning: "the attributes are unique together"
+        ) { try $0.addConstraint(to: $1) },
+        Kind(
+            name: "template", usage: "template NAME ENTITY [PREDICATE]", meaning: "a fetch request"
+        ) { try $0.addTemplate(to: $1) },
+        Kind(
+            name: "configuration", usage: "configuration NAME ENTITY…", meaning: "a subset of the entities"
+        ) { try $0.addConfiguration(to: $1) },
+        Kind(
+            name: "version", usage: "version NAME", meaning: "a copy of the current version, which becomes current"
+        ) { try $0.addVersion(to: $1) },
+    ]
+
+    private let options: Options
+    private let kind: Kind
+    private let name: String
+    private let words: [String]
+    private let assignments: [Assignment]
+
+    init(_ options: Options) throws {
+        self.options = options
+        let (given, names) = (options.operand(1) ?? "", AddCommand.kinds.map(\.name))
+        guard let kind = AddCommand.kinds.first(where: { $0.name == given }) else {
+            let hint = nearestName(to: given, among: names).map { "; did you mean \"\($0)\"?" }
+            throw UsageError("there is no kind \"\(given)\"\(hint ?? "; there is \(names.joined(separator: ", "))")")
+        }
+        self.kind = kind
+        name = options.operand(2) ?? ""
+        let rest = options.operands.dropFirst(3)
+        // Predicates hold equals signs too.
+        words = rest.filter { !Assignment.looksLikeOne($0) }
+        assignments = try rest.filter(Assignment.looksLikeOne).map { try Assignment($0) }
+    }
+
+    func run(to output: Output) throws -> ExitCode {
+        let edited = try EditedModel(options)
+        try kind.add(self, edited)
+        return .done
+    }
+
+    /// The words behind the name: as many as are needed, and no more than are known.
+    private func rest(_ least: Int, _ most: Int) throws -> [String] {
+        guard words.count >= least else { throw UsageError("model add needs more words: \(kind.usage)") }
+        guard words.count <= most else { throw UsageError("\"\(words[most])\" is one word too many: \(kind.usage)") }
+        return words
+    }
+
+    // MARK: Entities and properties
+
+    private func addEntity(to edited: EditedModel) throws {
+        _ = try rest(0, 0)
+        let entity = try edited.model.addEntity(named: name)
+        try entity.setClassName(name)
+        try entity.setExtra("codeGenerationType", "class")
+        try entity.edit(assignments)
+        try edited.write()
+    }
+
+    private func addAttribute(to edited: EditedModel) throws {
+        let (owner, name) = try edited.newProperty(name)
+        let type = try AttributeType(editing: Assignment("TYPE=\(try rest(1, 1)[0])"))
+        let attribute = try owner.addAttribute(named: name, type: type)
+        switch type {
+        case .integer16, .integer32, .integer64: try attribute.setDefaultValue(.int(0))
+        case .double, .float: try attribute.setDefaultValue(.double(0))
+        case .decimal: try attribute.setDefaultValue(.decimal(DecimalNumber(0)))
+        default: break
+        }
+        if type.isScalar { try attribute.setExtra("usesScalarValueType", "YES") }
+        if type == .date || type == .uuid { try attribute.setExtra("usesScalarValueType", "NO") }
+        try attribute.edit(assignments)
+        try edited.write()
+    }
+
+    private func addRelationship(to edited: EditedModel) throws {
+        let (owner, name) = try edited.newProperty(name)
+        let destination = try edited.entity(try rest(1, 1)[0])
+        let relationship = try owner.addRelationship(
+            named: name, destination: destination, isToMany: options.has("to-many") || options.has("ordered"),
+            isOrdered: options.has("ordered"))
+        try relationship.setDeleteRule(try rule("delete"))
+        if let inverse = options["inverse"] {
+            try relationship.setInverse(try self.inverse(named: inverse, of: relationship))
+        }
+        try relationship.edit(assignments)
+        try edited.write()
+    }
+
+    /// The relationship of that name at the other end, which is made when it is not there.
+    private func inverse(named name: String, of relationship: Relationship) throws -> Relationship {
+        let destination = relationship.destination
+        if let known = destination.ownProperty(named: name) {
+            guard let known = known as? Relationship else {
+                throw UsageError("\(destination.name).\(name) is no relationship, and cannot be an inverse")
+            }
+            return known
+        }
+        let made = try destination.addRelationship(
+            named: name, destination: relationship.entity,
+            isToMany: options.has("inverse-to-many") || options.has("inverse-ordered"),
+            isOrdered: options.has("inverse-ordered"))
+        try made.setDeleteRule(try rule("inverse-delete"))
+        return made
+    }
+
+    private func rule(_ option: String) throws -> DeleteRule {
+        guard let text = options[option] else { return .nullify }
+        return try DeleteRule(editing: Assignment("--\(option)=\(text.replacing("-", with: " "))"))
+    }
+
+    // MARK: Fetches
+
+    private func addFetchedProperty(to edited: EditedModel) throws {
+        let (owner, name) = try edited.newProperty(name)
+        let property = try owner.addFetchedProperty(named: name, fetchRequest: try request(edited))
+        try property.edit(assignments)
+        try edited.write()
+    }
+
+    private func addTemplate(to edited: EditedModel) throws {
+        guard edited.model.fetchRequestTemplates[name] == nil else {
+            throw UsageError("there is a fetch request \"\(name)\" already; model set template:\(name) changes it")
+        }
+        var request = try request(edited)
+        try request.edit(assignments)
+        try edited.model.setFetchRequestTemplate(request, forName: name)
+        try edited.write()
+    }
+
+    private func request(_ edited: EditedModel) throws -> FetchRequestTemplate {
+        let words = try rest(1, 2)
+        let predicate = words.count > 1 ? PredicateText(words[1]) : nil
+        _ = try predicate?.required()
+        return FetchRequestTemplate(entityName: try edited.entity(words[0]).name, predicate: predicate)
+    }
+
+    // MARK: Indexes, constraints, configurations, versions
+
+    private func addIndex(to edited: EditedModel) throws {
+        let (owner, name) = try edited.newProperty(name)
+        guard !owner.indexes.contains(where: { $0.name == name }) else {
+            throw UsageError("\(owner.name) has an index \(name) already")
+        }
+        let elements = try rest(1, .max).map { word in
+            let suffix = ":descending"
+            let isDescending = word.hasSuffix(suffix)
+            return FetchIndex.Element(
+                property: isDescending ? String(word.dropLast(suffix.count)) : word,
+                collation: options.has("rtree") ? .rTree : .binary, isAscending: !isDescending)
+        }
+        let predicate = options["where"].map { PredicateText($0) }
+        _ = try predicate?.required()
+        try owner.addIndex(FetchIndex(name: name, elements: elements, partialPredicate: predicate))
+        try edited.write()
+    }
+
+    private func addConstraint(to edited: EditedModel) throws {
+        try edited.entity(name).addUniqueConstraint(try rest(1, .max))
+        try edited.write()
+    }
+
+    private func addConfiguration(to edited: EditedModel) throws {
+        let names = try rest(0, .max).map { try edited.entity($0).name }
+        guard edited.model.configuration(named: name) == nil else {
+            throw UsageError("there is a configuration \"\(name)\" already; model set configuration:\(name) changes it")
+        }
+        try edited.model.setConfiguration(ModelConfiguration(name: name, entityNames: names))
+        try edited.write()
+    }
+
+    private func addVersion(to edited: EditedModel) throws {
+        _ = try rest(0, 0)
+        guard OutputFile(path: edited.path).kind == "xcdatamodeld" else {
+            throw UsageError("\(edited.path) holds one model; only an .xcdatamodeld has versions")
+        }
+        let names = try Model.versions(of: edited.path).map(\.name)
+        guard !names.contains(name) else { throw UsageError("there is a version \"\(name)\" already") }
+        try edited.write(version: name)
+    }
+}
+
+extension Assignment {
+    /// `key=value`, and no predicate such as `a == 3`.
+    static func looksLikeOne(_ word: String) -> Bool {
+        guard let place = word.firstIndex(of: "="), place > word.startIndex else { return false }
+        let isName = word[..<place].allSatisfy { $0.isLetter || $0.isNumber || $0 == "." || $0 == "_" }
+        return isName && word[word.index(after: place)...].first != "="
+    }
+}

@@ -1,0 +1,81 @@
+import Corestone
+
+/// `corestone model compile`: what Xcode's compiler makes of a source model.
+struct CompileCommand: Command {
+    static let manual = Manual(
+        command: "model compile", summary: "compile a source model: .xcdatamodeld to .momd, .xcdatamodel to .mom",
+        operands: [.init("MODEL", "a source model, .xcdatamodeld or .xcdatamodel")],
+        options: [
+            .init(
+                "output", "what to write, .momd or .mom; beside the source when left out", value: "FILE", letter: "o"),
+            .init("module", "the Swift module of classes that are named without one (.Note)", value: "NAME"),
+        ],
+        details: [
+            "A .momd gets every version, and VersionInfo.plist with the hashes; a .mom the current one. What was there is "
+                + "replaced whole."
+        ],
+        examples: [
+            "corestone model compile Notes.xcdatamodeld",
+            "corestone model compile Notes.xcdatamodeld -o App/Resources/Notes.momd --module App",
+        ])
+
+    private let options: Options
+    private let source: OutputFile
+
+    init(_ options: Options) throws {
+        self.options = options
+        source = OutputFile(path: options.operand(0) ?? "")
+    }
+
+    func run(to output: Output) throws -> ExitCode {
+        let target = OutputFile(
+            path: options["output"] ?? source.path(as: source.kind == "xcdatamodel" ? "mom" : "momd"))
+        guard ["mom", "momd"].contains(target.kind) else {
+            throw UsageError("\(target.path) is no name of a compiled model, which ends in .momd or .mom")
+        }
+        try Model.convert(source.path, to: target.path, module: options["module"])
+        return .done
+    }
+}
+
+/// `corestone model decompile`: a source model of a compiled one, or of a store's.
+struct DecompileCommand: Command {
+    static let manual = Manual(
+        command: "model decompile", summary: "make a source model of a compiled one, or of the model of a store",
+        operands: [.init("MODEL", "a compiled model (.momd, .mom), or a store")],
+        options: [
+            .init(
+                "output", "what to write, .xcdatamodeld or .xcdatamodel; beside the model when left out", value: "FILE",
+                letter: "o"),
+            .init("lossy", "leave out what a source model has no way to say, instead of refusing"),
+        ],
+        details: ["Every version comes along. A source model that is there already is not replaced."],
+        examples: [
+            "corestone model decompile Notes.momd -o Notes.xcdatamodeld",
+            "corestone model decompile Notes.sqlite -o Notes.xcdatamodeld",
+        ])
+
+    private let options: Options
+    private let source: OutputFile
+
+    init(_ options: Options) throws {
+        self.options = options
+        source = OutputFile(path: options.operand(0) ?? "")
+    }
+
+    func run(to output: Output) throws -> ExitCode {
+        let target = OutputFile(
+            path: options["output"] ?? source.path(as: source.kind == "mom" ? "xcdatamodel" : "xcdatamodeld"))
+        guard ["xcdatamodel", "xcdatamodeld"].contains(target.kind) else {
+            throw UsageError("\(target.path) is no name of a source model, which ends in .xcdatamodeld or .xcdatamodel")
+        }
+        let isLossy = options.has("lossy")
+        if looksLikeModel(source.path) {
+            try Model.convert(source.path, to: target.path, isLossy: isLossy)
+        } else {
+            guard !target.exists else { throw UsageError("\(target.path) is there already") }
+            try NamedModel(source.path).model.copy().write(to: target.path, isLossy: isLossy)
+        }
+        return .done
+    }
+}

@@ -1,0 +1,52 @@
+import Corestone
+
+/// `corestone model rename`: gives an entity or a property of a source model another name.
+struct RenameCommand: Command {
+    static let manual = Manual(
+        command: "model rename", summary: "give an entity or a property another name",
+        operands: [
+            EditedModel.operand, .init("PART", "ENTITY or ENTITY.PROPERTY"), .init("NAME", "its new name"),
+        ],
+        options: [
+            .init("keep-identity", "note the former name (elementID), so that a migration keeps the data"),
+            NamedModel.version,
+        ],
+        details: [
+            "Whatever names it follows: inverses, indexes, constraints, configurations, fetch requests, key paths of "
+                + "predicates and derivations. A class that is called like its entity is renamed with it."
+        ],
+        examples: [
+            "corestone model rename Notes.xcdatamodeld Note.title headline --keep-identity",
+            "corestone model rename Notes.xcdatamodeld Note Entry",
+        ])
+
+    private let options: Options
+    private let part: EditedModel.Name
+    private let newName: String
+
+    init(_ options: Options) throws {
+        self.options = options
+        part = try EditedModel.Name(options.operand(1) ?? "")
+        newName = options.operand(2) ?? ""
+    }
+
+    func run(to output: Output) throws -> ExitCode {
+        let edited = try EditedModel(options)
+        let entity = try edited.entity(part.entity)
+        if let name = part.property {
+            let property = try entity.requireOwnProperty(named: name)
+            try property.rename(to: newName)
+            if options.has("keep-identity"), property.renamingIdentifier == nil {
+                try property.setRenamingIdentifier(name)
+            }
+        } else {
+            try entity.rename(to: newName)
+            if entity.className == part.entity { try entity.setClassName(newName) }
+            if options.has("keep-identity"), entity.renamingIdentifier == nil {
+                try entity.setRenamingIdentifier(part.entity)
+            }
+        }
+        try edited.write()
+        return .done
+    }
+}

@@ -1,0 +1,244 @@
+import Corestone
+
+// The names are those of the attributes in a source model, so that what is set is what a diff shows.
+
+extension Model {
+    /// Sets what is said of the whole model.
+    func edit(_ assignments: [Assignment]) throws {
+        let extras = ["minimumToolsVersion", "sourceLanguage", "usedWithCloudKit", "usedWithSwiftData"].map { name in
+            EditableKey<Model>(name) { model, assignment in
+                var extras = model.extras
+                extras.attributes[name] = assignment.text
+                try model.setExtras(extras)
+            }
+        }
+        let identifier = EditableKey<Model>("userDefinedModelVersionIdentifier") { model, assignment in
+            for old in model.versionIdentifiers { try model.removeVersionIdentifier(old) }
+            for new in assignment.value.split(separator: ",") { try model.addVersionIdentifier(String(new)) }
+        }
+        try EditableKey.apply(assignments, to: self, [identifier] + extras, of: "a model")
+    }
+}
+
+extension Entity {
+    func edit(_ assignments: [Assignment]) throws {
+        let (info, rest) = assignments.userInfo
+        for (key, value) in info { try setUserInfo(value, forKey: key) }
+        try EditableKey.apply(rest, to: self, Entity.keys, of: "an entity")
+    }
+
+    private static let keys: [EditableKey<Entity>] = [
+        .init("representedClassName") { entity, assignment in
+            let usual = "NSManagedObject"
+            try entity.setClassName(assignment.text ?? usual)
+            // Which goes without saying; whoever says it wants to see it.
+            try entity.setExtra("representedClassName", assignment.text == usual ? usual : nil)
+        },
+        .init("isAbstract") { try $0.setAbstract(try $1.flag()) },
+        .init("parentEntity") { entity, assignment in
+            try entity.setParent(try assignment.text.map { try entity.model.requireEntity(named: $0) })
+        },
+        .init("elementID") { try $0.setRenamingIdentifier($1.text) },
+        .init("versionHashModifier") { try $0.setVersionHashModifier($1.text) },
+        .init("syncable") { try $0.setExtra("syncable", try $1.flag() ? "YES" : "NO") },
+        .init("codeGenerationType") { entity, assignment in
+            let choices = ["class", "category"].map { ($0, String?($0)) } + [("none", nil), ("", nil)]
+            try entity.setExtra("codeGenerationType", try assignment.one(of: choices))
+        },
+    ]
+
+    func setExtra(_ name: String, _ value: String?) throws {
+        var extras = extras
+        extras.attributes[name] = value
+        try setExtras(extras)
+    }
+}
+
+extension Property {
+    /// Sets what a property of any kind has; what only its own kind has, too.
+    func edit(_ assignments: [Assignment]) throws {
+        let (info, rest) = assignments.userInfo
+        for (key, value) in info { try setUserInfo(value, forKey: key) }
+        switch self {
+        case let attribute as Attribute:
+            try EditableKey.apply(rest, to: attribute, Attribute.keys + Property.keys(), of: "an attribute")
+        case let relationship as Relationship:
+            try EditableKey.apply(rest, to: relationship, Relationship.keys + Property.keys(), of: "a relationship")
+        case let fetched as FetchedProperty:
+            try EditableKey.apply(rest, to: fetched, FetchedProperty.keys + Property.keys(), of: "a fetched property")
+        default: break
+        }
+    }
+
+    fileprivate static func keys<Kind: Property>() -> [EditableKey<Kind>] {
+        [
+            .init("optional") { try $0.setOptional(try $1.flag()) },
+            .init("transient") { try $0.setTransient(try $1.flag()) },
+            .init("spotlightIndexingEnabled") { try $0.setIndexedBySpotlight(try $1.flag()) },
+            .init("storedInTruthFile") { try $0.setStoredInExternalRecord(try $1.flag()) },
+            .init("elementID") { try $0.setRenamingIdentifier($1.text) },
+            .init("versionHashModifier") { try $0.setVersionHashModifier($1.text) },
+            .init("syncable") { try $0.setExtra("syncable", $1.value.isEmpty ? nil : try $1.flag() ? "YES" : "NO") },
+        ]
+    }
+
+    func setExtra(_ name: String, _ value: String?) throws {
+        var extras = extras
+        extras.attributes[name] = value
+        try setExtras(extras)
+    }
+}
+
+extension Attribute {
+    fileprivate static let keys: [EditableKey<Attribute>] = [
+        .init("attributeType") { try $0.setType(try AttributeType(editing: $1)) },
+        .init("defaultValueString") { attribute, assignment in
+            try attribute.setDefaultValue(try assignment.text.map { try attribute.value(of: $0) } ?? .null)
+        },
+        .init("defaultDateTimeInterval") { attribute, assignment in
+            try attribute.setDefaultValue(try assignment.text.map { try attribute.value(of: $0) } ?? .null)
+        },
+        .init("minValueString") { try $0.edit(bound: $1, isLeast: true) },
+        .init("maxValueString") { try $0.edit(bound: $1, isLeast: false) },
+        .init("minDateTimeInterval") { try $0.edit(bound: $1, isLeast: true) },
+        .init("maxDateTimeInterval") { try $0.edit(bound: $1, isLeast: false) },
+        .init("regularExpressionString") { try $0.setPattern($1.text) },
+        .init("derivationExpression") { attribute, assignment in
+            try attribute.setDerivation(assignment.text.map { Derivation(ExpressionText($0)) })
+        },
+        .init("indexed") { attribute, assignment in
+            let isIndexed = attribute.entity.indexes.contains {
+                $0.isPlain && $0.elements[0].property == attribute.name
+            }
+            if try assignment.flag() == isIndexed { return }
+            if isIndexed {
+                try attribute.entity.removeIndex(named: attribute.name)
+            } else {
+                let index = FetchIndex(name: attribute.name, elements: [.init(property: attribute.name)])
+                try attribute.entity.addIndex(index.spelt(.attribute))
+            }
+        },
+        .init("usesScalarValueType") { attribute, assignment in
+            try attribute.setExtra(
+                "usesScalarValueType", assignment.value.isEmpty ? nil : try assignment.flag() ? "YES" : "NO")
+        },
+        .init("allowsExternalBinaryDataStorage") { try $0.setAllowsExternalStorage(try $1.flag()) },
+        .init("allowsCloudEncryption") { try $0.setAllowsCloudEncryption(try $1.flag()) },
+        .init("preserveAfterDeletion") { try $0.setPreservesValueInHistory(try $1.flag()) },
+        .init("valueTransformerName") { try $0.setValueTransformerName($1.text) },
+        .init("customClassName") { try $0.setValueClassName($1.text) },
+    ]
+
+    /// A value as source models spell it.
+    private func value(of text: String) throws -> PropertyValue {
+        if let value = type.value(source: text) { return value }
+        throw UsageError("\(entity.name).\(name) is \(type.sourceName), which \"\(text)\" is not")
+    }
+
+    private func edit(bound assignment: Assignment, isLeast: Bool) throws {
+        // The length of a string is a whole number.
+        let kind = type == .string ? AttributeType.integer64 : type
+        let value = try assignment.text.map { text in
+            guard let value = kind.value(source: text) else {
+                throw UsageError("\(assignment.key) of \(entity.name).\(name) is \(kind.sourceName), not \"\(text)\"")
+            }
+            return value
+        }
+        let former = bounds
+        try setBounds(least: isLeast ? value : former.least, greatest: isLeast ? former.greatest : value)
+    }
+}
+
+extension AttributeType {
+    /// The type of a name, as source models spell it: `Integer 64`, `String`.
+    init(editing assignment: Assignment) throws {
+        self = try assignment.one(of: AttributeType.allCases.map { ($0.sourceName, $0) })
+    }
+}
+
+extension Relationship {
+    fileprivate static let keys: [EditableKey<Relationship>] = [
+        .init("destinationEntity") { relationship, assignment in
+            try relationship.setDestination(try relationship.entity.model.requireEntity(named: assignment.value))
+        },
+        .init("inverseName") { relationship, assignment in
+            let inverse = try assignment.text.map { name in
+                guard
+                    let found = try relationship.destination.requireOwnProperty(named: name) as? Relationship
+                else { throw UsageError("\(relationship.destination.name).\(name) is no relationship") }
+                return found
+            }
+            try relationship.setInverse(inverse)
+        },
+        .init("toMany") { try $0.setToMany(try $1.flag()) },
+        .init("ordered") { try $0.setOrdered(try $1.flag()) },
+        .init("minCount") { try $0.setCounts(minimum: try $1.count(), maximum: $0.maximumCount) },
+        .init("maxCount") { try $0.setCounts(minimum: $0.minimumCount, maximum: try $1.count()) },
+        .init("deletionRule") { try $0.setDeleteRule(try DeleteRule(editing: $1)) },
+    ]
+}
+
+extension DeleteRule {
+    init(editing assignment: Assignment) throws {
+        self = try assignment.one(of: DeleteRule.allCases.map { ($0.sourceText, $0) })
+    }
+}
+
+extension FetchedProperty {
+    fileprivate static let keys: [EditableKey<FetchedProperty>] = FetchRequestTemplate.keys.map { key in
+        .init(key.name) { property, assignment in
+            var request = property.fetchRequest
+            try key.set(&request, assignment)
+            try property.setFetchRequest(request)
+        }
+    }
+}
+
+extension FetchRequestTemplate {
+    struct Key: Sendable {
+        let name: String
+        let set: @Sendable (inout FetchRequestTemplate, Assignment) throws -> Void
+    }
+
+    mutating func edit(_ assignments: [Assignment]) throws {
+        for assignment in assignments {
+            let names = FetchRequestTemplate.keys.map(\.name)
+            guard let key = FetchRequestTemplate.keys.first(where: { $0.name == assignment.key }) else {
+                let hint = nearestName(to: assignment.key, among: names).map { "; did you mean \($0)?" }
+                throw UsageError(
+                    "a fetch request has no \"\(assignment.key)\"\(hint ?? "; it has \(names.joined(separator: ", "))")"
+                )
+            }
+            try key.set(&self, assignment)
+        }
+    }
+
+    fileprivate static let keys: [Key] = [
+        Key(name: "entity") { $0.entityName = $1.value },
+        Key(name: "predicateString") { $0.predicate = $1.text.map { PredicateText($0) } },
+        Key(name: "fetchLimit") { $0.limit = Int(try $1.count()) },
+        Key(name: "fetchOffset") { $0.offset = Int(try $1.count()) },
+        Key(name: "fetchBatchSize") { $0.batchSize = Int(try $1.count()) },
+        Key(name: "resultType") { request, assignment in
+            guard let type = ResultType(rawValue: Int64(try assignment.count())) else {
+                throw UsageError("resultType is 0, 1, 2 or 4, not \"\(assignment.value)\"")
+            }
+            request.resultType = type
+        },
+        Key(name: "includeSubentities") { $0.includesSubentities = try $1.flag() },
+        Key(name: "includePropertyValues") { $0.includesPropertyValues = try $1.flag() },
+        Key(name: "returnObjectsAsFaults") { $0.returnsObjectsAsFaults = try $1.flag() },
+        Key(name: "returnDistinctResults") { $0.returnsDistinctResults = try $1.flag() },
+    ]
+}
+
+extension [Assignment] {
+    /// `userInfo.KEY=VALUE`, and all others.
+    fileprivate var userInfo: (info: [(key: String, value: String?)], rest: [Assignment]) {
+        let prefix = "userInfo."
+        return (
+            filter { $0.key.hasPrefix(prefix) }.map { (String($0.key.dropFirst(prefix.count)), $0.text) },
+            filter { !$0.key.hasPrefix(prefix) }
+        )
+    }
+}

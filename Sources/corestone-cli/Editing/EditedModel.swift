@@ -1,0 +1,169 @@
+import Corestone
+
+/// A source model that a command changes in place.
+struct EditedModel {
+    let path: String
+    let model: Model
+
+    static let operand = Manual.Operand("MODEL", "a source model: .xcdatamodeld, or .xcdatamodel")
+
+    init(_ options: Options) throws {
+        path = options.operand(0) ?? ""
+        guard OutputFile.isFolder(path) else {
+            throw UsageError(
+                "\(path) is no source model: .xcdatamodeld and .xcdatamodel are folders; "
+                    + "\"\(Tool.name) model new \(path)\" makes one, and model decompile makes one of a compiled model")
+        }
+        model = try Model(contentsOf: path, version: options["version"])
+    }
+
+    /// Writes the model where it was read from, if it is sound.
+    func write(version: String? = nil) throws {
+        try model.copy().freeze()
+        try model.write(to: path, version: version ?? model.versionName, makesCurrent: version != nil)
+    }
+
+    /// Makes another version the current one.
+    func makeCurrent(_ version: String) throws {
+        try Model(contentsOf: path, version: version).write(to: path, version: version, makesCurrent: true)
+    }
+
+    // MARK: What words name
+
+    /// `Note` or `Note.title`.
+    struct Name {
+        let entity: String
+        let property: String?
+
+        init(_ text: String) throws {
+            let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }
+            guard parts.allSatisfy({ !$0.isEmpty }), let first = parts.first else {
+                throw UsageError("\"\(text)\" names nothing; write ENTITY or ENTITY.PROPERTY")
+            }
+            entity = first
+            property = parts.count > 1 ? parts[1] : nil
+        }
+    }
+
+    /// What one word of a command line names.
+    enum Part {
+        case model
+        case named(Name)
+        case template(String)
+        case configuration(String)
+        case index(Name)
+        case constraint(Name)
+
+        init(_ text: String) throws {
+            let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }
+            guard parts.count == 2 else {
+                self = text == "." ? .model : .named(try Name(text))
+                return
+            }
+            let kinds = ["template", "configuration", "index", "constraint"]
+            switch parts[0] {
+            case "template": self = .template(parts[1])
+            case "configuration": self = .configuration(parts[1])
+            case "index": self = .index(try Name(parts[1]))
+            case "constraint": self = .constraint(try Name(parts[1]))
+            default:
+                let hint = nearestName(to: parts[0], among: kinds).map { "; did you mean \($0):?" }
+                throw UsageError(
+                    "there is no kind of part \"\(parts[0])\"\(hint ?? "; there is \(kinds.joined(separator: ", "))")")
+            }
+        }
+    }
+
+    func template(_ name: String) throws -> FetchRequestTemplate {
+        if let template = model.fetchRequestTemplates[name] { return template }
+        throw nothing("fetch request", name, among: Array(model.fetchRequestTemplates.keys))
+    }
+
+    func configuration(_ name: String) throws -> ModelConfiguration {
+        if let configuration = model.configuration(named: name) { return configuration }
+        throw nothing("configuration", name, among: model.configurations.map(\.name))
+    }
+
+    func nothing(_ what: String, _ name: String, of entity: Entity, _ names: [String]) -> UsageError {
+        nothing(what, name, among: names, owner: entity.name)
+    }
+
+    private func nothing(
+        _ what: String, _ name: String, among names: [String], owner: String = "the model"
+    ) -> UsageError {
+        let hint = nearestName(to: name, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
+        return UsageError("\(owner) has no \(what) \"\(name)\"\(hint)")
+    }
+
+    func entity(_ name: String) throws -> Entity { try model.requireEntity(named: name) }
+
+    /// The entity and the name of a property to be, of `ENTITY.PROPERTY`.
+    func newProperty(_ text: String) throws -> (owner: Entity, name: String) {
+        let name = try Name(text)
+        guard let property = name.property else {
+            throw UsageError("\"\(text)\" names no property; write \(text).PROPERTY")
+        }
+        return (try entity(name.entity), property)
+    }
+}
+
+/// `key=value` behind a command.
+struct Assignment {
+    let key: String
+    let value: String
+
+    init(_ word: String) throws {
+        let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }
+        guard parts.count == 2, !parts[0].isEmpty else {
+            throw UsageError("\"\(word)\" sets nothing; write KEY=VALUE, or KEY= to take the value away")
+        }
+        (key, value) = (parts[0], parts[1])
+    }
+
+    /// nil for an empty value, which takes away.
+    var text: String? { value.isEmpty ? nil : value }
+
+    func flag() throws -> Bool {
+        switch value.uppercased() {
+        case "YES", "TRUE", "1": return true
+        case "NO", "FALSE", "0", "": return false
+        default: throw UsageError("\(key) is YES or NO, not \"\(value)\"")
+        }
+    }
+
+    func count() throws -> UInt32 {
+        if value.isEmpty { return 0 }
+        guard let number = UInt32(value) else { throw UsageError("\(key) is a whole number, not \"\(value)\"") }
+        return number
+    }
+
+    func one<Choice>(of choices: [(name: String, choice: Choice)]) throws -> Choice {
+        if let found = choices.first(where: { $0.name.lowercased() == value.lowercased() }) { return found.choice }
+        let names = choices.map(\.name)
+        let hint = nearestName(to: value, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
+        throw UsageError("\(key) is one of \(names.joined(separator: ", ")), not \"\(value)\"\(hint)")
+    }
+}
+
+/// What can be set of a part of a model, by the name that Xcode's source files have for it.
+struct EditableKey<Subject>: Sendable {
+    let name: String
+    let set: @Sendable (Subject, Assignment) throws -> Void
+
+    init(_ name: String, _ set: @escaping @Sendable (Subject, Assignment) throws -> Void) {
+        self.name = name
+        self.set = set
+    }
+
+    static func apply(_ assignments: [Assignment], to subject: Subject, _ keys: [EditableKey], of what: String) throws {
+        for assignment in assignments {
+            guard let key = keys.first(where: { $0.name == assignment.key }) else {
+                let hint = nearestName(to: assignment.key, among: keys.map(\.name)).map { "; did you mean \($0)?" }
+                throw UsageError(
+                    "\(what) has no \"\(assignment.key)\"\(hint ?? "; it has \(keys.map(\.name).joined(separator: ", "))")"
+                )
+            }
+            try key.set(subject, assignment)
+        }
+    }
+}

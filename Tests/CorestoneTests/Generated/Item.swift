@@ -1,0 +1,4 @@
+import Corestone
+
+/// An object of the entity Item: what people write.
+open class Item: _Item {}

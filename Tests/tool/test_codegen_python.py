@@ -1,0 +1,146 @@
+"""corestone model codegen --language python: what is written, typed as mypy sees it, at work."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import MODELS, ROOT, compare, run
+
+PACKAGES = ROOT / "examples" / "packages" / "Packages.xcdatamodeld"
+ODD = MODELS / "Odd.xcdatamodel"
+
+PROGRAM = """
+from datetime import datetime, timezone
+from decimal import Decimal
+from pathlib import Path
+from uuid import UUID
+
+from corestone import Container, Model
+
+from odd import Note, Tag, bind
+from odd._item import ItemUserInfo
+from odd._note import NoteAttributes
+
+
+def work(model: Path, store: Path) -> None:
+    with Container(bind(Model.load(model)), store, sync="normal") as container:
+        context = container.context()
+        tag = Tag.insert_into(context, name="red")
+        note = Note.insert_into(context, id=UUID(int=1), price=Decimal("1.5"), tags=[tag])
+        note.class_ = "first"
+        other = Note.insert_into(context, id=UUID(int=2))
+        other.class_ = "first"
+        other.context = note
+        print(note.rank, note.score, note.import_, [each.name.upper() for each in note.tags], note.bytes)
+        note.rank += 3
+        note.import_ = True
+        note.datetime = datetime(2024, 1, 1, tzinfo=timezone.utc)
+        context.save()
+        print(note.rank, note["rank"], note.import_, note.size, note.datetime.year)
+        for found in Note.fetch_notes_of_tag(context, name="red"):
+            print(type(found).__mro__[1].__name__, found.price + 1, [twin.id.int for twin in found.twins])
+        for named in Tag.fetch_all_tags(context):
+            print(named.name, [each.class_ for each in named.notes], named.shout())
+        print(len(Note.fetch_from(context, "class == %@", "first", limit=1)))
+        print(NoteAttributes.import_, ItemUserInfo.color_of)
+"""
+
+
+def generate(model: Path, folder: Path, *more: str) -> list[str]:
+    """Runs codegen; what it says that it wrote, without the folder."""
+    written = run("model", "codegen", model, "--language", "python", "-o", folder, *more)
+    assert written.returncode == 0, written.stderr
+    return [Path(line).name for line in written.stdout.splitlines()]
+
+
+def check_types(folder: Path) -> None:
+    places = {**os.environ, "MYPYPATH": str(ROOT / "bindings" / "python")}
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "."]
+    checked = subprocess.run(command, cwd=folder, env=places, capture_output=True, text=True, check=False)
+    assert (checked.stdout, checked.returncode) == ("", 0)
+
+
+def test_what_is_written(tmp_path: Path) -> None:
+    folder = tmp_path / "odd"
+    assert generate(ODD, folder)[:2] == ["__init__.py", "py.typed"]
+    texts = [f"### {path.name}\n{path.read_text(encoding='utf-8')}" for path in sorted(folder.iterdir())]
+    compare("codegen-odd.py.txt", "\n".join(texts))
+
+
+def test_at_work_and_typed(tmp_path: Path) -> None:
+    generate(ODD, tmp_path / "odd")
+    human = tmp_path / "odd" / "tag.py"
+    human.write_text(human.read_text() + "\n    def shout(self) -> str:\n        return self.name.upper()\n")
+    program = PROGRAM + f"\n\nwork(Path({str(ODD)!r}), Path({str(tmp_path / 'odd.sqlite')!r}))\n"
+    (tmp_path / "program.py").write_text(program)
+    check_types(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        "0 None False ['RED'] None",
+        "3 3 True 1 2024",
+        "Note 2.5 [2]",
+        "red ['first'] RED",
+        "1",
+        'import say "red"',
+    ]
+
+
+def test_types_are_those_of_the_model(tmp_path: Path) -> None:
+    generate(ODD, tmp_path / "odd")
+    wrong = "from odd import Note\ndef f(n: Note) -> int:\n    n.price = 'a'\n    return n.score + len(n.tags)\n"
+    (tmp_path / "wrong.py").write_text(wrong)
+    command = [sys.executable, "-m", "mypy", "--strict", "wrong.py"]
+    checked = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "wrong.py:3: error: Incompatible types in assignment" in checked.stdout
+    assert "wrong.py:4: error:" in checked.stdout
+
+
+def test_again(tmp_path: Path) -> None:
+    generate(PACKAGES, tmp_path)
+    human = tmp_path / "package.py"
+    human.write_text("# mine\n")
+    (tmp_path / "_package.py").write_text("changed")
+    before = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    assert generate(PACKAGES, tmp_path) == ["_package.py"]
+    assert human.read_text() == "# mine\n"
+    after = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    assert [name for name in before if before[name] != after[name]] == ["_package.py"]
+
+
+def test_code_that_is_written_by_hand(tmp_path: Path) -> None:
+    told = run("model", "codegen", ODD, "--language", "python", "-o", tmp_path / "odd")
+    assert "the code of Loose is written by hand" in told.stderr
+    assert "loose.py" in generate(ODD, tmp_path / "all", "--all")
+    assert sorted(path.name for path in (tmp_path / "all").iterdir() if "note" in path.name) == [
+        "_note.py",
+        "_note.pyi",
+    ]
+
+
+def test_of_fixtures(fixtures: Path, tmp_path: Path) -> None:
+    """Every model of others gives code whose types are right."""
+    for number, contents in enumerate(sorted((fixtures / "source-models").rglob("contents"))[::12]):
+        generate(contents.parent, tmp_path / f"m{number}", "--all")
+    check_types(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["-o", "x"], 2, "needs --language: python"),
+        (["--language", "pyton", "-o", "x"], 2, 'did you mean "python"'),
+        (["--language", "python"], 2, "needs -o"),
+        (["--language", "python", "-o", "/nowhere/x"], 3, "/nowhere/x cannot be written"),
+    ],
+)
+def test_mistakes(arguments: list[str], code: int, words: str) -> None:
+    found = run("model", "codegen", PACKAGES, *arguments)
+    assert (found.returncode, found.stdout) == (code, "")
+    assert words in found.stderr

@@ -1,0 +1,88 @@
+"""corestone model compile, decompile and merge: models turned into each other."""
+
+from __future__ import annotations
+
+import plistlib
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, ZOO, make_versions, run
+from corestone import Container, Model
+
+PACKAGES = ROOT / "examples" / "packages" / "Packages.xcdatamodeld"
+
+
+def convert(*words: str | Path) -> None:
+    done = run("model", *words)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def hashes(path: Path, version: str | None = None) -> dict[str, bytes]:
+    model = Model.load(path, version=version)
+    return {name: model[name].version_hash for name in model}
+
+
+def test_compiled_and_made_a_source_again(tmp_path: Path) -> None:
+    bundle = make_versions(tmp_path)
+    convert("compile", bundle)
+    compiled = tmp_path / "App.momd"
+    info = plistlib.loads((compiled / "VersionInfo.plist").read_bytes())
+    assert info["NSManagedObjectModel_CurrentVersionName"] == "App 2"
+    assert set(info["NSManagedObjectModel_VersionHashes"]) == {"App", "App 2"}
+    source = tmp_path / "Again.xcdatamodeld"
+    convert("decompile", compiled, "-o", source)
+    for version in ("App", "App 2"):
+        assert hashes(compiled, version) == hashes(bundle, version) == hashes(source, version)
+    assert Model.versions(source).current == "App 2"
+
+
+def test_a_single_model(tmp_path: Path) -> None:
+    convert("compile", PACKAGES, "-o", tmp_path / "Packages.mom")
+    convert("decompile", tmp_path / "Packages.mom")
+    assert hashes(tmp_path / "Packages.xcdatamodel") == hashes(PACKAGES)
+
+
+def test_the_model_of_a_store(tmp_path: Path) -> None:
+    model = Model()
+    model.entity("Note").attribute("rank", "int16", validation={"SELF > 0": "too small"})
+    Container(model, tmp_path / "a.sqlite").close()
+    refused = run("model", "decompile", tmp_path / "a.sqlite")
+    assert refused.returncode == 3
+    assert "no way to say the condition SELF > 0 of Note.rank" in refused.stderr
+    convert("decompile", tmp_path / "a.sqlite", "-o", tmp_path / "b.xcdatamodeld", "--lossy")
+    assert hashes(tmp_path / "b.xcdatamodeld") == {"Note": model["Note"].version_hash}
+
+
+def test_merging(tmp_path: Path) -> None:
+    (tmp_path / "Zoo.mom").write_bytes(Model(ZOO).compiled())
+    convert("merge", PACKAGES, tmp_path / "Zoo.mom", PACKAGES, "-o", tmp_path / "All.mom")
+    assert set(Model.load(tmp_path / "All.mom")) == set(ZOO) | set(Model.load(PACKAGES))
+
+
+def test_merging_for_a_store(tmp_path: Path) -> None:
+    bundle = make_versions(tmp_path)
+    models = [bundle / "App 2.xcdatamodel", bundle / "App.xcdatamodel"]
+    convert("merge", *models, "--store", tmp_path / "App.sqlite", "-o", tmp_path / "Old.mom")
+    assert hashes(tmp_path / "Old.mom") == hashes(bundle, "App")
+    refused = run("model", "merge", *models, "-o", tmp_path / "Both.mom")
+    assert refused.returncode == 3
+    assert "Note" in refused.stderr
+    assert not (tmp_path / "Both.mom").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["compile", str(PACKAGES), "-o", "a.xcdatamodel"], 2, "ends in .momd or .mom"),
+        (["compile", "none.xcdatamodeld"], 3, "none.xcdatamodeld"),
+        (["decompile", str(PACKAGES), "-o", "a.mom"], 2, "ends in .xcdatamodeld or .xcdatamodel"),
+        (["decompile", str(PACKAGES), "-o", str(PACKAGES)], 3, "is there already"),
+        (["merge", str(PACKAGES)], 2, "needs -o"),
+        (["merge", str(PACKAGES), "-o", "a.txt"], 2, "is no name of a model"),
+        (["merge"], 2, "needs MODEL"),
+    ],
+)
+def test_mistakes(arguments: list[str], code: int, words: str) -> None:
+    found = run("model", *arguments)
+    assert (found.returncode, found.stdout) == (code, "")
+    assert words in found.stderr
