@@ -109,12 +109,20 @@ private struct ModelDiagram {
 
     // MARK: Lines
 
+    /// Lines from an entity to those that inherit from it, so that parents stand before their children; several part from one
+    /// line, since heads at one place would cover each other.
     private mutating func addInheritance(of entity: Entity) {
-        guard let parent = entity.parent else { return }
-        // Drawn backwards, so that parents stand before their children.
-        lines.append(
-            "  \(node(parent)):title -> \(node(entity)):title [dir=back, arrowtail=onormal, arrowsize=1.2, penwidth=1.3]"
-        )
+        let style = "penwidth=1.3"
+        let head = "dir=back, arrowtail=onormal, arrowsize=1.2, \(style)"
+        let parent = "\(node(entity)):title"
+        if entity.children.count < 2 {
+            lines += entity.children.map { "  \(parent) -> \(node($0)):title [\(head)]" }
+            return
+        }
+        let fork = "\"\(entity.name) heirs\""
+        lines.append("  \(fork) [shape=point, width=0.02, color=\"\(Paint.line)\"]")
+        lines.append("  \(parent) -> \(fork) [headclip=false, weight=10, \(head)]")
+        lines += entity.children.map { "  \(fork) -> \(node($0)):title [tailclip=false, dir=none, \(style)]" }
     }
 
     private mutating func addRelationships(of entity: Entity) {

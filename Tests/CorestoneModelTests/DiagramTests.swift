@@ -50,7 +50,12 @@ final class DiagramTests: XCTestCase {
     func testInheritanceAbstractEntitiesAndFetches() throws {
         let model = try SampleModels.everything()
         let lines = lines(model)
-        XCTAssertTrue(lines.contains { $0.hasPrefix("\"Item\":title -> \"note\":title [dir=back, arrowtail=onormal") })
+        let heads = lines.filter { $0.contains("arrowtail=onormal") }
+        XCTAssertEqual(heads.count, 1)
+        XCTAssertTrue(heads[0].hasPrefix("\"Item\":title -> \"Item heirs\" ["))
+        for child in ["note", "Photo"] {
+            XCTAssertTrue(lines.contains { $0.hasPrefix("\"Item heirs\" -> \"\(child)\":title [") }, child)
+        }
         XCTAssertEqual(lines.filter { $0.contains(">abstract<") }.count, model.entities.filter(\.isAbstract).count)
         let fetches = model.entities.reduce(0) { $0 + $1.ownFetchedProperties.count }
         XCTAssertGreaterThan(fetches, 0)

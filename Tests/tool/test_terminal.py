@@ -17,7 +17,7 @@ from conftest import TOOL, compare, run, settled
 
 MODEL_COMMANDS = [
     f"model {name}"
-    for name in ("compile", "decompile", "merge", "diagram", "codegen", "new", "add", "set", "rename", "remove")
+    for name in ("show", "compile", "decompile", "merge", "diagram", "codegen", "new", "add", "set", "rename", "remove")
 ]
 
 

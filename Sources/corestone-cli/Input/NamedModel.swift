@@ -17,12 +17,12 @@ struct NamedModel {
         return Spelling.identifier(last.split(separator: ".").first.map { String($0) } ?? last)
     }
 
-    /// The model is frozen: it was checked as a store would check it.
-    init(_ path: String, version: String? = nil) throws {
+    /// - Parameter isChecked: whether the model must be one that a store can be made of; it is frozen then.
+    init(_ path: String, version: String? = nil, isChecked: Bool = true) throws {
         self.path = path
         if looksLikeModel(path) {
             model = try Model(contentsOf: path, version: version)
-            try model.freeze()
+            if isChecked { try model.freeze() }
         } else {
             guard version == nil else { throw UsageError("\(path) is a store and has no versions of its model") }
             model = try Coordinator.open(path, options: .readOnly).model

@@ -2,7 +2,7 @@ extension CommandGroup {
     static let model = CommandGroup(
         name: "model", summary: "look at models, compare, convert and edit them",
         commands: [
-            CompileCommand.self, DecompileCommand.self, MergeCommand.self, DiagramCommand.self,
+            ModelShowCommand.self, CompileCommand.self, DecompileCommand.self, MergeCommand.self, DiagramCommand.self,
             CodegenCommand.self, NewCommand.self, AddCommand.self, SetCommand.self, RenameCommand.self,
             RemoveCommand.self,
         ],

@@ -1,0 +1,72 @@
+import Corestone
+
+/// `corestone model show`: a model as text that a diff can compare.
+struct ModelShowCommand: Command {
+    static let manual = Manual(
+        command: "model show", summary: "print a model, a line for each thing that it says",
+        operands: [NamedModel.operand],
+        options: [
+            .init("hashes", "the version hash of each entity and property, and the checksum of the model"),
+            NamedModel.version,
+            .init("format", "text (the default) or json", value: "FORMAT"),
+        ],
+        details: [
+            "The text is the same for the same model, whatever file it is in, and a change of the model changes as few lines "
+                + "as it can: git shows differences of models by it.",
+            "json is one object with all that the model says; docs/reference/model.md has its keys. With --hashes it is "
+                + "{model, checksum, versionHashes}, hashes in hexadecimal digits by entity: hash, and properties.",
+        ],
+        examples: [
+            "corestone model show Notes.xcdatamodeld",
+            "corestone model show Notes.sqlite --hashes",
+            "git config diff.coredata.textconv 'corestone model show'",
+        ])
+
+    private let options: Options
+    private let isJSON: Bool
+
+    init(_ options: Options) throws {
+        self.options = options
+        isJSON = try Format.isJSON(options)
+    }
+
+    func run(to output: Output) throws -> ExitCode {
+        let model = try NamedModel(options).model
+        let withHashes = options.has("hashes")
+        if isJSON {
+            let summary = JSON(model.summary)
+            try output.write((withHashes ? hashes(of: model, summary) : summary).pretty() + "\n")
+        } else {
+            for line in ModelText(model, withHashes: withHashes).lines { try output.write(line + "\n") }
+        }
+        return .done
+    }
+
+    private func hashes(of model: Model, _ summary: JSON) -> JSON {
+        let hashes = entityVersionHashes(of: model)
+        let entities = model.entities.sorted { $0.name < $1.name }.map { entity in
+            let own = (entity.ownAttributes as [Property] + entity.ownRelationships).filter { !$0.isTransient }
+            return (
+                entity.name,
+                JSON.object([
+                    ("hash", .string(ModelText.hex(hashes[entity.name] ?? []))),
+                    ("properties", .object(own.map { ($0.name, .string(ModelText.hex($0.versionHash))) })),
+                ])
+            )
+        }
+        return .object([
+            ("model", summary), ("checksum", .string(model.versionChecksum)), ("versionHashes", .object(entities)),
+        ])
+    }
+}
+
+extension Format {
+    /// Of commands that print text or json.
+    static func isJSON(_ options: Options) throws -> Bool {
+        switch options["format"] {
+        case nil, "text": false
+        case "json": true
+        case let name?: throw UsageError("--format is text or json, not \"\(name)\"")
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import Corestone
+
+/// A model as lines of text, each of which says one thing: what changed shows in a diff, and nothing else does.
+struct ModelText {
+    /// Whether to say how everything hashes.
+    let withHashes: Bool
+    private(set) var lines: [String] = []
+
+    init(_ model: Model, withHashes: Bool) {
+        self.withHashes = withHashes
+        let identifiers = model.versionIdentifiers.filter { !$0.isEmpty }
+        if !identifiers.isEmpty { lines.append("version \(identifiers.joined(separator: ", "))") }
+        if withHashes { lines.append("checksum \(model.versionChecksum)") }
+        let hashes = withHashes ? entityVersionHashes(of: model) : [:]
+        for entity in model.entities.sorted(by: { $0.name < $1.name }) { add(entity, hashes[entity.name]) }
+        for (name, request) in model.fetchRequestTemplates.sorted(by: { $0.key < $1.key }) {
+            lines.append("fetch request \(name): \(ModelText.words(request))")
+        }
+        for configuration in model.configurations.sorted(by: { $0.name < $1.name }) {
+            let cloud = configuration.isUsedWithCloudKit ? ", used with CloudKit" : ""
+            lines.append(
+                "configuration \(configuration.name): \(configuration.entityNames.joined(separator: ", "))\(cloud)")
+        }
+    }
+
+    private mutating func add(_ entity: Entity, _ hash: [UInt8]?) {
+        var facts: [String] = []
+        if let parent = entity.parent { facts.append("inherits from \(parent.name)") }
+        if entity.isAbstract { facts.append("abstract") }
+        if entity.className != "NSManagedObject" { facts.append("class \(entity.className)") }
+        if let former = entity.renamingIdentifier { facts.append("formerly \(former)") }
+        if let modifier = entity.versionHashModifier { facts.append("version hash modifier \(modifier)") }
+        facts += ModelText.words(entity.extras)
+        lines.append("entity \(entity.name)" + (facts.isEmpty ? "" : ": \(facts.joined(separator: ", "))"))
+        if let hash { lines.append("  hash \(ModelText.hex(hash))") }
+        for attribute in sorted(entity.ownAttributes) { add(attribute, indent: 1) }
+        for relationship in sorted(entity.ownRelationships) {
+            let notes = ShownSubject.notes(on: relationship, of: entity)
+            add(
+                relationship, indent: 1,
+                "relationship \(relationship.name): \(relationship.destination.name)"
+                    + (notes.isEmpty ? "" : ", \(notes)"))
+        }
+        for property in sorted(entity.ownFetchedProperties) {
+            add(property, indent: 1, "fetched property \(property.name): \(ModelText.words(property.fetchRequest))")
+        }
+        for index in entity.indexes.sorted(by: { $0.name < $1.name }) { lines.append("  \(ModelText.words(index))") }
+        for constraint in entity.uniqueConstraints { lines.append("  unique \(constraint.joined(separator: ", "))") }
+        addUserInfo(entity.userInfo, indent: 1)
+    }
+
+    private mutating func add(_ attribute: Attribute, indent: Int) {
+        let notes = ShownSubject.notes(on: attribute, of: attribute.entity)
+        var words = "attribute \(attribute.name): \(attribute.type.sourceName)" + (notes.isEmpty ? "" : ", \(notes)")
+        for rule in attribute.validationRules { words += ", \(rule.predicate.text)" }
+        add(attribute, indent: indent, words)
+        for element in attribute.elements { add(element, indent: indent + 1) }
+    }
+
+    private mutating func add(_ property: Property, indent: Int, _ words: String) {
+        var words = words
+        if let former = property.renamingIdentifier { words += ", formerly \(former)" }
+        if let modifier = property.versionHashModifier { words += ", version hash modifier \(modifier)" }
+        if property.isIndexedBySpotlight { words += ", indexed by Spotlight" }
+        for extra in ModelText.words(property.extras) { words += ", \(extra)" }
+        // Transient properties and fetched ones are no part of a store.
+        if withHashes, !property.isTransient, !(property is FetchedProperty), indent == 1 {
+            words += ", hash \(ModelText.hex(property.versionHash))"
+        }
+        lines.append(String(repeating: "  ", count: indent) + words)
+        addUserInfo(property.userInfo, indent: indent + 1)
+    }
+
+    private mutating func addUserInfo(_ userInfo: [String: String], indent: Int) {
+        for (key, value) in userInfo.sorted(by: { $0.key < $1.key }) {
+            lines.append(String(repeating: "  ", count: indent) + "user info \(key): \(value)")
+        }
+    }
+
+    /// The order of properties means nothing.
+    private func sorted<Kind: Property>(_ properties: [Kind]) -> [Kind] { properties.sorted { $0.name < $1.name } }
+
+    /// What a source model says for code alone.
+    private static func words(_ extras: SourceExtras) -> [String] {
+        extras.attributes.filter { $0.key != "syncable" }.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+    }
+
+    private static func words(_ request: FetchRequestTemplate) -> String {
+        var words = request.entityName + (request.predicate.map { " where \($0.text)" } ?? "")
+        if request.limit > 0 { words += ", limit \(request.limit)" }
+        if request.offset > 0 { words += ", offset \(request.offset)" }
+        return words
+    }
+
+    private static func words(_ index: FetchIndex) -> String {
+        let elements = index.elements.map { element in
+            (element.expression?.text ?? element.property) + (element.isAscending ? "" : " descending")
+        }
+        let predicate = index.partialPredicate.map { " where \($0.text)" } ?? ""
+        return
+            "\(index.isRTree ? "R-tree index" : "index") \(index.name): \(elements.joined(separator: ", "))\(predicate)"
+    }
+
+    static func hex(_ bytes: [UInt8]) -> String {
+        bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
+}
