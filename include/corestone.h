@@ -405,6 +405,15 @@ enum { CST_NAMES_TEMPLATES = 1, CST_NAMES_CONFIGURATIONS = 2, CST_NAMES_VERSION_
 /* Names that the model has, each ended by a NUL: of templates (sorted), configurations, labels of its version. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_names(const cst_model *model, uint32_t which, cst_buffer *out_names,
                                                           size_t *out_count, cst_error **error);
+/* What is wrong or doubtful in a model, as a JSON list of objects with `rule`, `severity` (error, warning, note), `entity`,
+ * `key`, `message` and `remedy`; docs/reference/lint.md explains each rule. `profile` is null or "standard", or "cloudkit".
+ * The model may be frozen or not, and need not be right. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_lint(const cst_model *model, cst_string profile,
+                                                         cst_buffer *out_json, cst_error **error);
+/* How `newer` differs, as a JSON list of objects with `action` (added, removed, changed, renamed), `part`, `entity`, `name`,
+ * `field`, `old`, `new`, `changesHash` (stores need a migration) and `text`. The list is empty for equal models. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_diff(const cst_model *model, const cst_model *newer,
+                                                         cst_buffer *out_json, cst_error **error);
 /* Sets what a part of the model is called for people, or what one of its conditions says when it is not met: the key is
  * `Entity/E`, `Property/P/Entity/E`, `Property/P` or `ErrorString/W`. A null text removes the entry. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_set_localization(cst_model *model, cst_string key, cst_string text,
@@ -479,10 +488,16 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_parent(cst_entity *entity, c
 /* The entity from which it inherits; CST_NOT_FOUND for a root. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_parent(const cst_entity *entity, cst_entity **out_parent CST_BORROWED,
                                                        cst_error **error);
+/* The entities that inherit from it directly, by position; CST_END past the last one. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_entity_child_at(const cst_entity *entity, size_t index,
+                                                         cst_entity **out_child CST_BORROWED, cst_error **error);
+/* Whether it is the other entity or inherits from it. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_entity_is_kind_of(const cst_entity *entity, const cst_entity *other,
+                                                           bool *out_kind, cst_error **error);
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_abstract(cst_entity *entity, bool is_abstract, cst_error **error);
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_is_abstract(const cst_entity *entity, bool *out_abstract,
                                                             cst_error **error);
-/* The name of the class of an Apple host; "NSManagedObject" unless set. */
+/* The name of the class of an Apple host; null is "NSManagedObject", as it is unless set. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_class_name(cst_entity *entity, cst_string name, cst_error **error);
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_user_info(cst_entity *entity, cst_string key, cst_string value,
                                                               cst_error **error);
@@ -646,6 +661,22 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_fetched_request(cst_entity *
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_copy_fetched_request(const cst_entity *entity, cst_string property,
                                                                      cst_fetch_request **out_request CST_OWNED,
                                                                      cst_error **error);
+
+/* What a validator is asked for; 0 when a value is not about to be saved (cst_object_validate_value). */
+enum { CST_VALIDATE_INSERT = 1, CST_VALIDATE_UPDATE = 2, CST_VALIDATE_DELETE = 3 };
+
+/* Runs on the queue of the object, which is borrowed for the call. `value` is what is checked: null is asked about too. The
+ * function may put another value there, which is saved instead; what that points at must last until the function is called
+ * again on the same thread. NULL for to-many relationships and for whole objects. To refuse, return a status below 0 and set
+ * *error (cst_error_new_custom): its message, and its code unless 0, are those of the failure. */
+typedef cst_status (*cst_validate_fn)(void *userdata, cst_object *object, uint32_t purpose, cst_value *value,
+                                      cst_error **error);
+/* Lets a function check the values of a property, or (null) whole objects of the entity and of those that inherit from it,
+ * before each save, cst_context_validate and cst_object_validate; the model's own conditions are asked after it. Whole
+ * objects are checked when nothing is wrong with their values. It must not save. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_validator(cst_entity *entity, cst_string property,
+                                                              cst_validate_fn validate, void *userdata,
+                                                              cst_destroy_fn destroy, cst_error **error);
 
 /* ======== attribute, relationship ======================================================================== */
 
@@ -1021,14 +1052,13 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_get_committed(const cst_object *ob
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_is_changed(const cst_object *object, cst_key key, bool *out_changed,
                                                          cst_error **error);
 
-enum { CST_VALIDATE_INSERT = 1, CST_VALIDATE_UPDATE = 2, CST_VALIDATE_DELETE = 3 };
 /* Checks the object as a save would that inserts, updates or deletes it. CST_E_VALIDATION with the failure, or with code
  * CST_CODE_VALIDATION_MULTIPLE_ERRORS and a detail for each; entity, key, value, predicate and object are set. Fires a
  * fault. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_validate(const cst_object *object, uint32_t purpose, cst_error **error);
 /* Checks a value as a save would check it if the property had it: an attribute's, or the target of a to-one relationship.
  * The object does not change. *out_value (out_value may be NULL) is the value as the object would hold it; its text and
- * bytes are those of `value`. */
+ * bytes are those of `value`, or of what a validator put in its place, valid until the next such call for the property. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_validate_value(const cst_object *object, cst_key key,
                                                              const cst_value *value, cst_value *out_value CST_BORROWED,
                                                              cst_error **error);

@@ -49,6 +49,29 @@ public func cst_entity_parent(
     }
 }
 
+@_cdecl("cst_entity_child_at") @implementation
+public func cst_entity_child_at(
+    _ pointer: OpaquePointer?, _ index: Int, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        let out = try place(out, "out_child")
+        let children = try entity(pointer).children
+        guard children.indices.contains(index) else { return .end }
+        out.pointee = try lend(children[index])
+        return .ok
+    }
+}
+
+@_cdecl("cst_entity_is_kind_of") @implementation
+public func cst_entity_is_kind_of(
+    _ pointer: OpaquePointer?, _ other: OpaquePointer?, _ out: UnsafeMutablePointer<Bool>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_kind")
+        out.pointee = try entity(pointer).isKind(of: try entity(other))
+    }
+}
+
 @_cdecl("cst_entity_set_abstract") @implementation
 public func cst_entity_set_abstract(_ pointer: OpaquePointer?, _ isAbstract: Bool, _ error: ErrorOut) -> cst_status {
     building(error, { try entity(pointer).model }) { try entity(pointer).setAbstract(isAbstract) }
@@ -63,7 +86,7 @@ public func cst_entity_is_abstract(
 
 @_cdecl("cst_entity_set_class_name") @implementation
 public func cst_entity_set_class_name(_ pointer: OpaquePointer?, _ name: cst_string, _ error: ErrorOut) -> cst_status {
-    building(error, { try entity(pointer).model }) { try entity(pointer).setClassName(try name.string("name")) }
+    building(error, { try entity(pointer).model }) { try entity(pointer).setClassName(try name.optionalString("name")) }
 }
 
 @_cdecl("cst_entity_set_user_info") @implementation

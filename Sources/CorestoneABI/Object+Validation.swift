@@ -33,9 +33,13 @@ public func cst_object_validate_value(
                 .invalidArgument, "value is NULL; pass a value of type CST_NULL for none", entity: object.entity.name,
                 key: property.name)
         }
-        let accepted = try object.validateValue(try propertyValue(given), forKey: property.name)
+        let proposed = try propertyValue(given)
+        let accepted = try object.validateValue(proposed, forKey: property.name)
         guard let out else { return }
         switch accepted {
+        // What a validator put in its place is kept with the object.
+        case _ where accepted.pointsOutside && !accepted.isWritten(as: proposed):
+            try KeptValues.of(object).put(accepted, "validated " + property.name, out)
         // What lies outside the value stays where the host has it.
         case .text, .bytes, .object: out.pointee = given
         case .uri:
@@ -43,5 +47,20 @@ public func cst_object_validate_value(
             out.pointee.type = cst_type(CST_URI)
         default: put(ValueView(accepted), out)
         }
+    }
+}
+
+extension PropertyValue {
+    fileprivate var pointsOutside: Bool {
+        switch self {
+        case .text, .uri, .bytes, .object: true
+        default: false
+        }
+    }
+
+    /// Whether the host's own bytes say the value: a text that suits a URI is one.
+    fileprivate func isWritten(as proposed: PropertyValue) -> Bool {
+        if case (.uri(let uri), .text(let text)) = (self, proposed) { return uri == text }
+        return self == proposed
     }
 }

@@ -48,6 +48,7 @@ extension Entity {
             for entity in withDescendants {
                 entity.indexes.removeAll { $0.names(property.name) }
                 entity.uniqueConstraints.removeAll { $0.contains(property.name) }
+                entity.validators.values.removeAll { $0.key == property.name }
             }
             model.forgetLocalization(of: property)
             ownByName.remove(at: place)

@@ -17,6 +17,11 @@ extension Entity {
         (ownAttributes as [Property] + ownRelationships as [Property]).sorted { $0.ordinal < $1.ordinal }
     }
 
+    /// Own and inherited relationships that lead to an entity itself, at any time.
+    public func relationships(to destination: Entity) -> [Relationship] {
+        allProperties.compactMap { $0 as? Relationship }.filter { $0.destination === destination }
+    }
+
     /// Own and inherited fetched properties, parents' first.
     public var fetchedProperties: [FetchedProperty] { lineage.flatMap(\.ownFetchedProperties) }
 

@@ -29,6 +29,9 @@ public final class Entity: @unchecked Sendable {
     /// Own fetched properties, in order of creation. They have no slot.
     public internal(set) var ownFetchedProperties: [FetchedProperty] = []
     public internal(set) var indexes: [FetchIndex] = []
+    /// Checks of the host's, its own and with the inherited ones. The latter are set by `freeze`.
+    var validators = EntityValidators()
+    package var allValidators = EntityValidators()
     /// Each a list of attribute names whose combination is unique among the entity's objects.
     public internal(set) var uniqueConstraints: [[String]] = []
 
@@ -147,7 +150,8 @@ extension Entity {
     func letGoOfChildren() { children = [] }
 
     public func setAbstract(_ value: Bool) throws { try change { isAbstract = value } }
-    public func setClassName(_ value: String) throws { try change { className = value } }
+    /// nil is the class of every object, `NSManagedObject`.
+    public func setClassName(_ value: String?) throws { try change { className = value ?? "NSManagedObject" } }
     public func setVersionHashModifier(_ value: String?) throws { try change { versionHashModifier = value } }
     public func setRenamingIdentifier(_ value: String?) throws { try change { renamingIdentifier = value } }
     public func setExtras(_ value: SourceExtras) throws { try change { extras = value } }

@@ -44,6 +44,7 @@ struct ModelCopier {
         copy.sourceForm = entity.sourceForm
         for (key, value) in entity.userInfo { try copy.setUserInfo(value, forKey: key) }
         for index in entity.indexes { try copy.addIndex(index) }
+        try copy.takeValidators(of: entity)
         for constraint in entity.uniqueConstraints { try copy.addUniqueConstraint(constraint) }
     }
 

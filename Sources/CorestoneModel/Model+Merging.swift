@@ -100,11 +100,9 @@ extension Entity {
     private var described: [String: PropertyValue] {
         var fields: [String: PropertyValue] = [:]
         func add(_ path: String, _ value: PropertyValue) {
-            guard case .dictionary(let inner) = value else {
-                fields[path] = value
-                return
+            for (key, value) in value.fields where !key.hasPrefix("extras.") {
+                fields[path.isEmpty ? key : "\(path).\(key)"] = value
             }
-            for (key, value) in inner where key != "extras" { add(path.isEmpty ? key : "\(path).\(key)", value) }
         }
         guard case .dictionary(var own) = summary else { return fields }
         for list in ["attributes", "relationships", "fetchedProperties", "indexes"] {

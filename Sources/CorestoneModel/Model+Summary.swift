@@ -7,13 +7,7 @@ extension Model {
         var fields: [String: PropertyValue] = ["entities": .array(entities.map(\.summary))]
         fields["versionIdentifiers"] = .array(versionIdentifiers.map { .string($0) })
         fields["fetchRequests"] = .dictionary(fetchRequestTemplates.mapValues(\.summary))
-        fields["configurations"] = .array(
-            configurations.map { configuration in
-                var fields: [String: PropertyValue] = ["name": .string(configuration.name)]
-                fields["entities"] = .array(configuration.entityNames.map { .string($0) })
-                fields.add("usedWithCloudKit", configuration.isUsedWithCloudKit)
-                return .dictionary(fields)
-            })
+        fields["configurations"] = .array(configurations.map(\.summary))
         fields.add("localization", localization)
         fields.add("extras", extras)
         return .dictionary(fields)
@@ -115,8 +109,17 @@ extension FetchedProperty {
     }
 }
 
+extension ModelConfiguration {
+    var summary: PropertyValue {
+        var fields: [String: PropertyValue] = ["name": .string(name)]
+        fields["entities"] = .array(entityNames.map { .string($0) })
+        fields.add("usedWithCloudKit", isUsedWithCloudKit)
+        return .dictionary(fields)
+    }
+}
+
 extension FetchIndex {
-    fileprivate var summary: PropertyValue {
+    var summary: PropertyValue {
         var fields: [String: PropertyValue] = ["name": .string(name)]
         fields.add("predicate", partialPredicate?.text)
         fields["elements"] = .array(
@@ -134,7 +137,7 @@ extension FetchIndex {
 }
 
 extension FetchRequestTemplate {
-    fileprivate var summary: PropertyValue {
+    var summary: PropertyValue {
         var fields: [String: PropertyValue] = ["entity": .string(entityName)]
         fields.add("predicate", predicate?.text)
         let order = sortDescriptors.map { PropertyValue.string(($0.ascending ? "" : "-") + $0.keyPath) }

@@ -22,6 +22,8 @@ public final class Model: @unchecked Sendable {
     public internal(set) var extras = SourceExtras()
     var sourceForm = SourceForm()
     public private(set) var isFrozen = false
+    /// Whether an entity has checks of the host's. Set by `freeze`.
+    package private(set) var hasValidators = false
 
     var entitiesByName: [String: Entity] = [:]
     var configurationPlaces: [String: Int] = [:]
@@ -128,7 +130,11 @@ public final class Model: @unchecked Sendable {
             for entity in entities { try entity.checkHierarchy() }
             try checkSize()
             for entity in roots { try entity.layOut(after: []) }
-            for entity in entities { try entity.check() }
+            for entity in entities {
+                try entity.check()
+                try entity.settleValidators()
+            }
+            hasValidators = entities.contains { !$0.allValidators.isEmpty }
             for (number, entity) in preorder.enumerated() { entity.number = UInt32(number + 1) }
             for (index, entity) in entities.enumerated() { entity.index = UInt32(index) }
             for entity in entities {

@@ -31,6 +31,7 @@ extension Property {
 
 extension Entity {
     fileprivate func follow(_ former: String, _ name: String) {
+        validators.values = validators.values.map { ($0.key == former ? name : $0.key, $0.check) }
         uniqueConstraints = uniqueConstraints.map { $0.map { $0 == former ? name : $0 } }
         indexes = indexes.map { index in
             // An index of its own is called like its attribute.

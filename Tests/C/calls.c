@@ -51,6 +51,11 @@ static cst_status do_nothing(void *userdata, cst_context *context, cst_error **e
     return CST_OK;
 }
 
+static cst_status accept(void *userdata, cst_object *object, uint32_t purpose, cst_value *value, cst_error **error) {
+    (void)userdata, (void)object, (void)purpose, (void)value, (void)error;
+    return CST_OK;
+}
+
 static bool go_on(void *userdata) {
     (void)userdata;
     return false;
@@ -182,7 +187,7 @@ static cst_string string_for(struct world *world, const struct call *call, const
     if (is(call, "cst_entity_set_fetched_request") && strcmp(name, "property") == 0) return text("found");
     if (is(call, "cst_object_copy_fetched") && strcmp(name, "property") == 0) return text("namesakes");
     if (is(call, "cst_model_copy_bound_template")) return text("everybody");
-    if (is(call, "cst_model_copy_configuration")) return (cst_string){NULL, 0};
+    if (is(call, "cst_model_copy_configuration") || is(call, "cst_model_copy_lint")) return (cst_string){NULL, 0};
     if (strcmp(name, "path") == 0 || strcmp(name, "property") == 0) return text("name");
     if (strcmp(name, "format") == 0) return text("name == %@");
     if (strcmp(name, "uri") == 0) return text_of_size(world->uri.data, world->uri.size);
@@ -309,6 +314,9 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
             break;
         case KIND_DESTROY:
             a->destroy = count_destroy;
+            break;
+        case KIND_VALIDATE:
+            a->validate = accept;
             break;
         case KIND_PERFORM:
             a->perform = do_nothing;

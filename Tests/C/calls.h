@@ -51,6 +51,7 @@ enum kind {
     KIND_USERDATA,
     KIND_DESTROY,
     KIND_PERFORM,
+    KIND_VALIDATE,
     KIND_INTERRUPT
 };
 
@@ -66,6 +67,7 @@ union argument {
     cst_bytes bytes;
     cst_destroy_fn destroy;
     cst_context_perform_fn perform;
+    cst_validate_fn validate;
     cst_context_interrupt_fn interrupt;
 };
 

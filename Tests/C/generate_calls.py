@@ -81,6 +81,7 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         "cst_bytes": "BYTES",
         "void *": "ANY_HANDLE" if name == "handle" else "USERDATA",
         "cst_destroy_fn": "DESTROY",
+        "cst_validate_fn": "VALIDATE",
         "cst_context_perform_fn": "PERFORM",
         "cst_context_interrupt_fn": "INTERRUPT",
         "const cst_string *": "STRINGS",
@@ -151,7 +152,7 @@ def main() -> None:
         for index, p in enumerate(listed):
             if p.kind in ("SCALAR", "COUNT"):
                 arguments.append(f"({p.c_type})a[{index}].number")
-            elif p.kind in ("STRING", "BYTES", "DESTROY", "PERFORM", "INTERRUPT"):
+            elif p.kind in ("STRING", "BYTES", "DESTROY", "PERFORM", "INTERRUPT", "VALIDATE"):
                 arguments.append(f"a[{index}].{p.kind.lower()}")
             else:
                 arguments.append(f"a[{index}].pointer")

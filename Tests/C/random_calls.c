@@ -337,6 +337,7 @@ static void fill(const struct world *world, const struct call *call, union argum
         case KIND_DESTROY:
         case KIND_PERFORM:
         case KIND_INTERRUPT:
+        case KIND_VALIDATE:
             break; /* from world_fill, see call_once */
         }
         bool is_pointer =
@@ -353,7 +354,8 @@ static void call_once(struct world *world) {
     fill(world, call, arguments, &storage);
     for (int i = 0; i < call->parameter_count; i++) {
         enum kind kind = call->parameters[i].kind;
-        if (kind == KIND_DESTROY || kind == KIND_PERFORM || kind == KIND_INTERRUPT || kind == KIND_USERDATA) {
+        if (kind == KIND_DESTROY || kind == KIND_PERFORM || kind == KIND_INTERRUPT || kind == KIND_VALIDATE ||
+            kind == KIND_USERDATA) {
             world_fill(world, call, callbacks, &ready);
             if (!one_in(20)) arguments[i] = callbacks[i];
         }

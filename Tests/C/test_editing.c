@@ -94,10 +94,28 @@ static void everything_can_be_changed_and_read(void) {
     OK(cst_release(model));
 }
 
+static void the_hierarchy_is_told(void) {
+    cst_model *model = company_model();
+    cst_entity *employee = entity_of(model, "Employee"), *person = entity_of(model, "Person"), *child = NULL;
+    OK(cst_entity_child_at(person, 0, &child, E));
+    CHECK(child == employee);
+    CHECK_STATUS(CST_END, cst_entity_child_at(person, 1, &child, E));
+    CHECK_STATUS(CST_END, cst_entity_child_at(employee, 0, &child, E));
+    bool is = false;
+    OK(cst_entity_is_kind_of(employee, person, &is, E));
+    CHECK(is);
+    OK(cst_entity_is_kind_of(person, employee, &is, E));
+    CHECK(!is);
+    OK(cst_entity_set_class_name(person, text("Human"), E));
+    OK(cst_entity_set_class_name(person, (cst_string){NULL, 0}, E));
+    OK(cst_release(model));
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(names_are_followed);
     RUN(the_removed_is_no_handle_any_more);
+    RUN(the_hierarchy_is_told);
     RUN(everything_can_be_changed_and_read);
     return check_end();
 }

@@ -638,6 +638,27 @@ static void a_mistake_keeps_no_object(void) {
     OK(cst_release(model));
 }
 
+static void a_model_is_looked_at_and_compared(void) {
+    cst_model *model = company_model(), *copy = NULL;
+    cst_entity *employee = NULL;
+    cst_buffer json = {0};
+    OK(cst_model_copy_lint(model, current, &json, E));
+    CHECK_CONTAINS("\"rule\": \"no-inverse\"", text_of_size(json.data, json.size));
+    OK(cst_model_copy_lint(model, text("cloudkit"), &json, E));
+    CHECK_CONTAINS("\"rule\": \"cloudkit-ordered\"", text_of_size(json.data, json.size));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_copy_lint(model, text("moon"), &json, E));
+    OK(cst_model_copy(model, &copy, E));
+    OK(cst_model_copy_diff(model, copy, &json, E));
+    CHECK_TEXT("[]", text_of_size(json.data, json.size));
+    OK(cst_model_entity(copy, text("Employee"), &employee, E));
+    OK(cst_entity_remove_property(employee, text("badge"), E));
+    OK(cst_model_copy_diff(model, copy, &json, E));
+    CHECK_CONTAINS("\"changesHash\": true", text_of_size(json.data, json.size));
+    cst_buffer_dispose(&json);
+    OK(cst_release(copy));
+    OK(cst_release(model));
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(entities_are_found_by_name_and_position);
@@ -664,5 +685,6 @@ int main(int argc, char **argv) {
     RUN(a_model_is_written);
     RUN(versions_are_compared);
     RUN(a_mistake_keeps_no_object);
+    RUN(a_model_is_looked_at_and_compared);
     return check_end();
 }

@@ -11,7 +11,7 @@ extension Context {
             clearLists()
             return
         }
-        try validate(plan)
+        plan = try validated(plan)
         let rowless = try loadRows(of: plan.updated + plan.deleted)
         if !rowless.isEmpty { plan.leaveOutGhosts(among: rowless) }
         try loadOrders(of: plan.updated)

@@ -8,23 +8,28 @@ extension Context {
     public func validate() throws {
         try checkQueue()
         try processPendingChanges()
-        let plan = SavePlan(inserted: insertedObjects, updated: updatedObjects, deleted: deletedObjects)
         var failures = ValidationFailures()
-        try gatherFailures(plan, into: &failures)
+        let plan = try gatherFailures(
+            SavePlan(inserted: insertedObjects, updated: updatedObjects, deleted: deletedObjects), into: &failures)
         try validateUniqueness(plan, into: &failures)
         try failures.check()
     }
 
-    func validate(_ plan: SavePlan) throws {
+    /// Checks what a save would write: first by the host's validators, who may change it, then by the model's conditions.
+    /// - Returns: the plan with what the validators changed.
+    func validated(_ plan: SavePlan) throws -> SavePlan {
         var failures = ValidationFailures()
-        try gatherFailures(plan, into: &failures)
+        let plan = try gatherFailures(plan, into: &failures)
         try failures.check()
+        return plan
     }
 
-    private func gatherFailures(_ plan: SavePlan, into failures: inout ValidationFailures) throws {
+    private func gatherFailures(_ first: SavePlan, into failures: inout ValidationFailures) throws -> SavePlan {
+        let plan = try runValidators(first, into: &failures)
         for object in plan.inserted { try object.validateProperties(as: .insert, into: &failures) }
         for object in plan.updated { try object.validateProperties(as: .update, into: &failures) }
         for object in plan.deleted { try object.validateDenials(into: &failures) }
+        return plan
     }
 }
 

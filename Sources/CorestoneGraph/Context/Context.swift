@@ -39,6 +39,8 @@ public final class Context: @unchecked Sendable {
     var fileValues: [ObjectIdentifier: [FileValue]] = [:]
     /// What fetched properties found, by object and name.
     var fetchedValues: [ObjectIdentifier: [String: [ManagedObject]]] = [:]
+    /// While the host's validators are asked, which must not save.
+    var isAskingValidators = false
     /// Fetches of fetched properties that run, one within the other.
     var fetchedNesting = 0
     /// The memory of its objects' changes and targets.

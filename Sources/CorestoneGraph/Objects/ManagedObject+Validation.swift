@@ -1,11 +1,6 @@
 import CorestoneModel
 import CorestoneValues
 
-/// What an object is checked for.
-public enum ValidationPurpose: Sendable {
-    case insert, update, delete
-}
-
 extension ManagedObject {
     /// Checks the object as a save would that inserts, updates or deletes it.
     /// - Throws: the failure, or several as the children of one error with code 1560.
@@ -13,12 +8,18 @@ extension ManagedObject {
         try context?.checkQueue()
         try fireIfNeeded()
         var failures = ValidationFailures()
+        try runValidators(purpose, into: &failures)
+        try validateByModel(purpose, into: &failures)
+        try failures.check()
+    }
+
+    /// By the conditions of the model, without the host's validators.
+    func validateByModel(_ purpose: ValidationPurpose, into failures: inout ValidationFailures) throws {
         if purpose == .delete {
             try validateDenials(into: &failures)
         } else {
             try validateProperties(as: purpose, into: &failures)
         }
-        try failures.check()
     }
 
     public func validateForInsert() throws { try validate(for: .insert) }
@@ -26,12 +27,14 @@ extension ManagedObject {
     public func validateForDelete() throws { try validate(for: .delete) }
 
     /// Checks a value as a save would check it if the property had it; the object does not change.
-    /// - Returns: the value as the property would hold it: an integer for a double attribute becomes a double, and so on.
+    /// - Returns: the value as the property would hold it: an integer for a double attribute becomes a double, and so on. What
+    ///   the host's validators put in its place counts.
     /// - Throws: the failure, or several as the children of one error with code 1560.
     public func validateValue(_ value: PropertyValue, forKey name: String) throws -> PropertyValue {
         try context?.checkQueue()
         let property = try entity.requireProperty(named: name)
         var failures = ValidationFailures()
+        let value = validated(value, property, into: &failures)
         let accepted: PropertyValue
         if let attribute = property as? Attribute {
             accepted = try attribute.accept(value, for: entity)

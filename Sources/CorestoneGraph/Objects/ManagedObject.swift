@@ -65,6 +65,8 @@ public final class ManagedObject {
         static var keeps: State { State(rawValue: 2048) }
         /// Has something in its context's `fileValues`.
         static var keepsFiles: State { State(rawValue: 8192) }
+        /// The host's validators are asked about it.
+        static var validating: State { State(rawValue: 32768) }
         /// Has something in its context's `fetchedValues`.
         static var keepsFetched: State { State(rawValue: 16384) }
     }

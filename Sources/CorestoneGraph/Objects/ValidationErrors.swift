@@ -98,6 +98,20 @@ extension ManagedObject {
         }
     }
 
+    /// What a host's validator threw, as an error of the value or (nil) of the object. What it says itself stands.
+    func refused(_ error: any Error, _ property: Property? = nil, _ value: PropertyValue? = nil) -> CoreError {
+        let own = error as? CoreError
+        let code = own.flatMap { $0.code == 0 ? nil : $0.code }
+        let subject = property.map { shown($0) } ?? "this \(entity.localizedName)"
+        let said = own?.message ?? "\(error)"
+        return CoreError(
+            .validation, said.isEmpty ? "\(subject) was refused by a validator" : said,
+            domain: code == nil ? CoreError.cocoaDomain : own?.domain ?? CoreError.cocoaDomain,
+            customCode: code ?? CocoaCode.managedObjectValidation.rawValue, entity: own?.entity ?? entity.name,
+            key: own?.key ?? property?.name, value: own?.value ?? value, predicate: own?.predicate,
+            objectURI: own?.objectURI ?? objectID.uri, children: own?.children ?? [], payload: own?.payload)
+    }
+
     /// A condition that cannot be evaluated holds for nothing: a value that nobody checked is not saved.
     func unanswered(_ rule: ValidationRule, _ reason: String, _ value: PropertyValue, _ property: Property) -> CoreError
     {

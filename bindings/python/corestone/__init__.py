@@ -53,7 +53,7 @@ from .errors import (
     ValidationError,
     WrongThreadError,
 )
-from .model import Entity, Model, ModelVersions
+from .model import Entity, LintFinding, Model, ModelChange, ModelVersions
 from .object import ManagedObject
 from .object_id import ObjectID
 from .predicate import Predicate
@@ -79,7 +79,9 @@ def handle_count() -> int:
 
 
 __all__ = [
+    "LintFinding",
     "Model",
+    "ModelChange",
     "ModelVersions",
     "Entity",
     "PropertyDescription",

@@ -141,6 +141,9 @@ SIZE_OFFSET = PAYLOAD_OFFSET + String.size.offset
 DESTROY_FN = CFUNCTYPE(None, ctypes.c_void_p)
 PERFORM_FN = CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, POINTER(ctypes.c_void_p))
 INTERRUPT_FN = CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)
+VALIDATE_FN = CFUNCTYPE(
+    ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, POINTER(Value), POINTER(ctypes.c_void_p)
+)
 
 # Short names for the table: `handle` is any opaque pointer, `out` a place for one, `error` the last parameter.
 _TYPES: dict[str, Any] = {
@@ -180,6 +183,7 @@ _TYPES: dict[str, Any] = {
     "destroy": DESTROY_FN,
     "perform": PERFORM_FN,
     "interrupt": INTERRUPT_FN,
+    "validate": VALIDATE_FN,
 }
 
 # name, result, parameters
@@ -227,6 +231,8 @@ cst_model_merge status size handles in out error
 cst_model_copy_versions status in buffer size* size* error
 cst_model_copy_json status handle buffer error
 cst_model_copy_diagram status handle buffer error
+cst_model_copy_lint status handle in buffer error
+cst_model_copy_diff status handle handle buffer error
 cst_model_set_template status handle in handle error
 cst_model_copy_template status handle in out error
 cst_model_copy_bound_template status handle in size texts values out error
@@ -252,6 +258,8 @@ cst_entity_localized_name text handle
 cst_entity_localized_property_name status handle in outtext error
 cst_entity_set_parent status handle handle error
 cst_entity_parent status handle out error
+cst_entity_child_at status handle size out error
+cst_entity_is_kind_of status handle handle bool* error
 cst_entity_set_abstract status handle bool error
 cst_entity_is_abstract status handle bool* error
 cst_entity_set_class_name status handle in error
@@ -286,6 +294,7 @@ cst_entity_set_property_renaming_identifier status handle in in error
 cst_entity_set_property_version_hash_modifier status handle in in error
 cst_entity_set_property_user_info status handle in in in error
 cst_entity_remove_validation status handle in error
+cst_entity_add_validator status handle in validate pointer destroy error
 cst_entity_add_fetched_property status handle in handle error
 cst_entity_set_fetched_request status handle in handle error
 cst_entity_copy_fetched_request status handle in out error

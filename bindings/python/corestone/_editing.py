@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from ctypes import byref
 from typing import TYPE_CHECKING, Any
 
@@ -62,8 +62,8 @@ class EntityEditing:
         return str(self.describe().get("className", "NSManagedObject"))
 
     @class_name.setter
-    def class_name(self, name: str) -> None:
-        call(lib.cst_entity_set_class_name, self._handle, text(name))
+    def class_name(self, name: str | None) -> None:
+        call(lib.cst_entity_set_class_name, self._handle, optional_text(name))
 
     @property
     def renaming_identifier(self) -> str | None:
@@ -153,6 +153,30 @@ class EntityEditing:
         change = known is not None and known.is_fetched and known.entity == self._handle
         function = lib.cst_entity_set_fetched_request if change else lib.cst_entity_add_fetched_property
         call(function, self._handle, text(name), request.handle)
+        return self._itself()
+
+    def validator(
+        self, which: str | Callable[[Any, str], None], function: Callable[[Any, Any], Any] | None = None
+    ) -> Entity:
+        """Lets a function check values or objects before each save, Context.validate and the checks of one object.
+
+        `validator("name", function)` checks the values of a property: function(object, value) returns None when the
+        value is fine, another value to be saved instead, or raises what is wrong; of a to-many relationship the value
+        is None, since the object has the members. `validator(function)` checks whole objects of which nothing else is
+        wrong: function(object, purpose) with "insert", "update" or "delete" raises what is wrong.
+
+        The functions run on the queue of the context, and must not save. What they raise becomes a ValidationError with
+        entity, key, value and object; the code of a CorestoneError stays, else it is 1550. Entities that inherit have
+        them too.
+        """
+        from ._validators import add_validator
+
+        if callable(which):
+            add_validator(self._handle, None, which)
+        elif function is not None:
+            add_validator(self._handle, which, function)
+        else:
+            raise ModelError(f"There is no function to check {self.name}.{which} by.", entity=self.name, key=which)
         return self._itself()
 
     def remove_index(self, name: str) -> bool:

@@ -6,7 +6,7 @@ import ctypes
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from ctypes import byref
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from . import _abi
 from ._abi import lib, path_argument, text, texts
@@ -180,6 +180,25 @@ class Entity(EntityEditing):
         self._model._note_parents()
 
     @property
+    def children(self) -> list[Entity]:
+        """The entities that inherit from this one directly."""
+        found: list[Entity] = []
+        while handle := made(lib.cst_entity_child_at, self._handle, len(found)):
+            found.append(self._model._entity_of(handle))
+        return found
+
+    def is_kind_of(self, other: Entity) -> bool:
+        """Whether it is the other entity or inherits from it."""
+        out = ctypes.c_bool()
+        call(lib.cst_entity_is_kind_of, self._handle, other._handle, byref(out))
+        return out.value
+
+    def relationships_to(self, destination: Entity) -> list[str]:
+        """The names of the relationships, inherited ones included, that lead to an entity itself."""
+        known = read_properties(self._handle).values()
+        return [each.name for each in known if each.is_relationship and each.destination == destination._handle]
+
+    @property
     def is_abstract(self) -> bool:
         """Whether only entities that inherit from it have objects."""
         out = ctypes.c_bool()
@@ -260,6 +279,37 @@ class Entity(EntityEditing):
 
     def __repr__(self) -> str:
         return f"<Entity {self.name}>"
+
+
+class LintFinding(NamedTuple):
+    """Something in a model that is wrong, or that people regret later."""
+
+    rule: str
+    severity: str  # "error", "warning" or "note"
+    entity: str | None
+    key: str | None
+    message: str
+    remedy: str
+
+
+class ModelChange(NamedTuple):
+    """One way in which a model differs from an older one."""
+
+    action: str  # "added", "removed", "changed" or "renamed"
+    part: str  # "model", "entity", "attribute", "relationship", "fetched property", "index", "fetch request", …
+    entity: str | None
+    name: str | None  # of the property, index, request or configuration
+    field: str | None  # as describe() calls it; None when the whole thing changed
+    old: Any
+    new: Any
+    changes_hash: bool  # stores need a migration
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+_CHANGE_FIELDS = {"changesHash": "changes_hash"}
 
 
 class ModelVersions(list[str]):
@@ -762,6 +812,22 @@ class Model(Mapping[str, Entity]):
         buffer = _abi.Buffer()
         call(lib.cst_model_copy_compiled, self._handle, byref(buffer))
         return _abi.take_bytes(buffer)
+
+    def lint(self, profile: str = "standard") -> list[LintFinding]:
+        """What is wrong or doubtful in the model; docs/reference/lint.md explains each rule.
+
+        The profile "cloudkit" asks besides what CloudKit asks of the models that it mirrors.
+        """
+        buffer = _abi.Buffer()
+        call(lib.cst_model_copy_lint, self._handle, text(profile), byref(buffer))
+        return [LintFinding(**finding) for finding in read_json(buffer)]
+
+    def diff(self, newer: Model) -> list[ModelChange]:
+        """How a newer model differs from this one, and which changes alter version hashes."""
+        buffer = _abi.Buffer()
+        call(lib.cst_model_copy_diff, self._handle, newer._handle, byref(buffer))
+        changes = read_json(buffer)
+        return [ModelChange(**{_CHANGE_FIELDS.get(key, key): change[key] for key in change}) for change in changes]
 
     def _entity_of(self, handle: int) -> Entity:
         """The entity of a handle that the library gave."""

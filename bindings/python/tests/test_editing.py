@@ -87,6 +87,19 @@ def test_an_inverse_of_a_loaded_model() -> None:
     assert model["A"].properties["b"].inverse == "as_"
 
 
+def test_hierarchy(shop: Model) -> None:
+    item, gift, order = shop["Item"], shop["Gift"], shop["Order"]
+    assert item.children == [gift]
+    assert gift.children == []
+    assert gift.is_kind_of(item)
+    assert not item.is_kind_of(gift)
+    assert gift.relationships_to(order) == ["order"]
+    assert order.relationships_to(gift) == []
+    item.class_name = "Thing"
+    item.class_name = None
+    assert item.class_name == "NSManagedObject"
+
+
 def test_mistakes(shop: Model) -> None:
     with pytest.raises(ModelError, match="Did you mean 'number'"):
         shop["Order"].change("nmber", default=1)

@@ -1,0 +1,69 @@
+import CCorestone
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+@_cdecl("cst_entity_add_validator") @implementation
+public func cst_entity_add_validator(
+    _ pointer: OpaquePointer?, _ property: cst_string, _ validate: cst_validate_fn?,
+    _ userdata: UnsafeMutableRawPointer?, _ destroy: cst_destroy_fn?, _ error: ErrorOut
+) -> cst_status {
+    // Freed when the last reference goes: at once on failure, else with the model and its copies.
+    let payload = Userdata(userdata, destroy)
+    return building(error, { try entity(pointer).model }) {
+        let entity = try entity(pointer)
+        guard let validate else { throw CoreError(.invalidArgument, "validate is NULL; there is nothing to ask") }
+        let validator = HostValidator(validate, payload)
+        if let key = try property.optionalString("property") {
+            try entity.addValidator(forKey: key) { try validator.check($1, of: managed($0), key, $2) }
+        } else {
+            try entity.addObjectValidator { try validator.check(managed($0), $1) }
+        }
+    }
+}
+
+/// A function of the host's with its userdata. Called on the queue of the object that it is called about.
+private final class HostValidator: @unchecked Sendable {
+    private let validate: cst_validate_fn
+    private let userdata: Userdata
+
+    init(_ validate: @escaping cst_validate_fn, _ userdata: Userdata) {
+        self.validate = validate
+        self.userdata = userdata
+    }
+
+    func check(_ object: ManagedObject, _ purpose: ValidationPurpose) throws {
+        try call(object, purpose.rawValue, nil)
+    }
+
+    /// The value, or what the host put in its place.
+    func check(
+        _ value: PropertyValue, of object: ManagedObject, _ key: String, _ purpose: ValidationPurpose?
+    ) throws -> PropertyValue {
+        // Members of a relationship are no cst_value: the host reads them from the object.
+        if case .array = value {
+            try call(object, purpose?.rawValue ?? 0, nil)
+            return value
+        }
+        var cell = cst_value()
+        let kept = KeptValues()
+        try kept.put(value, key, &cell)
+        let given = cell
+        try withUnsafeMutablePointer(to: &cell) { try call(object, purpose?.rawValue ?? 0, $0) }
+        let isUntouched = withUnsafeBytes(of: given) { old in
+            withUnsafeBytes(of: cell) { old.elementsEqual($0) }
+        }
+        return try withExtendedLifetime(kept) { isUntouched ? value : try propertyValue(cell) }
+    }
+
+    private func call(_ object: ManagedObject, _ purpose: UInt32, _ value: UnsafeMutablePointer<cst_value>?) throws {
+        let borrowed = try ownedHandle(object)
+        defer { _ = HandleTable.releaseForHost(token(borrowed)) }
+        var failure: OpaquePointer?
+        let status = validate(userdata.pointer, borrowed, purpose, value, &failure)
+        defer { _ = HandleTable.releaseForHost(token(failure)) }
+        guard status < 0 else { return }
+        throw (try? resolve(failure, .error, as: ErrorBox.self).error)
+            ?? CoreError(.callback, "the host's validator answered \(status) without saying why")
+    }
+}

@@ -1,0 +1,50 @@
+import CCorestone
+import CorestoneModel
+import CorestoneValues
+
+@_cdecl("cst_model_copy_lint") @implementation
+public func cst_model_copy_lint(
+    _ pointer: OpaquePointer?, _ profile: cst_string, _ out: UnsafeMutablePointer<cst_buffer>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_json")
+        let name = try profile.optionalString("profile") ?? LintProfile.standard.rawValue
+        guard let profile = LintProfile(rawValue: name) else {
+            let known = LintProfile.allCases.map(\.rawValue).joined(separator: ", ")
+            throw CoreError(.invalidArgument, "\"\(name)\" is no profile; there are \(known)")
+        }
+        try out.fill(JSONText(.array(try model(pointer).lint(profile).map(\.fields))).text)
+    }
+}
+
+@_cdecl("cst_model_copy_diff") @implementation
+public func cst_model_copy_diff(
+    _ pointer: OpaquePointer?, _ newer: OpaquePointer?, _ out: UnsafeMutablePointer<cst_buffer>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_json")
+        let changes = try model(pointer).changes(to: try model(newer))
+        try out.fill(JSONText(.array(changes.map(\.fields))).text)
+    }
+}
+
+private func optional(_ text: String?) -> PropertyValue { text.map { .string($0) } ?? .null }
+
+extension LintFinding {
+    fileprivate var fields: PropertyValue {
+        .dictionary([
+            "rule": .string(rule.rawValue), "severity": .string(severity.rawValue), "entity": optional(entity),
+            "key": optional(key), "message": .string(message), "remedy": .string(remedy),
+        ])
+    }
+}
+
+extension ModelChange {
+    fileprivate var fields: PropertyValue {
+        .dictionary([
+            "action": .string(action.rawValue), "part": .string(part.rawValue), "entity": optional(entity),
+            "name": optional(name), "field": optional(field), "old": old, "new": new,
+            "changesHash": .bool(changesHash), "text": .string(text),
+        ])
+    }
+}

@@ -1,0 +1,132 @@
+import CorestoneModel
+import CorestoneValues
+
+extension Entity {
+    /// Adds a check of a property's values, which a save asks before it looks at the model's own conditions. It gives the value
+    /// back, or another one to be saved instead, or throws what is wrong with it. Of a to-many relationship the value is an
+    /// array, and null is asked about like every value.
+    ///
+    /// It is called on the queue of the object's context, and may read and change objects, but not save or validate them.
+    /// - Throws: `.model` when the model is frozen.
+    public func addValidator(
+        forKey key: String, _ check: @escaping @Sendable (ManagedObject, PropertyValue) throws -> PropertyValue
+    ) throws {
+        try addValidator(forKey: key) { object, value, _ in try check(managed(object), value) }
+    }
+
+    /// Adds a check of whole objects that are to be inserted, updated or deleted, when nothing is wrong with their properties.
+    /// - Throws: `.model` when the model is frozen.
+    public func addValidator(_ check: @escaping @Sendable (ManagedObject, ValidationPurpose) throws -> Void) throws {
+        try addObjectValidator { object, purpose in try check(managed(object), purpose) }
+    }
+}
+
+/// The checks of entities are called with managed objects only.
+package func managed(_ object: AnyObject) -> ManagedObject { unsafeDowncast(object, to: ManagedObject.self) }
+
+extension ManagedObject {
+    /// Asks the host's validators. Within one of them, nothing asks those of the same object again.
+    func runValidators(_ purpose: ValidationPurpose, into failures: inout ValidationFailures) throws {
+        let validators = entity.allValidators
+        guard !validators.isEmpty, state.insert(.validating).inserted else { return }
+        defer { state.remove(.validating) }
+        if try purpose == .update && isGhost() { return }
+        if purpose != .delete {
+            for validator in validators.values { try run(validator, purpose, into: &failures) }
+        }
+        if validators.objects.isEmpty || failures.errors.contains(where: { $0.objectURI == objectID.uri }) { return }
+        var own = ValidationFailures()
+        try validateByModel(purpose, into: &own)
+        guard own.errors.isEmpty else { return }
+        for check in validators.objects {
+            do { try check(self, purpose) } catch { failures.append(refused(error)) }
+        }
+    }
+
+    private func run(
+        _ validator: (key: String, check: EntityValidators.ValueCheck), _ purpose: ValidationPurpose,
+        into failures: inout ValidationFailures
+    ) throws {
+        guard !state.contains(.gone), let property = entity.property(named: validator.key) else { return }
+        let layout = entity.layout.slots[Int(property.slot)]
+        // As the model's conditions, of to-many relationships only those that somebody touched.
+        if layout.role == .toMany, purpose != .insert, toMany(ordinal: Int(layout.ordinal))?.hasChanges != true {
+            return
+        }
+        let value = try self.value(slot: Int(property.slot))
+        do {
+            let checked = try validator.check(self, value, purpose)
+            if checked != value, !state.contains(.gone) { try setValue(checked, forKey: property.name) }
+        } catch { failures.append(refused(error, property, value)) }
+    }
+
+    /// A proposed value as the host's validators want it.
+    func validated(_ proposed: PropertyValue, _ property: Property, into failures: inout ValidationFailures)
+        -> PropertyValue
+    {
+        guard state.insert(.validating).inserted else { return proposed }
+        defer { state.remove(.validating) }
+        var value = proposed
+        for validator in entity.allValidators.values where validator.key == property.name {
+            do { value = try validator.check(self, value, nil) } catch {
+                failures.append(refused(error, property, value))
+            }
+        }
+        return value
+    }
+}
+
+extension Context {
+    /// Rounds of a save, in each of which validators changed objects that were not validated yet.
+    static let maximumValidationRounds = 100
+
+    /// Asks the host's validators about all that a save would write. What they change is to be written too, and is asked about
+    /// if it was not yet.
+    /// - Returns: the plan with that.
+    func runValidators(_ first: SavePlan, into failures: inout ValidationFailures) throws -> SavePlan {
+        guard coordinator.model.hasValidators else { return first }
+        guard !isAskingValidators else {
+            throw CoreError(
+                .invalidArgument,
+                "a validator asks its context to save or to validate everything; let it look at its object only")
+        }
+        isAskingValidators = true
+        defer { isAskingValidators = false }
+        var asked: Set<Asked> = []
+        // Kept, so that no object of an earlier round ends and another one takes its place in memory.
+        var plans = [first]
+        while plans.count <= Context.maximumValidationRounds {
+            let plan = plans[plans.count - 1]
+            var isNew = false
+            let groups = [
+                (plan.inserted, ValidationPurpose.insert), (plan.updated, .update), (plan.deleted, .delete),
+            ]
+            for (objects, purpose) in groups {
+                for object in objects where asked.insert(Asked(object, purpose)).inserted {
+                    isNew = true
+                    // Another validator may have reset the context, or deleted the object.
+                    if object.state.contains(.gone) || object.isDeleted != (purpose == .delete) { continue }
+                    try object.runValidators(purpose, into: &failures)
+                }
+            }
+            if !isNew { return plan }
+            try processPendingChanges()
+            plans.append(SavePlan(inserted: insertedObjects, updated: updatedObjects, deleted: deletedObjects))
+        }
+        throw CoreError(
+            .validation, code: .managedObjectValidation,
+            "validators still change other objects after \(Context.maximumValidationRounds) rounds; let them come to an end"
+        )
+    }
+}
+
+/// An object that was asked about.
+private struct Asked: Hashable {
+    let object: ObjectIdentifier
+    let purpose: ValidationPurpose
+
+    init(_ object: ManagedObject, _ purpose: ValidationPurpose) {
+        self.object = ObjectIdentifier(object)
+        self.purpose = purpose
+    }
+}

@@ -1,0 +1,51 @@
+import CorestoneValues
+
+/// What an object is checked for.
+public enum ValidationPurpose: UInt32, Sendable {
+    case insert = 1
+    case update, delete
+}
+
+/// Checks that a host wrote for the objects of an entity. Objects come as what the layer above knows them by.
+package struct EntityValidators: Sendable {
+    /// Gives the value back, or another one to be saved instead; throws when there is none. No purpose: the value is not about
+    /// to be saved.
+    package typealias ValueCheck =
+        @Sendable (_ object: AnyObject, _ value: PropertyValue, _ purpose: ValidationPurpose?) throws -> PropertyValue
+    package typealias ObjectCheck = @Sendable (_ object: AnyObject, _ purpose: ValidationPurpose) throws -> Void
+
+    package var values: [(key: String, check: ValueCheck)] = []
+    package var objects: [ObjectCheck] = []
+
+    package var isEmpty: Bool { values.isEmpty && objects.isEmpty }
+
+    /// These, and then those of an entity that inherits.
+    func with(_ others: EntityValidators) -> EntityValidators {
+        EntityValidators(values: values + others.values, objects: objects + others.objects)
+    }
+}
+
+extension Entity {
+    /// Adds a check of a property's values, also of entities that inherit. The model must not be frozen.
+    package func addValidator(forKey key: String, _ check: @escaping EntityValidators.ValueCheck) throws {
+        try change { validators.values.append((key, check)) }
+    }
+
+    /// Adds a check of whole objects.
+    package func addObjectValidator(_ check: @escaping EntityValidators.ObjectCheck) throws {
+        try change { validators.objects.append(check) }
+    }
+
+    func takeValidators(of other: Entity) throws { try change { validators = validators.with(other.validators) } }
+
+    /// Own validators and inherited ones, parents' first.
+    func settleValidators() throws {
+        for (key, _) in validators.values where anyProperty(named: key).map({ $0 is FetchedProperty }) != false {
+            let hint = nearestName(to: key, among: properties.map(\.name)).map { "; did you mean \"\($0)\"?" } ?? ""
+            throw modelError(
+                "\(name) has a validator of \"\(key)\", which it does not store\(hint)", entity: name, key: key)
+        }
+        allValidators = sequence(first: self, next: \.parent).reversed()
+            .reduce(EntityValidators()) { $0.with($1.validators) }
+    }
+}

@@ -1,0 +1,160 @@
+import CorestonePredicate
+import CorestoneValues
+
+extension Linter {
+    mutating func look(at attribute: Attribute) {
+        let (entity, shown) = (attribute.entity, "\(attribute.entity.name).\(attribute.name)")
+        let isStored = !attribute.isTransient && attribute.derivation == nil
+        if !attribute.isOptional, isStored, attribute.defaultValue.isNull, attribute.type != .composite {
+            add(
+                .requiredWithoutDefault, entity, attribute.name, "\(shown) is required and has no default value",
+                "give it a default, or make it optional: a migration has no value for the rows that are there")
+        }
+        guard let derivation = attribute.derivation else { return }
+        guard let expression = derivation.expression.expression else {
+            return add(
+                .unsupportedDerivation, entity, attribute.name,
+                "\(shown) is derived by \(derivation.expression.text), which cannot be read", "correct the expression")
+        }
+        if !expression.isDerivable || derivation.filter != nil {
+            add(
+                .unsupportedDerivation, entity, attribute.name,
+                "\(shown) is derived by \(derivation.expression.text), which no store computes",
+                "use a key path, count:(), sum:(), canonical:(), uppercase:(), lowercase:() or now()")
+        }
+        for path in expression.keyPaths {
+            look(at: path, from: entity, entity, attribute.name, "the derivation of \(shown)")
+        }
+    }
+
+    mutating func look(at relationship: Relationship) {
+        let (entity, name) = (relationship.entity, relationship.name)
+        let shown = "\(entity.name).\(name)"
+        if relationship.deleteRule == .noAction {
+            add(
+                .noAction, entity, name, "\(shown) has the delete rule No Action, which leaves references to nothing",
+                "let it nullify, cascade or deny")
+        }
+        for rule in relationship.validationRules {
+            look(
+                at: rule.predicate, of: relationship.destination, entity, name, "a condition on \(shown)",
+                isCollection: relationship.isToMany)
+        }
+        guard let inverse = relationship.inverse else {
+            return add(
+                .noInverse, entity, name,
+                "\(shown) has no inverse: nobody keeps the other side right, and a deletion has to search the table",
+                "add a relationship from \(relationship.destination.name) back, and make the two each other's inverse")
+        }
+        let fits =
+            inverse.inverse === relationship && relationship.leads(to: inverse.entity) && inverse.leads(to: entity)
+        if !fits {
+            add(
+                .inverseMismatch, entity, name,
+                "the inverse of \(shown), \(inverse.entity.name).\(inverse.name), does not lead back to it",
+                "make the two each other's inverse, each leading to the other's entity")
+        }
+        let bothCascade = relationship.deleteRule == .cascade && inverse.deleteRule == .cascade
+        if bothCascade, inverse === relationship || (entity.name, name) < (inverse.entity.name, inverse.name) {
+            add(
+                .cascadeBothWays, entity, name,
+                "\(shown) and its inverse both cascade: deleting one object deletes all that hang together",
+                "let the side of the owned objects nullify")
+        }
+    }
+
+    mutating func look(at fetched: FetchedProperty) {
+        let (entity, shown) = (fetched.entity, "\(fetched.entity.name).\(fetched.name)")
+        look(at: fetched.fetchRequest, of: entity, fetched.name, "the fetched property \(shown)", in: entity.model)
+        let known: Set<String> = ["FETCH_SOURCE", "FETCHED_PROPERTY"]
+        for variable in fetched.fetchRequest.predicate?.predicate?.freeVariables ?? [] where !known.contains(variable) {
+            add(
+                .unknownVariable, entity, fetched.name, "\(shown) names $\(variable), to which nobody gives a value",
+                "use $FETCH_SOURCE or $FETCHED_PROPERTY")
+        }
+    }
+
+    mutating func look(at request: FetchRequestTemplate, name: String, in model: Model) {
+        look(at: request, of: nil, nil, "the fetch request \(name)", in: model)
+    }
+
+    private mutating func look(
+        at request: FetchRequestTemplate, of owner: Entity?, _ key: String?, _ what: String, in model: Model
+    ) {
+        guard let entity = model.entity(named: request.entityName) else {
+            return add(
+                .unknownEntity, owner, key, "\(what) fetches \(request.entityName), which is no entity",
+                "name an entity of the model")
+        }
+        if let predicate = request.predicate { look(at: predicate, of: entity, owner ?? entity, key, what) }
+        for descriptor in request.sortDescriptors {
+            look(at: descriptor.path, from: entity, owner ?? entity, key, what)
+        }
+        for path in request.relationshipKeyPathsForPrefetching {
+            look(at: KeyPath(path), from: entity, owner ?? entity, key, what)
+        }
+    }
+}
+
+// MARK: - Texts in the language of predicates
+
+extension Linter {
+    /// - Parameter isCollection: the predicate is asked of members as a whole, which have keys of their own.
+    mutating func look(
+        at text: PredicateText, of entity: Entity, _ owner: Entity, _ key: String?, _ what: String,
+        isCollection: Bool = false
+    ) {
+        guard let predicate = text.predicate else {
+            return add(
+                .unreadablePredicate, owner, key, "\(what) has the predicate \(text.text), which cannot be read",
+                "correct it")
+        }
+        for path in predicate.keyPaths {
+            if isCollection && path.keys[0].isOperator { continue }
+            look(at: path, from: entity, owner, key, what)
+        }
+    }
+
+    mutating func look(atExpression text: ExpressionText, of entity: Entity, _ key: String?, _ what: String) {
+        guard let expression = text.expression else {
+            return add(
+                .unreadablePredicate, entity, key, "\(what) has the expression \(text.text), which cannot be read",
+                "correct it")
+        }
+        for path in expression.keyPaths { look(at: path, from: entity, entity, key, what) }
+    }
+
+    mutating func look(at path: KeyPath, from entity: Entity, _ owner: Entity, _ key: String?, _ what: String) {
+        let found = entity.properties(along: path)
+        for (name, property) in zip(path.keys, found) {
+            if name.isOperator { continue }
+            guard let property else {
+                if ["self", "SELF", "objectID", "entity"].contains(name.text) { return }
+                return add(
+                    .unknownKey, owner, key, "\(what) names \(path.text), but there is no \(name.text)",
+                    "correct the key path, or add the property")
+            }
+            if property.isTransient {
+                add(
+                    .transientInPredicate, owner, key,
+                    "\(what) names \(property.entity.name).\(property.name), which is transient: no store can answer that",
+                    "store the property, or ask in memory")
+            }
+            // What values have inside is their own.
+            if property is Attribute { return }
+        }
+    }
+}
+
+extension Expression {
+    /// Whether it has a form that stores compute.
+    fileprivate var isDerivable: Bool {
+        switch self {
+        case .keyPath(let path): path.keys.count <= 2
+        case .function(.now, _): true
+        case .function(let function, let arguments):
+            [.count, .sum, .canonical, .uppercase, .lowercase].contains(function) && arguments.count == 1
+        default: false
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import CorestonePredicate
+import CorestoneValues
+
+extension Model {
+    /// What is wrong or doubtful in the model, frozen or not: entity by entity, then the requests and configurations of the
+    /// model. The same model gives the same findings in the same order.
+    public func lint(_ profile: LintProfile = .standard) -> [LintFinding] {
+        var linter = Linter()
+        for entity in entities { linter.look(at: entity) }
+        for root in roots { linter.lookAtTable(of: root) }
+        for name in sortedByBytes(fetchRequestTemplates.keys) {
+            if let request = fetchRequestTemplates[name] { linter.look(at: request, name: name, in: self) }
+        }
+        for configuration in configurations {
+            for name in configuration.entityNames where entity(named: name) == nil {
+                linter.add(
+                    .unknownEntity, nil, nil,
+                    "the configuration \(configuration.name) names \(name), which is no entity",
+                    "take it out of the configuration, or add the entity")
+            }
+        }
+        if profile == .cloudKit { for entity in entities { linter.lookForCloudKit(at: entity) } }
+        return linter.findings
+    }
+}
+
+/// Gathers findings.
+struct Linter {
+    private(set) var findings: [LintFinding] = []
+
+    mutating func add(_ rule: LintRule, _ entity: Entity?, _ key: String?, _ message: String, _ remedy: String) {
+        findings.append(
+            LintFinding(
+                rule: rule, severity: rule.severity, entity: entity?.name, key: key, message: message, remedy: remedy))
+    }
+}
+
+// MARK: - Entities
+
+extension Linter {
+    fileprivate mutating func look(at entity: Entity) {
+        if entity.isAbstract && entity.children.isEmpty {
+            add(
+                .abstractWithoutChildren, entity, nil, "\(entity.name) is abstract and no entity inherits from it",
+                "let an entity inherit from it, or make it concrete; as it is it can have no objects")
+        }
+        for property in entity.ownProperties + entity.ownFetchedProperties where reservedNames.contains(property.name) {
+            add(
+                .reservedName, entity, property.name,
+                "\(entity.name).\(property.name) is called like a method of NSManagedObject, which hides it from Apple's hosts",
+                "give it another name; \"\(property.name)\" as its renaming identifier keeps the data")
+        }
+        for attribute in entity.ownAttributes { look(at: attribute) }
+        for relationship in entity.ownRelationships { look(at: relationship) }
+        for fetched in entity.ownFetchedProperties { look(at: fetched) }
+        lookAtIndexes(of: entity)
+        for constraint in entity.uniqueConstraints {
+            for name in constraint {
+                check(
+                    name, of: entity, "a unique constraint of \(entity.name)", unknown: .unknownInConstraint,
+                    transient: .transientInConstraint)
+            }
+        }
+    }
+
+    private mutating func lookAtIndexes(of entity: Entity) {
+        var seen: Set<String> = []
+        for index in entity.indexes {
+            let what = "the index \(index.name) of \(entity.name)"
+            if !seen.insert(index.name).inserted {
+                add(
+                    .repeatedIndex, entity, nil, "\(entity.name) has two indexes called \(index.name)",
+                    "give one another name, or remove it; a store has one")
+            }
+            for element in index.elements {
+                if let expression = element.expression {
+                    look(atExpression: expression, of: entity, nil, what)
+                } else {
+                    check(element.property, of: entity, what, unknown: .unknownInIndex, transient: .transientInIndex)
+                }
+            }
+            if let predicate = index.partialPredicate { look(at: predicate, of: entity, entity, nil, what) }
+        }
+    }
+
+    /// A property that needs a column.
+    private mutating func check(
+        _ name: String, of entity: Entity, _ what: String, unknown: LintRule, transient: LintRule
+    ) {
+        let path = entity.properties(along: KeyPath(name))
+        guard let property = path.first ?? nil else {
+            return add(
+                unknown, entity, name, "\(what) names \(name), which is no property of it",
+                "take it out, or correct the name")
+        }
+        if property.isTransient {
+            add(
+                transient, entity, name, "\(what) names \(name), which is transient and has no column",
+                "take it out, or let the property be stored")
+        }
+    }
+
+    /// Names of one table: those of all entities of a tree, whose columns SQLite tells apart without regard to case.
+    fileprivate mutating func lookAtTable(of root: Entity) {
+        var first: [String: Property] = [:]
+        for entity in root.withDescendants {
+            for property in entity.ownProperties where !property.isTransient {
+                guard let other = first[property.name.uppercased()] else {
+                    first[property.name.uppercased()] = property
+                    continue
+                }
+                let isShared = other.name == property.name
+                add(
+                    isShared ? .sharedColumnName : .nameCollision, entity, property.name,
+                    "\(entity.name).\(property.name) and \(other.entity.name).\(other.name) would have one column in the table of "
+                        + "\(root.name); the later one gets a number behind its name",
+                    isShared
+                        ? "move it to the entity from which both inherit, if it means the same"
+                        : "give one another name: they differ in case alone")
+            }
+        }
+    }
+}
+
+/// Methods without arguments of NSObject and NSManagedObject.
+private let reservedNames: Set<String> = [
+    "alloc", "allocWithZone", "autorelease", "autoContentAccessingProxy", "awakeFromFetch", "awakeFromInsert",
+    "changedValues",
+    "changedValuesForCurrentEvent", "class", "classDescription", "classForArchiver", "classForCoder",
+    "classForKeyedArchiver",
+    "classForPortCoder", "className", "copy", "dealloc", "debugDescription", "deleted", "description",
+    "didSave", "didTurnIntoFault", "entity", "fault", "faultingState", "finalize", "hasChanges",
+    "hasFaultForRelationshipNamed",
+    "hasPersistentChangedValues", "hash", "init", "initialize", "inserted", "isDeleted", "isFault", "isInserted",
+    "isProxy",
+    "isUpdated", "load", "managedObjectContext", "mutableCopy", "new", "objectID", "objectSpecifier",
+    "objectWillChange", "observationInfo", "prepareForDeletion", "release", "retain", "retainCount",
+    "scriptingProperties",
+    "self", "superclass", "toManyRelationshipKeys", "toOneRelationshipKeys", "updated", "version", "willSave",
+    "willTurnIntoFault", "zone",
+]

@@ -1,0 +1,178 @@
+import CorestoneValues
+
+extension Model {
+    /// Every difference of a newer model, frozen or not: entity by entity in the order of this model, new ones last; within one
+    /// its own fields, its properties, its indexes; at the end what belongs to the model. Names are followed by renaming
+    /// identifiers, and what is in the same place in both but for its order is no difference.
+    public func changes(to newer: Model) -> [ModelChange] {
+        var comparison = ModelComparer()
+        let pairs = paired(entities, newer.entities, name: \.name, identifier: \.renamingIdentifier)
+        for (old, new) in pairs { comparison.compare(old, new) }
+        comparison.compareRest(of: self, newer)
+        return comparison.changes
+    }
+}
+
+/// Old things with the new ones that they have become: by name, else by the renaming identifier of the new one.
+private func paired<Thing>(
+    _ old: [Thing], _ new: [Thing], name: (Thing) -> String, identifier: (Thing) -> String?
+) -> [(Thing?, Thing?)] {
+    let newNames = Set(new.map(name))
+    let oldNames = Set(old.map(name))
+    var successors: [String: Thing] = [:]
+    for thing in new where !oldNames.contains(name(thing)) {
+        if let identifier = identifier(thing) { successors[identifier] = thing }
+    }
+    let newByName = Dictionary(new.map { (name($0), $0) }, uniquingKeysWith: { first, _ in first })
+    var taken: Set<String> = []
+    var pairs: [(Thing?, Thing?)] = []
+    for thing in old {
+        var match = newByName[name(thing)]
+        if match == nil, !newNames.contains(name(thing)) {
+            match = successors[name(thing)] ?? identifier(thing).flatMap { successors[$0] }
+        }
+        if let found = match, !taken.insert(name(found)).inserted { match = nil }
+        pairs.append((thing, match))
+    }
+    return pairs + new.filter { !taken.contains(name($0)) }.map { (nil, $0) }
+}
+
+/// Gathers the differences of two models.
+private struct ModelComparer {
+    private(set) var changes: [ModelChange] = []
+
+    // What the version hashes take in (store-format.md 5); of properties only those that are stored.
+    private static let entityFields: Set<String> = ["abstract", "parent", "uniqueConstraints", "versionHashModifier"]
+    private static let propertyFields: Set<String> = [
+        "derivation", "destination", "elements", "externalStorage", "inverse", "kind", "maximumCount", "minimumCount",
+        "optional", "ordered", "preservedInHistory", "toMany", "transient", "type", "versionHashModifier",
+    ]
+
+    mutating func compare(_ old: Entity?, _ new: Entity?) {
+        guard let old, let new else {
+            guard let entity = old ?? new else { return }
+            return add(old == nil ? .added : .removed, .entity, entity.name, nil, hash: true)
+        }
+        if old.name != new.name { rename(.entity, new.name, nil, old.name, hash: true) }
+        var (before, after) = (old.summary.fields, new.summary.fields)
+        for list in ["name", "attributes", "relationships", "fetchedProperties", "indexes"] {
+            (before[list], after[list]) = (nil, nil)
+        }
+        compare(before, after, .entity, new.name, nil) { ModelComparer.entityFields.contains($0) }
+        let properties = paired(
+            old.everyProperty, new.everyProperty, name: \.name, identifier: \.renamingIdentifier)
+        for (one, other) in properties { compare(one, other, of: new) }
+        let indexes = paired(old.indexes, new.indexes, name: \.name, identifier: { _ in nil })
+        for (one, other) in indexes {
+            compare(one?.summary, other?.summary, .index, new.name, one?.name ?? other?.name)
+        }
+    }
+
+    private mutating func compare(_ old: Property?, _ new: Property?, of entity: Entity) {
+        guard let old, let new else {
+            guard let property = old ?? new else { return }
+            return add(
+                old == nil ? .added : .removed, property.part, entity.name, property.name, hash: property.isHashed)
+        }
+        let isHashed = old.isHashed || new.isHashed
+        if old.name != new.name { rename(new.part, entity.name, new.name, old.name, hash: isHashed) }
+        var (before, after) = (old.summary.fields, new.summary.fields)
+        (before["name"], after["name"]) = (nil, nil)
+        (before["kind"], after["kind"]) = (.string(old.part.rawValue), .string(new.part.rawValue))
+        // Of a derived attribute only the derivation counts, and of a relationship that is its own inverse not its name.
+        let differs = old.isHashed != new.isHashed || isHashed && versionHash(of: old) != versionHash(of: new)
+        compare(before, after, new.part, entity.name, new.name) { field in
+            differs && ModelComparer.propertyFields.contains(String(field.prefix { $0 != "." }))
+        }
+    }
+
+    mutating func compareRest(of old: Model, _ new: Model) {
+        var (before, after) = (old.summary.fields, new.summary.fields)
+        for list in ["entities", "fetchRequests", "configurations"] { (before[list], after[list]) = (nil, nil) }
+        before = before.filter { !$0.key.hasPrefix("fetchRequests.") }
+        after = after.filter { !$0.key.hasPrefix("fetchRequests.") }
+        compare(before, after, .model, nil, nil) { _ in false }
+        let (ours, theirs) = (old.fetchRequestTemplates, new.fetchRequestTemplates)
+        for name in sortedByBytes(Set(ours.keys).union(theirs.keys)) {
+            compare(ours[name]?.summary, theirs[name]?.summary, .fetchRequest, nil, name)
+        }
+        let pairs = paired(old.configurations, new.configurations, name: \.name, identifier: { _ in nil })
+        for (one, other) in pairs {
+            compare(one?.summary, other?.summary, .configuration, nil, one?.name ?? other?.name)
+        }
+    }
+
+    /// Things that no version hash takes in.
+    private mutating func compare(
+        _ old: PropertyValue?, _ new: PropertyValue?, _ part: ModelChange.Part, _ entity: String?, _ name: String?
+    ) {
+        guard let old, let new else { return add(old == nil ? .added : .removed, part, entity, name, hash: false) }
+        compare(old.fields, new.fields, part, entity, name) { _ in false }
+    }
+
+    private mutating func compare(
+        _ old: [String: PropertyValue], _ new: [String: PropertyValue], _ part: ModelChange.Part, _ entity: String?,
+        _ name: String?, changesHash: (String) -> Bool
+    ) {
+        for field in sortedByBytes(Set(old.keys).union(new.keys)) {
+            let (before, after) = (old[field] ?? .null, new[field] ?? .null)
+            if before == after { continue }
+            let action: ModelChange.Action = before.isNull ? .added : after.isNull ? .removed : .changed
+            changes.append(
+                ModelChange(
+                    action: action, part: part, entity: entity, name: name, field: field, old: before, new: after,
+                    changesHash: changesHash(field)))
+        }
+    }
+
+    private mutating func add(
+        _ action: ModelChange.Action, _ part: ModelChange.Part, _ entity: String?, _ name: String?, hash: Bool
+    ) {
+        changes.append(
+            ModelChange(
+                action: action, part: part, entity: entity, name: name, field: nil, old: .null, new: .null,
+                changesHash: hash))
+    }
+
+    private mutating func rename(
+        _ part: ModelChange.Part, _ entity: String, _ name: String?, _ former: String, hash: Bool
+    ) {
+        changes.append(
+            ModelChange(
+                action: .renamed, part: part, entity: entity, name: name, field: nil, old: .string(former),
+                new: .string(name ?? entity), changesHash: hash))
+    }
+}
+
+extension Entity {
+    fileprivate var everyProperty: [Property] { ownProperties + ownFetchedProperties }
+}
+
+extension Property {
+    fileprivate var part: ModelChange.Part {
+        switch self {
+        case is Attribute: .attribute
+        case is Relationship: .relationship
+        default: .fetchedProperty
+        }
+    }
+
+    /// Whether the entity's version hash takes it in.
+    fileprivate var isHashed: Bool { !isTransient && !(self is FetchedProperty) }
+}
+
+extension PropertyValue {
+    /// The values of a dictionary by their paths, those of dictionaries within it too: `optional`, `userInfo.key`.
+    var fields: [String: PropertyValue] {
+        var found: [String: PropertyValue] = [:]
+        func add(_ path: String, _ value: PropertyValue) {
+            guard case .dictionary(let inner) = value else {
+                found[path] = value
+                return
+            }
+            for (key, value) in inner { add(path.isEmpty ? key : "\(path).\(key)", value) }
+        }
+        add("", self)
+        return found
+    }
+}

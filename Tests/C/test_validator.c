@@ -1,0 +1,145 @@
+/* Validators: functions of the host's that check values and objects before they are saved.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "company.h"
+
+#include <string.h>
+
+static int destroyed, asked, replacing;
+static uint32_t last_purpose;
+
+static void count_end(void *userdata) { destroyed += *(int *)userdata; }
+
+/* Refuses "bad", writes "ada" as "Ada". */
+static cst_status check_name(void *userdata, cst_object *object, uint32_t purpose, cst_value *value,
+                             cst_error **error) {
+    (void)userdata;
+    asked++;
+    last_purpose = purpose;
+    CHECK(object != NULL);
+    if (value->type != CST_STRING) return CST_OK;
+    if (strcmp(value->as.string.data, "bad") == 0) {
+        cst_error_new_custom(text("App"), replacing ? 4711 : 0, text("a bad name"), NULL, NULL, error);
+        return CST_E_CALLBACK;
+    }
+    if (strcmp(value->as.string.data, "ada") == 0) value->as.string = text("Ada");
+    return CST_OK;
+}
+
+static cst_status check_object(void *userdata, cst_object *object, uint32_t purpose, cst_value *value,
+                               cst_error **error) {
+    (void)userdata, (void)object, (void)error;
+    CHECK(value == NULL);
+    last_purpose = purpose;
+    return purpose == CST_VALIDATE_DELETE ? CST_E_CALLBACK : CST_OK;
+}
+
+static int one = 1;
+
+static struct company begin(bool objects) {
+    struct company c = {0};
+    c.model = company_model();
+    cst_entity *person = NULL;
+    OK(cst_model_entity(c.model, text("Person"), &person, E));
+    OK(cst_entity_add_validator(person, text("name"), check_name, &one, count_end, E));
+    if (objects) OK(cst_entity_add_validator(person, (cst_string){NULL, 0}, check_object, &one, count_end, E));
+    destroyed = asked = replacing = 0;
+    OK(cst_coordinator_new(c.model, &c.coordinator, E));
+    OK(cst_coordinator_add_store(c.coordinator, text("SQLite"), text(check_path("s.sqlite")), NULL, &c.store, E));
+    company_resolve(&c);
+    c.context = company_context(&c, CST_QUEUE_CALLER);
+    return c;
+}
+
+static void values_are_replaced_and_refused(void) {
+    struct company c = begin(false);
+    cst_object *ada = company_employee(&c, c.context, "ada", 1);
+    save(c.context);
+    CHECK_INT(1, asked);
+    CHECK_INT(CST_VALIDATE_INSERT, last_purpose);
+    cst_value value;
+    OK(cst_object_get(ada, c.name, &value, E));
+    CHECK_TEXT("Ada", value.as.string);
+    set(ada, c.name, value_text("bad"));
+    CHECK_STATUS(CST_E_VALIDATION, cst_context_save(c.context, E));
+    CHECK_INT(CST_VALIDATE_UPDATE, last_purpose);
+    CHECK_INT(CST_CODE_MANAGED_OBJECT_VALIDATION, cst_error_code(check_error()));
+    CHECK_TEXT("a bad name", cst_error_message(check_error()));
+    CHECK_TEXT("Employee", cst_error_entity(check_error()));
+    CHECK_TEXT("name", cst_error_key(check_error()));
+    OK(cst_error_value(check_error(), &value));
+    CHECK_TEXT("bad", value.as.string);
+    CHECK(cst_error_object_uri(check_error()).data != NULL);
+    replacing = 1;
+    CHECK_STATUS(CST_E_VALIDATION, cst_object_validate(ada, CST_VALIDATE_UPDATE, E));
+    CHECK_INT(4711, cst_error_code(check_error()));
+    const cst_value small = value_text("ada"), bad = value_text("bad");
+    OK(cst_object_validate_value(ada, c.name, &small, &value, E));
+    CHECK_INT(0, last_purpose);
+    CHECK_TEXT("Ada", value.as.string);
+    CHECK_STATUS(CST_E_VALIDATION, cst_object_validate_value(ada, c.name, &bad, NULL, E));
+    OK(cst_release(ada));
+    company_close(&c);
+    CHECK_INT(1, destroyed);
+}
+
+static void several_failures_are_details(void) {
+    struct company c = begin(false);
+    cst_object *one_bad = company_employee(&c, c.context, "bad", 1),
+               *two_bad = company_employee(&c, c.context, "bad", 2);
+    CHECK_STATUS(CST_E_VALIDATION, cst_context_validate(c.context, E));
+    CHECK_INT(CST_CODE_VALIDATION_MULTIPLE_ERRORS, cst_error_code(check_error()));
+    CHECK_INT(2, cst_error_detail_count(check_error()));
+    OK(cst_release(one_bad));
+    OK(cst_release(two_bad));
+    company_close(&c);
+}
+
+static void objects_are_checked_whole(void) {
+    struct company c = begin(true);
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    save(c.context);
+    CHECK_INT(CST_VALIDATE_INSERT, last_purpose);
+    OK(cst_context_delete(c.context, ada, E));
+    CHECK_STATUS(CST_E_VALIDATION, cst_context_save(c.context, E));
+    CHECK_INT(CST_CODE_MANAGED_OBJECT_VALIDATION, cst_error_code(check_error()));
+    CHECK_CONTAINS("without saying why", cst_error_message(check_error()));
+    OK(cst_release(ada));
+    company_close(&c);
+    CHECK_INT(2, destroyed);
+}
+
+static void userdata_ends_once(void) {
+    cst_model *model = company_model(), *copy = NULL;
+    cst_entity *person = NULL;
+    destroyed = 0;
+    OK(cst_model_entity(model, text("Person"), &person, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_entity_add_validator(person, text("name"), NULL, &one, count_end, E));
+    CHECK_INT(1, destroyed);
+    OK(cst_release(model));
+    model = company_model();
+    OK(cst_model_entity(model, text("Person"), &person, E));
+    OK(cst_entity_add_validator(person, text("name"), check_name, &one, count_end, E));
+    OK(cst_model_copy(model, &copy, E));
+    OK(cst_release(model));
+    CHECK_INT(1, destroyed);
+    OK(cst_release(copy));
+    CHECK_INT(2, destroyed);
+    model = company_model();
+    OK(cst_model_entity(model, text("Person"), &person, E));
+    OK(cst_entity_add_validator(person, text("nmae"), check_name, &one, count_end, E));
+    CHECK_STATUS(CST_E_MODEL, cst_model_freeze(model, E));
+    CHECK_CONTAINS("did you mean \"name\"", cst_error_message(check_error()));
+    OK(cst_release(model));
+    CHECK_INT(3, destroyed);
+}
+
+int main(int argc, char **argv) {
+    check_begin(argc, argv);
+    RUN(values_are_replaced_and_refused);
+    RUN(several_failures_are_details);
+    RUN(objects_are_checked_whole);
+    RUN(userdata_ends_once);
+    return check_end();
+}

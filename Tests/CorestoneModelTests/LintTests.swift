@@ -1,0 +1,147 @@
+import CorestonePredicate
+import CorestoneValues
+import XCTest
+
+@testable import CorestoneModel
+
+/// Each rule of the linter, with a model that breaks it and the place that the finding names.
+final class LintTests: XCTestCase {
+    private func places(_ model: Model, _ rule: LintRule, _ profile: LintProfile = .standard) -> [String] {
+        model.lint(profile).filter { $0.rule == rule }
+            .map { [$0.entity, $0.key].compactMap { $0 }.joined(separator: ".") }
+    }
+
+    /// A model that breaks nothing, and its two entities.
+    private func sound() throws -> (Model, Entity, Entity) {
+        let model = Model()
+        let (a, b) = (try model.addEntity(named: "A"), try model.addEntity(named: "B"))
+        try a.addAttribute(named: "name", type: .string)
+        try b.addAttribute(named: "count", type: .integer32)
+        let there = try a.addRelationship(named: "b", destination: b)
+        let back = try b.addRelationship(named: "group", destination: a, isToMany: true)
+        try there.setInverse(back)
+        return (model, a, b)
+    }
+
+    func testASoundModelHasNoFindings() throws {
+        let (model, _, _) = try sound()
+        XCTAssertEqual(model.lint(), [])
+        XCTAssertEqual(model.lint(.cloudKit), [])
+        try model.freeze()
+        XCTAssertEqual(model.lint(.cloudKit), [])
+    }
+
+    func testNames() throws {
+        let (model, a, b) = try sound()
+        try a.addAttribute(named: "description", type: .string)
+        try b.addAttribute(named: "isDeleted", type: .boolean)
+        XCTAssertEqual(places(model, .reservedName), ["A.description", "B.isDeleted"])
+        try a.addAttribute(named: "NAME", type: .string)
+        XCTAssertEqual(places(model, .nameCollision), ["A.NAME"])
+        let (one, two) = (try model.addEntity(named: "A1"), try model.addEntity(named: "A2"))
+        for child in [one, two] {
+            try child.setParent(a)
+            try child.addAttribute(named: "size", type: .integer16)
+        }
+        XCTAssertEqual(places(model, .sharedColumnName), ["A2.size"])
+    }
+
+    func testRelationships() throws {
+        let (model, a, b) = try sound()
+        try a.addRelationship(named: "alone", destination: b).setDeleteRule(.noAction)
+        XCTAssertEqual(places(model, .noInverse), ["A.alone"])
+        XCTAssertEqual(places(model, .noAction), ["A.alone"])
+        for relationship in [a.ownRelationships[0], b.ownRelationships[0]] { try relationship.setDeleteRule(.cascade) }
+        XCTAssertEqual(places(model, .cascadeBothWays), ["A.b"])
+        a.ownRelationships[1].inverse = b.ownRelationships[0]
+        XCTAssertEqual(places(model, .inverseMismatch), ["A.alone"])
+        let empty = try model.addEntity(named: "Base")
+        try empty.setAbstract(true)
+        XCTAssertEqual(places(model, .abstractWithoutChildren), ["Base"])
+    }
+
+    func testAttributes() throws {
+        let (model, a, _) = try sound()
+        try a.addAttribute(named: "needed", type: .string, isOptional: false)
+        XCTAssertEqual(places(model, .requiredWithoutDefault), ["A.needed"])
+        let odd = try a.addAttribute(named: "odd", type: .string)
+        try odd.setDerivation(Derivation(ExpressionText("FUNCTION(name, 'spell')")))
+        let broken = try a.addAttribute(named: "broken", type: .string)
+        try broken.setDerivation(Derivation(ExpressionText("((")))
+        let typo = try a.addAttribute(named: "typo", type: .string)
+        try typo.setDerivation(Derivation(ExpressionText("lowercase:(nam)")))
+        XCTAssertEqual(places(model, .unsupportedDerivation), ["A.odd", "A.broken"])
+        XCTAssertEqual(places(model, .unknownKey), ["A.typo"])
+    }
+
+    func testIndexesAndConstraints() throws {
+        let (model, a, _) = try sound()
+        try a.addAttribute(named: "draft", type: .string, isTransient: true)
+        try a.addIndex(FetchIndex(name: "i", elements: [.init(property: "draft"), .init(property: "nam")]))
+        try a.addIndex(FetchIndex(name: "i", elements: [.init(property: "name")]))
+        try a.addIndex(
+            FetchIndex(name: "p", elements: [.init(property: "name")], partialPredicate: PredicateText("draft == 'x'")))
+        try a.addUniqueConstraint(["draft", "nam"])
+        XCTAssertEqual(places(model, .transientInIndex), ["A.draft"])
+        XCTAssertEqual(places(model, .unknownInIndex), ["A.nam"])
+        XCTAssertEqual(places(model, .repeatedIndex), ["A"])
+        XCTAssertEqual(places(model, .transientInConstraint), ["A.draft"])
+        XCTAssertEqual(places(model, .unknownInConstraint), ["A.nam"])
+        XCTAssertEqual(places(model, .transientInPredicate), ["A"])
+    }
+
+    func testRequests() throws {
+        let (model, a, _) = try sound()
+        func set(_ name: String, _ entity: String, _ predicate: String) throws {
+            try model.setFetchRequestTemplate(
+                FetchRequestTemplate(entityName: entity, predicate: PredicateText(predicate)), forName: name)
+        }
+        try set("fine", "A", "b.count > $LEAST AND name.length > 3 AND SELF != nil AND b.group.@count > 1")
+        XCTAssertEqual(model.lint(), [])
+        try set("unreadable", "A", "name ==")
+        try set("typo", "A", "b.cuont > 3")
+        try set("nowhere", "C", "name == 'x'")
+        try model.setConfiguration(ModelConfiguration(name: "Some", entityNames: ["A", "C"]))
+        try a.addFetchedProperty(
+            named: "fetched",
+            fetchRequest: FetchRequestTemplate(
+                entityName: "B",
+                predicate: PredicateText("SUBQUERY(group, $x, $x.nmae == $FETCH_SOURCE.name).@count > $N")))
+        XCTAssertEqual(places(model, .unreadablePredicate), ["A"])
+        XCTAssertEqual(places(model, .unknownKey), ["A.fetched", "A"])
+        XCTAssertEqual(places(model, .unknownEntity), ["", ""])
+        XCTAssertEqual(places(model, .unknownVariable), ["A.fetched"])
+    }
+
+    func testCloudKit() throws {
+        let (model, a, b) = try sound()
+        try a.addAttribute(named: "needed", type: .string, isOptional: false)
+        try a.addAttribute(named: "untyped", type: .undefined)
+        try b.ownRelationships[0].setOrdered(true)
+        try b.ownRelationships[0].setDeleteRule(.deny)
+        try a.ownRelationships[0].setOptional(false)
+        try a.addUniqueConstraint(["name"])
+        XCTAssertEqual(places(model, .cloudKitRequired, .cloudKit), ["A.needed"])
+        XCTAssertEqual(places(model, .cloudKitType, .cloudKit), ["A.untyped"])
+        XCTAssertEqual(places(model, .cloudKitOrdered, .cloudKit), ["B.group"])
+        XCTAssertEqual(places(model, .cloudKitDeny, .cloudKit), ["B.group"])
+        XCTAssertEqual(places(model, .cloudKitRelationship, .cloudKit), ["A.b"])
+        XCTAssertEqual(places(model, .cloudKitUnique, .cloudKit), ["A"])
+        XCTAssertEqual(places(model, .cloudKitUnique), [])
+    }
+
+    func testFixturesAreLinted() throws {
+        var count = 0
+        let folder = try Fixtures.folder().appendingPathComponent("source-models")
+        for case let file as URL in FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+            ?? .init()
+        where file.lastPathComponent == "contents" {
+            let model = try Model(contentsOf: file.path)
+            XCTAssertEqual(model.lint(.cloudKit), model.lint(.cloudKit))
+            XCTAssertEqual(model.changes(to: try model.copy()), [], file.path)
+            count += 1
+        }
+        print("models linted, and equal to their copies: \(count)")
+        XCTAssertGreaterThan(count, 100)
+    }
+}

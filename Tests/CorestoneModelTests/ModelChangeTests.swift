@@ -1,0 +1,119 @@
+import CorestonePredicate
+import CorestoneValues
+import XCTest
+
+@testable import CorestoneModel
+
+/// Differences of two models, and which of them alter version hashes.
+final class ModelChangeTests: XCTestCase {
+    private func base() throws -> Model { try SampleModels.everything().copy() }
+
+    /// What `edit` changes, as text; each change's word about hashes is compared with the hashes themselves.
+    private func changes(_ edit: (Model) throws -> Void, line: UInt = #line) throws -> [String] {
+        let (old, new) = (try base(), try base())
+        try edit(new)
+        let changes = old.changes(to: new)
+        let (before, after) = (entityVersionHashes(of: old), entityVersionHashes(of: new))
+        XCTAssertEqual(changes.contains(where: \.changesHash), before != after, "the word about hashes", line: line)
+        let back = new.changes(to: old)
+        XCTAssertEqual(back.count, changes.count, "there and back", line: line)
+        return changes.map(\.text)
+    }
+
+    private func attribute(_ model: Model, _ entity: String, _ name: String) throws -> Attribute {
+        try XCTUnwrap(try model.requireEntity(named: entity).ownProperty(named: name) as? Attribute)
+    }
+
+    func testEqualModelsHaveNoChanges() throws { XCTAssertEqual(try changes { _ in }, []) }
+
+    func testFlagsOfAttributes() throws {
+        XCTAssertEqual(
+            try changes { try self.attribute($0, "Tag", "label").setOptional(true) },
+            ["attribute Tag.label: optional false -> true"])
+        XCTAssertEqual(
+            try changes { try self.attribute($0, "Tag", "weight").setType(.integer32) },
+            ["attribute Tag.weight: type \"Integer 16\" -> \"Integer 32\""])
+        XCTAssertEqual(
+            try changes { try self.attribute($0, "note", "title").setDefaultValue(.string("x")) }.count, 1)
+        XCTAssertEqual(
+            try changes { try self.attribute($0, "Tag", "code").setAllowsCloudEncryption(false) },
+            ["attribute Tag.code: cloudEncryption true -> none"])
+        XCTAssertEqual(
+            try changes { try self.attribute($0, "Photo", "pixels").setAllowsExternalStorage(false) }.count, 1)
+        XCTAssertEqual(try changes { try self.attribute($0, "Tag", "label").setTransient(true) }.count, 1)
+        XCTAssertEqual(
+            try changes { try self.attribute($0, "note", "title").setUserInfo(nil, forKey: "weight") }.count, 1)
+        XCTAssertEqual(try changes { try self.attribute($0, "note", "title").setVersionHashModifier(nil) }.count, 1)
+        XCTAssertEqual(try changes { try self.attribute($0, "Item", "tagCount").setOptional(false) }.count, 1)
+    }
+
+    func testRelationships() throws {
+        func edit(_ name: String, _ body: @escaping (Relationship) throws -> Void) throws -> [String] {
+            try changes { model in
+                let item = try model.requireEntity(named: "Item")
+                try body(try XCTUnwrap(item.ownProperty(named: name) as? Relationship))
+            }
+        }
+        XCTAssertEqual(
+            try edit("children") { try $0.setDeleteRule(.nullify) },
+            ["relationship Item.children: deleteRule \"Cascade\" -> \"Nullify\""])
+        XCTAssertEqual(
+            try edit("children") { try $0.setCounts(minimum: 1, maximum: 8) },
+            ["relationship Item.children: maximumCount 9 -> 8"])
+        XCTAssertEqual(try edit("parent") { try $0.setInverse(nil) }.count, 2)
+        XCTAssertEqual(try edit("tags") { try $0.setOrdered(false) }, ["relationship Item.tags: ordered true -> false"])
+    }
+
+    func testEntitiesAndWhatTheyHold() throws {
+        XCTAssertEqual(try changes { try $0.requireEntity(named: "Tag").setClassName("Label") }.count, 1)
+        XCTAssertEqual(
+            try changes { try $0.requireEntity(named: "Tag").addUniqueConstraint(["code"]) }.count, 1)
+        XCTAssertEqual(
+            try changes { try $0.requireEntity(named: "Tag").removeIndex(named: "byLabel") },
+            ["index Tag.byLabel: removed"])
+        XCTAssertEqual(try changes { try $0.addEntity(named: "Extra") }, ["entity Extra: added"])
+        XCTAssertEqual(try changes { try $0.requireEntity(named: "note").setParent(nil) }.count, 1)
+        XCTAssertEqual(
+            try changes {
+                try $0.requireEntity(named: "Tag").addAttribute(named: "new", type: .string, isTransient: true)
+            },
+            ["attribute Tag.new: added"])
+    }
+
+    func testRenamesAreFollowed() throws {
+        let renamed = try changes { model in
+            let tag = try model.requireEntity(named: "Tag")
+            let label = try tag.requireOwnProperty(named: "label")
+            try label.rename(to: "word")
+            try label.setRenamingIdentifier("label")
+        }
+        XCTAssertTrue(renamed.contains("attribute Tag.word: renamed from label"), "\(renamed)")
+        XCTAssertFalse(renamed.contains { $0.hasSuffix("added") || $0.hasSuffix("removed") }, "\(renamed)")
+        let entity = try changes { model in
+            let photo = try model.requireEntity(named: "Photo")
+            try photo.rename(to: "Image")
+            try photo.setRenamingIdentifier("Photo")
+        }
+        XCTAssertEqual(entity.first, "entity Image: renamed from Photo")
+        let lost = try changes { try $0.requireEntity(named: "note").rename(to: "Memo") }
+        XCTAssertEqual(
+            lost.filter { $0.hasPrefix("entity") }.count, 2, "without an identifier it is another one: \(lost)")
+    }
+
+    func testWhatBelongsToTheModel() throws {
+        XCTAssertEqual(
+            try changes { try $0.setFetchRequestTemplate(nil, forName: "notesBeginning") },
+            ["fetch request notesBeginning: removed"])
+        XCTAssertEqual(
+            try changes { try $0.setConfiguration(ModelConfiguration(name: "Small", entityNames: ["Tag"])) }.count, 1)
+        XCTAssertEqual(
+            try changes { try $0.setLocalization("Etikett", forKey: "Entity/Tag") },
+            ["model: localization.Entity/Tag none -> \"Etikett\""])
+        XCTAssertEqual(try changes { try $0.addVersionIdentifier("2.0") }.count, 1)
+        XCTAssertEqual(
+            try changes { model in
+                let note = try model.requireEntity(named: "note")
+                try note.remove(try note.requireOwnProperty(named: "sameTags"))
+            }, ["fetched property note.sameTags: removed"])
+    }
+}

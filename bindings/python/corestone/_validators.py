@@ -1,0 +1,91 @@
+"""Checks of values and objects that are written in Python."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+from ctypes import byref
+from threading import get_ident
+from typing import Any, Callable
+
+from . import _abi, values
+from ._abi import lib, optional_text, text
+from ._ahead import Stamp, contexts
+from ._call import call
+from ._interrupt import immortal
+from .errors import CorestoneError
+from .object import wrappers
+
+_PURPOSES = {_abi.VALIDATE_INSERT: "insert", _abi.VALIDATE_UPDATE: "update", _abi.VALIDATE_DELETE: "delete"}
+
+
+class Validator:
+    """A function, and by thread the value that it gave last, whose bytes the library reads after it returned."""
+
+    __slots__ = ("function", "given", "key")
+
+    def __init__(self, key: str | None, function: Callable[[Any, Any], Any]) -> None:
+        self.key = key
+        self.function = function
+        self.given: dict[int, values.Cell] = {}
+
+    def check(self, token: int, purpose: int, value: Any) -> None:
+        item = _wrapper(token)
+        if self.key is None:
+            self.function(item, _PURPOSES[purpose])
+            return
+        context = item._cst_context
+        asked = values.decode_array((_abi.Value * 1)(value[0]), 1, context)[0] if value else None
+        other = self.function(item, asked)
+        if other is None or not value:
+            return
+        cell = values.Cell()
+        values.encode(cell.value, other, item._cst_entity.name, self.key)
+        self.given[get_ident()] = cell
+        ctypes.memmove(value, cell.ref, ctypes.sizeof(_abi.Value))
+
+
+def _wrapper(token: int) -> Any:
+    """The Python object of a handle that the library lends."""
+    known = wrappers.get(token)
+    item = known() if known is not None else None
+    if item is None:
+        out = ctypes.c_void_p()
+        call(lib.cst_object_context, token, byref(out))
+        item = next(context for context in contexts if context._handle == out.value)._object(token, None)
+    item._cst_context._stamp = Stamp()  # what was read ahead may be older than what is to be saved
+    return item
+
+
+_validators: dict[int, Validator] = {}
+_numbers = itertools.count(1)
+
+
+def _run(
+    number: int, token: int, purpose: int, value: Any, error: Any, validators: dict[int, Validator] = _validators
+) -> int:
+    try:
+        validators[number].check(token, purpose, value)
+        return _abi.OK
+    except BaseException as raised:  # whatever it is, the value is not fine
+        code = raised.code if isinstance(raised, CorestoneError) else 0
+        words = raised.message if isinstance(raised, CorestoneError) else str(raised) or type(raised).__name__
+        domain = raised.domain if isinstance(raised, CorestoneError) else "Python"
+        lib.cst_error_new_custom(optional_text(domain), code, text(words), None, _no_destroy, error)
+        return _abi.E_CALLBACK
+
+
+def _forget(number: int, validators: dict[int, Validator] = _validators) -> None:
+    validators.pop(number, None)
+
+
+_run_callback = immortal(_abi.VALIDATE_FN(_run))
+_forget_callback = immortal(_abi.DESTROY_FN(_forget))
+_no_destroy = _abi.DESTROY_FN(0)
+
+
+def add_validator(entity: int, key: str | None, function: Callable[[Any, Any], Any]) -> None:
+    """Adds a check to an entity."""
+    number = next(_numbers)
+    _validators[number] = Validator(key, function)
+    call(lib.cst_entity_add_validator, entity, optional_text(key), _run_callback, number, _forget_callback)
