@@ -4,7 +4,9 @@ import Glibc
 /// The tool as a whole: finds the command, runs it, says what went wrong.
 enum Tool {
     static let name = "corestone"
-    static let commands: [any Command.Type] = [ShowCommand.self, FetchCommand.self, CheckCommand.self]
+    static let commands: [any Command.Type] = [
+        ShowCommand.self, FetchCommand.self, CheckCommand.self, InitCommand.self,
+    ]
     static let groups = [CommandGroup.model]
 
     /// What the first words of a command line name.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import plistlib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -57,6 +59,13 @@ def test_s329_another_version_does_not_open_a_store(opened: Any) -> None:
         opened(Model(SECOND))
     assert failure.value.code == 134100
     assert "Employee.hireDate is in the store only" in str(failure.value)
+
+
+def test_s332_compatibility_with_the_metadata_of_a_store(opened: Any, store: Path) -> None:
+    opened(Model(FIRST)).close()
+    assert Model(FIRST).is_compatible(store)
+    assert not Model(SECOND).is_compatible(store)
+    assert not Model(FIRST).is_compatible(plistlib.dumps({}))
 
 
 def test_s335_a_changed_subentity_changes_its_own_hash_alone(opened: Any) -> None:

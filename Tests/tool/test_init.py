@@ -1,0 +1,97 @@
+"""`corestone init`: the projects that it makes run."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, TOOL
+from corestone import Model
+
+
+def tool(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(TOOL), *words], cwd=folder, capture_output=True, text=True, check=False)
+
+
+def run(command: list[str], project: Path, data: Path, **more: str) -> str:
+    """Runs a project's program twice; what it printed the second time."""
+    for _ in range(2):
+        environment = {**os.environ, "XDG_DATA_HOME": str(data), **more}
+        done = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def check_printed(text: str, data: Path) -> None:
+    lines = [line for line in text.splitlines() if not line.startswith(("./", "cc ", "gcc "))]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\+00:00|Z)?", lines[-2]), lines
+    assert lines[-1] == f"2 items in {data}/Notes/Notes.sqlite"
+
+
+def test_python(tmp_path: Path) -> None:
+    done = tool("init", "Notes", folder=tmp_path)
+    assert (done.returncode, done.stdout) == (
+        0,
+        "Notes: run it with python3 notes.py; edit the model with corestone model\n",
+    )
+    project = tmp_path / "Notes"
+    assert sorted(path.name for path in project.iterdir()) == ["Notes.xcdatamodeld", "notes.py"]
+    assert list(Model.load(project / "Notes.xcdatamodeld")) == ["Item"]
+    check_printed(run([sys.executable, "notes.py"], project, tmp_path / "data"), tmp_path / "data")
+    subprocess.run(
+        [sys.executable, "-m", "ruff", "check", "--isolated", "--target-version", "py39", "notes.py"],
+        cwd=project,
+        check=True,
+    )
+
+
+def test_c(tmp_path: Path) -> None:
+    assert tool("init", "Notes", "--language", "c", folder=tmp_path).returncode == 0
+    build = ROOT / "build"
+    flags = f"-I{build}/include -L{build}/lib -Wl,-rpath,{build}/lib -lcorestone"
+    command = ["make", "run", "CFLAGS=-Wall -Wextra -Werror -pedantic", f"CORESTONE={flags}"]
+    check_printed(run(command, tmp_path / "Notes", tmp_path / "deep" / "data"), tmp_path / "deep" / "data")
+
+
+@pytest.mark.skipif(shutil.which("swift") is None, reason="there is no Swift on PATH")
+def test_swift(tmp_path: Path) -> None:
+    done = tool("init", "Notes", "--language", "swift", "--corestone", str(ROOT), folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    # Where the README's example was built, so that the library need not be built again.
+    command = ["swift", "run", "--quiet", "--scratch-path", str(ROOT / "build" / "swift" / "example")]
+    check_printed(run(command, tmp_path / "Notes", tmp_path / "data"), tmp_path / "data")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["9lives"], '"9lives" cannot name a project'),
+        (["a-b"], '"a-b" cannot name a project'),
+        (["Notes", "--language", "rust"], '--language is c, python or swift, not "rust"'),
+        (["Notes", "--language", "swift"], "needs --corestone PATH"),
+        (["Notes", "--language", "swift", "--corestone", "/nowhere"], "there is no folder /nowhere"),
+        ([], "init needs FOLDER"),
+    ],
+)
+def test_what_cannot_be(tmp_path: Path, words: list[str], message: str) -> None:
+    done = tool("init", *words, folder=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_is_in_use(tmp_path: Path) -> None:
+    (tmp_path / "Notes").mkdir()
+    (tmp_path / "Notes" / "mine.txt").write_text("mine")
+    done = tool("init", "Notes", folder=tmp_path)
+    assert done.returncode == 3
+    assert "Notes cannot be made" in done.stderr
+    assert [path.name for path in (tmp_path / "Notes").iterdir()] == ["mine.txt"]
+    (tmp_path / "Empty").mkdir()
+    assert tool("init", "Empty", folder=tmp_path).returncode == 0
+    assert tool("init", "missing/Notes", folder=tmp_path).returncode == 3
