@@ -270,6 +270,8 @@ CST_EXPORT CST_ANY_THREAD void *cst_retain(void *handle);
 CST_EXPORT CST_ANY_THREAD cst_status cst_release(void *handle);
 /* How many handles are alive in the process: for leak checks. */
 CST_EXPORT CST_ANY_THREAD size_t cst_handle_count(void);
+/* Puts a copy of bytes into a buffer, which grows as needed; a NUL follows them. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_buffer_fill(cst_buffer *buffer, cst_bytes bytes, cst_error **error);
 /* Frees the memory of a buffer and zeroes it. NULL is fine. */
 CST_EXPORT CST_ANY_THREAD void cst_buffer_dispose(cst_buffer *buffer);
 
@@ -589,7 +591,8 @@ CST_EXPORT CST_ANY_THREAD size_t cst_entity_property_count(const cst_entity *ent
 /* A property by position, inherited ones first; fetched properties come last. CST_END past the last one. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_property_at(const cst_entity *entity, size_t index,
                                                             cst_property_info *out_info, cst_error **error);
-/* The key of a property, inherited ones included; CST_NOT_FOUND when there is no such property. Freezes the model. */
+/* The key of a property, inherited ones included, or of an element ("location.latitude"); CST_NOT_FOUND when there is no
+ * such property. Freezes the model. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_key(const cst_entity *entity, cst_string property, cst_key *out_key,
                                                     cst_error **error);
 
@@ -700,9 +703,24 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_pattern(cst_attribute *at
 CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_add_validation(cst_attribute *attribute,
                                                                   const cst_predicate *predicate, cst_string warning,
                                                                   cst_error **error);
-/* The transformer's name of a transformable attribute, kept for Apple's framework. */
+/* The name of the transformer through which hosts see a transformable attribute; see cst_transformer_register. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_transformer_name(cst_attribute *attribute, cst_string name,
                                                                         cst_error **error);
+/* Makes the store compute the attribute at each save; hosts cannot set it. `expression` is "name", "author.name",
+ * "articles.@count", "articles.wordCount.@sum", "canonical:(name)", "uppercase:(name)", "lowercase:(name)" or "now()"; a null
+ * one makes the attribute a plain one again. `filter`, a predicate on the members, may be null: it is kept for Apple's
+ * framework. CST_E_PREDICATE_SYNTAX for text that is no expression. What a store cannot compute, it refuses when it is
+ * added: CST_E_UNSUPPORTED with entity and key. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_derivation(cst_attribute *attribute, cst_string expression,
+                                                                  cst_string filter, cst_error **error);
+
+/* Adds an element to an attribute of type CST_ATTRIBUTE_COMPOSITE; an element may be composite too. Elements are set, read,
+ * fetched, indexed and saved like attributes, by their path ("location.latitude"); the composite itself has no single
+ * value. flags: CST_PROPERTY_OPTIONAL, _EXTERNAL_STORAGE, _PRESERVED, _ALLOWS_NAN. out_element may be NULL. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_add_element(cst_attribute *attribute, cst_string name,
+                                                               cst_attribute_type type, uint32_t flags,
+                                                               cst_attribute **out_element CST_BORROWED,
+                                                               cst_error **error);
 
 /* Another type. What it has no use for goes: a default value that it does not take, bounds, a pattern. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_type(cst_attribute *attribute, cst_attribute_type type,
@@ -785,10 +803,43 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_entity_accessor(const cst_entity *entit
 /* What a keyed archive (the value of a transformable attribute of Apple's, a property list in binary or in XML) holds, as
  * JSON: null, booleans, numbers (reals with a point or an exponent), strings, arrays, objects. An ordered set is an array.
  * What JSON has no type for is an object with one key: $date (seconds since 2001-01-01 UTC), $bytes (base64), $uuid, $uri,
- * $decimal, $real (nan, inf, -inf), $set (an array), $dictionary (one with a key that begins with $). No class that the
- * archive names is ever made: any other class is CST_E_UNSUPPORTED and named in the error; CST_E_STORE_CORRUPT when the
- * bytes are no archive, or one beyond a limit. */
+ * $decimal, $real (nan, inf, -inf), $set (an array), $dictionary (one with a key that begins with $), $object (an object of
+ * any other class: "class", "fields", and "classes" where it inherits from more than NSObject). No class that the archive
+ * names is ever made. CST_E_UNSUPPORTED for a dictionary whose keys are no strings; CST_E_STORE_CORRUPT when the bytes are no
+ * archive, or one beyond a limit. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_archive_copy_json(cst_bytes archive, cst_buffer *out_json, cst_error **error);
+
+/* The keyed archive of the same JSON, as NSKeyedArchiver writes it: what a transformable attribute without a transformer of
+ * its own holds. CST_E_INVALID_ARGUMENT for what is no such JSON. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_archive_from_json(cst_string json, cst_buffer *out_archive, cst_error **error);
+
+/* ======== transformer ==================================================================================== */
+
+/* What stands between the values of a transformable attribute, which the host alone knows, and the bytes that stores keep.
+ * Called on the thread that uses the object, on several at once; not to call back into the object. A negative status, with
+ * *error set or not, makes the call fail with CST_E_CALLBACK, entity and key. */
+typedef struct cst_transformer_callbacks {
+    size_t struct_size;
+    /* Fills the buffer (cst_buffer_fill) with the bytes for a value. */
+    cst_status (*transform)(void *userdata, const void *value, cst_buffer *out_bytes, cst_error **error);
+    /* Makes the value for bytes, which may come from a stranger's file. The library keeps it until it calls free_value. */
+    cst_status (*reverse)(void *userdata, cst_bytes bytes, void **out_value, cst_error **error);
+    /* May be NULL. Called once for each value that reverse made or that was set, on any thread. */
+    void (*free_value)(void *userdata, void *value);
+    void *userdata;
+    /* May be NULL. Called once, when the transformer was replaced or unregistered and its last value was freed. */
+    cst_destroy_fn destroy;
+} cst_transformer_callbacks;
+#define CST_TRANSFORMER_CALLBACKS_INIT {sizeof(cst_transformer_callbacks), NULL, NULL, NULL, NULL, NULL}
+
+/* Makes a transformer known in the whole process, instead of a former one of that name. Built in are the names of Apple's own
+ * (NSSecureUnarchiveFromData and its like: keyed archives) and JSON, whose values are the bytes as cst_object_get gives them;
+ * see cst_archive_copy_json. On failure `destroy` is called too. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_transformer_register(cst_string name,
+                                                              const cst_transformer_callbacks *callbacks,
+                                                              cst_error **error);
+/* Forgets a transformer; CST_NOT_FOUND when none of that name was registered. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_transformer_unregister(cst_string name, cst_error **error);
 
 /* ======== coordinator, store ============================================================================= */
 
@@ -1048,6 +1099,15 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_set_primitive(cst_object *object, 
 /* The value as it was last fetched or saved. To-one targets come as CST_OBJECT_ID. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_get_committed(const cst_object *object, cst_key key,
                                                             cst_value *out_value CST_BORROWED, cst_error **error);
+/* The value of a transformable attribute through the transformer that a host registered: the same pointer until the attribute
+ * is set or the object refreshed or released; NULL when the attribute is null. CST_E_UNSUPPORTED names a transformer that is
+ * not registered, CST_E_TYPE_MISMATCH an attribute whose values are no host's. The bytes are cst_object_get's. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_get_transformed(const cst_object *object, cst_key key,
+                                                              void **out_value CST_BORROWED, cst_error **error);
+/* Sets a transformable attribute to a value of the host's, which the library keeps and frees when it succeeds; NULL clears
+ * it. The value counts as immutable. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_set_transformed(cst_object *object, cst_key key, void *value,
+                                                              cst_error **error);
 /* Whether the property was changed since the last fetch or save. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_is_changed(const cst_object *object, cst_key key, bool *out_changed,
                                                          cst_error **error);

@@ -23,6 +23,29 @@ extension ManagedObject {
         try setValue(value?.propertyValue ?? .null, forKeyPath: keyPath)
     }
 
+    /// The value of a transformable attribute as its transformer gives it; nil when there is none. Plain data comes as any
+    /// type that a property can hold.
+    ///
+    ///     let colour: Colour? = try item.transformed("colour")
+    public func transformed<Value>(_ name: String, as type: Value.Type = Value.self) throws -> Value? {
+        guard let value = try transformedValue(key: key(name)) else { return nil }
+        if let result = value as? Value { return result }
+        if let kind = Value.self as? any PropertyConvertible.Type, let plain = value as? PropertyValue {
+            if plain.isNull { return nil }
+            if let result = kind.from(plain) as? Value { return result }
+        }
+        throw CoreError(
+            .typeMismatch, "\(entityName).\(name) holds a \(Swift.type(of: value)), not a \(Value.self)",
+            entity: entityName, key: name, objectURI: objectID.uri)
+    }
+
+    /// Sets a transformable attribute through its transformer; nil clears it.
+    public func setTransformed(_ name: String, to value: Any?) throws {
+        let key = try key(name)
+        let isPlain = try registeredTransformer(key: key) is any PlainDataTransformer
+        try setTransformedValue(isPlain ? (value as? any PropertyConvertible)?.propertyValue ?? value : value, key: key)
+    }
+
     /// Sets several properties by name.
     public func set(_ values: KeyValuePairs<String, any PropertyConvertible>) throws {
         for (name, value) in values { try set(name, value) }

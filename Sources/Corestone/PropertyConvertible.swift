@@ -110,3 +110,11 @@ extension Optional: PropertyConvertible where Wrapped: PropertyConvertible {
         return Wrapped.from(value).map { .some($0) }
     }
 }
+
+/// The value of a composite attribute.
+extension Dictionary: PropertyConvertible where Key == String, Value == PropertyValue {
+    public var propertyValue: PropertyValue { .dictionary(self) }
+    public static func from(_ value: PropertyValue) -> [String: PropertyValue]? {
+        if case .dictionary(let entries) = value { entries } else { nil }
+    }
+}

@@ -112,6 +112,37 @@ public func cst_attribute_set_transformer_name(
     }
 }
 
+@_cdecl("cst_attribute_set_derivation") @implementation
+public func cst_attribute_set_derivation(
+    _ pointer: OpaquePointer?, _ expression: cst_string, _ filter: cst_string, _ error: ErrorOut
+) -> cst_status {
+    building(error, { try attribute(pointer).entity.model }) {
+        let filter = try filter.optionalString("filter").map { PredicateText($0) }
+        _ = try filter?.required()
+        let expression = try expression.optionalString("expression").map { ExpressionText($0) }
+        _ = try expression?.required()
+        try attribute(pointer).setDerivation(expression.map { Derivation($0, filter: filter) })
+    }
+}
+
+@_cdecl("cst_attribute_add_element") @implementation
+public func cst_attribute_add_element(
+    _ pointer: OpaquePointer?, _ name: cst_string, _ type: cst_attribute_type, _ flags: UInt32,
+    _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    building(error, { try attribute(pointer).entity.model }) {
+        out?.pointee = nil
+        let composite = try attribute(pointer)
+        let name = try name.string("name")
+        let path = "\(composite.path).\(name)"
+        let type = try attributeType(type, of: composite.entity, path)
+        let flags = try PropertyFlags(checking: flags, allowed: .elements, "\(composite.entity.name).\(path)")
+        let element = try composite.addElement(named: name, type: type)
+        try flags.apply(to: element, .elements)
+        out?.pointee = try lend(element)
+    }
+}
+
 func setUserInfo(_ property: Property, _ key: cst_string, _ value: cst_string) throws {
     try property.setUserInfo(try value.optionalString("value"), forKey: try key.string("key"))
 }

@@ -35,6 +35,19 @@ public func cst_release(_ pointer: UnsafeMutableRawPointer?) -> cst_status {
 @_cdecl("cst_handle_count") @implementation
 public func cst_handle_count() -> Int { platform_handle_count() }
 
+@_cdecl("cst_buffer_fill") @implementation
+public func cst_buffer_fill(
+    _ buffer: UnsafeMutablePointer<cst_buffer>?, _ bytes: cst_bytes, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let buffer = try required(buffer, "buffer")
+        guard bytes.size >= 0, bytes.size < Int(Int32.max), bytes.data != nil || bytes.size == 0 else {
+            throw CoreError(.invalidArgument, "the bytes are NULL but have a size, or are more than 2147483646")
+        }
+        try buffer.fill(UnsafeRawBufferPointer(start: bytes.data, count: bytes.size))
+    }
+}
+
 @_cdecl("cst_buffer_dispose") @implementation
 public func cst_buffer_dispose(_ buffer: UnsafeMutablePointer<cst_buffer>?) {
     guard let buffer else { return }

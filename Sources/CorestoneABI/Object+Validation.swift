@@ -31,15 +31,15 @@ public func cst_object_validate_value(
         guard let given else {
             throw CoreError(
                 .invalidArgument, "value is NULL; pass a value of type CST_NULL for none", entity: object.entity.name,
-                key: property.name)
+                key: property.path)
         }
         let proposed = try propertyValue(given)
-        let accepted = try object.validateValue(proposed, forKey: property.name)
+        let accepted = try object.validateValue(proposed, forKey: property.path)
         guard let out else { return }
         switch accepted {
         // What a validator put in its place is kept with the object.
         case _ where accepted.pointsOutside && !accepted.isWritten(as: proposed):
-            try KeptValues.of(object).put(accepted, "validated " + property.name, out)
+            try KeptValues.of(object).put(accepted, "validated " + property.path, out)
         // What lies outside the value stays where the host has it.
         case .text, .bytes, .object: out.pointee = given
         case .uri:

@@ -23,6 +23,7 @@ struct PropertyFlags: OptionSet {
     static let attributes: PropertyFlags = [
         common, .indexed, .externalStorage, .preserved, .allowsNaN, .cloudEncryption,
     ]
+    static let elements: PropertyFlags = [.optional, .externalStorage, .preserved, .allowsNaN]
     static let relationships: PropertyFlags = [common, .toMany, .ordered]
 
     init(rawValue: UInt32) { self.rawValue = rawValue }

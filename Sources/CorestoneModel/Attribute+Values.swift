@@ -32,6 +32,7 @@ extension Attribute {
         case (.string, .text), (.date, .date), (.binary, .bytes), (.uuid, .uuid), (.uri, .uri): return value
         case (.uri, .text(let text)): return .uri(text)
         case (.transformable, .bytes): return value
+        case (.composite, .dictionary(let entries)): return try accept(elements: entries, for: owner)
         case (.undefined, _): return value
         default: throw mismatch(value, entityName)
         }
@@ -42,14 +43,14 @@ extension Attribute {
         let tooLarge = number > range.upperBound
         throw CoreError(
             .validation, code: tooLarge ? .validationNumberTooLarge : .validationNumberTooSmall,
-            "\(entityName).\(name) is \(type.displayName): \(number) is too \(tooLarge ? "large" : "small"), "
-                + "\(range.lowerBound) to \(range.upperBound) fit", entity: entityName, key: name, value: .int(number))
+            "\(entityName).\(path) is \(type.displayName): \(number) is too \(tooLarge ? "large" : "small"), "
+                + "\(range.lowerBound) to \(range.upperBound) fit", entity: entityName, key: path, value: .int(number))
     }
 
     private func mismatch(_ value: PropertyValue, _ entityName: String) -> CoreError {
         CoreError(
-            .typeMismatch, "\(entityName).\(name) is \(type.displayName) and takes no \(value.kindName)",
-            entity: entityName, key: name, value: value)
+            .typeMismatch, "\(entityName).\(path) is \(type.displayName) and takes no \(value.kindName)",
+            entity: entityName, key: path, value: value)
     }
 }
 

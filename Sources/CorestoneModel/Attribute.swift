@@ -23,7 +23,7 @@ public final class Attribute: Property, @unchecked Sendable {
     /// The name of a composite attribute's type.
     public private(set) var compositeName: String?
     /// The composite attribute of which this one is an element.
-    public private(set) unowned var composite: Attribute?
+    public private(set) unowned var composite: Attribute? { didSet { settlePath() } }
 
     public override var isRemoved: Bool { super.isRemoved || composite?.isRemoved == true }
 
@@ -32,10 +32,28 @@ public final class Attribute: Property, @unchecked Sendable {
         super.init(name: name, entity: entity)
     }
 
-    /// The value of a fresh object; must suit the type.
+    /// The value of a fresh object; must suit the type. That of a composite attribute is a dictionary, whose values become
+    /// those of its elements.
     public func setDefaultValue(_ value: PropertyValue) throws {
-        try change { defaultValue = try accept(value) }
+        try change { takeDefault(try accept(value)) }
     }
+
+    private func takeDefault(_ value: PropertyValue) {
+        guard type == .composite else { return defaultValue = value }
+        for element in elements { element.takeDefault(value[element: element.name]) }
+    }
+
+    /// The elements of a composite attribute are transient when it is.
+    public override func setTransient(_ value: Bool) throws {
+        try super.setTransient(value)
+        for element in elements { try element.setTransient(value) }
+    }
+
+    override func settlePath() {
+        path = (composite.map { $0.path + "." } ?? "") + name
+        for element in elements { element.settlePath() }
+    }
+
     /// Gives the attribute another type. What the new one has no use for goes: a default value that it does not take, bounds
     /// and patterns, elements, the transformer.
     public func setType(_ newType: AttributeType) throws {
@@ -80,17 +98,15 @@ public final class Attribute: Property, @unchecked Sendable {
             let what = elements.isEmpty ? "is composite and has no elements" : "has elements and is not composite"
             throw modelError("\(entity.name).\(path) \(what)", entity: entity.name, key: path)
         }
+        if composite != nil, derivation != nil {
+            throw modelError(
+                "\(entity.name).\(path) is an element of a composite attribute and cannot be derived",
+                entity: entity.name, key: path)
+        }
         for element in elements { try element.check() }
     }
-}
 
-// MARK: - Composite attributes
-
-extension Attribute {
-    /// Composites within composites, the attribute itself included.
-    public static let maximumNesting = 16
-
-    /// Adds an element to a composite attribute. It has no slot of its own; its `path` is its key.
+    /// Adds an element to a composite attribute. Its key is its `path`.
     @discardableResult
     public func addElement(named name: String, type: AttributeType, isOptional: Bool = true) throws -> Attribute {
         try change {
@@ -107,6 +123,7 @@ extension Attribute {
             }
             let element = Attribute(name: name, type: type, entity: entity)
             element.isOptional = isOptional
+            element.isTransient = isTransient
             element.composite = self
             elements.append(element)
             return element
@@ -122,13 +139,4 @@ extension Attribute {
             entity.model.bury([elements.remove(at: place)])
         }
     }
-
-    private var nesting: Int { sequence(first: self, next: \.composite).reduce(0) { count, _ in count + 1 } }
-
-    /// The key path from the object: `name`, or `location.latitude` for an element.
-    public var path: String { (composite.map { $0.path + "." } ?? "") + name }
-
-    /// What has a column: the elements of a composite attribute that are not composite themselves, in order; the attribute
-    /// itself for every other type.
-    public var leaves: [Attribute] { type == .composite ? elements.flatMap(\.leaves) : [self] }
 }

@@ -10,14 +10,13 @@ extension Entity {
 
     /// Gives every property its slot and key: the parent's entries first, so that a parent's key works on a child.
     func layOut(after inherited: [Property]) throws {
-        let own = (ownAttributes as [Property] + ownRelationships as [Property]).sorted { $0.ordinal < $1.ordinal }
-        properties = inherited + own
+        properties = inherited + ownProperties.flatMap(\.withSlots)
         guard properties.count < 1 << Entity.slotBits else {
             throw modelError(
                 "\(name) has \(properties.count) properties; \(1 << Entity.slotBits - 1) is the most", entity: name)
         }
         for (slot, property) in properties.enumerated() where slot >= inherited.count {
-            guard propertiesByName[property.name] == nil, !inherited.contains(where: { $0.name == property.name })
+            guard propertiesByName[property.path] == nil, !inherited.contains(where: { $0.path == property.path })
             else {
                 throw repeated(property.name)
             }
@@ -25,7 +24,7 @@ extension Entity {
             property.key = model.nextPropertyNumber << Entity.slotBits | UInt32(slot)
             model.nextPropertyNumber += 1
         }
-        propertiesByName = Dictionary(properties.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        propertiesByName = Dictionary(properties.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first })
         slotKeys.deallocate()
         slotKeys = UnsafeMutablePointer.allocate(capacity: max(properties.count, 1))
         for (slot, property) in properties.enumerated() { slotKeys[slot] = property.key }
@@ -71,6 +70,12 @@ extension Entity {
         guard let property = propertiesByName[name] else {
             throw modelError(
                 "\(what) of \(self.name) names \"\(name)\", which is no property of it", entity: self.name, key: name)
+        }
+        if let composite = property as? Attribute, composite.type == .composite {
+            let paths = composite.leaves.map(\.path).joined(separator: ", ")
+            throw modelError(
+                "\(what) of \(self.name) names \"\(name)\", which is composite; name elements of it: \(paths)",
+                entity: self.name, key: name)
         }
         guard !property.isTransient, (property as? Relationship)?.isToMany != true else {
             throw modelError(

@@ -99,10 +99,12 @@ extension Entity {
     public var userInfo: [String: String] { userInfoTexts.mapValues(\.string) }
     package func userInfoText(_ key: String) -> Text? { userInfoTexts[key] }
 
+    /// Inherited ones first; the elements of a composite attribute come behind it.
     public var attributes: [Attribute] { properties.compactMap { $0 as? Attribute } }
     public var relationships: [Relationship] { properties.compactMap { $0 as? Relationship } }
 
-    /// A property by name, inherited ones included. The model must be frozen.
+    /// A property by name, inherited ones included; an element of a composite attribute by its path. The model must be
+    /// frozen.
     public func property(named name: String) -> Property? { propertiesByName[name] }
 
     /// The attribute of a slot whose role says that it is one.
@@ -113,7 +115,7 @@ extension Entity {
     /// The property of that name, or an error that names the nearest one.
     public func requireProperty(named name: String) throws -> Property {
         if let property = propertiesByName[name] { return property }
-        let nearest = nearestName(to: name, among: properties.map(\.name))
+        let nearest = nearestName(to: name, among: properties.map(\.path))
         let hint = nearest.map { "; did you mean \"\($0)\"?" } ?? ""
         throw CoreError(
             .invalidArgument, "\(self.name) has no property \"\(name)\"\(hint)", entity: self.name, key: name)

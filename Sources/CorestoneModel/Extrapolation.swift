@@ -40,7 +40,9 @@ extension Attribute {
     fileprivate var extrapolations: [String] {
         var found: [String] = []
         if !name.isASCII { found.append("its name is not ASCII: hash and column name are not confirmed") }
-        if type == .composite { found.append("a composite attribute: its hash is not confirmed") }
+        if type == .composite {
+            found.append("a composite attribute: its hash and the names of its columns are not confirmed")
+        }
         if allowsExternalStorage && preservesValueInHistory {
             found.append("kept in files and preserved in history: the hash of both together is not confirmed")
         }

@@ -172,7 +172,7 @@ public final class Model: @unchecked Sendable {
         var slots = 0
         func visit(_ siblings: [Entity], inherited: Int) {
             for entity in siblings {
-                let count = inherited + entity.ownAttributes.count + entity.ownRelationships.count
+                let count = inherited + entity.ownProperties.reduce(0) { $0 + $1.withSlots.count }
                 slots += count
                 visit(entity.children, inherited: count)
             }

@@ -3,7 +3,14 @@ import Synchronization
 
 /// What attributes, relationships and fetched properties share.
 public class Property: @unchecked Sendable {
-    public internal(set) var name: String { didSet { nameText = Text(name) } }
+    public internal(set) var name: String {
+        didSet {
+            nameText = Text(name)
+            settlePath()
+        }
+    }
+    /// The key path from the object: the name, or `location.latitude` for an element of a composite attribute.
+    public internal(set) var path: String
     /// The entity that declares it.
     public unowned let entity: Entity
     public internal(set) var isOptional = true
@@ -44,10 +51,14 @@ public class Property: @unchecked Sendable {
 
     init(name: String, entity: Entity) {
         self.name = name
+        path = name
         nameText = Text(name)
         self.entity = entity
         ordinal = Property.created.add(1, ordering: .relaxed).newValue
     }
+
+    /// Follows a change of name.
+    func settlePath() { path = name }
 
     /// A change of the property.
     func change<Result>(_ body: () throws -> Result) throws -> Result {

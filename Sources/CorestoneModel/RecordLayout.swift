@@ -15,9 +15,10 @@
 /// What a slot stands for.
 @usableFromInline package enum SlotRole: UInt8 {
     case attribute = 0, transient, toOne, toMany
-    /// An attribute whose value may be out of the record's reach: it may lie in a file of its own (see `Record.fileName`), or
-    /// it is composite.
+    /// An attribute whose value may lie in a file of its own (see `Record.fileName`).
     case external
+    /// Its elements have slots of their own.
+    case composite
 }
 
 /// What a value has to meet, so that setting and validating need not look at the property itself.
@@ -119,9 +120,10 @@
 
     private static func role(_ property: Property) -> SlotRole {
         if let relationship = property as? Relationship { return relationship.isToMany ? .toMany : .toOne }
-        if property.isTransient { return .transient }
-        guard let attribute = property as? Attribute else { return .attribute }
-        return attribute.allowsExternalStorage || attribute.type == .composite ? .external : .attribute
+        guard let attribute = property as? Attribute else { return property.isTransient ? .transient : .attribute }
+        if attribute.type == .composite { return .composite }
+        if attribute.isTransient { return .transient }
+        return attribute.allowsExternalStorage ? .external : .attribute
     }
 
     func deallocate() { slots.deallocate() }
@@ -131,7 +133,6 @@
         if let relationship = property as? Relationship { return relationship.isToMany ? .none : .toOne }
         guard let attribute = property as? Attribute else { return .none }
         switch attribute.type {
-        // The elements of a composite are in no record yet: it is an error to ask for one.
         case .undefined, .objectID, .composite: return .none
         case .integer16: return .int16
         case .integer32: return .int32

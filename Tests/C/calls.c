@@ -61,6 +61,20 @@ static bool go_on(void *userdata) {
     return false;
 }
 
+static cst_status transform(void *userdata, const void *value, cst_buffer *out_bytes, cst_error **error) {
+    (void)userdata, (void)value;
+    return cst_buffer_fill(out_bytes, (cst_bytes){(const uint8_t *)"blob", 4}, error);
+}
+
+static cst_status reverse(void *userdata, cst_bytes bytes, void **out_value, cst_error **error) {
+    static int value;
+    (void)userdata, (void)bytes, (void)error;
+    *out_value = &value;
+    return CST_OK;
+}
+
+static const cst_transformer_callbacks transformer = {sizeof transformer, transform, reverse, NULL, NULL, NULL};
+
 void world_renew_draft(struct world *world) {
     if (world->draft[TYPE_MODEL]) OK(cst_release(world->draft[TYPE_MODEL]));
     if (world->draft[TYPE_FETCH_REQUEST]) OK(cst_release(world->draft[TYPE_FETCH_REQUEST]));
@@ -75,6 +89,8 @@ void world_renew_draft(struct world *world) {
     OK(cst_entity_add_attribute(a, text("name"), CST_ATTRIBUTE_STRING, 0, &one, E));
     OK(cst_entity_add_attribute(b, text("label"), CST_ATTRIBUTE_STRING, 0, &two, E));
     OK(cst_entity_add_attribute(b, text("blob"), CST_ATTRIBUTE_TRANSFORMABLE, 0, &world->transformable, E));
+    OK(cst_entity_add_attribute(b, text("spot"), CST_ATTRIBUTE_COMPOSITE, 0, &world->composite, E));
+    OK(cst_attribute_add_element(world->composite, text("x"), CST_ATTRIBUTE_DOUBLE, 0, NULL, E));
     OK(cst_entity_add_relationship(a, text("toB"), b, CST_PROPERTY_OPTIONAL, &there, E));
     OK(cst_entity_add_relationship(b, text("toA"), a, CST_PROPERTY_OPTIONAL, &back, E));
     OK(cst_fetch_request_new(b, &request, E));
@@ -128,6 +144,8 @@ void world_open(struct world *world, const char *folder) {
 
     world->live[TYPE_ERROR] = error;
     world->live[TYPE_MODEL] = c->model;
+    OK(cst_transformer_register(text("CompanyBlob"), &transformer, E));
+    OK(cst_entity_key(c->employee, text("blob"), &world->blob, E));
     world->live[TYPE_ENTITY] = c->employee;
     world->live[TYPE_COORDINATOR] = c->coordinator;
     world->live[TYPE_STORE] = c->store;
@@ -189,6 +207,8 @@ static cst_string string_for(struct world *world, const struct call *call, const
     if (is(call, "cst_model_copy_bound_template")) return text("everybody");
     if (is(call, "cst_model_copy_configuration") || is(call, "cst_model_copy_lint")) return (cst_string){NULL, 0};
     if (strcmp(name, "path") == 0 || strcmp(name, "property") == 0) return text("name");
+    if (strcmp(name, "filter") == 0) return (cst_string){NULL, 0};
+    if (strcmp(name, "json") == 0) return text("[1]");
     if (strcmp(name, "format") == 0) return text("name == %@");
     if (strcmp(name, "uri") == 0) return text_of_size(world->uri.data, world->uri.size);
     if (strcmp(name, "type") == 0) return text("SQLite");
@@ -204,6 +224,7 @@ static uint64_t scalar_for(const struct world *world, const struct call *call, c
     const char *name = parameter->name;
     if (strcmp(name, "key") == 0) {
         if (is(call, "cst_object_insert_member")) return world->ordered;
+        if (strstr(call->name, "transformed")) return world->blob;
         return strstr(call->name, "member") ? world->to_many : world->company.name;
     }
     if (strcmp(name, "type") == 0) return strstr(call->name, "attribute") ? CST_ATTRIBUTE_STRING : CST_PREDICATE_AND;
@@ -220,6 +241,7 @@ static void *handle_for(const struct world *world, const struct call *call, cons
     enum handle_type type = parameter->type;
     if (builds_model(call) && ((type >= TYPE_MODEL && type <= TYPE_RELATIONSHIP) || type == TYPE_FETCH_REQUEST)) {
         if (is(call, "cst_attribute_set_transformer_name")) return world->transformable;
+        if (is(call, "cst_attribute_add_element")) return world->composite;
         return again ? world->second_draft[type] : world->draft[type];
     }
     if (is(call, "cst_object_insert_member") && !again) return world->project;
@@ -238,6 +260,7 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
     memset(arguments, 0, sizeof *arguments * MAX_PARAMETERS);
     storage->info.struct_size = sizeof storage->info;
     storage->options.struct_size = sizeof storage->options;
+    storage->callbacks = transformer;
     storage->options.flags = CST_STORE_NORMAL_SYNC;
     for (int i = 0; i < call->parameter_count; i++) {
         const struct parameter *p = &call->parameters[i];
@@ -323,6 +346,9 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
             break;
         case KIND_INTERRUPT:
             a->interrupt = go_on;
+            break;
+        case KIND_CALLBACKS:
+            a->pointer = &storage->callbacks;
             break;
         }
     }

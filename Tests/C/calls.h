@@ -52,7 +52,8 @@ enum kind {
     KIND_DESTROY,
     KIND_PERFORM,
     KIND_VALIDATE,
-    KIND_INTERRUPT
+    KIND_INTERRUPT,
+    KIND_CALLBACKS
 };
 
 enum mark { MARK_ANY_THREAD, MARK_ON_QUEUE, MARK_ONE_THREAD };
@@ -112,6 +113,7 @@ struct storage {
     cst_property_info info;
     cst_buffer buffer;
     cst_store_options options;
+    cst_transformer_callbacks callbacks;
     cst_error *error;
 };
 
@@ -119,10 +121,10 @@ struct storage {
 struct world {
     struct company company;
     void *live[TYPE_COUNT], *second[TYPE_COUNT], *draft[TYPE_COUNT], *second_draft[TYPE_COUNT];
-    cst_attribute *transformable;
+    cst_attribute *transformable, *composite;
     cst_object *project, *unattached;
     cst_context *private_context;
-    cst_key to_many, ordered;
+    cst_key to_many, ordered, blob;
     cst_buffer uri;
     char folder[512];
     unsigned names; /* for names that were not used yet */

@@ -49,7 +49,9 @@ cst_model *company_model(void) {
     attribute(employee, "photo", CST_ATTRIBUTE_BINARY, optional);
     attribute(employee, "badge", CST_ATTRIBUTE_UUID, optional);
     attribute(employee, "site", CST_ATTRIBUTE_URI, optional);
-    attribute(employee, "blob", CST_ATTRIBUTE_TRANSFORMABLE, optional);
+    cst_attribute *blob = NULL;
+    OK(cst_entity_add_attribute(employee, text("blob"), CST_ATTRIBUTE_TRANSFORMABLE, optional, &blob, E));
+    OK(cst_attribute_set_transformer_name(blob, text("CompanyBlob"), E));
     attribute(employee, "scratch", CST_ATTRIBUTE_UNDEFINED, optional | CST_PROPERTY_TRANSIENT);
     attribute(department, "name", CST_ATTRIBUTE_STRING, 0);
     attribute(project, "title", CST_ATTRIBUTE_STRING, 0);

@@ -90,6 +90,7 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         "const cst_sort *": "SORTS",
         "const cst_index_element *": "ELEMENTS",
         "const cst_store_options *": "OPTIONS",
+        "const cst_transformer_callbacks *": "CALLBACKS",
         "cst_buffer *": "BUFFER",
     }
     if c_type in fixed:
@@ -104,6 +105,7 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         "uint64_t *",
         "uint8_t *",
         "int *",
+        "void **",
         "cst_property_info *",
         "cst_function *",
     }

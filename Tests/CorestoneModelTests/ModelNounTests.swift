@@ -42,7 +42,13 @@ final class ModelNounTests: XCTestCase {
         try altitude.addElement(named: "age", type: .date)
         XCTAssertNotEqual(entityVersionHashes(of: model)["Place"], plain)
         try model.freeze()
-        XCTAssertEqual(place.properties.map(\.name), ["location"])
+        XCTAssertEqual(
+            place.properties.map(\.path),
+            ["location"]
+                + ["latitude", "altitude", "altitude.meters", "altitude.source", "altitude.age"].map {
+                    "location.\($0)"
+                })
+        XCTAssertEqual(place.allProperties.map(\.path), ["location"])
     }
 
     func testMistakesWithComposites() throws {

@@ -110,25 +110,34 @@ final class DerivedAttributeTests: StoreTestCase {
         try check(context)
     }
 
-    /// What is set is never saved: the store's value comes back.
+    /// Nobody but the store sets it, in a new object or in a saved one, alone or with others.
     func testADerivedAttributeIsTheStoresToSet() throws {
         let model = Model()
         let item = try model.addEntity(named: "Item")
         try item.addAttribute(named: "name", type: .string)
-        try item.addAttribute(named: "search", type: .string, isOptional: false)
-            .setDerivation(Derivation(ExpressionText("canonical:(name)")))
+        let search = try item.addAttribute(named: "search", type: .string, isOptional: false)
+        try search.setDerivation(Derivation(ExpressionText("canonical:(name)")))
         let coordinator = try Coordinator(model: model)
         try coordinator.addSQLiteStore(at: path("a.sqlite"))
         let context = Context(coordinator: coordinator)
         let object = try context.insert(item)
         try object.setValue(.string("Zoë"), forKey: "name")
+        func refused(_ value: PropertyValue) {
+            for error in [
+                failure { try object.setValue(value, forKey: "search") },
+                failure { _ = try object.prepare(value, key: search.key) },
+            ] {
+                XCTAssertEqual(error.status, .invalidArgument)
+                XCTAssertEqual([error.entity, error.key], ["Item", "search"])
+                XCTAssert(error.message.contains("canonical:(name)"), error.message)
+            }
+        }
+        refused(.string("mine"))
+        XCTAssertEqual(try object.value(forKey: "search"), .null)
         try context.save()
-        XCTAssertEqual(try object.value(forKey: "search"), .string("zoe"))
-        try object.setValue(.string("mine"), forKey: "search")
-        try context.save()
-        XCTAssertEqual(try object.value(forKey: "search"), .string("zoe"))
+        refused(.null)
+        XCTAssertFalse(object.hasChanges)
         XCTAssertEqual(try shell("a.sqlite", "SELECT ZNAME, ZSEARCH, Z_OPT FROM ZITEM"), "Zoë|zoe|1")
-        try object.setValue(.string("mine"), forKey: "search")
         try object.setValue(.string("Åsa"), forKey: "name")
         try context.save()
         XCTAssertEqual(try object.value(forKey: "search"), .string("asa"))

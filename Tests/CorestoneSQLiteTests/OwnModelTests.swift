@@ -156,43 +156,4 @@ final class OwnModelTests: StoreTestCase {
             try FileManager.default.removeItem(atPath: path("zoo.sqlite"))
         }
     }
-
-    /// Not read yet, which is said when one is asked for; what the tables do not tell is refused.
-    func testCompositeAttributes() throws {
-        func model(_ change: (Entity) throws -> Void) throws -> Model {
-            let model = Model()
-            let place = try model.addEntity(named: "Place")
-            try place.addAttribute(named: "name", type: .string)
-            try change(place)
-            try model.freeze()
-            return model
-        }
-        func addComposite(_ place: Entity, element: String) throws {
-            try place.addAttribute(named: "position", type: .composite).addElement(named: element, type: .double)
-        }
-        let writer = try Coordinator(model: model { _ in })
-        try writer.addSQLiteStore(at: path("places.sqlite"))
-        let scratch = Context(coordinator: writer)
-        let key = try writer.model.requireEntity(named: "Place").requireProperty(named: "name").key
-        try scratch.insert(writer.model.requireEntity(named: "Place")).set(.text(Text("Here")), key: key)
-        try scratch.save()
-        func carry(_ model: Model) throws {
-            let hex = try StoreDocument.modelCache(of: model).map { String(format: "%02x", $0) }.joined()
-            _ = try shell("places.sqlite", "UPDATE Z_MODELCACHE SET Z_CONTENT = x'\(hex)'")
-        }
-        try carry(model { try addComposite($0, element: "latitude") })
-        let coordinator = try Coordinator.open(path("places.sqlite"))
-        XCTAssertEqual(coordinator.stores.first?.modelSource, .cached)
-        let context = Context(coordinator: coordinator)
-        let entity = try coordinator.model.requireEntity(named: "Place")
-        let place = try XCTUnwrap(context.fetch(FetchRequest(entity: entity)).first)
-        XCTAssertEqual(try place.value(forKey: "name"), .text(Text("Here")))
-        let error = failure { _ = try place.value(forKey: "position") }
-        XCTAssertEqual(error.status, .unsupported)
-        XCTAssertEqual([error.entity, error.key], ["Place", "position"])
-        let given = try model { try addComposite($0, element: "name") }
-        let refused = failure { _ = try Coordinator.open(path("places.sqlite"), model: given) }
-        XCTAssertEqual(refused.status, .unsupported)
-        XCTAssertEqual(refused.file, path("places.sqlite"))
-    }
 }

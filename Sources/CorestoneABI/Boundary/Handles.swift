@@ -94,7 +94,8 @@ func lend(_ relationship: Relationship) throws -> Handle? {
 /// Withdraws the tokens of a model's parts at its end, those of removed parts too.
 func withdrawTokens(of model: Model) {
     for entity in model.entities + model.removedEntities {
-        for property in entity.ownAttributes as [Property] + entity.ownRelationships as [Property]
+        for property in entity.ownAttributes.flatMap(\.withElements) as [Property] + entity.ownRelationships
+            as [Property]
         where property.token != 0 { HandleTable.release(Token(property.token)) }
         if entity.token != 0 { HandleTable.release(Token(entity.token)) }
     }

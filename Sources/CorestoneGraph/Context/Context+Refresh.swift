@@ -31,6 +31,7 @@ extension Context {
         }
         object.forgetFiles()
         object.forgetFetched()
+        object.forgetTransformedValues()
         object.dropToOneTargets()
         object.state.remove(.fault)
         for relationship in object.toManyRelationships { relationship?.reload() }

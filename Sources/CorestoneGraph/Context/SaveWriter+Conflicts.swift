@@ -30,8 +30,8 @@ extension SaveWriter {
             let layout = entity.layout.slots[slot]
             guard layout.kind != .none, let base = object.record else { return false }
             return !Record(base).isEqual(to: row, slot, layout)
-        }.map(\.name)
-        let mine = entity.properties.filter { object.overlay?.isChanged(Int($0.slot)) == true }.map(\.name)
+        }.map(\.path)
+        let mine = entity.properties.filter { object.overlay?.isChanged(Int($0.slot)) == true }.map(\.path)
         let changed = names.isEmpty ? "its relationships" : names.joined(separator: ", ")
         let children = (names.isEmpty ? mine : names).map { name in
             CoreError(

@@ -218,7 +218,7 @@ extension ManagedObject {
             switch layout.role {
             case .transient: keepsTransient = true
             case .toOne: keepSavedTarget(overlay.values[slot], ordinal: Int(layout.ordinal))
-            case .attribute, .external, .toMany: break
+            case .attribute, .external, .composite, .toMany: break
             }
         }
         if keepsTransient { return clearSavedSlots(overlay) }

@@ -31,6 +31,7 @@ extension ManagedObject {
         dropRecord()
         forgetFiles()
         forgetFetched()
+        forgetTransformedValues()
         dropToOneTargets()
         dropToManyRelationships()
         state.insert(.fault)
@@ -41,6 +42,7 @@ extension ManagedObject {
         dropRecord()
         forgetFiles()
         forgetFetched()
+        forgetTransformedValues()
         state.insert(.fault)
     }
 

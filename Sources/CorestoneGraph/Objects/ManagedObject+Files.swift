@@ -51,7 +51,6 @@ extension ManagedObject {
 
     /// The file that the row names for the value; nil when the row itself has it.
     private func fileName(_ slot: Int, _ layout: SlotLayout) throws -> String? {
-        if layout.kind == .none { throw composite(slot) }
         return record.flatMap { Record($0).fileName(slot, layout) }.map { String(decoding: $0, as: UTF8.self) }
     }
 
@@ -132,16 +131,8 @@ extension ManagedObject {
 // MARK: - Errors
 
 extension ManagedObject {
-    private func composite(_ slot: Int) -> CoreError {
-        let name = entity.properties[slot].name
-        return CoreError(
-            .unsupported,
-            "\(entity.name).\(name) is composite, which this version neither reads nor writes; the other attributes of the "
-                + "object can be read", entity: entity.name, key: name, objectURI: objectID.uri)
-    }
-
     private func unreadable(_ slot: Int, _ file: String, _ what: String) -> CoreError {
-        let name = entity.properties[slot].name
+        let name = entity.properties[slot].path
         return CoreError(
             .storeIO, code: .persistentStoreOperation,
             "\(entity.name).\(name) of \(objectID.uri) lies in the file \(file), which \(what)", entity: entity.name,
@@ -149,7 +140,7 @@ extension ManagedObject {
     }
 
     private func replaced(_ slot: Int, _ file: String) -> CoreError {
-        let name = entity.properties[slot].name
+        let name = entity.properties[slot].path
         return CoreError(
             .conflict, code: .managedObjectMerge,
             "\(entity.name).\(name) of \(objectID.uri) was changed in the store since it was read, and the file \(file) of "

@@ -25,5 +25,6 @@ extension ManagedObject {
         kept = nil
         forgetFiles()
         forgetFetched()
+        forgetTransformedValues()
     }
 }

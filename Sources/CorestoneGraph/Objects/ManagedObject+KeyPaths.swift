@@ -22,6 +22,7 @@ extension ManagedObject: KeyValueCoding {
         if layout.role == .toMany, let relationship = entity.properties[slot] as? Relationship {
             return .array(try toMany(relationship).all().map { .object($0) })
         }
+        if layout.role == .composite { return try compositeValue(slot) }
         if layout.role == .external, overlay?.isChanged(slot) != true {
             try fireIfNeeded(for: slot)
             return try externalValue(slot, layout)
@@ -62,9 +63,11 @@ extension ManagedObject: KeyValueCoding {
     /// Sets the last component of a key path on the object that the others lead to.
     public func setValue(_ value: PropertyValue, forKeyPath path: String) throws {
         guard let dot = path.lastIndex(of: ".") else { return try setValue(value, forKey: path) }
-        let (head, last) = (String(path[..<dot]), String(path[path.index(after: dot)...]))
+        if let (target, key) = try resolve(keyPath: path) {
+            return try target.setValue(value, forKey: target.entity.properties[target.slot(of: key)].path)
+        }
+        let head = String(path[..<dot])
         switch try self.value(forKeyPath: head) {
-        case .object(let target as ManagedObject): try target.setValue(value, forKey: last)
         case .null:
             throw CoreError(
                 .invalidArgument, "cannot set \(path) of this \(entity.name): \(head) leads to nothing",

@@ -6,14 +6,18 @@ import CorestoneValues
 extension ManagedObject {
     public func value(for key: KeyName) throws -> PropertyValue {
         guard let slot = slot(of: key) else { return try value(forKey: key.text) }
-        return try value(slot: slot)
+        let value = try value(slot: slot)
+        if case .bytes(let bytes) = value, isTransformable(slot) {
+            return dataForPredicates(bytes.rawBytes, slot)
+        }
+        return value
     }
 
     public func withValue(for key: KeyName, _ body: (BorrowedValue) throws -> Bool) throws -> Bool {
         guard let slot = slot(of: key) else { return try body(BorrowedValue(try value(for: key))) }
         switch entity.layout.slots[slot].role {
-        case .attribute: return try ManagedObject.lend(try view(key: entity.slotKeys[slot]), to: body)
-        case .external: return try withView(key: entity.slotKeys[slot]) { try ManagedObject.lend($0, to: body) }
+        case .attribute: return try lend(try view(key: entity.slotKeys[slot]), slot, to: body)
+        case .external: return try withView(key: entity.slotKeys[slot]) { try lend($0, slot, to: body) }
         default: return try body(BorrowedValue(try value(for: key)))
         }
     }
@@ -26,7 +30,7 @@ extension ManagedObject {
     }
 
     @inline(__always)
-    private static func lend(_ view: ValueView, to body: (BorrowedValue) throws -> Bool) throws -> Bool {
+    private func lend(_ view: ValueView, _ slot: Int, to body: (BorrowedValue) throws -> Bool) throws -> Bool {
         switch view.type {
         case .null: return try body(.null)
         case .bool: return try body(.bool(view.low != 0))
@@ -34,9 +38,15 @@ extension ManagedObject {
         case .double: return try body(.double(view.double))
         case .date: return try body(.date(view.double))
         case .string, .uri: return try body(.text(view.bytes))
-        case .bytes: return try body(.bytes(view.bytes))
+        case .bytes:
+            if isTransformable(slot) { return try body(BorrowedValue(dataForPredicates(view.bytes, slot))) }
+            return try body(.bytes(view.bytes))
         default: return try body(.value(view.propertyValue))
         }
+    }
+
+    private func isTransformable(_ slot: Int) -> Bool {
+        (entity.properties[slot] as? Attribute)?.type == .transformable
     }
 
     public func memberCount(for key: KeyName) throws -> Int? {
@@ -50,7 +60,7 @@ extension ManagedObject {
     /// another entity check and replace.
     private func slot(of key: KeyName) -> Int? {
         let known = Int(truncatingIfNeeded: key.hint.load(ordering: .relaxed)) - 1
-        if known >= 0, known < entity.properties.count, entity.properties[known].name == key.text { return known }
+        if known >= 0, known < entity.properties.count, entity.properties[known].path == key.text { return known }
         guard let property = entity.property(named: key.text) else { return nil }
         key.hint.store(UInt64(property.slot) + 1, ordering: .relaxed)
         return Int(property.slot)

@@ -8,10 +8,15 @@ extension ManagedObject {
     /// For values that the host derives from others when an object comes in, and for setters of the host's own.
     package func setPrimitive(_ value: PropertyValue, key: UInt32) throws {
         let prepared = try prepare(value, key: key)
-        guard entity.layout.slots[prepared.slot].role == .toOne else {
-            return overlayForWriting().set(prepared.value, prepared.slot)
+        switch entity.layout.slots[prepared.slot].role {
+        case .toOne:
+            let relationship = entity.relationship(prepared.slot)
+            placeTarget(try acceptTarget(prepared.value, relationship), relationship)
+        case .composite:
+            for (leaf, part) in entity.attribute(prepared.slot).decomposed(prepared.value) {
+                overlayForWriting().set(part, Int(leaf.slot))
+            }
+        default: overlayForWriting().set(prepared.value, prepared.slot)
         }
-        let relationship = entity.relationship(prepared.slot)
-        placeTarget(try acceptTarget(prepared.value, relationship), relationship)
     }
 }

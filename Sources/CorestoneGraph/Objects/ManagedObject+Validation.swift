@@ -88,9 +88,12 @@ extension ManagedObject {
                     // Most values have nothing that could be wrong with them, and are not even copied for this.
                     if layout.isPlainlyFit(overlay.values[slot]) { continue }
                     validateNew(overlay.values[slot], entity.attribute(slot), into: &failures)
-                } else if layout.conditions.contains(.required) {
+                } else if layout.conditions.contains(.required), try isAsked(entity.attribute(slot)) {
                     failures.append(missing(entity.attribute(slot)))
                 }
+            case .composite:
+                if layout.conditions.isDisjoint(with: [.required, .ruled]) { continue }
+                try validateComposite(slot, layout, into: &failures)
             case .toOne:
                 if layout.conditions.isDisjoint(with: [.required, .ruled]) { continue }
                 // A ghost is not saved, so nothing is asked of it.
@@ -120,11 +123,24 @@ extension ManagedObject {
         // A value in a file is there, and was checked when it was written: it is not read for this either.
         if let record, Record(record).fileName(slot, layout) != nil { return }
         guard let record, Record(record).hasValue(slot) else {
-            if layout.conditions.contains(.required) { failures.append(missing(entity.attribute(slot))) }
+            if layout.conditions.contains(.required), try isAsked(entity.attribute(slot)) {
+                failures.append(missing(entity.attribute(slot)))
+            }
             return
         }
         if layout.conditions.contains(.ruled) {
             validateRules(try value(slot: slot), entity.attribute(slot), into: &failures)
+        }
+    }
+
+    /// The composite as a whole; its elements are validated for themselves.
+    private func validateComposite(_ slot: Int, _ layout: SlotLayout, into failures: inout ValidationFailures) throws {
+        let attribute = entity.attribute(slot)
+        let value = try compositeValue(slot)
+        if !value.isNull {
+            validateRules(value, attribute, into: &failures)
+        } else if layout.conditions.contains(.required), try isAsked(attribute) {
+            failures.append(missing(attribute))
         }
     }
 
@@ -163,6 +179,15 @@ extension ManagedObject {
             failures.append(notFinite(number, attribute))
         case .date(let seconds) where !seconds.isFinite: failures.append(noDate(seconds, attribute))
         case .uri(let text) where !isURIReference(text.utf8): failures.append(noURI(value, attribute))
+        case .dictionary(let entries):
+            for element in attribute.elements {
+                if let part = entries[element.name] {
+                    validateNew(part, element, into: &failures)
+                } else if !element.isOptional {
+                    failures.append(missing(element))
+                }
+            }
+            validateRules(value, attribute, into: &failures)
         default: validateRules(value, attribute, into: &failures)
         }
     }

@@ -51,6 +51,7 @@ extension ManagedObject {
         switch layout.role {
         case .attribute, .transient: return .null
         case .external: return try externalView(slot, layout)
+        case .composite: throw isComposite(slot)
         case .toMany: throw isToMany(slot)
         case .toOne:
             guard let target = try toOneTarget(slot, layout) else { return .null }
@@ -76,12 +77,20 @@ extension ManagedObject {
     @inline(never)
     private func convert(_ value: PropertyValue, _ slot: Int) throws {
         switch entity.layout.slots[slot].role {
-        case .attribute, .external, .transient: write(try entity.attribute(slot).accept(value, for: entity), slot)
+        case .attribute, .external, .transient: write(try accept(value, slot), slot)
+        case .composite: writeComposite(try accept(value, slot), slot)
         case .toOne:
             let relationship = entity.relationship(slot)
             try setTarget(try acceptTarget(value, relationship), of: relationship)
         case .toMany: throw isToMany(slot)
         }
+    }
+
+    /// The value as the attribute of the slot holds it.
+    private func accept(_ value: PropertyValue, _ slot: Int) throws -> PropertyValue {
+        let attribute = entity.attribute(slot)
+        if entity.layout.slots[slot].conditions.contains(.derived) { throw isDerived(attribute, value) }
+        return try attribute.accept(value, for: entity)
     }
 
     /// A value that the object is sure to take: checked and converted, but not set yet. Lets a call set several properties
@@ -96,9 +105,8 @@ extension ManagedObject {
         if !state.isDisjoint(with: [.fault, .gone]) { try fire() }
         let layout = entity.layout.slots[slot]
         switch layout.role {
-        case .attribute, .external, .transient:
-            return Prepared(
-                slot: slot, value: layout.holds(value) ? value : try entity.attribute(slot).accept(value, for: entity))
+        case .attribute, .external, .transient, .composite:
+            return Prepared(slot: slot, value: layout.holds(value) ? value : try accept(value, slot))
         case .toOne:
             _ = try acceptTarget(value, entity.relationship(slot))
             return Prepared(slot: slot, value: value)
@@ -107,12 +115,16 @@ extension ManagedObject {
     }
 
     package func apply(_ prepared: Prepared) throws {
-        guard entity.layout.slots[prepared.slot].role == .toOne else { return write(prepared.value, prepared.slot) }
-        let relationship = entity.relationship(prepared.slot)
-        try setTarget(try acceptTarget(prepared.value, relationship), of: relationship)
+        switch entity.layout.slots[prepared.slot].role {
+        case .toOne:
+            let relationship = entity.relationship(prepared.slot)
+            try setTarget(try acceptTarget(prepared.value, relationship), of: relationship)
+        case .composite: writeComposite(prepared.value, prepared.slot)
+        default: write(prepared.value, prepared.slot)
+        }
     }
 
-    /// The committed value of an attribute without a copy; nil for a to-one relationship.
+    /// The committed value of an attribute without a copy; nil for a to-one relationship and for a composite attribute.
     package func committedView(key: UInt32) throws -> ValueView? {
         let slot = try self.slot(of: key)
         try fireIfNeeded(for: slot)
@@ -121,7 +133,7 @@ extension ManagedObject {
         case .attribute: return record.map { Record($0).view(slot, layout) } ?? .null
         case .external: return try externalView(slot, layout)
         case .transient: return .null
-        case .toOne: return nil
+        case .toOne, .composite: return nil
         case .toMany: throw isToMany(slot)
         }
     }
@@ -132,7 +144,11 @@ extension ManagedObject {
     package func resolve(keyPath path: String) throws -> (object: ManagedObject, key: UInt32)? {
         var (current, rest) = (self, path[...])
         while let dot = rest.firstIndex(of: ".") {
-            guard let relationship = try current.plainProperty(rest[..<dot]) as? Relationship, !relationship.isToMany,
+            let property = try current.plainProperty(rest[..<dot])
+            if let attribute = property as? Attribute, attribute.type == .composite {
+                return try current.element(rest).map { (current, $0.key) }
+            }
+            guard let relationship = property as? Relationship, !relationship.isToMany,
                 let target = try current.target(of: relationship)
             else { return nil }
             current = target
@@ -180,6 +196,7 @@ extension ManagedObject {
         guard let record else { return .null }
         let layout = entity.layout.slots[slot]
         if layout.role == .external { return try externalValue(slot, layout) }
+        if layout.role == .composite { return try committedCompositeValue(slot) }
         guard layout.role == .toOne else { return Record(record).view(slot, layout).propertyValue }
         guard let (key, index) = Record(record).target(slot, layout), let context, let store else { return .null }
         return .object(
@@ -199,6 +216,7 @@ extension ManagedObject {
         if state.contains(.gone) { throw gone() }
         let layout = entity.layout.slots[slot]
         if layout.role == .toMany { return toMany(ordinal: Int(layout.ordinal))?.hasChanges ?? false }
+        if layout.role == .composite { return isCompositeChanged(slot) }
         return overlay?.isChanged(slot) ?? false
     }
 
@@ -221,6 +239,15 @@ extension ManagedObject {
             entity: entity.name, objectURI: objectID.uri)
     }
 
+    private func isDerived(_ attribute: Attribute, _ value: PropertyValue) -> CoreError {
+        let expression = attribute.derivation?.expression.text ?? ""
+        return CoreError(
+            .invalidArgument,
+            "\(entity.name).\(attribute.name) is derived by \(expression): the store computes it at each save; change "
+                + "what it is derived from", entity: entity.name, key: attribute.name, value: value,
+            objectURI: objectID.uri)
+    }
+
     func isToMany(_ slot: Int) -> CoreError {
         CoreError(
             .typeMismatch,
@@ -241,7 +268,8 @@ extension SlotLayout {
     /// Whether the value is just what the slot holds, so that nothing has to be converted or refused.
     @inline(__always)
     func holds(_ value: PropertyValue) -> Bool {
-        switch (kind, value) {
+        if conditions.contains(.derived) { return false }
+        return switch (kind, value) {
         case (.text, .text), (.int64, .int), (.bool, .bool), (.date, .date), (.bytes, .bytes), (.uuid, .uuid): true
         case (.double, .double): !conditions.contains(.single)
         case (.int32, .int(let number)): number == Int64(Int32(truncatingIfNeeded: number))
@@ -253,5 +281,5 @@ extension SlotLayout {
 extension ManagedObject {
     /// How the values of a property lie in records; `.none` for transient and to-many ones.
     package func slotKind(key: UInt32) throws -> SlotKind { entity.layout.slots[try slot(of: key)].kind }
-    package func propertyName(key: UInt32) -> String? { try? entity.properties[slot(of: key)].name }
+    package func propertyName(key: UInt32) -> String? { try? entity.properties[slot(of: key)].path }
 }

@@ -69,6 +69,8 @@ public final class ManagedObject {
         static var validating: State { State(rawValue: 32768) }
         /// Has something in its context's `fetchedValues`.
         static var keepsFetched: State { State(rawValue: 16384) }
+        /// Holds values that transformers made.
+        static var keepsTransformed: State { State(rawValue: 32768) }
     }
 
     /// An object outside every context, with the defaults of its entity.
@@ -97,7 +99,7 @@ public final class ManagedObject {
     deinit {
         context?.forget(self)
         dropOwnPlace()
-        if !state.isDisjoint(with: [.keeps, .keepsFiles, .keepsFetched]) { dropKept() }
+        if !state.isDisjoint(with: [.keeps, .keepsFiles, .keepsFetched, .keepsTransformed]) { dropKept() }
         dropRecord()
         if toOneTargets != nil || overlay != nil || toManyKeepers != nil { letGo() }
     }

@@ -9,13 +9,14 @@ extension ManagedObject {
         predicate: String? = nil
     ) -> CoreError {
         CoreError(
-            .validation, code: code, message, entity: entity.name, key: property.name, value: value,
+            .validation, code: code, message, entity: entity.name, key: property.path, value: value,
             predicate: predicate, objectURI: objectID.uri)
     }
 
     /// How people call a property: by the names of the model's localisation, where it has any.
     private func shown(_ property: Property) -> String {
-        "\(entity.localizedName).\(property.localizedName(in: entity))"
+        let name = property.localizedName(in: entity)
+        return "\(entity.localizedName).\(name == property.name ? property.path : name)"
     }
 
     func missing(_ property: Property) -> CoreError {
@@ -80,7 +81,7 @@ extension ManagedObject {
             return CoreError(
                 .validation,
                 "\(shown(property)) is \(value.excerpt), \(reason(code)); it must meet \(rule.predicate.text)",
-                customCode: Int(number), entity: entity.name, key: property.name, value: value,
+                customCode: Int(number), entity: entity.name, key: property.path, value: value,
                 predicate: rule.predicate.text, objectURI: objectID.uri)
         }
     }

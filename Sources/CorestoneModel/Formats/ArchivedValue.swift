@@ -3,11 +3,12 @@ import CorestoneValues
 /// What a keyed archive holds, as plain data: what transformable attributes keep in a store of Apple's framework.
 ///
 /// Strings, numbers, decimals, dates, data, UUIDs and URLs, in arrays, sets and dictionaries with strings as keys. An ordered
-/// set comes as an array, and an archive with several roots as a dictionary of them. No class that the archive names is ever
-/// made.
+/// set comes as an array, an archive with several roots as a dictionary of them, and an object of any other class as an
+/// `ArchivedObject`. No class that the archive names is ever made.
 /// - Parameter bytes: the value of a transformable attribute, a property list in binary or in XML.
 /// - Throws: `.storeCorrupt` when the bytes are no keyed archive, contradict themselves or go beyond a limit; `.unsupported`,
-///   with the class by name, when it holds anything else. The bytes remain what the attribute's own transformer reads.
+///   when it holds a dictionary with other keys than strings, or what no archive says completely. The bytes remain what the
+///   attribute's own transformer reads.
 public func decodeArchive(_ bytes: [UInt8]) throws -> PropertyValue {
     if bytes.starts(with: ArchiveDecoder.typedStream) {
         throw ArchiveDecoder.unsupported("is a typed stream of NSArchiver, which keyed archives have replaced")
@@ -65,17 +66,20 @@ private struct ArchiveDecoder {
         case "NSSet", "NSMutableSet": return .set(Set(try elements(of: reference, depth: depth)))
         case "NSDictionary", "NSMutableDictionary": return try dictionary(reference, depth: depth)
         case "NSNull": return .null
-        case let name: return try scalar(reference, name)
+        case let name: return try scalar(reference, name, depth: depth)
         }
     }
 
-    private mutating func scalar(_ reference: PropertyListValue, _ className: String?) throws -> PropertyValue {
+    private mutating func scalar(
+        _ reference: PropertyListValue, _ className: String?, depth: Int
+    ) throws -> PropertyValue {
         guard let value = reader.value(reference) else {
             guard let className else { throw ArchiveDecoder.unsupported("holds a value without a class") }
-            let what =
-                KeyedArchiveReader.valueClasses.contains(className)
-                ? "whose content cannot be told" : "which is not plain data"
-            throw ArchiveDecoder.unsupported("holds an object of class \(className), \(what)")
+            guard !KeyedArchiveReader.valueClasses.contains(className) else {
+                throw ArchiveDecoder.unsupported(
+                    "holds an object of class \(className), whose content cannot be told")
+            }
+            return .object(try object(reference, className, depth: depth))
         }
         switch value {
         case .text(let text), .uri(let text): try spend(text.count)
@@ -83,6 +87,22 @@ private struct ArchiveDecoder {
         default: break
         }
         return value
+    }
+
+    /// The fields of an object of any class.
+    private mutating func object(
+        _ reference: PropertyListValue, _ className: String, depth: Int
+    ) throws -> ArchivedObject {
+        var fields: [String: PropertyValue] = [:]
+        for (name, value) in reader.fields(reference) ?? [:] where name != "$class" {
+            try spend(name.utf8.count)
+            if case .array(let values) = value {
+                fields[name] = .array(try values.map { try decode($0, depth: depth + 1) })
+            } else {
+                fields[name] = try decode(value, depth: depth + 1)
+            }
+        }
+        return ArchivedObject(className: className, classes: reader.classes(reference), fields: fields)
     }
 
     private mutating func spend(_ bytes: Int) throws {

@@ -39,6 +39,11 @@ struct KeyedArchiveReader {
         fields(fields(value)?["$class"])?["$classname"]?.string
     }
 
+    /// An object's class and those that it inherits from; nil for none.
+    func classes(_ value: PropertyListValue?) -> [String]? {
+        fields(fields(value)?["$class"])?["$classes"]?.array?.compactMap(\.string)
+    }
+
     func string(_ value: PropertyListValue?) -> String? {
         let object = object(value)
         return object?.string ?? object?.dictionary?["NS.string"]?.string

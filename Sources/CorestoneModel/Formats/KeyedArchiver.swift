@@ -9,7 +9,9 @@ final class KeyedArchiver {
         let chain: [String]
 
         init(_ chain: String...) { self.init(chain) }
-        init(_ chain: [String]) { self.chain = chain + ["NSObject"] }
+        init(_ chain: [String]) { self.init(whole: chain + ["NSObject"]) }
+        /// With the root of all classes, whatever that is.
+        init(whole chain: [String]) { self.chain = chain }
     }
 
     static let null = PropertyListValue.uid(0)

@@ -36,6 +36,9 @@ extension PredicateCompiler {
         if attribute.allowsExternalStorage {
             throw NotExpressible("\(attribute.name) may lie in files; it is compared in memory")
         }
+        if attribute.type == .transformable {
+            throw NotExpressible("\(attribute.name) is transformable; what its bytes stand for is compared in memory")
+        }
         return Operand(sql: sql, kind: Operand.Kind(attribute.type))
     }
 

@@ -29,11 +29,16 @@ extension PredicateCompiler {
         var owner: SQLFragment = "\(alias, "Z_PK")"
         var isNullable = false
         var path = ""
+        var composite: Attribute?
         for index in keys.indices {
             let key = keys[index]
             let rest = keys[(index + 1)...]
             if key.text == "self" || key.text == "objectID" { continue }
-            let property = try property(key, mapping.entity)
+            let property = try property(key, mapping.entity, of: composite)
+            if let attribute = property as? Attribute, attribute.type == .composite {
+                composite = attribute
+                continue
+            }
             path += path.isEmpty ? key.text : ".\(key.text)"
             switch mapping[property] {
             case .none: throw notStored(property)
@@ -61,6 +66,7 @@ extension PredicateCompiler {
                 (alias, mapping) = (joined.alias, joined.mapping)
             }
         }
+        if let composite { throw NotExpressible("\(composite.path) is composite; as a whole it is compared in memory") }
         return .object(owner, mapping.entity, isNullable: isNullable)
     }
 
@@ -71,25 +77,27 @@ extension PredicateCompiler {
         return true
     }
 
-    private func property(_ key: KeyName, _ entity: Entity) throws -> Property {
-        if let property = entity.property(named: key.text) { return property }
+    /// The property of a key, or the element of a composite attribute.
+    private func property(_ key: KeyName, _ entity: Entity, of composite: Attribute? = nil) throws -> Property {
+        let name = composite.map { "\($0.path).\(key.text)" } ?? key.text
+        if let property = entity.property(named: name) { return property }
         if key.isOperator {
             throw CoreError(
                 .predicate, "\(key.text) computes from a to-many relationship, and \(entity.name) is one object",
                 entity: entity.name, key: key.text)
         }
-        let near = nearestName(to: key.text, among: entity.properties.map(\.name))
+        let near = nearestName(to: name, among: entity.properties.map(\.path))
         throw CoreError(
             .predicate,
-            "\(entity.name) has no property \"\(key.text)\"" + (near.map { "; did you mean \"\($0)\"?" } ?? ""),
-            entity: entity.name, key: key.text)
+            "\(entity.name) has no property \"\(name)\"" + (near.map { "; did you mean \"\($0)\"?" } ?? ""),
+            entity: entity.name, key: name)
     }
 
     private func notStored(_ property: Property) -> CoreError {
         CoreError(
             .predicate,
-            "\(property.entity.name).\(property.name) is transient: the store does not know it, so no fetch can ask for it",
-            entity: property.entity.name, key: property.name)
+            "\(property.entity.name).\(property.path) is transient: the store does not know it, so no fetch can ask for it",
+            entity: property.entity.name, key: property.path)
     }
 
     /// A key behind an attribute: a property of the plain value, if it has such a one.
@@ -100,6 +108,9 @@ extension PredicateCompiler {
             "timeIntervalSince1970",
             "UUIDString", "absoluteString",
         ]
+        if attribute.type == .transformable {
+            return NotExpressible("what \(attribute.name) holds is looked at in memory")
+        }
         if known.contains(key.text) {
             return NotExpressible("\(attribute.name).\(key.text) is computed from the value")
         }

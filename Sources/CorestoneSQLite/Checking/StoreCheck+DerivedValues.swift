@@ -73,6 +73,10 @@ private struct ExpectedValue {
             value = "s.\(original)"
             join = "LEFT JOIN \(source) s ON s.Z_PK = r.\(key)"
             difference = "\(column) IS NOT \(value)"
+        case .own(let original):
+            value = "r.\(original)"
+            join = ""
+            difference = "\(column) IS NOT \(value)"
         case .text(let function, let original):
             value = "\(function.rawValue)(r.\(original))"
             join = ""

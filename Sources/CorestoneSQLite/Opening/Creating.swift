@@ -12,35 +12,23 @@ struct StoreCreation {
     let place: StorePlace
     let options: StoreOptions
 
-    /// Values of composite attributes have no place in the tables yet.
-    private func refuseComposites() throws {
-        for entity in model.entities {
-            guard let composite = entity.ownAttributes.first(where: { $0.type == .composite && !$0.isTransient }) else {
-                continue
-            }
-            throw CoreError(
-                .unsupported, code: .persistentStoreOpen,
-                "\(entity.name).\(composite.name) is composite, which a store cannot keep yet; "
-                    + "make its elements attributes of \(entity.name)", entity: entity.name, key: composite.name)
-        }
-    }
-
     /// A column that nothing fills would look like data.
     private func refuseUnknownDerivations(_ schema: StoreSchema) throws {
         let known = Set(schema.derivedAttributes.map { ObjectIdentifier($0.attribute) })
         for attribute in model.entities.flatMap(\.ownAttributes) where !attribute.isTransient {
             guard let derivation = attribute.derivation, !known.contains(ObjectIdentifier(attribute)) else { continue }
             let entity = attribute.entity.name
+            let filter = derivation.filter.map { " with the filter \($0.text)" } ?? ""
             throw CoreError(
                 .unsupported, code: .persistentStoreOpen,
-                "\(entity).\(attribute.name) is derived by \(derivation.expression.text), which a store cannot compute; use "
-                    + "to-one.attribute, to-many.@count, to-many.attribute.@sum, canonical:(attribute), "
-                    + "uppercase:(attribute), lowercase:(attribute) or now()", entity: entity, key: attribute.name)
+                "\(entity).\(attribute.name) is derived by \(derivation.expression.text)\(filter), which a store cannot "
+                    + "compute for \(attribute.type.displayName); without a filter and of a fitting type it computes "
+                    + "attribute, to-one.attribute, to-many.@count, to-many.attribute.@sum, canonical:(attribute), "
+                    + "uppercase:(attribute), lowercase:(attribute) and now()", entity: entity, key: attribute.name)
         }
     }
 
     func run() throws {
-        try refuseComposites()
         try refuseUnknownDerivations(StoreSchema(model: model))
         if place.hasCompanion("-wal") || place.hasCompanion("-journal") { return try fillBesideRemains() }
         let draft = "\(place.path).new-\(getpid())-\(UInt32.random(in: .min ... .max))"

@@ -15,7 +15,7 @@ struct ModelComparison {
 
     /// The places of the model's entities in the file, and why they may be read but not written, if there is a reason.
     func run() throws -> (schema: StoreSchema, doubt: String?) {
-        var doubt = try composites() ?? compareHashes()
+        var doubt = try compareHashes()
         let unknown = model.entities.filter { contents.number(ofEntity: $0.name) == nil }.map(\.name)
         guard unknown.isEmpty else {
             throw error(["the store does not know \(ModelComparison.list(unknown))"], entity: unknown.first)
@@ -45,32 +45,6 @@ struct ModelComparison {
         let text: String
         let entity: String
         let key: String?
-    }
-}
-
-// MARK: - Composite attributes
-
-extension ModelComparison {
-    /// Elements of composite attributes have columns that nothing tells apart from those of attributes of the same name.
-    /// What is left can be read.
-    private func composites() throws -> String? {
-        var doubt: String?
-        for entity in model.entities {
-            for composite in entity.ownAttributes where composite.type == .composite && !composite.isTransient {
-                let names = Set(composite.leaves.map { $0.name.uppercased() })
-                let family = entity.root.withDescendants.flatMap(\.ownAttributes)
-                if let twin = family.first(where: { $0.type != .composite && names.contains($0.name.uppercased()) }) {
-                    throw CoreError(
-                        .unsupported, code: .persistentStoreOpen,
-                        "\(entity.name).\(composite.name) is composite and has an element of the same name as "
-                            + "\(twin.entity.name).\(twin.name); this version cannot tell their columns in "
-                            + "\(contents.place.given) apart", entity: entity.name, key: composite.name,
-                        file: contents.place.given)
-                }
-                doubt = "\(entity.name).\(composite.name) is composite, which this version does not write"
-            }
-        }
-        return doubt
     }
 }
 

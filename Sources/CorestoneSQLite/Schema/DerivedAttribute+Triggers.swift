@@ -10,6 +10,7 @@ extension DerivedAttribute {
         case .sum(.joinTable(let join, let owner, let member, _, _), let members, let value):
             summingPairs(join, owner, member, members, value)
         case .copy(let key, let source, let value): copying(key, source, value)
+        case .own(let source): copyingOwn(source)
         case .now: stamping
         case .text: []
         }
@@ -137,6 +138,15 @@ extension DerivedAttribute {
             trigger(
                 source, "PARAMETER_UPDATE", "UPDATE OF \(value)", "",
                 set("NEW.\(value)", "\(key) = NEW.Z_PK", .updated)),
+        ]
+    }
+
+    private func copyingOwn(_ source: String) -> [String] {
+        [
+            sourceInsertion("NEW.\(source)"),
+            trigger(
+                table.name, "SOURCE_UPDATE", "UPDATE OF \(source)", ownRows,
+                set("NEW.\(source)", "Z_PK = NEW.Z_PK", .updated)),
         ]
     }
 

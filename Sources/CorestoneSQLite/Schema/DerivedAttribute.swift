@@ -13,6 +13,8 @@ struct DerivedAttribute {
         case sum(ToManyStorage, members: String, column: String)
         /// An attribute of the object that the relationship leads to.
         case copy(foreignKey: String, table: String, column: String)
+        /// Another attribute of the object itself.
+        case own(column: String)
         case now
         /// A function of an attribute of the object itself.
         case text(TextFunction, column: String)
@@ -31,7 +33,7 @@ struct DerivedAttribute {
         let table = schema.table(of: attribute.entity)
         guard let derivation = attribute.derivation, derivation.filter == nil,
             let expression = derivation.expression.expression, let column = table.column(of: attribute),
-            let form = DerivedAttribute.form(of: expression, attribute.entity, schema)
+            let form = DerivedAttribute.form(of: expression, attribute, schema)
         else { return nil }
         self.attribute = attribute
         self.table = table
@@ -42,37 +44,65 @@ struct DerivedAttribute {
             ? nil : attribute.entity.withDescendants.map { schema.number(of: $0) }.sorted()
     }
 
-    private static func form(of expression: Expression, _ entity: Entity, _ schema: StoreSchema) -> Form? {
+    /// nil as well when the attribute's type cannot hold what comes out.
+    private static func form(of expression: Expression, _ attribute: Attribute, _ schema: StoreSchema) -> Form? {
+        let entity = attribute.entity
         switch expression {
-        case .function(.now, _): return .now
+        case .function(.now, _): return attribute.type == .date ? .now : nil
         case .function(.count, let arguments):
-            guard case .keyPath(let path)? = arguments.first, let key = path.single?.text,
+            guard attribute.type.isNumber, case .keyPath(let path)? = arguments.first, let key = path.single?.text,
                 let relationship = entity.property(named: key) as? Relationship
             else { return nil }
             return schema.storage(of: relationship).map { .count($0) }
         case .function(.sum, let arguments):
-            guard case .keyPath(let path)? = arguments.first, path.keys.count == 2,
+            guard attribute.type.isNumber, case .keyPath(let path)? = arguments.first, path.keys.count >= 2,
                 let relationship = entity.property(named: path.keys[0].text) as? Relationship, relationship.isToMany,
-                let column = column(path.keys[1].text, of: relationship.destination, schema)
+                let addend = source(path.keys[1...], of: relationship.destination, schema), addend.type.isNumber
             else { return nil }
             let members = schema.table(of: relationship.destination).name
-            return schema.storage(of: relationship).map { .sum($0, members: members, column: column) }
+            return schema.storage(of: relationship).map { .sum($0, members: members, column: addend.column) }
         case .function(let function, let arguments):
-            guard let text = TextFunction(function), case .keyPath(let path)? = arguments.first,
-                let key = path.single?.text, let column = column(key, of: entity, schema)
+            guard attribute.type == .string, let text = TextFunction(function),
+                case .keyPath(let path)? = arguments.first,
+                let source = source(path.keys[...], of: entity, schema), source.type == .string
             else { return nil }
-            return .text(text, column: column)
-        case .keyPath(let path):
-            guard path.keys.count == 2, let relationship = entity.property(named: path.keys[0].text) as? Relationship,
-                !relationship.isToMany, let key = schema.table(of: entity).column(of: relationship)?.name,
-                let column = column(path.keys[1].text, of: relationship.destination, schema)
-            else { return nil }
-            return .copy(foreignKey: key, table: schema.table(of: relationship.destination).name, column: column)
+            return .text(text, column: source.column)
+        case .keyPath(let path): return copy(path.keys[...], attribute, schema)
         default: return nil
         }
     }
 
-    private static func column(_ key: String, of entity: Entity, _ schema: StoreSchema) -> String? {
-        (entity.property(named: key) as? Attribute).flatMap { schema.table(of: entity).column(of: $0)?.name }
+    /// `attribute`, or `to-one.attribute`.
+    private static func copy(_ keys: ArraySlice<KeyName>, _ attribute: Attribute, _ schema: StoreSchema) -> Form? {
+        let entity = attribute.entity
+        guard let relationship = keys.first.flatMap({ entity.property(named: $0.text) }) as? Relationship else {
+            guard let source = source(keys, of: entity, schema), source.type == attribute.type else { return nil }
+            return .own(column: source.column)
+        }
+        guard !relationship.isToMany, let key = schema.table(of: entity).column(of: relationship)?.name,
+            let source = source(keys.dropFirst(), of: relationship.destination, schema),
+            source.type == attribute.type
+        else { return nil }
+        return .copy(foreignKey: key, table: schema.table(of: relationship.destination).name, column: source.column)
+    }
+
+    /// The attribute of an entity to which keys lead.
+    private static func source(
+        _ keys: ArraySlice<KeyName>, of entity: Entity, _ schema: StoreSchema
+    ) -> (column: String, type: AttributeType)? {
+        let name = keys.map(\.text).joined(separator: ".")
+        guard let attribute = entity.property(named: name) as? Attribute,
+            let column = schema.table(of: entity).column(of: attribute)?.name
+        else { return nil }
+        return (column, attribute.type)
+    }
+}
+
+extension AttributeType {
+    fileprivate var isNumber: Bool {
+        switch self {
+        case .integer16, .integer32, .integer64, .decimal, .double, .float: true
+        default: false
+        }
     }
 }

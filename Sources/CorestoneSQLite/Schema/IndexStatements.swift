@@ -112,8 +112,9 @@ extension TableSchema {
 
     private func uniqueIndex(_ constraint: [String], of entity: Entity) -> StoreIndex {
         let columns = constraint.compactMap { entity.property(named: $0) }.compactMap { column(of: $0)?.name }
+        let parts = String(constraint.joined(separator: "_").map { $0 == "." ? "_" : $0 })
         return StoreIndex(
-            "Z_\(entity.name)_UNIQUE_\(constraint.joined(separator: "_"))", on: name, columns,
+            "Z_\(entity.name)_UNIQUE_\(parts)", on: name, columns,
             suffixes: columns.map { _ in " COLLATE BINARY ASC" }, isUnique: true, of: entity, constraint)
     }
 }

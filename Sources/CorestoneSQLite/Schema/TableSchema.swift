@@ -101,11 +101,12 @@ enum ColumnGroup: CaseIterable {
 extension TableSchema {
     /// One entity's own attributes of a group by name; in the integer group its to-one relationships after them.
     private func add(properties entity: Entity, group: ColumnGroup, numbers: [Int64], names: inout UniqueNames) {
-        let attributes = entity.ownAttributes.filter { !$0.isTransient && ColumnGroup.of($0.type) == group }
-        for attribute in attributes.sorted(by: { byteOrder($0.name, $1.name) }) {
+        let attributes = entity.ownAttributes.flatMap(\.leaves).filter {
+            !$0.isTransient && ColumnGroup.of($0.type) == group
+        }
+        for attribute in attributes.sorted(by: { byteOrder($0.path, $1.path) }) {
             byKey[attribute.key] = append(
-                names.take("Z" + attribute.name.uppercased()), ColumnGroup.declaredType(attribute.type), attribute,
-                .attribute)
+                names.take(columnName(of: attribute)), ColumnGroup.declaredType(attribute.type), attribute, .attribute)
         }
         guard group == .integer else { return }
         let toOnes = entity.ownRelationships.filter { !$0.isToMany && !$0.isTransient }
@@ -117,6 +118,15 @@ extension TableSchema {
             targetEntityByKey[relationship.key] = append(
                 choose("Z", number, "_" + upper, &names), "INTEGER", relationship, .targetEntity)
         }
+    }
+
+    /// `ZNAME`. How Apple's framework names the column of an element of a composite attribute is not known
+    /// (docs/DEVIATIONS.md): `ZLOCATION_LATITUDE`, unless a file has `ZLATITUDE` alone.
+    private func columnName(of attribute: Attribute) -> String {
+        let whole = String(attribute.path.uppercased().map { $0 == "." ? "_" : $0 })
+        guard attribute.composite != nil, let existing, existing["Z" + whole] == nil else { return "Z" + whole }
+        let short = "Z" + attribute.name.uppercased()
+        return existing[short] == nil ? "Z" + whole : short
     }
 
     /// To-many relationships without inverse that lead to an entity of this table.

@@ -83,7 +83,7 @@ final class InsertPlan {
         // In the order of the table, which is the order in which SQLite packs a row.
         for column in table.columns where column.role == .attribute || column.role == .toOne {
             let property = column.property
-            guard entity.property(named: property.name) === property,
+            guard entity.property(named: property.path) === property,
                 let step = BindStep(
                     property: property, entity: entity, table: table, parameter: Int32(columns.count + 1))
             else { continue }

@@ -18,19 +18,19 @@ extension WriteTransaction {
                 entity: entity.name, sqliteCode: error.sqliteCode, file: path)
         }
         let values = properties.map { value(of: $0, in: record, entity) }
-        let pairs = zip(properties, values).map { "\($0.name) \(describe($1))" }.joined(separator: ", ")
-        let names = properties.map(\.name).joined(separator: ", ")
+        let pairs = zip(properties, values).map { "\($0.path) \(describe($1))" }.joined(separator: ", ")
+        let names = properties.map(\.path).joined(separator: ", ")
         return CoreError(
             .conflict, code: .managedObjectConstraintMerge,
             "another \(table.root.name) in the store has \(pairs) already, but \(names) must be unique; "
                 + "change the value, or fetch that object and change it instead",
-            entity: entity.name, key: first.name, value: values.first,
+            entity: entity.name, key: first.path, value: values.first,
             children: properties.count == 1
                 ? []
                 : zip(properties, values).map {
                     CoreError(
                         .conflict, code: .managedObjectConstraintMerge,
-                        "\(entity.name).\($0.name) is part of a unique combination", entity: entity.name, key: $0.name,
+                        "\(entity.name).\($0.path) is part of a unique combination", entity: entity.name, key: $0.path,
                         value: $1)
                 }, sqliteCode: error.sqliteCode, file: path)
     }

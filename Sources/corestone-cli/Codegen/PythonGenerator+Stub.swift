@@ -123,7 +123,9 @@ extension PythonGenerator {
     /// What a new object can be given, by keyword.
     private func parameters(of generated: GeneratedClass, _ words: TypeWords) -> [String] {
         let entity = generated.entity
-        let attributes = entity.attributes.filter { $0.derivation == nil }.map { ($0.name, type(of: $0, words)) }
+        let attributes = entity.attributes.filter { $0.derivation == nil && $0.composite == nil }.map {
+            ($0.name, type(of: $0, words))
+        }
         let relationships = entity.relationships.map { relationship in
             let target = className(relationship.destination)
             return (relationship.name, relationship.isToMany ? "Iterable[\(target)]" : "\(target) | None")

@@ -23,8 +23,8 @@ struct FetchCommand: Command {
                 + "csv has a first line of names, and a column for each property of the entity and of those that inherit "
                 + "from it. In both, relationships are URIs (of a to-many one an array, in csv separated by spaces), "
                 + "binary data is base64, dates are ISO 8601 in UTC, and decimals have all of their digits.",
-            "A transformable value is printed as the plain data in its archive, in csv and tables as JSON; sets are arrays. "
-                + "One that holds any other class, or is no archive, is base64.",
+            "A transformable value is printed as the plain data in its archive, in csv and tables as JSON; sets are arrays, "
+                + "an object of any other class is its fields after its class, $class. What is no archive is base64.",
             "Objects are printed as they are read: memory does not grow with their number, unless they have to be "
                 + "sorted by what the store itself cannot sort by.",
         ],

@@ -32,7 +32,7 @@ extension Field {
         if let relationship = property as? Relationship {
             self = relationship.isToMany ? .toMany(property.name) : .toOne(property.name)
         } else {
-            self = .attribute(property.name, isNumber: (property as? Attribute)?.type.isNumber ?? false)
+            self = .attribute(property.path, isNumber: (property as? Attribute)?.type.isNumber ?? false)
         }
     }
 
@@ -50,8 +50,9 @@ extension Field {
     static func of(_ entity: Entity, named names: [String]?) throws -> [Field] {
         var all: [Field] = [.id, .entity]
         for each in entity.withDescendants {
-            for property in each.properties where !property.isTransient {
-                if !all.contains(where: { $0.name == property.name }) { all.append(Field(property)) }
+            // Of a composite attribute, its elements.
+            for property in each.properties where !property.isTransient && !property.isComposite {
+                if !all.contains(where: { $0.name == property.path }) { all.append(Field(property)) }
             }
         }
         guard let names else {
@@ -95,6 +96,10 @@ enum FieldValue {
 
 extension ManagedObject {
     func hasProperty(_ name: String) -> Bool { objectID.entity.property(named: name) != nil }
+}
+
+extension Property {
+    fileprivate var isComposite: Bool { (self as? Attribute)?.type == .composite }
 }
 
 extension AttributeType {

@@ -94,7 +94,7 @@ extension ShownSubject {
     private func properties(of entity: Entity) -> Rows {
         var rows: [[String]] = []
         for attribute in entity.attributes {
-            rows.append([attribute.name, attribute.type.sourceName, ShownSubject.notes(on: attribute, of: entity)])
+            rows.append([attribute.path, attribute.type.sourceName, ShownSubject.notes(on: attribute, of: entity)])
         }
         for relationship in entity.relationships {
             rows.append([

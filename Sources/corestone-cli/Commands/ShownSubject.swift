@@ -105,7 +105,7 @@ extension ShownSubject {
 
     private static func json(_ attribute: Attribute, of entity: Entity) -> JSON {
         .object([
-            ("name", .string(attribute.name)), ("type", .string(attribute.type.sourceName)),
+            ("name", .string(attribute.path)), ("type", .string(attribute.type.sourceName)),
             ("optional", .bool(attribute.isOptional)), ("transient", .bool(attribute.isTransient)),
             ("default", JSON(attribute.defaultValue)), ("derivation", .optional(attribute.derivation?.expression.text)),
             ("externalStorage", .bool(attribute.allowsExternalStorage)),

@@ -62,6 +62,9 @@ extension JSON {
         case .set(let items): self = .array(JSON.sorted(items.map { JSON($0) }))
         case .dictionary(let members):
             self = .object(members.sorted { $0.key < $1.key }.map { ($0.key, JSON($0.value)) })
+        case .object(let object as ArchivedObject):
+            let fields = object.fields.sorted { $0.key < $1.key }.map { ($0.key, JSON($0.value)) }
+            self = .object([("$class", .string(object.className))] + fields)
         default: self = .optional(value.plainText)
         }
     }
@@ -119,6 +122,7 @@ extension PropertyValue {
         case .bytes(let bytes): base64(bytes.array)
         case .date(let seconds): ReferenceDate.description(seconds)
         case .uuid(let uuid): uuid.description
+        case .object(is ArchivedObject): JSON(self).line
         case .object(let object): object.valueDescription
         case .array, .set, .dictionary: JSON(self).line
         }

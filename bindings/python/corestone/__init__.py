@@ -18,7 +18,14 @@ from __future__ import annotations
 from . import _abi
 from ._library import LibraryNotFoundError
 from ._request import Sort
-from .archive import decode_archive
+from .archive import (
+    URL,
+    ArchivedObject,
+    decode_archive,
+    encode_archive,
+    register_archivable,
+    unregister_archivable,
+)
 from .checking import Leftovers, Problem, check, leftovers, remove_leftovers
 from .codes import AttributeType, CoreDataCode, DeleteRule, ProblemKind, Status
 from .collections import ToManyList, ToManySet
@@ -60,6 +67,7 @@ from .predicate import Predicate
 from .property import PropertyDescription
 from .queue import MainQueue, main_queue
 from .results import Results
+from .transformer import raw_value, register_transformer, set_raw_value, unregister_transformer
 
 __version__ = "0.1.0"
 
@@ -140,6 +148,15 @@ __all__ = [
     "ValidationError",
     "WrongThreadError",
     "decode_archive",
+    "encode_archive",
+    "ArchivedObject",
+    "URL",
+    "register_archivable",
+    "unregister_archivable",
+    "register_transformer",
+    "unregister_transformer",
+    "raw_value",
+    "set_raw_value",
     "library_version",
     "handle_count",
     "__version__",

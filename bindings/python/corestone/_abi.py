@@ -193,6 +193,7 @@ cst_version_string text
 cst_retain pointer handle
 cst_release status handle
 cst_handle_count size
+cst_buffer_fill status buffer bytes error
 cst_buffer_dispose void buffer
 
 cst_error_status status handle
@@ -306,6 +307,8 @@ cst_attribute_set_bounds status handle value value error
 cst_attribute_set_pattern status handle in error
 cst_attribute_add_validation status handle handle in error
 cst_attribute_set_transformer_name status handle in error
+cst_attribute_set_derivation status handle in in error
+cst_attribute_add_element status handle in i32 u32 out error
 cst_attribute_set_type status handle i32 error
 cst_attribute_set_value_class status handle in error
 cst_relationship_set_inverse status handle handle error
@@ -317,6 +320,10 @@ cst_relationship_set_user_info status handle in in error
 cst_relationship_user_info status handle in outtext error
 
 cst_archive_copy_json status bytes buffer error
+cst_archive_from_json status in buffer error
+
+cst_transformer_register status in pointer error
+cst_transformer_unregister status in error
 
 cst_coordinator_new status handle out error
 cst_coordinator_add_store status handle in in options out error
@@ -379,6 +386,8 @@ cst_object_get_paths status handle size texts values error
 cst_object_set_paths status handle size texts values error
 cst_object_get_committed status handle key value error
 cst_object_copy_bytes status handle key buffer error
+cst_object_get_transformed status handle key out error
+cst_object_set_transformed status handle key pointer error
 cst_object_is_changed status handle key bool* error
 cst_object_validate status handle u32 error
 cst_object_validate_value status handle key value value error

@@ -15,10 +15,12 @@ from itertools import accumulate
 from typing import Any
 
 from . import _abi, values
+from ._composite import decompose, leaves
 from .codes import AttributeType
 from .errors import CorestoneError, InvalidArgumentError
 from .object import ManagedObject
 from .property import PropertyDescription
+from .transformer import to_bytes
 
 _NONE = type(None)
 
@@ -113,6 +115,24 @@ class Block:
             self._alive.append(slot)
             at = row * self._stride + 3 * index
             self.words[at : at + 3] = _as_words(array("B", bytes(slot)))
+
+
+def plain_columns(
+    description: PropertyDescription, column: Sequence[Any], entity: str
+) -> list[tuple[PropertyDescription, Sequence[Any]]]:
+    """A column as the library takes it: dictionaries of a composite attribute as a column for each element, values of a
+    transformable one as bytes."""
+    if description.elements:
+        rows = [list(decompose(description, value, entity)) for value in column]
+        return [
+            each
+            for place, leaf in enumerate(leaves(description))
+            for each in plain_columns(leaf, [row[place][1] for row in rows], entity)
+        ]
+    if description.transforms:
+        name, path = description.transformer, description.path
+        return [(description, [to_bytes(name, value, entity, path) for value in column])]
+    return [(description, column)]
 
 
 def columns_of(rows: Iterable[Any], names: Sequence[str] | None) -> tuple[list[str], list[tuple[Any, ...]], int]:

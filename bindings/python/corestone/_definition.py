@@ -1,11 +1,14 @@
 """The compact form of a model: a dictionary of entities, each a dictionary of properties written as one line of text.
 
     attribute     TYPE['?'] [indexed] [transient] [external] [preserved] [nan]
-                  [min N] [max N] [match REGEX] ['=' DEFAULT]
+                  [min N] [max N] [match REGEX] [transformer NAME] ['=' DEFAULT]
+    derived       derived TYPE['?'] '=' EXPRESSION
     relationship  to-one ENTITY['?'] [inverse NAME] [delete RULE]
                   to-many [ordered] ENTITY [inverse NAME] [delete RULE] [min N] [max N]
 
 The bounds of a string are those of its length; a regular expression has no space here.
+A derived attribute is computed by the store: "derived int64? = articles.@count". A dictionary without "type" is a
+composite attribute, of whose elements it has the definitions: {"latitude": "double?", "longitude": "double?"}.
 A '?' means optional; a to-many relationship may always be empty unless `min` says otherwise.
 """
 
@@ -44,6 +47,9 @@ ATTRIBUTE_TYPES: dict[str, AttributeType] = {
     "uuid": AttributeType.UUID,
     "uri": AttributeType.URI,
     "transformable": AttributeType.TRANSFORMABLE,
+    "composite": AttributeType.COMPOSITE,
+    "binarydata": AttributeType.BINARY,
+    "objectid": AttributeType.OBJECT_ID,
 }
 
 DELETE_RULES: dict[str, DeleteRule] = {
@@ -178,6 +184,9 @@ def _parse_bound(kind: AttributeType, word: str, words: list[str], where: str) -
 def _parse_attribute(text: str, where: str) -> Line:
     head, equals, default = text.partition("=")
     words = head.split()
+    is_derived = bool(words) and words[0].lower() == "derived"
+    if is_derived:
+        words.pop(0)
     if not words:
         raise ModelError(f"{where}: '{text}' does not name a type.")
     name = words.pop(0)
@@ -186,6 +195,9 @@ def _parse_attribute(text: str, where: str) -> Line:
     options: dict[str, Any] = {"optional": optional}
     while words:
         word = words.pop(0)
+        if word.lower() == "transformer" and words:
+            options["transformer"] = words.pop(0)
+            continue
         if word.lower() in ("min", "max", "match"):
             options[_BOUND_WORDS[word.lower()]] = _parse_bound(kind, word, words, where)
             continue
@@ -193,10 +205,15 @@ def _parse_attribute(text: str, where: str) -> Line:
         if flag is None:
             raise ModelError(
                 f"{where}: '{word}' is not understood in '{text}'. An attribute reads: type? "
-                "[indexed] [transient] [external] [preserved] [nan] [min n] [max n] [match regex] [= default]."
+                "[indexed] [transient] [external] [preserved] [nan] [min n] [max n] [match regex] [transformer name] "
+                "[= default], or: derived type? = expression."
             )
         options[flag] = True
-    if equals:
+    if is_derived:
+        if not default.strip():
+            raise ModelError(f"{where}: '{text}' does not say from what the attribute is derived.")
+        options["derived"] = default.strip()
+    elif equals:
         options["default"] = parse_default(kind, default.strip(), where)
     return Line("attribute", name.rstrip("?"), options)
 
@@ -219,6 +236,8 @@ def property_line(definition: Any, where: str) -> Line:
             named = "type" if method == "attribute" else method
             if named in options:
                 return Line(method, options.pop(named), options)
+        if options:
+            return Line("attribute", "composite", {"optional": True, "elements": options})
     raise ModelError(
         f'{where}: {definition!r} is no property. Write a line such as "string?" or "to-one Department? inverse '
         'employees", or a dictionary such as {"type": "string", "optional": True}.'

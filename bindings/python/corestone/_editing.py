@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from . import _abi, values
 from ._abi import lib, optional_text, text, texts
 from ._call import call, made
-from ._definition import attribute_type, delete_rule
+from ._definition import attribute_type, delete_rule, property_line
 from .archive import read_json
 from .codes import AttributeType, DeleteRule
 from .errors import ModelError
 from .predicate import Predicate
 from .property import PropertyDescription, nearest, read_properties
+from .transformer import to_bytes
 
 if TYPE_CHECKING:
     from .model import Entity, Model
@@ -275,8 +276,9 @@ class EntityEditing:
         if pattern is not UNSET:
             call(lib.cst_attribute_set_pattern, self._attribute(name), optional_text(pattern))
         if default is not UNSET:
-            cell = self._value(self._property(name).attribute_type, default, name)
-            call(lib.cst_attribute_set_default, self._attribute(name), cell.ref)
+            known = self._property(name)
+            named = known.transformer if transformer is UNSET else transformer
+            self._set_default(self._attribute(name), name, known.attribute_type, default, named)
         if transformer is not UNSET:
             call(lib.cst_attribute_set_transformer_name, self._attribute(name), optional_text(transformer))
         if value_class is not UNSET:
@@ -288,6 +290,69 @@ class EntityEditing:
         for word, value in (user_info or {}).items():
             self.set_user_info(word, value, of=name)
         return self._itself()
+
+    def _fill(
+        self,
+        handle: int,
+        path: str,
+        kind: AttributeType,
+        *,
+        default: Any = UNSET,
+        minimum: Any = None,
+        maximum: Any = None,
+        pattern: str | None = None,
+        validation: Mapping[str | Predicate, str] | None = None,
+        transformer: str | None = None,
+        derived: str | None = None,
+        derived_filter: str | None = None,
+        elements: Mapping[str, Any] | None = None,
+        user_info: Mapping[str, str] | None = None,
+    ) -> None:
+        """What a new attribute, or element of one, has besides its flags."""
+        if transformer is not None:
+            call(lib.cst_attribute_set_transformer_name, handle, text(transformer))
+        if derived is not None:
+            call(lib.cst_attribute_set_derivation, handle, text(derived), optional_text(derived_filter))
+        defaults = default if isinstance(default, Mapping) and elements is not None else {}
+        for name, definition in (elements or {}).items():
+            self._add_element(handle, f"{path}.{name}", name, definition, defaults.get(name, UNSET))
+        if default is not UNSET and elements is None:
+            self._set_default(handle, path, kind, default, transformer)
+        if minimum is not None or maximum is not None:
+            call(lib.cst_attribute_set_bounds, handle, *self._bounds(kind, minimum, maximum, path))
+        if pattern is not None:
+            call(lib.cst_attribute_set_pattern, handle, text(pattern))
+        add_validation(lib.cst_attribute_add_validation, handle, validation)
+        for key, value in (user_info or {}).items():
+            call(lib.cst_attribute_set_user_info, handle, text(key), text(value))
+
+    def _add_element(self, composite: int, path: str, name: str, definition: Any, default: Any) -> None:
+        line = property_line(definition, f"{self.name}.{path}")
+        if line.method != "attribute":
+            raise ModelError(
+                f"{self.name}.{path} is an element and cannot be a relationship.", entity=self.name, key=path
+            )
+        known = {
+            "optional": _abi.OPTIONAL,
+            "external_storage": _abi.EXTERNAL_STORAGE,
+            "preserved": _abi.PRESERVED,
+            "allows_nan": _abi.ALLOWS_NAN,
+        }
+        flags = sum(flag for word, flag in known.items() if line.options.get(word))
+        rest = {word: value for word, value in line.options.items() if word not in known}
+        if default is not UNSET:
+            rest["default"] = default
+        kind = attribute_type(line.argument)
+        handle = made(lib.cst_attribute_add_element, composite, text(name), int(kind), flags)
+        try:
+            self._fill(handle, path, kind, **rest)
+        except TypeError as error:
+            raise ModelError(f"{self.name}.{path}: {error}", entity=self.name, key=path) from None
+
+    def _set_default(self, handle: int, path: str, kind: AttributeType, default: Any, transformer: str | None) -> None:
+        if kind == AttributeType.TRANSFORMABLE:
+            default = to_bytes(transformer, default, self.name, path)
+        call(lib.cst_attribute_set_default, handle, self._value(kind, default, path).ref)
 
     def _property(self, name: str) -> PropertyDescription:
         known = read_properties(self._handle)
@@ -323,8 +388,11 @@ class EntityEditing:
         if description.is_relationship:
             call(lib.cst_relationship_set_counts, self._relation(name), minimum or 0, maximum or 0)
             return
+        bounds = self._bounds(description.attribute_type, minimum, maximum, name)
+        call(lib.cst_attribute_set_bounds, self._attribute(name), *bounds)
+
+    def _bounds(self, kind: AttributeType, minimum: Any, maximum: Any, name: str) -> list[Any]:
         # Those of a string are lengths.
-        kind = description.attribute_type
         kind = AttributeType.INTEGER_64 if kind == AttributeType.STRING else kind
         cells = [None if bound is None else self._value(kind, bound, name) for bound in (minimum, maximum)]
-        call(lib.cst_attribute_set_bounds, self._attribute(name), *[cell.ref if cell else None for cell in cells])
+        return [cell.ref if cell else None for cell in cells]

@@ -16,11 +16,13 @@ from . import _abi, values
 from ._abi import lib, text
 from ._ahead import ONE_BY_ONE, Stamp
 from ._call import call, made
+from ._composite import composite_property
 from .codes import AttributeType
 from .collections import ToManyList, ToManySet
 from .object import ManagedObject, wrappers
 from .property import PropertyDescription
 from .results import Results
+from .transformer import transformed_property
 
 if TYPE_CHECKING:
     from .model import Entity
@@ -220,7 +222,7 @@ def _to_many(description: PropertyDescription, target: Entity) -> property:
 
 def _getter(description: PropertyDescription) -> Getter:
     kind = description.attribute_type
-    if description.is_external and kind in (AttributeType.BINARY, AttributeType.TRANSFORMABLE):
+    if description.is_external and kind == AttributeType.BINARY:
         return _file_getter(description)
     if kind in (AttributeType.STRING,):
         return _text_getter(description)
@@ -280,6 +282,12 @@ def make_class(entity: Entity) -> type[ManagedObject]:
         target = entity._model._entity_of(description.destination) if description.is_relationship else None
         if target is not None and description.is_to_many:
             place[name] = _to_many(description, target)
+            continue
+        if description.elements:
+            body[name] = composite_property(description, entity.name, _documentation(description, None))
+            continue
+        if description.transforms:
+            body[name] = transformed_property(description, entity.name, _documentation(description, None))
             continue
         getter = _to_one_getter(description, target) if target is not None else _getter(description)
         if target is None and description.attribute_type not in ONE_BY_ONE:

@@ -1,27 +1,95 @@
-"""Keyed archives: what transformable attributes of Apple's stores hold, as plain data."""
+"""Keyed archives: what transformable attributes of Apple's stores hold, as plain data.
+
+No class that an archive names is ever made by its word: objects of a class that `register_archivable` knows are made by
+its function from plain fields, others come as ArchivedObject.
+"""
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from ctypes import byref
+from dataclasses import dataclass, field
+from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from . import _abi
 from ._abi import lib
 from ._call import call
-from .values import date_from_seconds
+from .errors import CallbackError, CorestoneError, InvalidArgumentError, TypeMismatchError
+from .values import INT_MAX, INT_MIN, date_from_seconds, date_to_seconds
+
+MAXIMUM_DEPTH = 128
+
+
+class URL(str):
+    """A URL in an archive: a string that is archived as one."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True)
+class ArchivedObject:
+    """An object of a class that is not plain data, as its archive describes it."""
+
+    class_name: str
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    #: The class with those that it inherits from, itself first, where that is more than NSObject.
+    classes: tuple[str, ...] = ()
+
+
+class _Archivable(NamedTuple):
+    class_name: str
+    to_fields: Callable[[Any], Mapping[str, Any]]
+    from_fields: Callable[[dict[str, Any]], Any]
+    cls: type
+
+
+_by_name: dict[str, _Archivable] = {}
+_by_class: dict[type, _Archivable] = {}
+
+
+def register_archivable(
+    class_name: str,
+    to_fields: Callable[[Any], Mapping[str, Any]],
+    from_fields: Callable[[dict[str, Any]], Any],
+    cls: type,
+) -> None:
+    """Lets archives hold objects of a class: `class_name` is the archived name, that of the class in Apple's host.
+
+    `to_fields` gives the fields of an object, plain data by name; `from_fields` makes an object of such fields, which
+    may come from a stranger's file.
+    """
+    unregister_archivable(class_name)
+    _by_name[class_name] = _by_class[cls] = _Archivable(class_name, to_fields, from_fields, cls)
+
+
+def unregister_archivable(class_name: str) -> bool:
+    """Forgets a class; False when none of that name was registered."""
+    known = _by_name.pop(class_name, None)
+    if known is not None and _by_class.get(known.cls) is known:
+        del _by_class[known.cls]
+    return known is not None
+
+
+def archivable(class_name: str) -> tuple[type, ...]:
+    """The registered class of an archived name, if there is one."""
+    known = _by_name.get(class_name)
+    return (known.cls,) if known is not None else ()
 
 
 def decode_archive(archive: bytes) -> Any:
     """The plain data in an archive of NSKeyedArchiver, such as the value of a transformable attribute.
 
-    Strings and URLs come as str, numbers as int, float, bool or Decimal, dates as datetime in UTC, data as bytes, UUIDs
-    as UUID, in lists, sets and dicts; an ordered set, and a set of what Python cannot hash, comes as a list. No class
-    that the archive names is ever made: UnsupportedError names it. StoreCorruptError: the bytes are no archive.
+    Strings come as str, URLs as URL (a str), numbers as int, float, bool or Decimal, dates as datetime in UTC, data as
+    bytes, UUIDs as UUID, in lists, sets and dicts; an ordered set, and a set of what Python cannot hash, is a list.
+    Objects of a class that register_archivable knows are made by its function, any other is an ArchivedObject.
+    UnsupportedError: dictionaries whose keys are no strings, and what was archived before keyed archives.
+    StoreCorruptError: the bytes are no archive.
     """
     data = bytes(archive)
     buffer = _abi.Buffer()
@@ -29,16 +97,98 @@ def decode_archive(archive: bytes) -> Any:
     return read_json(buffer)
 
 
+def encode_archive(value: Any) -> bytes:
+    """Plain data, and objects of registered classes, as NSKeyedArchiver writes it.
+
+    None, bool, int, float, str, URL, bytes, datetime (with a time zone), Decimal, UUID, list, tuple, dict (with strings
+    as keys), set, frozenset, ArchivedObject. TypeMismatchError names what is none of these.
+    """
+    data = json.dumps(_tagged(value, 0), ensure_ascii=False, allow_nan=False).encode()
+    buffer = _abi.Buffer()
+    call(lib.cst_archive_from_json, _abi.InputString(data, len(data)), byref(buffer))
+    return _abi.take_bytes(buffer)
+
+
+def _tagged(value: Any, depth: int) -> Any:
+    """What json.dumps writes for a value: the form that the library reads."""
+    if depth > MAXIMUM_DEPTH:
+        raise InvalidArgumentError(f"The value is nested more than {MAXIMUM_DEPTH} deep, or in a circle.")
+    if value is None or isinstance(value, bool):
+        return value
+    known = _by_class.get(type(value))
+    if known is not None:
+        return _object(known.class_name, known.to_fields(value), (), depth)
+    if isinstance(value, int):
+        return value if INT_MIN <= value <= INT_MAX else {"$decimal": str(value)}
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else {"$real": str(value)}
+    if isinstance(value, str):
+        return {"$uri": str(value)} if isinstance(value, URL) else str(value)
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return {"$bytes": base64.b64encode(value).decode()}
+    if isinstance(value, datetime):
+        return {"$date": date_to_seconds(value)}
+    if isinstance(value, Decimal):
+        return {"$decimal": str(value)}
+    if isinstance(value, UUID):
+        return {"$uuid": str(value).upper()}
+    if isinstance(value, (list, tuple)):
+        return [_tagged(member, depth + 1) for member in value]
+    if isinstance(value, (set, frozenset)):
+        return {"$set": [_tagged(member, depth + 1) for member in value]}
+    if isinstance(value, ArchivedObject):
+        return _object(value.class_name, value.fields, value.classes, depth)
+    if isinstance(value, Mapping):
+        return {"$dictionary": _entries(value, depth)}
+    raise TypeMismatchError(
+        f"A value of type {type(value).__name__} cannot be archived ({value!r:.60}). Register its class with "
+        "corestone.register_archivable, or give the attribute a transformer of its own.",
+        value=value,
+    )
+
+
+def _entries(value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
+    for key in value:
+        if not isinstance(key, str):
+            raise TypeMismatchError(f"A dictionary in an archive has strings as keys, not {key!r:.60}.", value=key)
+    return {key: _tagged(member, depth + 1) for key, member in value.items()}
+
+
+def _object(class_name: str, fields: Mapping[str, Any], classes: tuple[str, ...], depth: int) -> Any:
+    found: dict[str, Any] = {"class": class_name, "fields": {"$dictionary": _entries(fields, depth)}}
+    if classes:
+        found["classes"] = list(classes)
+    return {"$object": found}
+
+
 def read_json(buffer: _abi.Buffer) -> Any:
     """The data in a buffer of JSON as the library writes it. The buffer is disposed."""
-    return json.loads(_abi.take_text(buffer), object_pairs_hook=_plain)
+    return _plain(json.loads(_abi.take_text(buffer)))
 
 
 def _set(members: list[Any]) -> Any:
+    plain = [_plain(member) for member in members]
     try:
-        return set(members)
+        return set(plain)
     except TypeError:
-        return members
+        return plain
+
+
+def _entries_of(entries: dict[str, Any]) -> dict[str, Any]:
+    return {name: _plain(value) for name, value in entries.items()}
+
+
+def _made(description: dict[str, Any]) -> Any:
+    name, fields = description["class"], _plain(description["fields"])
+    known = _by_name.get(name)
+    if known is None:
+        return ArchivedObject(name, fields, tuple(description.get("classes", ())))
+    try:
+        return known.from_fields(fields)
+    except CorestoneError:
+        raise
+    except Exception as error:
+        raise CallbackError(f"The fields of an archived {name} make none: {type(error).__name__}: {error}.") from error
 
 
 # What the value of a JSON object with that one key stands for.
@@ -46,15 +196,23 @@ _KINDS: dict[str, Callable[[Any], Any]] = {
     "$date": date_from_seconds,
     "$bytes": base64.b64decode,
     "$uuid": UUID,
-    "$uri": str,
+    "$uri": URL,
     "$decimal": Decimal,
     "$real": float,
     "$set": _set,
-    "$dictionary": lambda entries: entries,
+    "$dictionary": _entries_of,
+    "$object": _made,
 }
 
 
-def _plain(pairs: list[tuple[str, Any]]) -> Any:
-    if len(pairs) == 1 and pairs[0][0] in _KINDS:
-        return _KINDS[pairs[0][0]](pairs[0][1])
-    return dict(pairs)
+def _plain(value: Any) -> Any:
+    """The value for what json.loads made; the library nests nothing deeper than 128."""
+    if isinstance(value, list):
+        return [_plain(member) for member in value]
+    if isinstance(value, dict):
+        if len(value) == 1:
+            [(tag, content)] = value.items()
+            if tag in _KINDS:
+                return _KINDS[tag](content)
+        return _entries_of(value)
+    return value

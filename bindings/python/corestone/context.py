@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union
 from . import _abi, _interrupt, queue, values
 from ._abi import lib
 from ._ahead import Ahead, Stamp, contexts
-from ._bulk import Block, columns_of
+from ._bulk import Block, columns_of, plain_columns
 from ._call import call, failure, made, made_quickly
 from ._request import SortKey, make_request
 from .cursor import Cursor
 from .errors import CorestoneError, InvalidArgumentError, InvalidHandleError
 from .model import Entity
-from .object import ManagedObject, place, set_single_values, wrap, wrap_all, wrappers
+from .object import ManagedObject, drop_held_values, place, set_single_values, wrap, wrap_all, wrappers
 from .object_id import ObjectID
 from .predicate import Predicate
+from .property import PropertyDescription
 from .results import Results
 
 if TYPE_CHECKING:
@@ -206,9 +207,8 @@ class Context:
         names, values, count = columns_of(rows, columns)
         if not count:
             return 0, []
-        block = Block(count, len(names))
-        keys = (ctypes.c_uint32 * len(names))()
-        for index, name in enumerate(names):
+        given: list[tuple[PropertyDescription, Sequence[Any]]] = []
+        for name, values_of in zip(names, values):
             each = description._key(name)
             if each.is_to_many:
                 raise InvalidArgumentError(
@@ -216,8 +216,13 @@ class Context:
                     entity=description.name,
                     key=name,
                 )
-            keys[index] = each.key
-            block.fill(index, values[index], each, description.name)
+            given += plain_columns(each, values_of, description.name)
+        names = [leaf.path for leaf, _ in given]
+        block = Block(count, len(names))
+        keys = (ctypes.c_uint32 * len(names))()
+        for index, (leaf, column) in enumerate(given):
+            keys[index] = leaf.key
+            block.fill(index, column, leaf, description.name)
         out: Any = (ctypes.c_void_p * count)() if wanted else None
         call(lib.cst_context_insert_many, self._open, description._handle, count, len(names), keys, block.address, out)
         return count, [self._adopt(token, description) for token in out] if out is not None else []
@@ -419,11 +424,16 @@ class Context:
     def refresh(self, item: ManagedObject, merge: bool = True) -> None:
         """Reads the newest state of an object; with `merge` its own changes stay on top, else they are dropped."""
         self._stamp = Stamp()
+        drop_held_values(item)
         call(lib.cst_object_refresh, item._cst_handle, merge)
 
     def refresh_all(self) -> None:
         """Lets every object show the store's newest state, under its own changes."""
         self._stamp = Stamp()
+        for reference in list(wrappers.values()):
+            item = reference()
+            if item is not None and item._cst_context is self:
+                drop_held_values(item)
         call(lib.cst_context_refresh_all, self._open)
 
     def process_pending_changes(self) -> None:

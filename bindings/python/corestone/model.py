@@ -63,17 +63,26 @@ class Entity(EntityEditing):
         pattern: str | None = None,
         validation: Mapping[str | Predicate, str] | None = None,
         transformer: str | None = None,
+        derived: str | None = None,
+        derived_filter: str | None = None,
+        elements: Mapping[str, Any] | None = None,
         user_info: Mapping[str, str] | None = None,
     ) -> Entity:
         """Adds an attribute.
 
         type is a name ("string", "int16", "int32", "int64", "decimal", "double", "float", "bool", "date", "binary",
-        "uuid", "uri", "transformable") or an AttributeType. An attribute that is not optional must have a value when
-        its object is saved; `default` is the value of a fresh object. `indexed` adds an index of its own.
+        "uuid", "uri", "transformable", "composite") or an AttributeType. An attribute that is not optional must have a
+        value when its object is saved; `default` is the value of a fresh object. `indexed` adds an index of its own.
 
         A save refuses a number or a date below `minimum` or above `maximum`, a string whose length is, a string that
         does not match the regular expression `pattern` as a whole, and a value that does not meet a condition of
         `validation`, which maps predicates (SELF is the value) to what the error says.
+
+        `transformer` names what stands between the values of a transformable attribute and their bytes; see
+        corestone.register_transformer. `derived` is an expression by which the store computes the attribute at each
+        save: "name", "author.name", "articles.@count", "articles.words.@sum", "canonical:(name)", "uppercase:(name)",
+        "lowercase:(name)", "now()". `elements` are those of a composite attribute, whose value is a dictionary: by
+        name, in the compact form of Model, or a dictionary of elements again.
         """
         flags = (
             (_abi.OPTIONAL if optional else 0)
@@ -84,17 +93,21 @@ class Entity(EntityEditing):
             | (_abi.ALLOWS_NAN if allows_nan else 0)
         )
         handle = made(lib.cst_entity_add_attribute, self._handle, text(name), int(attribute_type(type)), flags)
-        if default is not UNSET:
-            call(lib.cst_attribute_set_default, handle, self._value(attribute_type(type), default, name).ref)
-        if minimum is not None or maximum is not None:
-            self._set_bounds(name, minimum, maximum)
-        if pattern is not None:
-            call(lib.cst_attribute_set_pattern, handle, text(pattern))
-        add_validation(lib.cst_attribute_add_validation, handle, validation)
-        if transformer is not None:
-            call(lib.cst_attribute_set_transformer_name, handle, text(transformer))
-        for key, value in (user_info or {}).items():
-            call(lib.cst_attribute_set_user_info, handle, text(key), text(value))
+        self._fill(
+            handle,
+            name,
+            attribute_type(type),
+            default=default,
+            minimum=minimum,
+            maximum=maximum,
+            pattern=pattern,
+            validation=validation,
+            transformer=transformer,
+            derived=derived,
+            derived_filter=derived_filter,
+            elements=elements,
+            user_info=user_info,
+        )
         return self
 
     def to_one(
@@ -266,9 +279,19 @@ class Entity(EntityEditing):
             )
         self._bound_class = own
 
+    def _element_at(self, path: str) -> PropertyDescription | None:
+        """An element of a composite attribute."""
+        head, *rest = path.split(".")
+        found = self.properties.get(head)
+        for name in rest:
+            found = next((each for each in found.elements if each.name == name), None) if found is not None else None
+        return found
+
     def _key(self, name: str) -> PropertyDescription:
         """The property of a name, else a ModelError with the nearest one."""
         found = self.properties.get(name)
+        if found is None and "." in name:
+            found = self._element_at(name)
         if found is None:
             raise ModelError(
                 f"The entity {self.name} has no property '{name}'.{nearest(name, self.properties)}",

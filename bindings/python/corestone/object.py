@@ -6,16 +6,18 @@ import ctypes
 import weakref
 from collections.abc import Iterable, Sequence
 from ctypes import byref
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Union
 
 from . import _abi, values
 from ._abi import lib
 from ._ahead import Ahead, Stamp
 from ._call import call, made
+from ._composite import compose, decompose, leaves
 from .codes import AttributeType
 from .errors import CorestoneError, InvalidHandleError, TypeMismatchError
 from .object_id import ObjectID
 from .property import PropertyDescription, nearest
+from .transformer import from_bytes, to_bytes
 
 if TYPE_CHECKING:
     from .context import Context
@@ -49,7 +51,7 @@ class ManagedObject:
     functions of the module `corestone.object` (object_id, context_of, state) do not have that problem.
     """
 
-    __slots__ = ("__weakref__", "_cst_ahead", "_cst_context", "_cst_handle", "_cst_row", "_cst_token")
+    __slots__ = ("__weakref__", "_cst_ahead", "_cst_context", "_cst_handle", "_cst_row", "_cst_token", "_cst_values")
 
     _cst_entity: ClassVar[Entity]
     _cst_entity_name: ClassVar[str | None] = None
@@ -62,6 +64,7 @@ class ManagedObject:
     _cst_token: int
     _cst_ahead: Ahead | None  # the block of results in which it was met last, and its place there
     _cst_row: int
+    _cst_values: HeldValues  # of transformable attributes that were read; not there before
 
     def __init_subclass__(cls, entity: str | None = None, **options: Any) -> None:
         """`class Employee(ManagedObject, entity="Employee")` is a class of one's own for the objects of an entity, in
@@ -138,9 +141,16 @@ class ManagedObject:
 
     def committed_value(self, name: str) -> Any:
         """A property's value as it was last fetched or saved; the target of a to-one relationship as its ID."""
+        description = self._cst_entity._key(name)
+        return compose(description, (self._committed(leaf) for leaf in leaves(description)))
+
+    def _committed(self, leaf: PropertyDescription) -> Any:
         cell = values.Cell()
-        call(lib.cst_object_get_committed, self._cst_handle, self._cst_entity._key(name).key, cell.ref)
-        return values.decode_cell(cell, self._cst_context)
+        call(lib.cst_object_get_committed, self._cst_handle, leaf.key, cell.ref)
+        found = values.decode_cell(cell, self._cst_context)
+        if not leaf.transforms:
+            return found
+        return from_bytes(leaf.transformer, found, self._cst_entity.name, leaf.path)
 
     # ---- validation
 
@@ -161,11 +171,17 @@ class ManagedObject:
 
         For an attribute or a to-one relationship; the object does not change. Raises ValidationError.
         """
+        description = self._cst_entity._key(name)
+        parts = decompose(description, value, self._cst_entity.name)
+        return compose(description, (self._validated(leaf, part) for leaf, part in parts))
+
+    def _validated(self, leaf: PropertyDescription, value: Any) -> Any:
         given, held = values.Cell(), values.Cell()
-        values.encode(given.value, value, self._cst_entity.name, name)
-        key = self._cst_entity._key(name).key
-        call(lib.cst_object_validate_value, self._cst_handle, key, given.ref, held.ref)
-        return values.decode_cell(held, self._cst_context)
+        entity = self._cst_entity.name
+        data = to_bytes(leaf.transformer, value, entity, leaf.path) if leaf.transforms else value
+        values.encode(given.value, data, entity, leaf.path)
+        call(lib.cst_object_validate_value, self._cst_handle, leaf.key, given.ref, held.ref)
+        return value if leaf.transforms else values.decode_cell(held, self._cst_context)
 
     def set_primitive(self, name: str, value: Any) -> None:
         """Sets an attribute or a to-one relationship and nothing else.
@@ -173,10 +189,13 @@ class ManagedObject:
         The object does not count as changed, and an inverse stays as it is. The value is saved when another change
         makes the object one to save; a refresh drops it. For values that are derived from others.
         """
-        cell = values.Cell()
-        values.encode(cell.value, value, self._cst_entity.name, name)
-        self._cst_context._stamp = Stamp()
-        call(lib.cst_object_set_primitive, self._cst_handle, self._cst_entity._key(name).key, cell.ref)
+        entity = self._cst_entity.name
+        for leaf, part in decompose(self._cst_entity._key(name), value, entity):
+            data = to_bytes(leaf.transformer, part, entity, leaf.path) if leaf.transforms else part
+            cell = values.Cell()
+            values.encode(cell.value, values.suited(leaf.attribute_type, data), entity, leaf.path)
+            self._cst_context._stamp = Stamp()
+            call(lib.cst_object_set_primitive, self._cst_handle, leaf.key, cell.ref)
 
     # ---- values by name and key path
 
@@ -219,6 +238,8 @@ class ManagedObject:
                 plan.many[0],
                 None,
             )
+        if plan.made:
+            return tuple(getattr(self, name) for name in names)
         if not names:
             return ()
         row = plan.take_row()
@@ -267,6 +288,25 @@ class ManagedObject:
         raise TypeError(f"A {self._cst_entity.name} belongs to its context. Send its id.uri, or to_dict().")
 
 
+# By key: the bytes of a transformable attribute, and the value that they stand for.
+HeldValues = dict[int, tuple[Union[bytes, None], Any]]
+
+
+def held_values(item: ManagedObject) -> HeldValues:
+    """What an object holds of the values that transformers made."""
+    try:
+        held: HeldValues = _held_values(item)
+    except AttributeError:
+        held = {}
+        _set_held_values(item, held)
+    return held
+
+
+def drop_held_values(item: ManagedObject) -> None:
+    """For a refresh: values are made anew."""
+    held_values(item).clear()
+
+
 class Reference(weakref.ref[ManagedObject]):
     """How the map knows a wrapper. It holds the wrapper's handle, and lets go of it when the wrapper has ended.
 
@@ -297,6 +337,8 @@ _set_row = ManagedObject.__dict__["_cst_row"].__set__
 _set_context = ManagedObject.__dict__["_cst_context"].__set__
 _set_handle = ManagedObject.__dict__["_cst_handle"].__set__
 _set_token = ManagedObject.__dict__["_cst_token"].__set__
+_set_held_values = ManagedObject.__dict__["_cst_values"].__set__
+_held_values = ManagedObject.__dict__["_cst_values"].__get__
 
 
 def wrap(kind: type[ManagedObject], context: Context, token: int) -> ManagedObject:
@@ -385,12 +427,14 @@ def handles(items: Sequence[Any], entity: str, key: str) -> Any:
 class Plan:
     """How a set of names is assigned: which are single values, with their keys, and which are to-many."""
 
-    __slots__ = ("count", "decimals", "keys", "keys_ref", "many", "rows", "single")
+    __slots__ = ("count", "decimals", "keys", "keys_ref", "made", "many", "rows", "single")
 
     def __init__(self, entity: Entity, names: Iterable[str]) -> None:
         found = [entity._key(name) for name in names]
         self.many = [each.name for each in found if each.is_to_many]
-        single = [each for each in found if not each.is_to_many]
+        # Values that are made here, of bytes or of several values.
+        self.made = [each.name for each in found if each.is_made]
+        single = [each for each in found if not each.is_to_many and not each.is_made]
         self.single = tuple(each.name for each in single)
         self.decimals = [each.name for each in single if each.attribute_type == AttributeType.DECIMAL]
         self.keys = (ctypes.c_uint32 * len(single))(*[each.key for each in single])
@@ -419,21 +463,22 @@ def plan_for(kind: type[ManagedObject], names: tuple[str, ...]) -> Plan:
 
 
 def set_single_values(item: ManagedObject, new: dict[str, Any]) -> list[str]:
-    """Sets the attributes and to-one relationships among `new` in one call, and returns the names of the others."""
+    """Sets the plain attributes and to-one relationships among `new` in one call; returns the names of the others."""
     plan = plan_for(type(item), tuple(new))
     single = plan.single
     if single:
         for name in plan.decimals:
             new = {**new, name: values.suited(AttributeType.DECIMAL, new[name])}
         row = plan.take_row()
-        row.fill([new[name] for name in single] if plan.many else new.values(), item._cst_entity.name, single)
+        several = plan.many or plan.made
+        row.fill([new[name] for name in single] if several else new.values(), item._cst_entity.name, single)
         item._cst_context._stamp = Stamp()
         if _set_many(item._cst_handle, plan.count, plan.keys_ref, row.ref, None) < 0:
             # Failed, so nothing was set: ask again for the reason.
             call(lib.cst_object_set_many, item._cst_handle, plan.count, plan.keys, row.ref)
         if not any(type(value) in values.BULKY for value in new.values()):
             plan.rows.append(row)
-    return plan.many
+    return plan.made + plan.many
 
 
 def short_id(uri: str) -> str:
@@ -459,7 +504,8 @@ def describe(item: ManagedObject) -> str:
         notes = " deleted" if flags & _abi.OBJECT_DELETED else ""
         if flags & _abi.OBJECT_FAULT:
             return f"<{head}{notes} (fault)>"
-        names = [n for n, p in item._cst_properties.items() if p.is_attribute][:REPR_VALUES]
+        known = item._cst_properties.items()
+        names = [n for n, p in known if p.is_attribute and not p.transforms][:REPR_VALUES]
         shown = " ".join(f"{name}={short_value(value)}" for name, value in zip(names, item_values(item, names)))
         return f"<{head}{notes} {shown}>" if shown else f"<{head}{notes}>"
     except InvalidHandleError:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import difflib
+import json
 from collections.abc import Iterable
 from ctypes import byref
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from . import _abi
-from ._abi import lib
+from ._abi import lib, text
 from ._call import call
+from ._definition import attribute_type
 from .codes import AttributeType, DeleteRule
 
 
@@ -29,6 +31,20 @@ class PropertyDescription(NamedTuple):
     minimum: int
     maximum: int
     entity: int  # the handle of the one that declares it
+    path: str = ""  # the name, or "location.latitude" for an element of a composite attribute
+    elements: tuple[PropertyDescription, ...] = ()  # of a composite attribute
+    transformer: str | None = None  # the name of a transformable attribute's transformer
+    value_class: str | None = None  # the class of its values in an Apple host
+
+    @property
+    def transforms(self) -> bool:
+        """Whether a transformer stands between the bytes and the values."""
+        return not self.is_relationship and self.attribute_type == AttributeType.TRANSFORMABLE
+
+    @property
+    def is_made(self) -> bool:
+        """Whether values are made of the library's: of bytes by a transformer, or of those of the elements."""
+        return self.transforms or bool(self.elements)
 
     @property
     def is_attribute(self) -> bool:
@@ -86,8 +102,45 @@ def read_properties(entity: int) -> dict[str, PropertyDescription]:
             info.minimum_count,
             info.maximum_count,
             info.entity or 0,
+            name,
         )
+        if found[name].attribute_type in (AttributeType.COMPOSITE, AttributeType.TRANSFORMABLE):
+            found[name] = _described(entity, found[name], _json(entity, name))
     return found
+
+
+def _json(entity: int, name: str) -> Any:
+    buffer = _abi.Buffer()
+    call(lib.cst_entity_copy_json, entity, text(name), byref(buffer))
+    return json.loads(_abi.take_text(buffer))
+
+
+def _described(entity: int, description: PropertyDescription, said: Any) -> PropertyDescription:
+    """With what the model says of a transformable or composite attribute."""
+    return description._replace(
+        transformer=said.get("transformer"),
+        value_class=said.get("valueClass"),
+        elements=tuple(_element(entity, description, each) for each in said.get("elements", ())),
+    )
+
+
+def _element(entity: int, composite: PropertyDescription, said: Any) -> PropertyDescription:
+    path, key = f"{composite.path}.{said['name']}", ctypes.c_uint32(_abi.NO_KEY)
+    if composite.key != _abi.NO_KEY:
+        call(lib.cst_entity_key, entity, text(path), byref(key))
+    flags = composite.flags & _abi.TRANSIENT
+    flags |= (_abi.OPTIONAL if said.get("optional") else 0) | (
+        _abi.EXTERNAL_STORAGE if said.get("externalStorage") else 0
+    )
+    element = composite._replace(
+        name=said["name"],
+        path=path,
+        key=key.value,
+        flags=flags,
+        attribute_type=attribute_type(said["type"]),
+        elements=(),
+    )
+    return _described(entity, element, said)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

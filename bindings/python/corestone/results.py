@@ -13,9 +13,11 @@ from ._abi import lib
 from ._ahead import Ahead
 from ._call import call, made
 from ._columns import read_columns
+from ._composite import compose, leaves
 from .object import ManagedObject, short_value
 from .object_id import ObjectID
 from .property import PropertyDescription
+from .transformer import from_bytes
 
 if TYPE_CHECKING:
     from .context import Context
@@ -120,8 +122,24 @@ class Results(Sequence[Any]):
             else:
                 found[name] = self._values(name, description, first, count)
         if packed and count > 0:
-            found.update(zip(packed, read_columns(self, list(packed.values()), first, count)))
+            found.update(zip(packed, self._packed(list(packed.values()), first, count)))
         return [list(found.get(name, ())) if names.count(name) > 1 else found.get(name, []) for name in names]
+
+    def _packed(self, wanted: Sequence[PropertyDescription], first: int, count: int) -> list[list[Any]]:
+        """Columns of attributes. Those of composite ones are made of their elements'."""
+        kinds = [leaf for each in wanted for leaf in leaves(each)]
+        columns = read_columns(self, kinds, first, count)
+        entity = self._entity.name if self._entity is not None else ""
+        for place, leaf in enumerate(kinds):
+            if leaf.transforms:
+                columns[place] = [from_bytes(leaf.transformer, data, entity, leaf.path) for data in columns[place]]
+        rest = iter(columns)
+        return [
+            [compose(each, iter(row)) for row in zip(*[next(rest) for _ in leaves(each)])]
+            if each.elements
+            else next(rest)
+            for each in wanted
+        ]
 
     def _values(self, name: str, description: PropertyDescription | None, first: int, count: int) -> list[Any]:
         """To-one targets, or the values at a key path."""

@@ -11,7 +11,21 @@ from typing import Any, Callable
 
 import pytest
 
-from corestone import Container, Context, Model
+from corestone import Container, Context, Model, raw_value, set_raw_value
+
+
+def stored(item: Any, name: str) -> Any:
+    """What a store keeps for a property: of a transformable attribute the bytes, whatever they stand for."""
+    return raw_value(item, name) if item._cst_properties[name].transforms else item[name]
+
+
+def keep(item: Any, name: str, value: Any) -> None:
+    """Sets what `stored` reads."""
+    if item._cst_properties[name].transforms:
+        set_raw_value(item, name, value)
+    else:
+        item[name] = value
+
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 from apple_reader import REFERENCE, AppleStore, Relationship, decoder
+from conftest import stored
 
 import corestone
 from corestone import Container, Model, ModelMismatchError
@@ -92,7 +93,7 @@ class Comparison:
     def compare_row(self, where: str, entity: str, item: Any, row: dict[str, Any]) -> None:
         for attribute in self.apple.model.attributes[entity].values():
             theirs = self.apple.value(attribute, row[attribute.column], self.folder)
-            self.check("values", f"{where}.{attribute.name}", item[attribute.name], theirs)
+            self.check("values", f"{where}.{attribute.name}", stored(item, attribute.name), theirs)
         for relationship in self.apple.model.relationships[entity].values():
             ours = item[relationship.name]
             if relationship.is_to_many:
@@ -155,7 +156,7 @@ def compare_raw(path: Path, container: Container) -> None:
 def compare_raw_property(
     name: str, found: Any, item: Any, row: dict[str, Any], connection: sqlite3.Connection, tables: list[str]
 ) -> None:
-    ours = item[name]
+    ours = stored(item, name)
     column = "Z" + name.upper()
     if not found.is_relationship:
         theirs = row[column]

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, keep, stored
 
 import corestone
 from corestone import AttributeType, Container, Context, ManagedObject, Model, ValidationError
@@ -217,7 +217,7 @@ def change_attributes(store: AppleStore) -> int:
                 continue
             if property.attribute_type in (AttributeType.UNDEFINED, AttributeType.TRANSFORMABLE):
                 continue
-            item[property.name] = fresh_value(property, item[property.name])
+            keep(item, property.name, fresh_value(property, stored(item, property.name)))
             expected[store.row(item)] = column_of(property.name)
             break
     before = dump(store.path)
@@ -330,7 +330,7 @@ def fill(store: AppleStore, item: ManagedObject) -> None:
             continue
         if not property.is_relationship:
             if property.attribute_type is not AttributeType.UNDEFINED:
-                item[property.name] = fresh_value(property, item[property.name])
+                keep(item, property.name, fresh_value(property, stored(item, property.name)))
         elif not property.is_optional and not property.is_to_many:
             targets = store.context.fetch(store.destination(property), limit=2)
             item[property.name] = next((target for target in targets if target != item), None)
@@ -433,7 +433,7 @@ def test_a_save_changes_what_it_must_and_nothing_else(file: str, tmp_path: Path)
     assert dangling(store, dump(path)) <= loose
     values = {
         store.row(item): {
-            name: item[name]
+            name: stored(item, name)
             for name, each in store.container.model[entity].properties.items()
             if each.is_attribute and not each.is_transient
         }
@@ -445,7 +445,7 @@ def test_a_save_changes_what_it_must_and_nothing_else(file: str, tmp_path: Path)
     for entity in again.entities():
         for item in again.context.fetch(entity, limit=5):
             for name, value in values.get(again.row(item), {}).items():
-                assert item[name] == value
+                assert stored(item, name) == value
     again.container.close()
     print(
         f"{file}: {inserted} objects inserted, {counts[0]} attributes and {counts[1]} relationships changed, "

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import pytest
 
-from corestone import StoreCorruptError, UnsupportedError, decode_archive
+from corestone import ArchivedObject, StoreCorruptError, decode_archive, encode_archive
 
 EPOCH = datetime(2001, 1, 1, tzinfo=timezone.utc)
 
@@ -70,8 +70,9 @@ def test_archives_in_xml() -> None:
 
 
 def test_other_classes_are_named_and_never_made() -> None:
-    with pytest.raises(UnsupportedError, match="UIColor"):
-        decode_archive(container("NSArray", {"$class": UID(4)}, named("UIColor")))
+    found = decode_archive(archive({"$class": UID(2), "UIRed": 1.0, "name": UID(3)}, named("UIColor"), "red"))
+    assert found == ArchivedObject("UIColor", {"UIRed": 1.0, "name": "red"})
+    assert decode_archive(encode_archive(found)) == found
 
 
 @pytest.mark.parametrize("data", [b"", b"nonsense", plistlib.dumps({"a": 1}, fmt=plistlib.FMT_BINARY)])

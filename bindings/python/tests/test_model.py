@@ -21,7 +21,6 @@ from corestone import (
     ModelMismatchError,
     StoreCorruptError,
     StoreError,
-    UnsupportedError,
 )
 
 
@@ -248,16 +247,16 @@ def test_what_means_nothing_here_is_kept_where_it_stood() -> None:
     assert place["extras"] == {"elements": [{"place": 1, "name": "userInfo", "elements": [entry]}]}
 
 
-def test_a_composite_attribute_is_told_and_no_store_is_made_for_it(tmp_path: Path) -> None:
+def test_a_composite_attribute_of_a_source_model(tmp_path: Path) -> None:
     source = b"""<model>
         <entity name='Place'><attribute name='at' optional='YES' attributeType='Composite' composite='Point'/></entity>
-        <composite name='Point'><attribute name='x' attributeType='Double'/></composite>
+        <composite name='Point'><attribute name='x' optional='YES' attributeType='Double'/></composite>
       </model>"""
     model = Model.load(source)
     assert model["Place"].properties["at"].attribute_type is AttributeType.COMPOSITE
     assert model.describe()["entities"][0]["attributes"][0]["elements"][0]["name"] == "x"
-    with pytest.raises(UnsupportedError, match=r"Place\.at is composite"):
-        corestone.Container(model, tmp_path / "a.sqlite")
+    with corestone.Container(model, tmp_path / "a.sqlite") as container:
+        assert container.context().insert("Place", at={"x": 1}).at == {"x": 1.0}
 
 
 def test_copies_and_merged_models(tmp_path: Path) -> None:

@@ -1,11 +1,19 @@
-import CorestoneModel
 import CorestoneValues
 
 /// Values as JSON that tells every type: what JSON has no type for is an object with one key that begins with `$`.
-struct JSONText {
-    private(set) var text = ""
+package struct JSONText {
+    package private(set) var text = ""
 
-    init(_ value: PropertyValue) { add(value) }
+    /// Whether keys may begin with `$`, as tags do.
+    private var isPlain = false
+
+    package init(_ value: PropertyValue) { add(value) }
+
+    /// Plain JSON: of what it has no type for there must be nothing.
+    init(plain value: PropertyValue) {
+        isPlain = true
+        add(value)
+    }
 
     private mutating func add(_ value: PropertyValue) {
         switch value {
@@ -21,16 +29,35 @@ struct JSONText {
         case .date(let seconds): tag("$date") { $0.add(.double(seconds)) }
         case .uuid(let uuid): tag("$uuid") { $0.text.appendJSON(uuid.description) }
         case .uri(let uri): tag("$uri") { $0.text.appendJSON(uri.string) }
+        case .object(let object as ArchivedObject): tag("$object") { $0.add(object) }
         case .object(let object): tag("$object") { $0.text.appendJSON(object.valueDescription) }
         case .array(let values): list(values)
-        case .set(let values): tag("$set") { $0.list(Array(values)) }
+        case .set(let values): tag("$set") { $0.list(JSONText.ordered(values)) }
         case .dictionary(let entries):
-            if entries.keys.contains(where: { $0.hasPrefix("$") }) {
+            if !isPlain && entries.keys.contains(where: { $0.hasPrefix("$") }) {
                 tag("$dictionary") { $0.add(entries) }
             } else {
                 add(entries)
             }
         }
+    }
+
+    /// Members of a set in an order that is always the same.
+    static func ordered(_ values: Set<PropertyValue>) -> [PropertyValue] {
+        if values.count < 2 { return Array(values) }
+        return values.map { (Text(JSONText($0).text), $0) }.sorted { $0.0 < $1.0 }.map(\.1)
+    }
+
+    private mutating func add(_ object: ArchivedObject) {
+        text += "{\"class\": "
+        text.appendJSON(object.className)
+        if !object.isPlainClass {
+            text += ", \"classes\": "
+            list(object.classes.map { .string($0) })
+        }
+        text += ", \"fields\": "
+        add(.dictionary(object.fields))
+        text += "}"
     }
 
     private mutating func tag(_ name: String, _ content: (inout JSONText) -> Void) {

@@ -1,0 +1,52 @@
+import CorestoneModel
+import CorestoneValues
+
+// The value of a composite attribute is made of those of its elements, which are read, changed and saved like any others.
+extension ManagedObject {
+    /// A dictionary of the elements that have a value; null when none has.
+    func compositeValue(_ slot: Int) throws -> PropertyValue {
+        try entity.attribute(slot).composed { try value(slot: Int($0.slot)) }
+    }
+
+    func committedCompositeValue(_ slot: Int) throws -> PropertyValue {
+        try entity.attribute(slot).composed { try committedValue(slot: Int($0.slot)) }
+    }
+
+    /// Sets every element to what an accepted value has for it.
+    func writeComposite(_ value: PropertyValue, _ slot: Int) {
+        for (leaf, part) in entity.attribute(slot).decomposed(value) { write(part, Int(leaf.slot)) }
+    }
+
+    func isCompositeChanged(_ slot: Int) -> Bool {
+        guard let overlay else { return false }
+        return entity.attribute(slot).leaves.contains { overlay.isChanged(Int($0.slot)) }
+    }
+
+    /// The element to which a path from this object leads; nil when the path goes on behind one.
+    func element(_ path: Substring) throws -> Property? {
+        if let property = entity.property(named: String(path)) { return property }
+        var head = path
+        while let dot = head.lastIndex(of: ".") {
+            head = head[..<dot]
+            guard let attribute = entity.property(named: String(head)) as? Attribute else { continue }
+            if attribute.type != .composite { return nil }
+            break
+        }
+        return try entity.requireProperty(named: String(path))
+    }
+
+    /// Whether a value is asked of an attribute at all: of an element, when the composite has any.
+    func isAsked(_ attribute: Attribute) throws -> Bool {
+        guard let composite = attribute.composite else { return true }
+        return try !compositeValue(Int(composite.slot)).isNull
+    }
+
+    func isComposite(_ slot: Int) -> CoreError {
+        let attribute = entity.attribute(slot)
+        let paths = attribute.leaves.map(\.path).joined(separator: ", ")
+        return CoreError(
+            .typeMismatch,
+            "\(entity.name).\(attribute.path) is composite and has no single value; use its elements: \(paths)",
+            entity: entity.name, key: attribute.path, objectURI: objectID.uri)
+    }
+}

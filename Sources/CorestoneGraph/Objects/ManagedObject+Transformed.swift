@@ -1,0 +1,121 @@
+import CorestoneModel
+import CorestoneValues
+
+/// A value that a transformer made, with the bytes that it stands for.
+private struct TransformedValue {
+    let slot: Int
+    let bytes: Bytes
+    let value: Any
+}
+
+/// Few objects ever hold such values, so they lie beside them and take no room in each.
+private let transformedByObjects = Locked<[ObjectIdentifier: [TransformedValue]]>([:])
+
+// Values of transformable attributes. Rows, overlays and records know their bytes alone.
+extension ManagedObject {
+    /// What the bytes of a transformable attribute stand for; nil when there is no value. The same one until the attribute
+    /// is set or the object refreshed. Fires a fault.
+    /// - Throws: `.unsupported` when the model names a transformer that nobody registered; what the transformer throws, with
+    ///   entity and key.
+    public func transformedValue(key: UInt32) throws -> Any? {
+        let (slot, attribute) = try transformable(key)
+        return try withView(key: key) { view in
+            view.type == .bytes ? try transformed(view.bytes, slot, attribute) : nil
+        }
+    }
+
+    /// Sets the bytes that the attribute's transformer has for a value; nil clears it. The object then holds this value.
+    public func setTransformedValue(_ value: Any?, key: UInt32) throws {
+        let (slot, attribute) = try transformable(key)
+        guard let value else { return try set(.null, key: key) }
+        let transformer = try transformer(of: attribute)
+        let bytes = try located(attribute, "transform") { try transformer.bytes(for: value) }
+        try set(.bytes(bytes), key: key)
+        hold(TransformedValue(slot: slot, bytes: bytes, value: value))
+    }
+
+    /// The transformer of a transformable attribute.
+    package func registeredTransformer(key: UInt32) throws -> any ValueTransformer {
+        try transformer(of: try transformable(key).attribute)
+    }
+
+    /// What a predicate sees of a value: the plain data that its bytes stand for, else the bytes.
+    func dataForPredicates(_ bytes: UnsafeRawBufferPointer, _ slot: Int) -> PropertyValue {
+        let bytes = Bytes(copying: bytes)
+        guard
+            let transformer = ValueTransformers.named(entity.attribute(slot).valueTransformerName)
+                as? any PlainDataTransformer
+        else { return .bytes(bytes) }
+        // Not held: a predicate looks at any number of objects.
+        return (try? transformer.value(for: bytes)) as? PropertyValue ?? .bytes(bytes)
+    }
+
+    /// Lets go of all that transformers made.
+    func forgetTransformedValues() {
+        guard state.remove(.keepsTransformed) != nil else { return }
+        let former = transformedByObjects.withLock { $0.removeValue(forKey: ObjectIdentifier(self)) }
+        // Outside the lock: their end may be the host's.
+        withExtendedLifetime(former) {}
+    }
+}
+
+extension ManagedObject {
+    private func transformable(_ key: UInt32) throws -> (slot: Int, attribute: Attribute) {
+        let slot = try self.slot(of: key)
+        if let attribute = entity.properties[slot] as? Attribute, attribute.type == .transformable {
+            return (slot, attribute)
+        }
+        let name = entity.properties[slot].path
+        throw CoreError(
+            .typeMismatch, "\(entity.name).\(name) is not transformable, so there is no transformer to ask",
+            entity: entity.name, key: name, objectURI: objectID.uri)
+    }
+
+    private func transformer(of attribute: Attribute) throws -> any ValueTransformer {
+        if let known = ValueTransformers.named(attribute.valueTransformerName) { return known }
+        throw CoreError(
+            .unsupported,
+            "\(entity.name).\(attribute.path) goes through the transformer \(attribute.valueTransformerName ?? ""), which "
+                + "is not registered; register it, or use the bytes of the attribute", entity: entity.name,
+            key: attribute.path, objectURI: objectID.uri)
+    }
+
+    private func transformed(_ bytes: UnsafeRawBufferPointer, _ slot: Int, _ attribute: Attribute) throws -> Any {
+        if let known = held(slot), equalBytes(known.bytes.rawBytes, bytes) { return known.value }
+        let transformer = try transformer(of: attribute)
+        let bytes = Bytes(copying: bytes)
+        let value = try located(attribute, "reverse") { try transformer.value(for: bytes) }
+        hold(TransformedValue(slot: slot, bytes: bytes, value: value))
+        return value
+    }
+
+    private func held(_ slot: Int) -> TransformedValue? {
+        guard state.contains(.keepsTransformed) else { return nil }
+        return transformedByObjects.withLock { $0[ObjectIdentifier(self)]?.first { $0.slot == slot } }
+    }
+
+    private func hold(_ value: TransformedValue) {
+        let former = transformedByObjects.withLock { all in
+            let former = all[ObjectIdentifier(self), default: []].filter { $0.slot == value.slot }
+            all[ObjectIdentifier(self), default: []].removeAll { $0.slot == value.slot }
+            all[ObjectIdentifier(self), default: []].append(value)
+            return former
+        }
+        state.insert(.keepsTransformed)
+        withExtendedLifetime(former) {}
+    }
+
+    /// What a transformer throws, with the attribute to which it belongs.
+    private func located<Result>(
+        _ attribute: Attribute, _ step: String, _ body: () throws -> Result
+    ) throws -> Result {
+        do { return try body() } catch {
+            let failure = error as? CoreError
+            throw CoreError(
+                failure?.status ?? .callback,
+                "\(entity.name).\(attribute.path): the transformer \(attribute.valueTransformerName ?? "of plain data") "
+                    + "cannot \(step) the value: \(failure?.message ?? "\(error)")", entity: entity.name,
+                key: attribute.path, objectURI: objectID.uri, children: failure.map(\.children) ?? [])
+        }
+    }
+}

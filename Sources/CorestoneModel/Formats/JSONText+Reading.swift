@@ -1,0 +1,50 @@
+import CorestoneValues
+
+/// Values from the JSON that `JSONText` writes.
+///
+/// - Throws: `.invalidArgument` for what is no JSON, and for a tag with something else behind it than it stands for.
+package func decodeTaggedJSON(_ bytes: [UInt8]) throws -> PropertyValue { try untagged(decodeJSON(bytes)) }
+
+private func untagged(_ value: PropertyValue) throws -> PropertyValue {
+    switch value {
+    case .array(let values): return .array(try values.map(untagged))
+    case .dictionary(let entries):
+        guard entries.count == 1, let (tag, content) = entries.first, tag.hasPrefix("$") else {
+            return .dictionary(try entries.mapValues(untagged))
+        }
+        return try meaning(of: tag, content)
+    default: return value
+    }
+}
+
+private func meaning(of tag: String, _ content: PropertyValue) throws -> PropertyValue {
+    let text: String? = if case .text(let text) = content { text.string } else { nil }
+    let found: PropertyValue?
+    switch (tag, content) {
+    case ("$date", _): found = content.number.map { .date($0) }
+    case ("$bytes", _): found = text.flatMap { decodeBase64(Array($0.utf8)) }.map { .bytes(Bytes($0)) }
+    case ("$uuid", _): found = text.flatMap { UUIDValue($0) }.map { .uuid($0) }
+    case ("$uri", .text(let text)): found = .uri(text)
+    case ("$decimal", _): found = try text.map { .decimal(try DecimalNumber($0)) }
+    case ("$real", _): found = text.flatMap { Double($0) }.map { .double($0) }
+    case ("$set", .array(let values)): found = .set(Set(try values.map(untagged)))
+    case ("$dictionary", .dictionary(let entries)): found = .dictionary(try entries.mapValues(untagged))
+    case ("$object", .dictionary(let parts)): found = try object(parts)
+    default: found = nil
+    }
+    guard let found else {
+        throw CoreError(.invalidArgument, "the JSON has \(tag) before what that does not stand for")
+    }
+    return found
+}
+
+private func object(_ parts: [String: PropertyValue]) throws -> PropertyValue? {
+    guard case .text(let name)? = parts["class"], case .dictionary(let fields)? = try parts["fields"].map(untagged)
+    else { return nil }
+    var classes: [String]?
+    if case .array(let names)? = parts["classes"] {
+        classes = names.compactMap { if case .text(let name) = $0 { name.string } else { nil } }
+        if classes?.isEmpty == true { classes = nil }
+    }
+    return .object(ArchivedObject(className: name.string, classes: classes, fields: fields))
+}

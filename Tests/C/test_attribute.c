@@ -1,0 +1,163 @@
+/* Composite and derived attributes.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "company.h"
+
+#include <string.h>
+
+struct stack {
+    cst_model *model;
+    cst_entity *place, *country;
+    cst_attribute *location;
+    cst_coordinator *coordinator;
+    cst_context *context;
+};
+
+static void define(struct stack *s) {
+    uint32_t optional = CST_PROPERTY_OPTIONAL;
+    memset(s, 0, sizeof *s);
+    OK(cst_model_new(&s->model, E));
+    OK(cst_model_add_entity(s->model, text("Place"), &s->place, E));
+    OK(cst_model_add_entity(s->model, text("Country"), &s->country, E));
+    OK(cst_entity_add_attribute(s->place, text("name"), CST_ATTRIBUTE_STRING, optional, NULL, E));
+    OK(cst_entity_add_attribute(s->place, text("location"), CST_ATTRIBUTE_COMPOSITE, optional, &s->location, E));
+    OK(cst_attribute_add_element(s->location, text("latitude"), CST_ATTRIBUTE_DOUBLE, optional, NULL, E));
+    cst_attribute *address = NULL, *street = NULL;
+    OK(cst_attribute_add_element(s->location, text("address"), CST_ATTRIBUTE_COMPOSITE, optional, &address, E));
+    OK(cst_attribute_add_element(address, text("street"), CST_ATTRIBUTE_STRING, optional, &street, E));
+    cst_value elm = {.type = CST_STRING};
+    elm.as.string = text("Elm");
+    OK(cst_attribute_set_default(street, &elm, E));
+    cst_relationship *country = NULL, *places = NULL;
+    OK(cst_entity_add_relationship(s->place, text("country"), s->country, optional, &country, E));
+    OK(cst_entity_add_relationship(s->country, text("places"), s->place, optional | CST_PROPERTY_TO_MANY, &places, E));
+    OK(cst_relationship_set_inverse(country, places, E));
+    cst_attribute *count = NULL, *search = NULL;
+    OK(cst_entity_add_attribute(s->country, text("count"), CST_ATTRIBUTE_INTEGER_64, optional, &count, E));
+    OK(cst_attribute_set_derivation(count, text("places.@count"), (cst_string){0}, E));
+    OK(cst_entity_add_attribute(s->place, text("search"), CST_ATTRIBUTE_STRING, optional, &search, E));
+    OK(cst_attribute_set_derivation(search, text("canonical:(name)"), (cst_string){0}, E));
+}
+
+static void open_stack(struct stack *s, const char *path) {
+    OK(cst_coordinator_new(s->model, &s->coordinator, E));
+    OK(cst_coordinator_add_store(s->coordinator, text("SQLite"), text(path), NULL, NULL, E));
+    OK(cst_context_new(s->coordinator, CST_QUEUE_CALLER, &s->context, E));
+}
+
+static void close_stack(struct stack *s) {
+    if (s->context) OK(cst_release(s->context));
+    if (s->coordinator) OK(cst_release(s->coordinator));
+    OK(cst_release(s->model));
+}
+
+static cst_key key(cst_entity *entity, const char *path) {
+    cst_key found = CST_NO_KEY;
+    OK(cst_entity_key(entity, text(path), &found, E));
+    return found;
+}
+
+static void elements_have_keys_and_paths(void) {
+    struct stack s;
+    define(&s);
+    open_stack(&s, check_path("places.sqlite"));
+    cst_object *place = NULL;
+    OK(cst_context_insert(s.context, s.place, &place, E));
+    cst_value value = {.type = CST_DOUBLE}, found;
+    value.as.real = 52.5;
+    OK(cst_object_set(place, key(s.place, "location.latitude"), &value, E));
+    OK(cst_object_get_path(place, text("location.address.street"), &found, E));
+    CHECK_TEXT("Elm", found.as.string);
+    value.type = CST_STRING;
+    value.as.string = text("Oak");
+    OK(cst_object_set_path(place, text("location.address.street"), &value, E));
+    OK(cst_context_save(s.context, E));
+    OK(cst_object_refresh(place, false, E));
+    OK(cst_object_get(place, key(s.place, "location.latitude"), &found, E));
+    CHECK(found.type == CST_DOUBLE && found.as.real == 52.5);
+    bool changed = true;
+    OK(cst_object_is_changed(place, key(s.place, "location"), &changed, E));
+    CHECK(!changed);
+    OK(cst_object_set_path(place, text("location.address.street"), &value, E));
+    OK(cst_object_is_changed(place, key(s.place, "location"), &changed, E));
+    CHECK(changed);
+    CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_get(place, key(s.place, "location"), &found, E));
+    CHECK_CONTAINS("location.latitude", cst_error_message(check_error()));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_get_path(place, text("location.longitude"), &found, E));
+    CHECK_TEXT("location.longitude", cst_error_key(check_error()));
+    cst_key none = 0;
+    CHECK_STATUS(CST_NOT_FOUND, cst_entity_key(s.place, text("location.longitude"), &none, E));
+    OK(cst_release(place));
+    close_stack(&s);
+}
+
+static void mistakes_in_elements_stick(void) {
+    struct stack s;
+    define(&s);
+    CHECK_STATUS(CST_E_MODEL,
+                 cst_attribute_add_element(s.location, text("latitude"), CST_ATTRIBUTE_DOUBLE, 0, NULL, E));
+    CHECK_TEXT("location", cst_error_key(check_error()));
+    CHECK_STATUS(CST_E_MODEL, cst_model_freeze(s.model, E));
+    OK(cst_release(s.model));
+    define(&s);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_attribute_add_element(s.location, text("x"), 12345, 0, NULL, E));
+    OK(cst_release(s.model));
+    define(&s);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_attribute_add_element(s.location, text("x"), CST_ATTRIBUTE_DOUBLE, CST_PROPERTY_INDEXED, NULL, E));
+    OK(cst_release(s.model));
+}
+
+static void the_store_computes_what_is_derived(void) {
+    struct stack s;
+    define(&s);
+    open_stack(&s, check_path("derived.sqlite"));
+    cst_object *place = NULL, *country = NULL;
+    OK(cst_context_insert(s.context, s.place, &place, E));
+    OK(cst_context_insert(s.context, s.country, &country, E));
+    cst_value value = {.type = CST_STRING}, found;
+    value.as.string = text("Zo\xc3\xab");
+    OK(cst_object_set(place, key(s.place, "name"), &value, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_set(place, key(s.place, "search"), &value, E));
+    CHECK_TEXT("search", cst_error_key(check_error()));
+    value.type = CST_OBJECT;
+    value.as.object = country;
+    OK(cst_object_set(place, key(s.place, "country"), &value, E));
+    OK(cst_object_get(country, key(s.country, "count"), &found, E));
+    CHECK(found.type == CST_NULL);
+    OK(cst_context_save(s.context, E));
+    OK(cst_object_get(country, key(s.country, "count"), &found, E));
+    CHECK(found.type == CST_INT && found.as.integer == 1);
+    OK(cst_object_get(place, key(s.place, "search"), &found, E));
+    CHECK_TEXT("zoe", found.as.string);
+    OK(cst_release(place));
+    OK(cst_release(country));
+    close_stack(&s);
+}
+
+static void what_cannot_be_derived_is_refused(void) {
+    struct stack s;
+    define(&s);
+    cst_attribute *odd = NULL;
+    OK(cst_entity_add_attribute(s.country, text("odd"), CST_ATTRIBUTE_INTEGER_64, CST_PROPERTY_OPTIONAL, &odd, E));
+    OK(cst_attribute_set_derivation(odd, text("places.@count"), text("name != nil"), E));
+    OK(cst_coordinator_new(s.model, &s.coordinator, E));
+    CHECK_STATUS(CST_E_UNSUPPORTED, cst_coordinator_add_store(s.coordinator, text("SQLite"),
+                                                              text(check_path("odd.sqlite")), NULL, NULL, E));
+    CHECK_TEXT("Country", cst_error_entity(check_error()));
+    CHECK_TEXT("odd", cst_error_key(check_error()));
+    close_stack(&s);
+    define(&s);
+    CHECK_STATUS(CST_E_PREDICATE_SYNTAX, cst_attribute_set_derivation(s.location, text("(("), (cst_string){0}, E));
+    close_stack(&s);
+}
+
+int main(int count, char **arguments) {
+    check_begin(count, arguments);
+    RUN(elements_have_keys_and_paths);
+    RUN(mistakes_in_elements_stick);
+    RUN(the_store_computes_what_is_derived);
+    RUN(what_cannot_be_derived_is_refused);
+    return check_end();
+}

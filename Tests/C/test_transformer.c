@@ -1,0 +1,183 @@
+/* Transformable attributes through transformers of the host.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "company.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct colour {
+    double red, green, blue;
+};
+
+struct counts {
+    int transformed, made, freed, destroyed;
+    bool fails;
+};
+
+static cst_status transform(void *userdata, const void *value, cst_buffer *out_bytes, cst_error **error) {
+    struct counts *counts = userdata;
+    if (counts->fails) {
+        cst_error_new_custom(text("paint"), 7, text("no such colour"), NULL, NULL, error);
+        return CST_E_CALLBACK;
+    }
+    counts->transformed++;
+    return cst_buffer_fill(out_bytes, (cst_bytes){value, sizeof(struct colour)}, error);
+}
+
+static cst_status reverse(void *userdata, cst_bytes bytes, void **out_value, cst_error **error) {
+    struct counts *counts = userdata;
+    (void)error;
+    if (bytes.size != sizeof(struct colour)) return CST_E_CALLBACK;
+    struct colour *colour = malloc(sizeof *colour);
+    memcpy(colour, bytes.data, sizeof *colour);
+    *out_value = colour;
+    counts->made++;
+    return CST_OK;
+}
+
+static void free_value(void *userdata, void *value) {
+    ((struct counts *)userdata)->freed++;
+    free(value);
+}
+
+static void destroy(void *userdata) { ((struct counts *)userdata)->destroyed++; }
+
+struct paint {
+    struct counts counts;
+    cst_model *model;
+    cst_entity *wall;
+    cst_coordinator *coordinator;
+    cst_context *context;
+    cst_key colour, plain, strange;
+};
+
+static void paint_open(struct paint *p, const char *path) {
+    memset(p, 0, sizeof *p);
+    cst_transformer_callbacks callbacks = {sizeof callbacks, transform, reverse, free_value, &p->counts, destroy};
+    OK(cst_transformer_register(text("Colour"), &callbacks, E));
+    OK(cst_model_new(&p->model, E));
+    OK(cst_model_add_entity(p->model, text("Wall"), &p->wall, E));
+    cst_attribute *colour = NULL, *strange = NULL;
+    uint32_t optional = CST_PROPERTY_OPTIONAL;
+    OK(cst_entity_add_attribute(p->wall, text("colour"), CST_ATTRIBUTE_TRANSFORMABLE, optional, &colour, E));
+    OK(cst_attribute_set_transformer_name(colour, text("Colour"), E));
+    OK(cst_entity_add_attribute(p->wall, text("strange"), CST_ATTRIBUTE_TRANSFORMABLE, optional, &strange, E));
+    OK(cst_attribute_set_transformer_name(strange, text("Nobody's"), E));
+    OK(cst_entity_add_attribute(p->wall, text("plain"), CST_ATTRIBUTE_TRANSFORMABLE, optional, NULL, E));
+    OK(cst_coordinator_new(p->model, &p->coordinator, E));
+    OK(cst_coordinator_add_store(p->coordinator, text("SQLite"), text(path), NULL, NULL, E));
+    OK(cst_context_new(p->coordinator, CST_QUEUE_CALLER, &p->context, E));
+    OK(cst_entity_key(p->wall, text("colour"), &p->colour, E));
+    OK(cst_entity_key(p->wall, text("plain"), &p->plain, E));
+    OK(cst_entity_key(p->wall, text("strange"), &p->strange, E));
+}
+
+static void paint_close(struct paint *p) {
+    OK(cst_release(p->context));
+    OK(cst_release(p->coordinator));
+    OK(cst_release(p->model));
+}
+
+static struct colour *sky(void) {
+    struct colour *colour = malloc(sizeof *colour);
+    *colour = (struct colour){0.25, 0.5, 0.75};
+    return colour;
+}
+
+static void a_value_is_kept_read_and_freed(void) {
+    struct paint p;
+    paint_open(&p, check_path("paint.sqlite"));
+    cst_object *wall = NULL;
+    OK(cst_context_insert(p.context, p.wall, &wall, E));
+    void *value = &p;
+    OK(cst_object_get_transformed(wall, p.colour, &value, E));
+    CHECK(value == NULL);
+    struct colour *set = sky();
+    OK(cst_object_set_transformed(wall, p.colour, set, E));
+    OK(cst_object_get_transformed(wall, p.colour, &value, E));
+    CHECK(value == set);
+    OK(cst_context_save(p.context, E));
+    OK(cst_object_get_transformed(wall, p.colour, &value, E));
+    CHECK(value == set && p.counts.made == 0 && p.counts.freed == 0);
+    OK(cst_object_refresh(wall, false, E));
+    CHECK(p.counts.freed == 1);
+    OK(cst_object_get_transformed(wall, p.colour, &value, E));
+    CHECK(p.counts.made == 1 && ((struct colour *)value)->green == 0.5);
+    void *again = NULL;
+    OK(cst_object_get_transformed(wall, p.colour, &again, E));
+    CHECK(again == value);
+    cst_value bytes;
+    OK(cst_object_get(wall, p.colour, &bytes, E));
+    CHECK(bytes.type == CST_BYTES && bytes.as.bytes.size == sizeof(struct colour));
+    OK(cst_object_set_transformed(wall, p.colour, NULL, E));
+    OK(cst_context_save(p.context, E));
+    OK(cst_object_get_transformed(wall, p.colour, &value, E));
+    CHECK(value == NULL);
+    OK(cst_release(wall));
+    paint_close(&p);
+    CHECK(p.counts.freed == 2 && p.counts.destroyed == 0);
+    OK(cst_transformer_unregister(text("Colour"), E));
+    CHECK(p.counts.destroyed == 1);
+    CHECK_STATUS(CST_NOT_FOUND, cst_transformer_unregister(text("Colour"), E));
+}
+
+static void failures_name_entity_and_key(void) {
+    struct paint p;
+    paint_open(&p, check_path("failures.sqlite"));
+    cst_object *wall = NULL;
+    OK(cst_context_insert(p.context, p.wall, &wall, E));
+    p.counts.fails = true;
+    struct colour *colour = sky();
+    CHECK_STATUS(CST_E_CALLBACK, cst_object_set_transformed(wall, p.colour, colour, E));
+    CHECK_TEXT("Wall", cst_error_entity(check_error()));
+    CHECK_TEXT("colour", cst_error_key(check_error()));
+    CHECK_CONTAINS("no such colour", cst_error_message(check_error()));
+    CHECK(p.counts.freed == 0);
+    free(colour);
+    cst_value bytes = {.type = CST_BYTES};
+    bytes.as.bytes = (cst_bytes){(const uint8_t *)"?", 1};
+    OK(cst_object_set(wall, p.colour, &bytes, E));
+    void *value = NULL;
+    CHECK_STATUS(CST_E_CALLBACK, cst_object_get_transformed(wall, p.colour, &value, E));
+    CHECK(value == NULL);
+    /* Bytes of a transformer that nobody registered can be used, its values cannot. */
+    OK(cst_object_set(wall, p.strange, &bytes, E));
+    CHECK_STATUS(CST_E_UNSUPPORTED, cst_object_get_transformed(wall, p.strange, &value, E));
+    CHECK_CONTAINS("Nobody's", cst_error_message(check_error()));
+    CHECK_TEXT("strange", cst_error_key(check_error()));
+    cst_value read;
+    OK(cst_object_get(wall, p.strange, &read, E));
+    CHECK(read.as.bytes.size == 1);
+    /* Archives have no host's values. */
+    CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_set_transformed(wall, p.plain, &p, E));
+    CHECK_CONTAINS("use its bytes", cst_error_message(check_error()));
+    OK(cst_release(wall));
+    paint_close(&p);
+    OK(cst_transformer_unregister(text("Colour"), E));
+    CHECK(p.counts.destroyed == 1);
+}
+
+static void a_transformer_needs_its_functions(void) {
+    struct counts counts = {0};
+    cst_transformer_callbacks callbacks = {sizeof callbacks, NULL, reverse, NULL, &counts, destroy};
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_transformer_register(text("Half"), &callbacks, E));
+    CHECK(counts.destroyed == 1);
+    callbacks.transform = transform;
+    OK(cst_transformer_register(text("Whole"), &callbacks, E));
+    OK(cst_transformer_register(text("Whole"), &callbacks, E));
+    CHECK(counts.destroyed == 2);
+    OK(cst_transformer_unregister(text("Whole"), E));
+    CHECK(counts.destroyed == 3);
+    callbacks.struct_size = 3;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_transformer_register(text("Small"), &callbacks, E));
+}
+
+int main(int count, char **arguments) {
+    check_begin(count, arguments);
+    RUN(a_value_is_kept_read_and_freed);
+    RUN(failures_name_entity_and_key);
+    RUN(a_transformer_needs_its_functions);
+    return check_end();
+}

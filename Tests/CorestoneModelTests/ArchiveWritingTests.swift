@@ -1,0 +1,127 @@
+import CorestoneValues
+import Foundation
+import XCTest
+
+@testable import CorestoneModel
+
+/// What we archive, read back by ourselves and by Foundation.
+final class ArchiveWritingTests: XCTestCase {
+    private let uuid = UUIDValue("123E4567-E89B-12D3-A456-426614174000")!
+
+    private var plain: PropertyValue {
+        get throws {
+            .dictionary([
+                "text": .string("Zoë"), "number": .int(42), "real": .double(1.5), "flag": .bool(true),
+                "date": .date(1000), "data": .bytes(Bytes([1, 2, 3])), "null": .null,
+                "list": .array([.int(1), .string("two"), .array([])]), "set": .set([.string("a"), .string("b")]),
+                "uuid": .uuid(uuid), "link": .uri(Text("https://example.org/a")),
+                "decimal": .decimal(try DecimalNumber("-12345678901234567890.5")), "$odd": .dictionary([:]),
+            ])
+        }
+    }
+
+    func testTheSameComesBack() throws {
+        let value = try plain
+        XCTAssertEqual(try decodeArchive(encodeArchive(value)), value)
+        XCTAssertEqual(try encodeArchive(value), try encodeArchive(value))
+        for scalar in [PropertyValue.null, .string(""), .int(-1), .double(0.5), .bool(false), .date(-3)] {
+            XCTAssertEqual(try decodeArchive(encodeArchive(scalar)), scalar)
+        }
+    }
+
+    /// Foundation's own reader finds objects of the classes that it would have archived.
+    func testFoundationReadsIt() throws {
+        guard case .dictionary(var entries) = try plain else { return XCTFail("no dictionary") }
+        entries["decimal"] = nil
+        let data = Data(try encodeArchive(.dictionary(entries)))
+        let unarchiver = try NSKeyedUnarchiver(forReadingFrom: data)
+        unarchiver.requiresSecureCoding = false
+        let read = try XCTUnwrap(unarchiver.decodeObject(forKey: NSKeyedArchiveRootObjectKey) as? NSDictionary)
+        XCTAssertEqual(read["text"] as? String, "Zoë")
+        XCTAssertEqual(read["number"] as? Int, 42)
+        XCTAssertEqual(read["real"] as? Double, 1.5)
+        XCTAssertEqual(read["flag"] as? Bool, true)
+        XCTAssertEqual((read["date"] as? Date)?.timeIntervalSinceReferenceDate, 1000)
+        XCTAssertEqual(read["data"] as? Data, Data([1, 2, 3]))
+        XCTAssertEqual((read["list"] as? NSArray)?.count, 3)
+        XCTAssertEqual(read["set"] as? Set<String>, ["a", "b"])
+        XCTAssertEqual((read["uuid"] as? UUID)?.uuidString, uuid.description)
+        XCTAssertEqual((read["link"] as? URL)?.absoluteString, "https://example.org/a")
+        XCTAssert(read["null"] is NSNull)
+    }
+
+    func testObjectsOfOtherClasses() throws {
+        let colour = ArchivedObject(
+            className: "Colour", classes: ["Colour", "Shade", "NSObject"],
+            fields: [
+                "red": .double(0.25), "count": .int(3), "on": .bool(true), "name": .string("sky"), "none": .null,
+                "inner": .object(ArchivedObject(className: "Shade", fields: [:])), "list": .array([.int(1)]),
+            ])
+        let bytes = try encodeArchive(.array([.object(colour), .object(colour)]))
+        XCTAssertEqual(try decodeArchive(bytes), .array([.object(colour), .object(colour)]))
+        XCTAssertNotNil(Data(bytes).range(of: Data("Colour".utf8)))
+        let text = JSONText(.object(colour)).text
+        XCTAssertEqual(try decodeTaggedJSON(Array(text.utf8)), .object(colour))
+    }
+
+    /// An object that leads to itself, and arrays that double thirty times, are refused.
+    func testCirclesAndBombs() throws {
+        let circle = KeyedArchiver().archive { archiver in
+            let number = archiver.reserve()
+            archiver.fill(number, KeyedArchiver.ClassName("Node"), ["next": .uid(number)])
+            return .uid(number)
+        }
+        XCTAssertThrowsError(try decodeArchive(circle)) { XCTAssert("\($0)".contains("circle"), "\($0)") }
+        let bomb = KeyedArchiver().archive { archiver in
+            (0..<30).reduce(archiver.string("x")) { inner, _ in
+                archiver.add(KeyedArchiver.ClassName("Node"), ["a": inner, "b": inner])
+            }
+        }
+        XCTAssertThrowsError(try decodeArchive(bomb)) { XCTAssert("\($0)".contains("1000000 values"), "\($0)") }
+        let deep = (0..<200).reduce(PropertyValue.int(1)) { inner, _ in .array([inner]) }
+        XCTAssertThrowsError(try encodeArchive(deep)) { XCTAssert("\($0)".contains("128 deep"), "\($0)") }
+    }
+
+    func testTaggedJSON() throws {
+        let value = try plain
+        XCTAssertEqual(try decodeTaggedJSON(Array(JSONText(value).text.utf8)), value)
+        for text in [
+            #"{"$date": "x"}"#, #"{"$uuid": "x"}"#, #"{"$what": 1}"#, #"{"$object": {"class": 1}}"#,
+            #"{"$bytes": "?"}"#,
+        ] {
+            XCTAssertThrowsError(try decodeTaggedJSON(Array(text.utf8)), text) {
+                XCTAssertEqual(($0 as? CoreError)?.status, .invalidArgument)
+            }
+        }
+    }
+}
+
+final class JSONReaderTests: XCTestCase {
+    private func read(_ text: String) throws -> PropertyValue { try decodeJSON(Array(text.utf8)) }
+
+    func testValues() throws {
+        XCTAssertEqual(
+            try read(#" {"a": [1, -2.5e1, true, false, null, "x\n\u00e9\ud83d\ude00\/"], "b": {}} "#),
+            .dictionary([
+                "a": .array([.int(1), .double(-25), .bool(true), .bool(false), .null, .string("x\né😀/")]),
+                "b": .dictionary([:]),
+            ]))
+        XCTAssertEqual(try read("9223372036854775807"), .int(.max))
+        XCTAssertEqual(try read("18446744073709551615"), .decimal(try DecimalNumber("18446744073709551615")))
+        XCTAssertEqual(try read("1" + String(repeating: "0", count: 60)), .double(1e60))
+        XCTAssertEqual(try read("[]"), .array([]))
+    }
+
+    func testMistakesAreNamed() {
+        for text in [
+            "", "{", "[1,]", "[1 2]", "{\"a\" 1}", "{a: 1}", "01", "1.", "-", "tru", "\"a", "\"\\x\"", "\"\\ud800\"",
+            "\"\u{1}\"", "1 2", "1e999", "\"\\u12\"", String(repeating: "[", count: 200),
+        ] {
+            XCTAssertThrowsError(try read(text), text) { error in
+                XCTAssertEqual((error as? CoreError)?.status, .invalidArgument, text)
+                XCTAssertNotNil((error as? CoreError)?.offset, text)
+            }
+        }
+        XCTAssertThrowsError(try decodeJSON([0x22, 0xFF, 0x22]))
+    }
+}

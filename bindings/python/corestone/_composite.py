@@ -1,0 +1,93 @@
+"""Composite attributes: a dictionary in Python, attributes with keys of their own in the library."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from . import values
+from ._abi import lib
+from ._ahead import Stamp
+from ._call import call
+from .codes import AttributeType
+from .errors import InvalidArgumentError, TypeMismatchError
+from .property import PropertyDescription, nearest
+from .transformer import from_bytes, to_bytes
+
+
+def leaves(description: PropertyDescription) -> Iterator[PropertyDescription]:
+    """The elements that are not composite themselves, in order; the attribute itself when it is not composite."""
+    if description.attribute_type != AttributeType.COMPOSITE:
+        yield description
+        return
+    for element in description.elements:
+        yield from leaves(element)
+
+
+def compose(description: PropertyDescription, given: Iterator[Any]) -> Any:
+    """The dictionary of those elements that have a value, from the values of all leaves in order; None without any."""
+    if description.attribute_type != AttributeType.COMPOSITE:
+        return next(given)
+    parts = {element.name: compose(element, given) for element in description.elements}
+    return {name: part for name, part in parts.items() if part is not None} or None
+
+
+def decompose(description: PropertyDescription, value: Any, entity: str) -> Iterator[tuple[PropertyDescription, Any]]:
+    """Each leaf with its part of a dictionary; what the dictionary lacks is None."""
+    if description.attribute_type != AttributeType.COMPOSITE:
+        yield description, value
+        return
+    if value is not None and not isinstance(value, Mapping):
+        raise values.located(
+            TypeMismatchError(f"{description.path} is composite and takes a dictionary, not {value!r:.60}."),
+            entity,
+            description.path,
+            value,
+        )
+    known = {element.name: element for element in description.elements}
+    for name in value or ():
+        if name not in known:
+            raise InvalidArgumentError(
+                f"{entity}.{description.path} has no element '{name}'.{nearest(str(name), known)}",
+                entity=entity,
+                key=f"{description.path}.{name}",
+            )
+    for name, element in known.items():
+        yield from decompose(element, (value or {}).get(name), entity)
+
+
+def composite_property(description: PropertyDescription, entity: str, documentation: str) -> property:
+    """The attribute of a class of objects: reading gives a new dictionary, setting replaces every element."""
+    kinds = list(leaves(description))
+    keys = (ctypes.c_uint32 * len(kinds))(*[each.key for each in kinds])
+
+    def getter(self: Any) -> Any:
+        row = values.Row(len(kinds))
+        call(lib.cst_object_get_many, self._cst_handle, len(kinds), keys, row.ref)
+        found = values.decode_array(row.array, len(kinds), self._cst_context)
+        return compose(
+            description,
+            (
+                from_bytes(leaf.transformer, value, entity, leaf.path) if leaf.transforms else value
+                for leaf, value in zip(kinds, found)
+            ),
+        )
+
+    def setter(self: Any, value: Any) -> None:
+        parts = [
+            to_bytes(leaf.transformer, part, entity, leaf.path)
+            if leaf.transforms
+            else values.suited(leaf.attribute_type, part)
+            for leaf, part in decompose(description, value, entity)
+        ]
+        row = values.encode_all(parts, entity, [each.path for each in kinds])
+        self._cst_context._stamp = Stamp()
+        call(lib.cst_object_set_many, self._cst_handle, len(kinds), keys, row.ref)
+
+    return property(getter, setter, doc=documentation)
+
+
+def committed(description: PropertyDescription, read: Callable[[PropertyDescription], Any]) -> Any:
+    """What `read` gives for each leaf, as a dictionary."""
+    return compose(description, (read(leaf) for leaf in leaves(description)))

@@ -1,0 +1,216 @@
+"""Transformable attributes: which Python values their bytes stand for.
+
+An attribute names a transformer, which turns values into bytes and back. Without a name, and by the names of Apple's
+own (NSSecureUnarchiveFromData and its like), the bytes are a keyed archive: plain data, and objects of the classes that
+were registered. "JSON" is JSON.
+
+The value of an attribute is the same Python object until the attribute is set or the object refreshed. It counts as
+immutable: a change inside it is not noticed, so set the attribute to a new value.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from ctypes import byref
+from datetime import datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+from uuid import UUID
+
+from . import _abi, values
+from ._abi import lib
+from ._ahead import Stamp
+from ._call import call
+from .archive import archivable, decode_archive, encode_archive
+from .errors import CallbackError, CorestoneError, TypeMismatchError, UnsupportedError
+from .property import PropertyDescription
+
+if TYPE_CHECKING:
+    from .object import ManagedObject
+
+
+class Transformer(NamedTuple):
+    """What turns values into bytes, and bytes into values. Both may run on any thread that uses objects."""
+
+    transform: Callable[[Any], bytes]
+    reverse: Callable[[bytes], Any]
+
+
+def _to_json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+_ARCHIVE = Transformer(encode_archive, decode_archive)
+_BUILT_IN = {
+    None: _ARCHIVE,
+    "NSSecureUnarchiveFromData": _ARCHIVE,
+    "NSSecureUnarchiveFromDataTransformer": _ARCHIVE,
+    "NSKeyedUnarchiveFromData": _ARCHIVE,
+    "NSKeyedUnarchiveFromDataTransformer": _ARCHIVE,
+    "JSON": Transformer(_to_json, json.loads),
+}
+_registered: dict[str | None, Transformer] = {}
+
+
+def register_transformer(name: str, transform: Callable[[Any], bytes], reverse: Callable[[bytes], Any]) -> None:
+    """Makes a transformer known in the whole process, instead of a former one of that name.
+
+    `transform` gives the bytes for a value, `reverse` the value for bytes; neither is asked about None. It may have the
+    name of a built-in one, which it then hides.
+    """
+    _registered[name] = Transformer(transform, reverse)
+
+
+def unregister_transformer(name: str) -> bool:
+    """Forgets a transformer; False when none of that name was registered."""
+    return _registered.pop(name, None) is not None
+
+
+def _transformer(name: str | None, entity: str, key: str) -> Transformer:
+    found = _registered.get(name) or _BUILT_IN.get(name)
+    if found is None:
+        raise UnsupportedError(
+            f"{entity}.{key} goes through the transformer '{name}', which is not registered. Register it with "
+            "corestone.register_transformer, or use the bytes with corestone.raw_value and set_raw_value.",
+            entity=entity,
+            key=key,
+        )
+    return found
+
+
+def to_bytes(name: str | None, value: Any, entity: str, key: str) -> bytes | None:
+    """The bytes for a value. What a transformer raises becomes a CallbackError with entity and key."""
+    if value is None:
+        return None
+    transformer = _transformer(name, entity, key)
+    try:
+        data = transformer.transform(value)
+    except CorestoneError as error:
+        raise values.located(error, entity, key, value) from error
+    except Exception as error:
+        raise _failed(name, "transform", error, entity, key, value) from error
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise TypeMismatchError(
+            f"{entity}.{key}: the transformer '{name}' made {type(data).__name__} of a value, not bytes.",
+            entity=entity,
+            key=key,
+            value=value,
+        )
+    return bytes(data)
+
+
+def from_bytes(name: str | None, data: bytes | None, entity: str, key: str) -> Any:
+    """The value for bytes. What a transformer raises becomes a CallbackError with entity and key."""
+    if data is None:
+        return None
+    transformer = _transformer(name, entity, key)
+    try:
+        return transformer.reverse(data)
+    except CorestoneError as error:
+        raise values.located(error, entity, key, data) from error
+    except Exception as error:
+        raise _failed(name, "reverse", error, entity, key, data) from error
+
+
+def _failed(name: str | None, step: str, error: Exception, entity: str, key: str, value: Any) -> CallbackError:
+    return CallbackError(
+        f"{entity}.{key}: {step} of the transformer '{name}' failed with {type(error).__name__}: {error}. "
+        "The bytes remain readable with corestone.raw_value.",
+        entity=entity,
+        key=key,
+        value=value,
+    )
+
+
+# -------- the class of the values --------------------------------------------------------------------------
+
+# What may be set where the model names one of Apple's classes.
+_CLASSES: dict[str, tuple[type, ...]] = {
+    "NSString": (str,),
+    "NSNumber": (bool, int, float, Decimal),
+    "NSDecimalNumber": (Decimal, int),
+    "NSDate": (datetime,),
+    "NSData": (bytes, bytearray, memoryview),
+    "NSUUID": (UUID,),
+    "NSURL": (str,),
+    "NSArray": (list, tuple),
+    "NSSet": (set, frozenset),
+    "NSDictionary": (Mapping,),
+}
+
+
+def check_class(class_name: str | None, value: Any, entity: str, key: str) -> None:
+    """Raises TypeMismatchError for a value that the class named in the model cannot be; unknown classes pass."""
+    if class_name is None or value is None:
+        return
+    kinds = _CLASSES.get(class_name.replace("NSMutable", "NS")) or archivable(class_name)
+    if kinds and not isinstance(value, kinds):
+        raise TypeMismatchError(
+            f"{entity}.{key} takes values of the class {class_name}, not {type(value).__name__}.",
+            entity=entity,
+            key=key,
+            value=value,
+        )
+
+
+# -------- values of objects --------------------------------------------------------------------------------
+
+
+def _raw(item: ManagedObject, key: int) -> bytes | None:
+    buffer = _abi.Buffer()
+    status = call(lib.cst_object_copy_bytes, item._cst_handle, key, byref(buffer))
+    data = _abi.take_bytes(buffer)
+    return None if status == _abi.NOT_FOUND else data
+
+
+def _description(item: ManagedObject, name: str) -> PropertyDescription:
+    description = item._cst_entity._key(name)
+    if description.transforms:
+        return description
+    raise TypeMismatchError(
+        f"{item._cst_entity.name}.{name} is not transformable.", entity=item._cst_entity.name, key=name
+    )
+
+
+def raw_value(item: ManagedObject, name: str) -> bytes | None:
+    """The bytes of a transformable attribute as the store keeps them, without its transformer."""
+    return _raw(item, _description(item, name).key)
+
+
+def set_raw_value(item: ManagedObject, name: str, data: bytes | None) -> None:
+    """Sets the bytes of a transformable attribute, past its transformer."""
+    _set(item, _description(item, name), data)
+
+
+def _set(item: ManagedObject, description: PropertyDescription, data: bytes | None) -> None:
+    cell = values.Cell()
+    values.encode(cell.value, data, item._cst_entity.name, description.name)
+    item._cst_context._stamp = Stamp()
+    call(lib.cst_object_set, item._cst_handle, description.key, cell.ref)
+
+
+def transformed_property(description: PropertyDescription, entity: str, documentation: str) -> property:
+    """The attribute of a class of objects."""
+    key, name, transformer = description.key, description.name, description.transformer
+    from .object import held_values  # which imports this module
+
+    def getter(self: Any) -> Any:
+        data = _raw(self, key)
+        if data is None:
+            return None
+        held = held_values(self)
+        known = held.get(key)
+        if known is not None and known[0] == data:
+            return known[1]
+        value = from_bytes(transformer, data, entity, name)
+        held[key] = data, value
+        return value
+
+    def setter(self: Any, value: Any) -> None:
+        check_class(description.value_class, value, entity, name)
+        data = to_bytes(transformer, value, entity, name)
+        _set(self, description, data)
+        held_values(self)[key] = data, value
+
+    return property(getter, setter, doc=documentation)

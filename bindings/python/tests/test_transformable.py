@@ -1,0 +1,305 @@
+"""Transformable attributes: transformers, archives of plain data and of registered classes, the bytes beneath."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+import corestone
+from corestone import (
+    URL,
+    ArchivedObject,
+    CallbackError,
+    Container,
+    InvalidArgumentError,
+    Model,
+    Predicate,
+    StoreCorruptError,
+    TypeMismatchError,
+    UnsupportedError,
+    decode_archive,
+    encode_archive,
+    raw_value,
+    register_archivable,
+    register_transformer,
+    set_raw_value,
+    unregister_archivable,
+    unregister_transformer,
+)
+
+EPOCH = datetime(2001, 1, 1, tzinfo=timezone.utc)
+
+
+@dataclass(frozen=True)
+class Colour:
+    red: float
+    green: float
+    blue: float
+
+
+def fields(colour: Colour) -> Mapping[str, Any]:
+    return {"red": colour.red, "green": colour.green, "blue": colour.blue}
+
+
+@pytest.fixture(autouse=True)
+def colours() -> Iterator[None]:
+    register_archivable("Colour", fields, lambda found: Colour(**found), Colour)
+    yield
+    unregister_archivable("Colour")
+
+
+def items(**options: Any) -> Model:
+    return Model({"Item": {"name": "string?", "payload": {"type": "transformable", "optional": True, **options}}})
+
+
+def both_round_trip(path: Path, **options: Any) -> None:
+    payloads = {"a": Colour(0.25, 0.5, 0.75), "b": ["alpha", 42, EPOCH + timedelta(seconds=1000)]}
+    with Container(items(**options), path) as container:
+        ctx = container.context()
+        for name, payload in payloads.items():
+            ctx.insert("Item", name=name, payload=payload)
+        ctx.save()
+    with Container(items(**options), path) as container:
+        found = {item.name: item.payload for item in container.context().fetch("Item", sort=["name"])}
+    assert found == payloads
+    assert type(found["a"]) is Colour
+    assert type(found["b"]) is list
+
+
+def test_S170_default_transformer_round_trips(tmp_path: Path) -> None:
+    both_round_trip(tmp_path / "a.sqlite")
+
+
+def test_S173_the_stored_form_is_a_keyed_archive(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    with Container(items(), path) as container:
+        ctx = container.context()
+        ctx.insert("Item", name="a", payload=Colour(1, 0, 0))
+        ctx.save()
+        stored = b"".join(each.read_bytes() for each in tmp_path.iterdir() if each.suffix != ".sqlite-shm")
+    assert b"Colour" in stored
+    assert b"NSKeyedArchiver" in stored
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "NSKeyedUnarchiveFromData",
+        "NSSecureUnarchiveFromData",
+        "NSKeyedUnarchiveFromDataTransformer",
+        "NSSecureUnarchiveFromDataTransformer",
+    ],
+)
+def test_S176_explicit_names_of_apples_transformers(tmp_path: Path, name: str) -> None:
+    both_round_trip(tmp_path / "a.sqlite", transformer=name)
+
+
+def test_S179_contents_are_filtered_in_memory(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    with Container(items(), path) as container:
+        ctx = container.context()
+        for name, payload in [("a", ["red", "green"]), ("b", ["blue"]), ("c", None)]:
+            ctx.insert("Item", name=name, payload=payload)
+        ctx.save()
+    with Container(items(), path) as container:
+        ctx = container.context()
+        everything = ctx.fetch("Item")
+        assert len(everything) == 3
+        assert [item.name for item in everything if "blue" in (item.payload or ())] == ["b"]
+        condition = Predicate("payload CONTAINS 'blue'")
+        assert [item.name for item in everything if condition.evaluate(item)] == ["b"]
+        assert [item.name for item in ctx.fetch("Item", "payload CONTAINS 'blue'")] == ["b"]
+        assert [item.name for item in ctx.fetch("Item", "payload == nil")] == ["c"]
+        assert ctx.count("Item", "payload != nil") == 2
+
+
+def test_S182_nil_and_defaults(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    model = items(default=Colour(1, 1, 1))
+    with Container(model, path) as container:
+        ctx = container.context()
+        a = ctx.insert("Item", name="a")
+        b = ctx.insert("Item", name="b", payload=None)
+        assert a.payload == Colour(1, 1, 1)
+        assert b.payload is None
+        ctx.save()
+    with Container(items(default=Colour(1, 1, 1)), path) as container:
+        a, b = container.context().fetch("Item", sort=["name"])
+        assert a.payload == Colour(1, 1, 1)
+        assert b.payload is None
+
+
+def test_a_value_is_the_same_object_until_it_is_refreshed(tmp_path: Path) -> None:
+    with Container(items(), tmp_path / "a.sqlite") as container:
+        ctx = container.context()
+        payload = ["x"]
+        item = ctx.insert("Item", name="a", payload=payload)
+        assert item.payload is payload
+        ctx.save()
+        assert item.payload is payload
+        assert item["payload"] is payload
+        assert item.get("payload")[0] is payload
+        ctx.refresh(item)
+        again = item.payload
+        assert again == payload
+        assert again is not payload
+        assert item.payload is again
+        item.payload = ["y"]
+        assert item.committed_value("payload") == ["x"]
+        ctx.rollback()
+        assert item.payload == ["x"]
+        ctx.refresh_all()
+        assert item.payload is not again
+
+
+def test_plain_data_of_every_kind() -> None:
+    value = {
+        "none": None,
+        "flags": [True, False],
+        "numbers": [0, -1, 2**63 - 1, 1.5, 2.0],
+        "text": "Zoë",
+        "bytes": b"\x00\x01",
+        "date": EPOCH + timedelta(seconds=0.5),
+        "set": {"a", "b"},
+        "uuid": UUID("123e4567-e89b-12d3-a456-426614174000"),
+        "url": URL("https://example.org/a"),
+        "decimal": Decimal("12345678901234567890.25"),
+        "$odd": {"$date": 1},
+        "tuple": (1, 2),
+        "large": 2**70,
+    }
+    found = decode_archive(encode_archive(value))
+    assert found == {**value, "tuple": [1, 2], "large": Decimal(2**70)}
+    assert type(found["url"]) is URL
+    assert type(found["numbers"][4]) is float
+    assert type(found["flags"][0]) is bool
+    assert str(decode_archive(encode_archive(float("nan")))) == "nan"
+    assert decode_archive(encode_archive(float("-inf"))) == float("-inf")
+
+
+def test_what_cannot_be_archived_is_named(tmp_path: Path) -> None:
+    with pytest.raises(TypeMismatchError, match="register_archivable"):
+        encode_archive([object()])
+    with pytest.raises(TypeMismatchError, match="strings as keys"):
+        encode_archive({1: 2})
+    circle: list[Any] = []
+    circle.append(circle)
+    with pytest.raises(InvalidArgumentError, match="circle"):
+        encode_archive(circle)
+    with Container(items(), tmp_path / "a.sqlite") as container:
+        item = container.context().insert("Item")
+        with pytest.raises(TypeMismatchError) as caught:
+            item.payload = object()
+        assert (caught.value.entity, caught.value.key) == ("Item", "payload")
+        set_raw_value(item, "payload", b"no archive")
+        with pytest.raises(StoreCorruptError) as damaged:
+            _ = item.payload
+        assert damaged.value.key == "payload"
+        assert raw_value(item, "payload") == b"no archive"
+
+
+def test_classes_that_are_not_registered_come_as_their_fields(tmp_path: Path) -> None:
+    with Container(items(), tmp_path / "a.sqlite") as container:
+        ctx = container.context()
+        item = ctx.insert("Item", payload=[Colour(0.5, 0, 1)])
+        ctx.save()
+        unregister_archivable("Colour")
+        ctx.refresh(item)
+        assert item.payload == [ArchivedObject("Colour", {"red": 0.5, "green": 0, "blue": 1})]
+        item.payload = ArchivedObject("Shade", {"of": item.payload[0]}, ("Shade", "Tint", "NSObject"))
+        ctx.save()
+        ctx.refresh(item)
+        assert item.payload.classes == ("Shade", "Tint", "NSObject")
+        assert item.payload.fields["of"].class_name == "Colour"
+
+
+def test_fields_that_make_no_object(tmp_path: Path) -> None:
+    archive = encode_archive(ArchivedObject("Colour", {"hue": 1}))
+    with pytest.raises(CallbackError, match="Colour"):
+        decode_archive(archive)
+
+
+def test_named_transformers(tmp_path: Path) -> None:
+    calls = []
+
+    def reverse(data: bytes) -> Any:
+        calls.append(data)
+        return data.decode().split(",")
+
+    register_transformer("Commas", lambda value: ",".join(value).encode(), reverse)
+    path = tmp_path / "a.sqlite"
+    with Container(items(transformer="Commas"), path) as container:
+        ctx = container.context()
+        item = ctx.insert("Item", payload=["a", "b"])
+        ctx.save()
+        assert raw_value(item, "payload") == b"a,b"
+        assert not calls
+        ctx.refresh(item)
+        assert item.payload == ["a", "b"]
+        assert item.payload == ["a", "b"]
+        assert calls == [b"a,b"]
+        assert ctx.fetch("Item").column("payload") == [["a", "b"]]
+        rows: list[dict[str, Any]] = [{"payload": ["c"]}, {"payload": None}]
+        assert ctx.insert_many("Item", rows) == 2
+        assert sorted(map(str, ctx.fetch("Item").column("payload"))) == ["None", "['a', 'b']", "['c']"]
+        with pytest.raises(CallbackError, match="transform of the transformer 'Commas'") as caught:
+            item.payload = [1]
+        assert (caught.value.entity, caught.value.key) == ("Item", "payload")
+        assert item.payload == ["a", "b"]
+        assert unregister_transformer("Commas")
+        assert not unregister_transformer("Commas")
+        ctx.refresh(item)
+        with pytest.raises(UnsupportedError, match="register_transformer") as missing:
+            _ = item.payload
+        assert "'Commas'" in missing.value.message
+        assert missing.value.key == "payload"
+        with pytest.raises(UnsupportedError):
+            item.payload = ["x"]
+        assert raw_value(item, "payload") == b"a,b"
+        set_raw_value(item, "payload", None)
+        assert item.payload is None
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("SELECT ZPAYLOAD FROM ZITEM WHERE Z_PK = 1").fetchone() == (b"a,b",)
+
+
+def test_json(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    value = {"name": "Zoë", "sizes": [1, 2.5, None, True]}
+    with Container(items(transformer="JSON"), path) as container:
+        ctx = container.context()
+        item = ctx.insert("Item", name="x", payload=value)
+        ctx.save()
+        assert raw_value(item, "payload") == '{"name":"Zoë","sizes":[1,2.5,null,true]}'.encode()
+        assert [each.name for each in ctx.fetch("Item", "payload.name == 'Zoë'")] == ["x"]
+        ctx.refresh(item)
+        assert item.payload == value
+        with pytest.raises(CallbackError):
+            item.payload = {1, 2}
+
+
+def test_the_class_that_the_model_names(tmp_path: Path) -> None:
+    model = items()
+    model["Item"].change("payload", value_class="NSArray")
+    with Container(model, tmp_path / "a.sqlite") as container:
+        item = container.context().insert("Item", payload=[1])
+        with pytest.raises(TypeMismatchError, match="NSArray"):
+            item.payload = "text"
+        item.payload = None
+
+
+def test_raw_values_are_for_transformable_attributes(tmp_path: Path) -> None:
+    with Container(items(), tmp_path / "a.sqlite") as container:
+        item = container.context().insert("Item", name="a")
+        with pytest.raises(TypeMismatchError, match=r"Item\.name is not transformable"):
+            raw_value(item, "name")
+        assert item.to_dict() == {"name": "a", "payload": None}
+        assert item.validate_value("payload", [1]) == [1]
+        assert corestone.raw_value(item, "payload") is None
