@@ -155,6 +155,19 @@ def test_versions(notes: Path) -> None:
     edit(notes, "set", "Note", "isAbstract=YES", "--version", "Notes 2")
     assert not Model.load(notes)["Note"].is_abstract
     assert Model.versions(notes).current == "Notes"
+    edit(notes, "remove", "version:Notes 2")
+    assert list(Model.versions(notes)) == ["Notes"]
+    assert sorted(path.name for path in notes.iterdir()) == [".xccurrentversion", "Notes.xcdatamodel"]
+
+
+def test_composite_attributes(notes: Path) -> None:
+    edit(notes, "add", "attribute", "Note.place", "Composite", "latitude:Double", "longitude:Double")
+    (place,) = [a for a in Model.load(notes).describe()["entities"][0]["attributes"] if a["name"] == "place"]
+    assert [(element["name"], element["type"]) for element in place["elements"]] == [
+        ("latitude", "Double"),
+        ("longitude", "Double"),
+    ]
+    assert '<composite name="Place">' in contents(notes).read_text(encoding="utf-8")
 
 
 def test_every_kind(notes: Path) -> None:
@@ -223,6 +236,10 @@ def test_every_kind(notes: Path) -> None:
         (["set", "{notes}", ".", "currentVersion=9"], "it has Notes"),
         (["remove", "{notes}", "Note.tgas"], 'did you mean "tags"'),
         (["remove", "{notes}", "index:Note.none"], 'Note has no index "none"'),
+        (["remove", "{notes}", "version:Notes"], "is the current version"),
+        (["remove", "{notes}", "version:Nots"], 'did you mean "Notes"'),
+        (["remove", "{notes}", "version:Notes", "Note"], "by themselves"),
+        (["add", "{notes}", "attribute", "Note.p", "Composite", "latitude"], "NAME:TYPE"),
         (["rename", "{notes}", "Note", "Tag"], "the model has an entity Tag already"),
         (["set", "{notes}/Notes.xcdatamodel/contents", "Note", "isAbstract=YES"], "is no source model"),
     ],

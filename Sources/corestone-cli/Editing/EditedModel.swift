@@ -28,6 +28,19 @@ struct EditedModel {
         try Model(contentsOf: path, version: version).write(to: path, version: version, makesCurrent: true)
     }
 
+    /// Takes a version out of its bundle.
+    static func removeVersion(_ name: String, of path: String) throws {
+        let versions = try Model.versions(of: path)
+        guard let version = versions.first(where: { $0.name == name }) else {
+            let hint = nearestName(to: name, among: versions.map(\.name)).map { "; did you mean \"\($0)\"?" } ?? ""
+            throw UsageError("\(path) has no version \"\(name)\"\(hint)")
+        }
+        guard !version.isCurrent else {
+            throw UsageError("\"\(name)\" is the current version; make another one current before (currentVersion=…)")
+        }
+        try OutputFile(path: version.path).removeFolder()
+    }
+
     // MARK: What words name
 
     /// `Note` or `Note.title`.
@@ -53,6 +66,7 @@ struct EditedModel {
         case configuration(String)
         case index(Name)
         case constraint(Name)
+        case version(String)
 
         init(_ text: String) throws {
             let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }
@@ -60,12 +74,13 @@ struct EditedModel {
                 self = text == "." ? .model : .named(try Name(text))
                 return
             }
-            let kinds = ["template", "configuration", "index", "constraint"]
+            let kinds = ["template", "configuration", "index", "constraint", "version"]
             switch parts[0] {
             case "template": self = .template(parts[1])
             case "configuration": self = .configuration(parts[1])
             case "index": self = .index(try Name(parts[1]))
             case "constraint": self = .constraint(try Name(parts[1]))
+            case "version": self = .version(parts[1])
             default:
                 let hint = nearestName(to: parts[0], among: kinds).map { "; did you mean \($0):?" }
                 throw UsageError(

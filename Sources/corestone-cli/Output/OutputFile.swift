@@ -61,6 +61,21 @@ struct OutputFile {
         return stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFDIR
     }
 
+    /// Removes a folder with the files in it; one with folders in it is none of a version.
+    func removeFolder() throws {
+        guard let folder = opendir(path) else { throw failure(OutputFile.reason) }
+        var names: [String] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != "." && name != ".." { names.append(name) }
+        }
+        closedir(folder)
+        for name in names { unlink("\(path)/\(name)") }
+        guard rmdir(path) == 0 else { throw failure(OutputFile.reason) }
+    }
+
     var exists: Bool { access(path, F_OK) == 0 }
 
     /// What is there now; nil when nothing is, or when it cannot be read.

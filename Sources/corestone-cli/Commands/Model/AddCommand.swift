@@ -46,7 +46,8 @@ struct AddCommand: Command {
         ) { try $0.addEntity(to: $1) },
         Kind(
             name: "attribute", usage: "attribute ENTITY.NAME TYPE",
-            meaning: "optional; numbers are scalars with the default 0, as in Xcode"
+            meaning: "optional; numbers are scalars with the default 0, as in Xcode; behind the type Composite stand "
+                + "its elements, each NAME:TYPE"
         ) { try $0.addAttribute(to: $1) },
         Kind(
             name: "relationship", usage: "relationship ENTITY.NAME DESTINATION", meaning: "optional, to-one, nullified"
@@ -118,8 +119,16 @@ struct AddCommand: Command {
 
     private func addAttribute(to edited: EditedModel) throws {
         let (owner, name) = try edited.newProperty(name)
-        let type = try AttributeType(editing: Assignment("TYPE=\(try rest(1, 1)[0])"))
+        let words = try rest(1, .max)
+        let type = try AttributeType(editing: Assignment("TYPE=\(words[0])"))
+        if type != .composite { _ = try rest(1, 1) }
         let attribute = try owner.addAttribute(named: name, type: type)
+        for word in words.dropFirst() {
+            let parts = word.split(separator: ":", maxSplits: 1).map { String($0) }
+            guard parts.count == 2 else { throw UsageError("\"\(word)\" is no element, which is written NAME:TYPE") }
+            try attribute.addElement(
+                named: parts[0], type: try AttributeType(editing: Assignment("TYPE=\(parts[1])")))
+        }
         switch type {
         case .integer16, .integer32, .integer64: try attribute.setDefaultValue(.int(0))
         case .double, .float: try attribute.setDefaultValue(.double(0))

@@ -8,8 +8,8 @@ struct RemoveCommand: Command {
             EditedModel.operand,
             .init(
                 "PART", repeatable: true,
-                "ENTITY, ENTITY.PROPERTY, template:NAME, configuration:NAME, index:ENTITY.NAME or "
-                    + "constraint:ENTITY.ATTRIBUTE,…"),
+                "ENTITY, ENTITY.PROPERTY, template:NAME, configuration:NAME, index:ENTITY.NAME, "
+                    + "constraint:ENTITY.ATTRIBUTE,… or version:NAME"),
         ],
         options: [NamedModel.version],
         details: [
@@ -30,6 +30,12 @@ struct RemoveCommand: Command {
     }
 
     func run(to output: Output) throws -> ExitCode {
+        let versions = parts.compactMap { if case .version(let name) = $0 { name } else { nil } }
+        guard versions.isEmpty || versions.count == parts.count else {
+            throw UsageError("versions are removed by themselves")
+        }
+        for version in versions { try EditedModel.removeVersion(version, of: options.operand(0) ?? "") }
+        if !versions.isEmpty { return .done }
         let edited = try EditedModel(options)
         for part in parts { try remove(part, from: edited) }
         try edited.write()
@@ -39,7 +45,7 @@ struct RemoveCommand: Command {
     private func remove(_ part: EditedModel.Part, from edited: EditedModel) throws {
         let model = edited.model
         switch part {
-        case .model: throw UsageError("the whole model is removed by removing its file")
+        case .model, .version: throw UsageError("the whole model is removed by removing its file")
         case .named(let name):
             let entity = try edited.entity(name.entity)
             if let property = name.property {

@@ -72,8 +72,8 @@ struct SetCommand: Command {
             try model.setFetchRequestTemplate(template, forName: name)
         case .configuration(let name):
             try model.setConfiguration(try edited.configuration(name).edited(assignments, in: model))
-        case .index, .constraint:
-            throw UsageError("an index or a constraint is not changed but removed and added anew")
+        case .index, .constraint, .version:
+            throw UsageError("\(part) is not changed but removed and added anew")
         }
         try edited.write()
         return .done
