@@ -17,7 +17,21 @@ from conftest import TOOL, compare, run, settled
 
 MODEL_COMMANDS = [
     f"model {name}"
-    for name in ("show", "compile", "decompile", "merge", "diagram", "codegen", "new", "add", "set", "rename", "remove")
+    for name in (
+        "show",
+        "lint",
+        "diff",
+        "compile",
+        "decompile",
+        "merge",
+        "diagram",
+        "codegen",
+        "new",
+        "add",
+        "set",
+        "rename",
+        "remove",
+    )
 ]
 
 

@@ -2,12 +2,15 @@ extension CommandGroup {
     static let model = CommandGroup(
         name: "model", summary: "look at models, compare, convert and edit them",
         commands: [
-            ModelShowCommand.self, CompileCommand.self, DecompileCommand.self, MergeCommand.self, DiagramCommand.self,
+            ModelShowCommand.self, LintCommand.self, DiffCommand.self, CompileCommand.self, DecompileCommand.self,
+            MergeCommand.self, DiagramCommand.self,
             CodegenCommand.self, NewCommand.self, AddCommand.self, SetCommand.self, RenameCommand.self,
             RemoveCommand.self,
         ],
         examples: [
             "corestone model show Notes.xcdatamodeld --hashes",
+            "corestone model lint Notes.xcdatamodeld",
+            "corestone model diff Notes.xcdatamodeld --from \"Notes 1\"",
             "corestone model compile Notes.xcdatamodeld",
             "corestone model diagram Notes.xcdatamodeld -o Notes.svg",
             "corestone model codegen Notes.xcdatamodeld --language python -o notes",

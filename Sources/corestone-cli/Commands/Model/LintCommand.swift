@@ -1,0 +1,56 @@
+import Corestone
+
+/// `corestone model lint`: what is wrong or doubtful in a model.
+struct LintCommand: Command {
+    static let manual = Manual(
+        command: "model lint", summary: "look for mistakes in a model, and for what people regret later",
+        operands: [NamedModel.operand],
+        options: [
+            .init("profile", "standard (the default), or cloudkit for what CloudKit refuses too", value: "NAME"),
+            NamedModel.version,
+            .init("format", "text (the default) or json", value: "FORMAT"),
+        ],
+        details: [
+            "A line for each finding: how grave it is, what is there, what to do about it, and the rule; "
+                + "docs/reference/lint.md explains each rule. Errors make the exit code 1, warnings and notes do not.",
+            "json is a list of objects with rule, severity (error, warning, note), entity, key, message and remedy.",
+        ],
+        examples: [
+            "corestone model lint Notes.xcdatamodeld",
+            "corestone model lint Notes.xcdatamodeld --profile cloudkit",
+            "corestone model lint Notes.xcdatamodeld --format json | jq '.[] | select(.severity == \"error\")'",
+        ])
+
+    private let options: Options
+    private let profile: LintProfile
+    private let isJSON: Bool
+
+    init(_ options: Options) throws {
+        self.options = options
+        let choices = LintProfile.allCases.map { (name: $0.rawValue, choice: $0) }
+        profile = try options["profile"].map { try Assignment("--profile=\($0)").one(of: choices) } ?? .standard
+        isJSON = try Format.isJSON(options)
+    }
+
+    func run(to output: Output) throws -> ExitCode {
+        let named = try NamedModel(options.operand(0) ?? "", version: options["version"], isChecked: false)
+        let findings = named.model.lint(profile)
+        if isJSON {
+            try output.write(JSON.array(findings.map(LintCommand.json)).pretty() + "\n")
+        } else {
+            for finding in findings {
+                let mark = output.emphasised(finding.severity.rawValue)
+                try output.write("\(mark): \(finding.message); \(finding.remedy) [\(finding.rule.rawValue)]\n")
+            }
+        }
+        return findings.contains { $0.severity == .error } ? .problems : .done
+    }
+
+    private static func json(_ finding: LintFinding) -> JSON {
+        .object([
+            ("rule", .string(finding.rule.rawValue)), ("severity", .string(finding.severity.rawValue)),
+            ("entity", .optional(finding.entity)), ("key", .optional(finding.key)),
+            ("message", .string(finding.message)), ("remedy", .string(finding.remedy)),
+        ])
+    }
+}
