@@ -39,7 +39,7 @@ extension Entity {
     /// it, and so does what the localisation says of it; its inverse has no inverse any more. Predicates that name it stay.
     public func remove(_ property: Property) throws {
         try property.change {
-            guard property.entity === self, let place = ownByName.index(forKey: property.name) else {
+            guard ownByName[property.name] === property else {
                 throw modelError(
                     "\(property.entity.name).\(property.name) is no property of \(name) itself", entity: name,
                     key: property.name)
@@ -51,7 +51,7 @@ extension Entity {
                 entity.validators.values.removeAll { $0.key == property.name }
             }
             model.forgetLocalization(of: property)
-            ownByName.remove(at: place)
+            ownByName[property.name] = nil
             ownAttributes.removeAll { $0 === property }
             ownRelationships.removeAll { $0 === property }
             ownFetchedProperties.removeAll { $0 === property }

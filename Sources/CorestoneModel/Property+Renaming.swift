@@ -7,6 +7,7 @@ extension Property {
     public func rename(to newName: String) throws {
         try change {
             if newName == name { return }
+            if let composite = (self as? Attribute)?.composite { return try renameElement(of: composite, to: newName) }
             try entity.checkFreeName(newName)
             PropertyRenaming(self, newName).followEverywhere()
             let (model, former) = (entity.model, name)
@@ -26,6 +27,19 @@ extension Property {
             }
             name = newName
         }
+    }
+}
+
+extension Property {
+    /// An element's name is free within its composite attribute. Its key is a path, which nothing follows yet.
+    private func renameElement(of composite: Attribute, to newName: String) throws {
+        try checkName(newName, of: "an element", in: entity.name)
+        guard !composite.elements.contains(where: { $0.name == newName }) else {
+            throw modelError(
+                "\(entity.name).\(composite.path) has an element \(newName) already", entity: entity.name,
+                key: composite.path)
+        }
+        name = newName
     }
 }
 

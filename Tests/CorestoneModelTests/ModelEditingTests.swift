@@ -162,10 +162,22 @@ final class ModelEditingTests: XCTestCase {
         let latitude = try place.addElement(named: "latitude", type: .double)
         try place.addElement(named: "longitude", type: .double)
         try place.removeElement(named: "longitude")
+        try latitude.rename(to: "breadth")
+        XCTAssertEqual(latitude.path, "place.breadth")
         try place.setType(.string)
         XCTAssertTrue(place.elements.isEmpty)
         XCTAssertTrue(latitude.isRemoved)
         try model.freeze()
+    }
+
+    func testAnElementIsNoPropertyOfTheEntity() throws {
+        let model = Model()
+        let entity = try model.addEntity(named: "A")
+        try entity.addAttribute(named: "x", type: .string)
+        let place = try entity.addAttribute(named: "place", type: .composite)
+        let element = try place.addElement(named: "x", type: .double)
+        XCTAssertNotNil(failure { try entity.remove(element) })
+        XCTAssertNotNil(entity.ownProperty(named: "x"))
     }
 
     func testRelationshipsOfAnotherShape() throws {

@@ -52,7 +52,7 @@ def _wrapper(token: int) -> Any:
     if item is None:
         out = ctypes.c_void_p()
         call(lib.cst_object_context, token, byref(out))
-        item = next(context for context in contexts if context._handle == out.value)._object(token, None)
+        item = next(context for context in list(contexts) if context._handle == out.value)._object(token, None)
     item._cst_context._stamp = Stamp()  # what was read ahead may be older than what is to be saved
     return item
 
