@@ -6,6 +6,7 @@ from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Callable
+from uuid import UUID
 
 import pytest
 
@@ -228,3 +229,113 @@ def test_derivations_that_no_store_computes(tmp_path: Path) -> None:
         Model({"A": {"x": "derived string? = (("}})
     with pytest.raises(ModelError, match="from what"):
         Model({"A": {"x": "derived string?"}})
+
+
+# -------- the rows of the table of attributes --------------------------------------------------------------
+
+
+def kept(tmp_path: Path, line: Any, value: Any) -> tuple[Any, Any]:
+    """A value of an attribute as it is before the save, and as a fresh stack reads it."""
+    path = tmp_path / "row.sqlite"
+    with Container(Model({"Row": {"value": line}}), path) as container:
+        ctx = container.context()
+        row = ctx.insert("Row", value=value)
+        before = row.value
+        ctx.save()
+    with Container(Model({"Row": {"value": line}}), path) as container:
+        return before, container.context().fetch("Row")[0].value
+
+
+@pytest.mark.parametrize(
+    ("line", "value", "code"),
+    [
+        ("int16", 32768, 1610),
+        ("int16", -32769, 1620),
+        ("int32", 2**31, 1610),
+        ("int32", -(2**31) - 1, 1620),
+    ],
+)
+def test_B132_numbers_out_of_range_are_no_values(tmp_path: Path, line: str, value: int, code: int) -> None:
+    with Container(Model({"Row": {"value": line}}), tmp_path / "a.sqlite") as container:
+        row = container.context().insert("Row")
+        with pytest.raises(ValidationError) as caught:
+            row.value = value
+        assert (caught.value.code, caught.value.entity, caught.value.key) == (code, "Row", "value")
+
+
+@pytest.mark.parametrize("line", ["int64", "int32", "int16", "bool"])
+def test_B132_B136_limits_are_kept(tmp_path: Path, line: str) -> None:
+    value = {"int64": -(2**63), "int32": 2**31 - 1, "int16": -(2**15), "bool": False}[line]
+    assert kept(tmp_path, line, value) == (value, value)
+
+
+def test_B133_decimals_have_38_digits_in_memory(tmp_path: Path) -> None:
+    exact = Decimal("12345678901234567890123456789012345.678")
+    before, after = kept(tmp_path, "decimal", exact)
+    assert before == exact
+    assert abs(after - exact) / exact < Decimal("1e-15")
+
+
+def test_B134_nan_is_refused_unless_allowed(tmp_path: Path) -> None:
+    for line in ("double", "float"):
+        with Container(Model({"Row": {"value": line}}), tmp_path / f"{line}.sqlite") as container:
+            ctx = container.context()
+            ctx.insert("Row", value=float("nan"))
+            with pytest.raises(ValidationError) as caught:
+                ctx.save()
+            assert caught.value.key == "value"
+    with Container(Model({"Row": {"value": "double nan"}}), tmp_path / "b.sqlite") as container:
+        ctx = container.context()
+        ctx.insert("Row", value=float("inf"))
+        ctx.save()
+        assert ctx.fetch("Row")[0].value == float("inf")
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("string", ""),
+        ("date", datetime(1999, 12, 31, 23, 59, 59, 500000, tzinfo=timezone.utc)),
+        ("binary", b"\x00\xff"),
+        ("binary external", bytes(200_000)),
+        ("uuid", UUID("123e4567-e89b-12d3-a456-426614174000")),
+        ("uri", "https://example.org/a%20b?c=d"),
+        ("float", 0.5),
+    ],
+)
+def test_B135_to_B139_B148_values_are_kept(tmp_path: Path, line: str, value: Any) -> None:
+    assert kept(tmp_path, line, value) == (value, value)
+
+
+def test_B139_what_is_no_uri_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValidationError) as caught:
+        kept(tmp_path, "uri", "no uri: %%")
+    assert caught.value.code == 1690
+
+
+def test_B143_undefined_is_for_transients(tmp_path: Path) -> None:
+    with pytest.raises(ModelError) as caught:
+        Model({"Row": {"value": "undefined?"}}).freeze()
+    assert (caught.value.entity, caught.value.key) == ("Row", "value")
+    with Container(Model({"Row": {"value": "undefined? transient"}}), tmp_path / "a.sqlite") as container:
+        row = container.context().insert("Row", value=1)
+        row.value = "anything"
+        assert row.value == "anything"
+
+
+def test_B148_B149_B150_flags_are_kept() -> None:
+    model = Model({"Row": {"value": "binary? external preserved"}})
+    model["Row"].change("value", cloud_encryption=True)
+    for each in (model, model.copy(), Model.load(model.compiled())):
+        told = each["Row"].describe("value")
+        assert told["externalStorage"] is True
+        assert told["preservedInHistory"] is True
+    assert model["Row"].describe("value")["cloudEncryption"] is True
+    assert model.copy()["Row"].describe("value")["cloudEncryption"] is True
+
+
+def test_B151_conditions_of_strings(tmp_path: Path) -> None:
+    for value, code in [("a", 1670), ("abcdef", 1660), ("12", 1680)]:
+        with pytest.raises(ValidationError) as caught:
+            kept(tmp_path, "string min 2 max 4 match [a-z]+", value)
+        assert caught.value.code == code
