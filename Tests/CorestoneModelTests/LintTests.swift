@@ -61,7 +61,7 @@ final class LintTests: XCTestCase {
     }
 
     func testAttributes() throws {
-        let (model, a, _) = try sound()
+        let (model, a, b) = try sound()
         try a.addAttribute(named: "needed", type: .string, isOptional: false)
         XCTAssertEqual(places(model, .requiredWithoutDefault), ["A.needed"])
         let odd = try a.addAttribute(named: "odd", type: .string)
@@ -71,6 +71,18 @@ final class LintTests: XCTestCase {
         let typo = try a.addAttribute(named: "typo", type: .string)
         try typo.setDerivation(Derivation(ExpressionText("lowercase:(nam)")))
         XCTAssertEqual(places(model, .unsupportedDerivation), ["A.odd", "A.broken"])
+        for (name, type, text) in [
+            ("copy", AttributeType.integer32, "b.count"), ("upper", .string, "uppercase:(name)"),
+            ("at", .date, "now()"),
+        ] {
+            try a.addAttribute(named: name, type: type).setDerivation(Derivation(ExpressionText(text)))
+        }
+        try b.addAttribute(named: "total", type: .integer64).setDerivation(
+            Derivation(ExpressionText("group.@count")))
+        XCTAssertEqual(places(model, .unsupportedDerivation), ["A.odd", "A.broken"])
+        try b.addAttribute(named: "names", type: .string).setDerivation(Derivation(ExpressionText("group.name")))
+        try b.addAttribute(named: "when", type: .string).setDerivation(Derivation(ExpressionText("now()")))
+        XCTAssertEqual(places(model, .unsupportedDerivation), ["A.odd", "A.broken", "B.names", "B.when"])
         XCTAssertEqual(places(model, .unknownKey), ["A.typo"])
     }
 

@@ -16,7 +16,7 @@ extension Linter {
                 .unsupportedDerivation, entity, attribute.name,
                 "\(shown) is derived by \(derivation.expression.text), which cannot be read", "correct the expression")
         }
-        if !expression.isDerivable || derivation.filter != nil {
+        if !attribute.canBeDerived(by: expression) || derivation.filter != nil {
             add(
                 .unsupportedDerivation, entity, attribute.name,
                 "\(shown) is derived by \(derivation.expression.text), which no store computes",
@@ -146,14 +146,38 @@ extension Linter {
     }
 }
 
-extension Expression {
-    /// Whether it has a form that stores compute.
-    fileprivate var isDerivable: Bool {
-        switch self {
-        case .keyPath(let path): path.keys.count <= 2
-        case .function(.now, _): true
+extension Attribute {
+    /// Whether an expression has a form by which stores compute this attribute. Keys that are not there are told apart.
+    fileprivate func canBeDerived(by expression: Expression) -> Bool {
+        switch expression {
+        case .keyPath(let path):
+            let relationships = relationships(along: path)
+            return relationships.count <= 1 && !relationships.contains(where: \.isToMany)
+        case .function(.now, _): return type == .date
+        case .function(.count, let arguments):
+            guard case .keyPath(let path)? = arguments.first else { return false }
+            return type.isNumeric && path.keys.count == 1
+        case .function(.sum, let arguments):
+            guard case .keyPath(let path)? = arguments.first else { return false }
+            let relationships = relationships(along: path)
+            return type.isNumeric && relationships.count == 1 && relationships[0].isToMany
         case .function(let function, let arguments):
-            [.count, .sum, .canonical, .uppercase, .lowercase].contains(function) && arguments.count == 1
+            guard [.canonical, .uppercase, .lowercase].contains(function), case .keyPath(let path)? = arguments.first
+            else { return false }
+            return type == .string && relationships(along: path).isEmpty
+        default: return false
+        }
+    }
+
+    private func relationships(along path: KeyPath) -> [Relationship] {
+        entity.properties(along: path).compactMap { $0 as? Relationship }
+    }
+}
+
+extension AttributeType {
+    fileprivate var isNumeric: Bool {
+        switch self {
+        case .integer16, .integer32, .integer64, .decimal, .double, .float: true
         default: false
         }
     }

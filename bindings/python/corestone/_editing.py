@@ -225,6 +225,8 @@ class EntityEditing:
         pattern: Any = UNSET,
         transformer: Any = UNSET,
         value_class: Any = UNSET,
+        derived: Any = UNSET,
+        derived_filter: str | None = None,
         destination: Entity | str | None = None,
         inverse: Any = UNSET,
         delete: str | DeleteRule | None = None,
@@ -232,8 +234,8 @@ class EntityEditing:
         version_hash_modifier: Any = UNSET,
         user_info: Mapping[str, str | None] | None = None,
     ) -> Entity:
-        """Changes a property of the entity itself; what is not given stays. None takes away a default, a pattern, an
-        inverse, an identifier or a modifier.
+        """Changes a property of the entity itself; what is not given stays. None takes away a default, a pattern, a
+        derivation, an inverse, an identifier or a modifier.
 
         Another type takes with it what it has no use for. `validation` replaces all conditions, bounds and pattern too;
         `minimum` and `maximum` replace both bounds (of a relationship: how many members). `inverse` names a
@@ -283,6 +285,9 @@ class EntityEditing:
             call(lib.cst_attribute_set_transformer_name, self._attribute(name), optional_text(transformer))
         if value_class is not UNSET:
             call(lib.cst_attribute_set_value_class, self._attribute(name), optional_text(value_class))
+        if derived is not UNSET:
+            texts_of = optional_text(derived), optional_text(derived_filter)
+            call(lib.cst_attribute_set_derivation, self._attribute(name), *texts_of)
         if renaming_identifier is not UNSET:
             call(lib.cst_entity_set_property_renaming_identifier, entity, key, optional_text(renaming_identifier))
         if version_hash_modifier is not UNSET:

@@ -51,6 +51,9 @@ def test_changing(shop: Model) -> None:
     assert (said["renamingIdentifier"], said["versionHashModifier"]) == ("id", "2")
     assert order.all_user_info("number") == {"a": "b"}
     assert order.set_user_info("a", None, of="number").all_user_info("number") == {}
+    item.attribute("shout", "string", optional=True).change("shout", derived="uppercase:(label)")
+    assert item.describe("shout")["derivation"] == "uppercase:(label)"
+    assert "derivation" not in item.change("shout", derived=None).describe("shout")
     item.change("label", minimum=1, maximum=9)
     assert len(item.describe("label")["validation"]) == 2
     item.change("label", validation={"SELF != 'x'": "No x."})
