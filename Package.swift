@@ -73,6 +73,7 @@ let package = Package(
         tests("CorestoneGraphTests", ["Corestone"]),
         tests("CorestoneSQLiteTests", ["CorestoneGraph", "CorestoneSQLite", "CSQLite"]),
         tests("CorestoneTests", ["Corestone"]),
+        tests("CorestoneMigrationTests", ["CorestoneMigration"]),
         tests("CorestoneABITests", ["CCorestone", "CorestoneABI"]),
     ]
 )
@@ -82,7 +83,8 @@ if Context.environment["CORESTONE_FUZZ"] != nil {
     package.products.append(.executable(name: "fuzz-readers", targets: ["fuzz-readers"]))
     package.targets.append(
         .executableTarget(
-            name: "fuzz-readers", dependencies: ["CorestoneGraph", "CorestoneModel", "CorestoneSQLite"],
+            name: "fuzz-readers",
+            dependencies: ["CorestoneGraph", "CorestoneMigration", "CorestoneModel", "CorestoneSQLite"],
             path: "Tests/Fuzz",
             swiftSettings: core + [.unsafeFlags(["-parse-as-library"])]))
 }

@@ -125,12 +125,32 @@ def in_bundle(name: str, beside: str) -> Callable[[bytes], None]:
     return versions
 
 
+def mapping() -> list[bytes]:
+    xml = [path.read_bytes() for path in FIXTURES.glob("mapping-models/**/xcmapping.xml")]
+    # The models within are read by the readers of models.
+    plain = [re.sub(rb'(modeldata" type="binary">)[^<]*', rb"\1", each) for each in xml]
+    return small(plain + [path.read_bytes() for path in FIXTURES.glob("compiled-models/**/*.cdm")], 40_000)
+
+
+def strings() -> list[bytes]:
+    text = '/* words */ "Entity/Run" = "Lauf \\U00e9 \\n"; \'a\' = b.c; "alone"; // end\n'
+    return [text.encode(each) for each in ("utf-8", "utf-16", "utf-16-be")]
+
+
+def load_strings(content: bytes) -> None:
+    folder = Path(tempfile.gettempdir(), f"corestone-{os.getpid()}.strings")
+    folder.write_bytes(content)
+    corestone.Model().load_strings(folder)
+
+
 READERS: dict[str, tuple[Callable[[], list[bytes]], Callable[[], Callable[[bytes], object]]]] = {
     "compiled": (compiled, lambda: load),
     "source": (source, lambda: load),
     "cached": (cached, lambda: load),
     "editor": (editor, lambda: load),
     "archive": (archives, lambda: corestone.decode_archive),
+    "mapping": (mapping, lambda: corestone.MappingModel.load),
+    "strings": (strings, lambda: load_strings),
     "binary-list": (binary_list, lambda: in_bundle("VersionInfo.plist", "a.mom")),
     "xml-list": (xml_list, lambda: in_bundle(".xccurrentversion", "a.xcdatamodel")),
 }

@@ -46,7 +46,12 @@ extension Attribute {
         if allowsExternalStorage && preservesValueInHistory {
             found.append("kept in files and preserved in history: the hash of both together is not confirmed")
         }
-        if allowsCloudEncryption { found.append("encrypted in the cloud: that its hash ignores it is not confirmed") }
+        if allowsCloudEncryption {
+            found.append("encrypted in the cloud: that its hash ignores it, and how it is compiled, is not confirmed")
+        }
+        if isStoredInExternalRecord {
+            found.append("stored in an external record: how it is compiled is not confirmed")
+        }
         if let derivation, !derivation.isConfirmed {
             found.append("derived by \(derivation.expression.text): its hash and its triggers are not confirmed")
         }

@@ -108,6 +108,7 @@ void world_renew_draft(struct world *world) {
     world->live[TYPE_RELATIONSHIP] = there;
 }
 
+static const char small_mapping[] = "<database><object type='XDDEVMAPPINGMODEL' id='z1'/></database>";
 static const char small_model[] = "<model><entity name='A'/></model>";
 
 static cst_bytes bytes_of(const char *words) { return (cst_bytes){(const uint8_t *)words, strlen(words)}; }
@@ -120,6 +121,8 @@ void world_open(struct world *world, const char *folder) {
     struct company *c = &world->company;
     snprintf(world->model_file, sizeof world->model_file, "%.500s/world.contents", folder);
     check_write(world->model_file, small_model);
+    snprintf(world->mapping_file, sizeof world->mapping_file, "%.500s/world.xml", folder);
+    check_write(world->mapping_file, small_mapping);
     world_renew_draft(world);
     cst_object *ada = company_employee(c, c->context, "Ada", 1), *bob = company_employee(c, c->context, "Bob", 2);
     world->project = company_insert(c, c->context, c->project, c->title, "P");
@@ -160,11 +163,14 @@ void world_open(struct world *world, const char *folder) {
     cst_cursor *cursor = NULL;
     OK(cst_context_fetch_cursor(c->context, request, 1, &cursor, E));
     world->live[TYPE_CURSOR] = cursor;
+    cst_mapping_model *mapping = NULL;
+    OK(cst_mapping_model_load_bytes(bytes_of(small_mapping), &mapping, E));
+    world->live[TYPE_MAPPING_MODEL] = mapping;
 }
 
 void world_close(struct world *world) {
     static const enum handle_type owned[] = {TYPE_ERROR,         TYPE_OBJECT,  TYPE_OBJECT_ID, TYPE_PREDICATE,
-                                             TYPE_FETCH_REQUEST, TYPE_RESULTS, TYPE_CURSOR};
+                                             TYPE_FETCH_REQUEST, TYPE_RESULTS, TYPE_CURSOR,    TYPE_MAPPING_MODEL};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         CHECK_STATUS(CST_OK, cst_release(world->live[owned[i]]));
     CHECK_STATUS(CST_OK, cst_release(world->second[TYPE_OBJECT]));
@@ -176,6 +182,7 @@ void world_close(struct world *world) {
     CHECK_STATUS(CST_OK, cst_release(world->draft[TYPE_FETCH_REQUEST]));
     cst_buffer_dispose(&world->uri);
     remove(world->model_file);
+    remove(world->mapping_file);
     company_close(&world->company);
 }
 
@@ -197,6 +204,7 @@ static cst_string string_for(struct world *world, const struct call *call, const
         return text(world->fresh);
     }
     if (is(call, "cst_model_merge_folder") && strcmp(name, "path") == 0) return text(world->folder);
+    if (is(call, "cst_mapping_model_load")) return text(world->mapping_file);
     if (strcmp(name, "path") == 0 && strstr(call->name, "cst_model")) return text(world->model_file);
     if (strcmp(name, "version") == 0 || strcmp(name, "configuration") == 0 || strstr(call->name, "cst_model_merge"))
         return (cst_string){NULL, 0};
@@ -304,7 +312,9 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
             a->string = string_for(world, call, p);
             break;
         case KIND_BYTES:
-            a->bytes = is(call, "cst_model_load_bytes") ? bytes_of(small_model) : check_archive();
+            a->bytes = is(call, "cst_model_load_bytes")           ? bytes_of(small_model)
+                       : is(call, "cst_mapping_model_load_bytes") ? bytes_of(small_mapping)
+                                                                  : check_archive();
             break;
         case KIND_STRINGS:
             storage->strings[0] = text(strstr(call->name, "prefetch")        ? "department"

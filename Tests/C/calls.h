@@ -25,6 +25,7 @@ enum handle_type {
     TYPE_FETCH_REQUEST,
     TYPE_RESULTS,
     TYPE_CURSOR,
+    TYPE_MAPPING_MODEL,
     TYPE_COUNT
 };
 
@@ -130,6 +131,7 @@ struct world {
     unsigned names; /* for names that were not used yet */
     char fresh[600];
     char model_file[600];
+    char mapping_file[600];
 };
 
 void world_open(struct world *world, const char *folder);

@@ -26,6 +26,7 @@ HANDLES = [
     "fetch_request",
     "results",
     "cursor",
+    "mapping_model",
 ]
 SCALARS = {"bool", "size_t", "int32_t", "int64_t", "uint32_t", "uint64_t", "cst_key", "cst_attribute_type", "cst_queue"}
 COUNTS = {"count", "rows", "columns", "capacity", "batch_size"}

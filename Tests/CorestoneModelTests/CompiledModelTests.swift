@@ -16,7 +16,7 @@ final class CompiledModelTests: XCTestCase {
             "ENTITY Item class App.Item super None abs True subs ['Photo', 'note'] unique None compound None "
                 + "ui {'synced': 'yes'}",
             "ENTITY Tag class None super None abs None subs [] unique [['weight', 'label'], ['label']] "
-                + "compound [['label', 'weight']] ui {}",
+                + "compound [['label', 'weight'], ['entity', 'weight']] ui {}",
             "INDEX byBoth [('label', 0, True), ('weight', 0, False)] None",
             "ENTITY note class None super Item", "'NSFlagsKey': 20", "'NSDefaultValue': 'Grüße 🎉'",
             "'NSMaxCount': 9, 'NSMinCount': 1, 'NSRenamingIdentifier': 'children', '_NSDestinationEntityName': 'Item'",

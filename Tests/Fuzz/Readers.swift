@@ -1,3 +1,4 @@
+import CorestoneMigration
 import CorestoneModel
 import CorestonePredicate
 import Glibc
@@ -10,6 +11,8 @@ private let readers: [String: @Sendable ([UInt8]) throws -> Void] = [
     "editor": { try look(at: Model(editorModel: $0)) },
     "binary-list": { _ = try decodePropertyList($0) },
     "xml-list": { _ = try decodeXMLPropertyList($0) },
+    "mapping": { _ = try MappingModel(data: $0).summary },
+    "strings": { _ = try decodeStringsFile($0) },
     "archive": { _ = try decodeArchive($0) },
     "store": { try readStore($0) },
 ]

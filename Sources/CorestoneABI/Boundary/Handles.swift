@@ -10,6 +10,7 @@ enum HandleType: UInt32 {
     case coordinator, store, context
     case object, objectID
     case predicate, fetchRequest, results, cursor
+    case mappingModel
 
     var name: String {
         switch self {
@@ -27,6 +28,7 @@ enum HandleType: UInt32 {
         case .fetchRequest: "fetch request"
         case .results: "results"
         case .cursor: "cursor"
+        case .mappingModel: "mapping model"
         }
     }
 

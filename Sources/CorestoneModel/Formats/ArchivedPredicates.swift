@@ -5,7 +5,7 @@ import CorestoneValues
 ///
 /// An archive may share and nest its objects at will, so that a few bytes stand for a tree without end: the tree's size is
 /// bounded, and so is its depth.
-struct ArchivedPredicates {
+package struct ArchivedPredicates {
     /// Expressions and predicates in one tree.
     static let maximumCount = 10_000
     /// Expressions and predicates within each other.
@@ -23,7 +23,9 @@ struct ArchivedPredicates {
         return try reader.predicate(reference, depth: 0)
     }
 
-    static func expression(_ reference: PropertyListValue?, in archive: KeyedArchiveReader) throws -> Expression? {
+    package static func expression(_ reference: PropertyListValue?, in archive: KeyedArchiveReader) throws
+        -> Expression?
+    {
         var reader = ArchivedPredicates(archive)
         return try reader.expression(reference, depth: 0)
     }
@@ -91,13 +93,26 @@ struct ArchivedPredicates {
         case "NSConstantValueExpression": return archive.value(fields["NSConstantValue"]).map { .constant($0) }
         case "NSVariableExpression": return archive.string(fields["NSVariable"]).map { .variable($0) }
         case "NSKeyPathExpression": return try keyPath(fields, depth)
-        case "NSFunctionExpression":
-            guard let function = archive.string(fields["NSSelectorName"]).flatMap(Function.init(rawValue:)),
-                let arguments = try expressions(fields["NSArguments"], depth)
+        case "NSFunctionExpression": return try function(fields, depth)
+        case "NSFetchRequestExpression":
+            guard let request = try expression(fields["NSFRExpression"], depth: depth + 1),
+                let context = try expression(fields["NSMOCExpression"], depth: depth + 1)
             else { return nil }
-            return .function(function, arguments)
+            let isCount = fields["NSCountOnlyFlag"]?.flag ?? false
+            return .fetch(request, context: context, countOnly: .constant(.bool(isCount)))
         case "NSAggregateExpression": return try expressions(fields["NSCollection"], depth).map(Expression.aggregated)
         default: return nil
+        }
+    }
+
+    /// A built-in function, or a message to an object of the host, as mapping models send them to `$manager`.
+    private mutating func function(_ fields: KeyedArchiveReader.Fields, _ depth: Int) throws -> Expression? {
+        guard let selector = archive.string(fields["NSSelectorName"]),
+            let arguments = try expressions(fields["NSArguments"], depth)
+        else { return nil }
+        if let function = Function(rawValue: selector) { return .function(function, arguments) }
+        return try expression(fields["NSOperand"], depth: depth + 1).map {
+            .message(receiver: $0, selector: .string(selector), arguments: arguments)
         }
     }
 

@@ -33,7 +33,7 @@ extension Model {
     }
 }
 
-func archiveError(_ what: String) -> CoreError { CoreError(.storeCorrupt, code: .persistentStoreOpen, what) }
+package func archiveError(_ what: String) -> CoreError { CoreError(.storeCorrupt, code: .persistentStoreOpen, what) }
 
 /// Fills a model from an archive of `NSManagedObjectModel` (store-format.md section 3), which may come from anywhere:
 /// the model's own rules are checked, what is missing has Core Data's default, and what is unknown is left out.

@@ -24,8 +24,8 @@ extension CompiledModelWriter {
                 ])
             return PropertyListValue.uid(number)
         }
-        let compound = entity.indexes.filter { $0.partialPredicate == nil }.map { $0.elements.map(\.property) }
-            .filter { names in names.count > 1 && names.allSatisfy { byName[$0] is Attribute } }
+        let compound = entity.indexes.map { index in index.elements.map { $0.compoundName(byName) } }
+            .filter { $0.count > 1 && !$0.contains(nil) }.map { $0.compactMap { $0 } }
         return [
             "NSFetchIndexDescriptions": archiver.array(descriptions, isMutable: true),
             "NSCompoundIndexes": archiver.array(
@@ -72,5 +72,18 @@ extension CompiledModelWriter {
                 // The flags of a request as it is made, the only ones in known archives: which bit says what is not known.
                 "NSFetchRequestFlags": .integer(30),
             ])
+    }
+}
+
+extension FetchIndex.Element {
+    /// How the older form calls the element: it has attributes and key paths, partial indexes among them; nil for an index
+    /// that it does not have.
+    fileprivate func compoundName(_ properties: [String: Property]) -> String? {
+        guard let expression else { return properties[property] is Attribute ? property : nil }
+        switch expression.expression {
+        case .selfObject: return "self"
+        case .keyPath(let path): return path.text
+        default: return nil
+        }
     }
 }

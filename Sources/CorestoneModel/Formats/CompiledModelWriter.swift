@@ -93,7 +93,7 @@ final class CompiledModelWriter {
         archiver.dictionary(
             model.configurations.map { configuration in
                 let members = configuration.entityNames.compactMap { model.entity(named: $0) }
-                return (configuration.name, archiver.array(members.map { reference($0) }))
+                return (configuration.name, archiver.set(members.map { reference($0) }))
             }, isMutable: true)
     }
 

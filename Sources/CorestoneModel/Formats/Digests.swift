@@ -37,7 +37,7 @@ package func base64(_ bytes: [UInt8]) -> String {
 }
 
 /// The bytes of a base64 text; white space is ignored. Nil for any other character, and for a cut-off text.
-func decodeBase64(_ text: [UInt8]) -> [UInt8]? {
+package func decodeBase64(_ text: [UInt8]) -> [UInt8]? {
     var (bytes, bits, count, padding): ([UInt8], UInt32, Int, Int) = ([], 0, 0, 0)
     for character in text {
         let digit: UInt32

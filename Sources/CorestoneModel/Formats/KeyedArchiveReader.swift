@@ -2,17 +2,17 @@ import CorestoneValues
 
 /// Reads an archive of NSKeyedArchiver from untrusted bytes, a property list in binary or in XML. It follows one reference
 /// at a time, so circles are no matter.
-struct KeyedArchiveReader {
-    typealias Fields = [String: PropertyListValue]
+package struct KeyedArchiveReader {
+    package typealias Fields = [String: PropertyListValue]
 
     private let objects: [PropertyListValue]
     /// What was archived, by key.
     let roots: Fields
     /// What was archived as the root; the first by key of an archive without one.
-    let root: PropertyListValue
+    package let root: PropertyListValue
 
     /// - Throws: `.storeCorrupt` when the bytes are no property list or no keyed archive.
-    init(_ bytes: [UInt8], limits: PropertyListLimits = .model) throws {
+    package init(_ bytes: [UInt8], limits: PropertyListLimits = .model) throws {
         guard let top = try decodeAnyPropertyList(bytes, limits: limits).dictionary,
             top["$archiver"]?.string == "NSKeyedArchiver",
             let objects = top["$objects"]?.array, let roots = top["$top"]?.dictionary,
@@ -25,17 +25,17 @@ struct KeyedArchiveReader {
         self.root = root
     }
 
-    var rootFields: Fields? { fields(root) }
+    package var rootFields: Fields? { fields(root) }
 
     /// What a reference leads to; nil for the archive's null and for a reference that leads nowhere.
-    func object(_ value: PropertyListValue?) -> PropertyListValue? {
+    package func object(_ value: PropertyListValue?) -> PropertyListValue? {
         guard let number = value?.reference else { return value }
         return number > 0 && number < objects.count ? objects[Int(number)] : nil
     }
 
-    func fields(_ value: PropertyListValue?) -> Fields? { object(value)?.dictionary }
+    package func fields(_ value: PropertyListValue?) -> Fields? { object(value)?.dictionary }
 
-    func className(_ value: PropertyListValue?) -> String? {
+    package func className(_ value: PropertyListValue?) -> String? {
         fields(fields(value)?["$class"])?["$classname"]?.string
     }
 
@@ -44,13 +44,15 @@ struct KeyedArchiveReader {
         fields(fields(value)?["$class"])?["$classes"]?.array?.compactMap(\.string)
     }
 
-    func string(_ value: PropertyListValue?) -> String? {
+    package func string(_ value: PropertyListValue?) -> String? {
         let object = object(value)
         return object?.string ?? object?.dictionary?["NS.string"]?.string
     }
 
     /// The elements of an array or a set.
-    func elements(_ value: PropertyListValue?) -> [PropertyListValue] { fields(value)?["NS.objects"]?.array ?? [] }
+    package func elements(_ value: PropertyListValue?) -> [PropertyListValue] {
+        fields(value)?["NS.objects"]?.array ?? []
+    }
 
     /// What a container holds, in either of the forms that occur: a list, or fields that are numbered from 0 on, which ordered
     /// sets have.
@@ -61,7 +63,7 @@ struct KeyedArchiveReader {
     }
 
     /// The entries of a dictionary, in either of the forms that occur.
-    func entries(_ value: PropertyListValue?) -> [(key: String, value: PropertyListValue)] {
+    package func entries(_ value: PropertyListValue?) -> [(key: String, value: PropertyListValue)] {
         guard let fields = fields(value) else { return [] }
         let (keys, values): ([PropertyListValue], [PropertyListValue])
         if let mapping = self.fields(fields["searchMapping"]) {

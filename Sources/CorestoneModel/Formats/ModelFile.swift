@@ -2,10 +2,10 @@ import CorestoneValues
 import Glibc
 
 /// A file or folder that is said to hold a model.
-struct ModelFile {
+package struct ModelFile {
     let path: String
 
-    init(_ path: String) {
+    package init(_ path: String) {
         var path = path
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
         self.path = path
@@ -23,9 +23,9 @@ struct ModelFile {
     /// The path of the folder it lies in.
     var folder: String { path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "." }
 
-    func child(_ name: String) -> ModelFile { ModelFile("\(path)/\(name)") }
+    package func child(_ name: String) -> ModelFile { ModelFile("\(path)/\(name)") }
 
-    var isFolder: Bool {
+    package var isFolder: Bool {
         var facts = stat()
         return stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFDIR
     }
@@ -56,7 +56,7 @@ struct ModelFile {
     }
 
     /// The whole content of a regular file.
-    func bytes(limit: Int = Model.maximumFileSize) throws -> [UInt8] {
+    package func bytes(limit: Int = Model.maximumFileSize) throws -> [UInt8] {
         // A pipe would keep us waiting for whoever writes to it.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw failure("cannot be read: \(String(cString: strerror(errno)))") }
@@ -90,7 +90,7 @@ struct ModelFile {
     }
 
     /// Runs a reader; its errors name the file.
-    func reading<Result>(_ body: () throws -> Result) throws -> Result {
+    package func reading<Result>(_ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as CoreError where error.file == nil {
             throw CoreError(
                 error.status == .storeCorrupt ? .model : error.status, code: .coreData,

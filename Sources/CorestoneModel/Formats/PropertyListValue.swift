@@ -47,7 +47,7 @@ public struct PropertyListLimits: Sendable {
     public init() {}
 
     /// What models are read with.
-    static var model: PropertyListLimits {
+    package static var model: PropertyListLimits {
         var limits = PropertyListLimits()
         limits.size = Model.maximumFileSize
         return limits

@@ -2,17 +2,17 @@ import CExpat
 import CorestoneValues
 
 /// What reads a document as it is parsed. A thrown error ends the parsing and is handed on.
-protocol XMLHandler: AnyObject {
+package protocol XMLHandler: AnyObject {
     func start(_ name: String, _ attributes: XMLAttributes) throws
     func text(_ bytes: UnsafeRawBufferPointer)
     func end(_ name: String) throws
 }
 
 /// The attributes of an element, in the document's order.
-struct XMLAttributes: Sequence {
+package struct XMLAttributes: Sequence {
     fileprivate let pairs: UnsafeMutablePointer<UnsafePointer<XML_Char>?>?
 
-    func makeIterator() -> AnyIterator<(name: String, value: String)> {
+    package func makeIterator() -> AnyIterator<(name: String, value: String)> {
         var place = 0
         return AnyIterator {
             guard let name = pairs?[place], let value = pairs?[place + 1] else { return nil }
@@ -26,7 +26,7 @@ struct XMLAttributes: Sequence {
 ///
 /// Entities of the document's own are refused where they are declared, so that nothing can expand; external ones are never
 /// loaded. The size and the depth are bounded.
-final class XMLParser {
+package final class XMLParser {
     private let what: String
     private let maximumDepth: Int
     private let maximumSize: Int
@@ -39,7 +39,7 @@ final class XMLParser {
     ///   - what: the kind of document, for messages.
     ///   - maximumDepth: elements within each other.
     ///   - maximumSize: the document's size in bytes.
-    init(_ what: String, maximumDepth: Int, maximumSize: Int, handler: any XMLHandler) {
+    package init(_ what: String, maximumDepth: Int, maximumSize: Int, handler: any XMLHandler) {
         self.what = what
         self.maximumDepth = maximumDepth
         self.maximumSize = min(maximumSize, Int(Int32.max))
@@ -47,7 +47,7 @@ final class XMLParser {
     }
 
     /// - Throws: `.storeCorrupt` with what is wrong and at which byte, or the handler's error.
-    func parse(_ bytes: [UInt8]) throws {
+    package func parse(_ bytes: [UInt8]) throws {
         guard bytes.count <= maximumSize else {
             throw corrupt("it has \(bytes.count) bytes; \(maximumSize) is the most that is read")
         }
@@ -77,14 +77,14 @@ final class XMLParser {
     }
 
     /// Whether XML may begin so: with a bracket behind white space, or with the mark of an encoding.
-    static func mayRead(_ bytes: [UInt8]) -> Bool {
+    package static func mayRead(_ bytes: [UInt8]) -> Bool {
         let marks: [[UInt8]] = [[0xEF, 0xBB, 0xBF], [0xFE, 0xFF], [0xFF, 0xFE]]
         let first = bytes.first { ![0x09, 0x0A, 0x0D, 0x20].contains($0) }
         return first == UInt8(ascii: "<") || marks.contains { bytes.starts(with: $0) }
     }
 
     /// An error at the place where the parser is.
-    func corrupt(_ what: String) -> CoreError {
+    package func corrupt(_ what: String) -> CoreError {
         let offset = parser.map { Int(XML_GetCurrentByteIndex($0)) } ?? 0
         return CoreError(
             .storeCorrupt, code: .persistentStoreOpen,

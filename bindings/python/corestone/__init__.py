@@ -60,6 +60,7 @@ from .errors import (
     ValidationError,
     WrongThreadError,
 )
+from .mapping import EntityMapping, MappingModel, PropertyMapping
 from .model import Entity, LintFinding, Model, ModelChange, ModelVersions
 from .object import ManagedObject
 from .object_id import ObjectID
@@ -87,6 +88,9 @@ def handle_count() -> int:
 
 
 __all__ = [
+    "EntityMapping",
+    "MappingModel",
+    "PropertyMapping",
     "LintFinding",
     "Model",
     "ModelChange",

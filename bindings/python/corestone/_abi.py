@@ -248,6 +248,13 @@ cst_model_copy_source status handle u32 buffer error
 cst_model_write status handle in in u32 error
 cst_model_convert status in in in u32 error
 cst_model_merge_folder status in in out error
+
+cst_mapping_model_load status in out error
+cst_mapping_model_load_bytes status bytes out error
+cst_mapping_model_copy_json status handle buffer error
+cst_mapping_model_source status handle out error
+cst_mapping_model_destination status handle out error
+
 cst_model_copy_checksum status handle buffer error
 cst_model_copy_version_checksums status in buffer size* error
 cst_model_is_compatible status handle in in bool* error

@@ -29,6 +29,19 @@ def keep(item: Any, name: str, value: Any) -> None:
 
 ROOT = Path(__file__).resolve().parents[3]
 
+
+@pytest.fixture
+def fixtures() -> Path:
+    """The folder of files that Apple's framework wrote; a test that asks for it is skipped without."""
+    path = Path(os.environ.get("CORESTONE_FIXTURES") or ROOT.parent / "shared" / "fixtures")
+    if not path.is_dir():
+        reason = f"no fixtures at {path}; set CORESTONE_FIXTURES"
+        if os.environ.get("CORESTONE_REQUIRE_FIXTURES") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return path
+
+
 COMPANY: dict[str, dict[str, Any]] = {
     "Department": {
         "name": "string indexed",

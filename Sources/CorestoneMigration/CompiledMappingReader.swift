@@ -1,0 +1,76 @@
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+/// Reads a `.cdm`: a keyed archive of `NSMappingModel` (store-format.md section 3), which may come from anywhere.
+struct CompiledMappingReader {
+    /// Mappings that are followed; an archive can share its lists among many.
+    static let maximumCount = 1_000_000
+
+    private let archive: KeyedArchiveReader
+    private var count = 0
+
+    init(_ bytes: [UInt8]) throws { archive = try KeyedArchiveReader(bytes) }
+
+    mutating func read() throws -> MappingModelParts {
+        guard archive.className(archive.root) == "NSMappingModel", let root = archive.rootFields else {
+            throw archiveError("the keyed archive holds no mapping model")
+        }
+        var parts = MappingModelParts()
+        for reference in archive.elements(root["NSEntityMappings"]) {
+            try spend()
+            guard let fields = archive.fields(reference) else { continue }
+            parts.mappings.append(try mapping(fields))
+        }
+        return parts
+    }
+
+    private mutating func spend() throws {
+        count += 1
+        guard count <= CompiledMappingReader.maximumCount else {
+            throw archiveError("the mapping model has more than \(CompiledMappingReader.maximumCount) mappings")
+        }
+    }
+
+    private mutating func mapping(_ fields: KeyedArchiveReader.Fields) throws -> EntityMapping {
+        var mapping = EntityMapping(
+            name: archive.string(fields["NSMappingName"]) ?? "",
+            kind: fields["NSMappingType"]?.integer.flatMap(EntityMapping.Kind.init) ?? .undefined)
+        mapping.sourceName = archive.string(fields["NSSourceEntityName"])
+        mapping.destinationName = archive.string(fields["NSDestinationEntityName"])
+        mapping.sourceHash = archive.object(fields["NSSourceEntityVersionHash"])?.data
+        mapping.destinationHash = archive.object(fields["NSDestinationEntityVersionHash"])?.data
+        mapping.policyClassName = archive.string(fields["NSEntityMigrationPolicyClassName"])
+        mapping.sourceExpression = try ArchivedPredicates.expression(fields["NSSourceExpression"], in: archive)
+        mapping.attributeMappings = try properties(fields["NSAttributeMappings"])
+        mapping.relationshipMappings = try properties(fields["NSRelationshipMappings"])
+        mapping.userInfo = try userInfo(fields)
+        return mapping
+    }
+
+    private mutating func properties(_ list: PropertyListValue?) throws -> [PropertyMapping] {
+        var mappings: [PropertyMapping] = []
+        for reference in archive.elements(list) {
+            try spend()
+            guard let fields = archive.fields(reference),
+                let name = archive.string(fields["NSDestinationPropertyName"])
+            else { continue }
+            var mapping = PropertyMapping(name: name)
+            mapping.valueExpression = try ArchivedPredicates.expression(fields["NSValueExpression"], in: archive)
+            mapping.isUnreadable =
+                mapping.valueExpression == nil && archive.object(fields["NSValueExpression"]) != nil
+            mapping.userInfo = try userInfo(fields)
+            mappings.append(mapping)
+        }
+        return mappings
+    }
+
+    private mutating func userInfo(_ fields: KeyedArchiveReader.Fields) throws -> [String: String] {
+        var info: [String: String] = [:]
+        for (key, value) in archive.entries(fields["NSUserInfo"]) {
+            try spend()
+            info[key] = archive.string(value)
+        }
+        return info
+    }
+}

@@ -1,0 +1,76 @@
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+/// Reads `xcmapping.xml`: an XML store of Core Data's own, in which Xcode keeps a mapping model (store-format.md section 2).
+final class XcodeMappingReader: XMLHandler {
+    /// Objects of the store.
+    static let maximumCount = 250_000
+
+    /// One object of the store.
+    struct Record {
+        let kind: String
+        var attributes: [String: String] = [:]
+        /// By relationship, the objects that it leads to.
+        var references: [String: [String]] = [:]
+    }
+
+    private lazy var parser = XMLParser(
+        "mapping model", maximumDepth: 64, maximumSize: Model.maximumFileSize, handler: self)
+    private var records: [String: Record] = [:]
+    private var order: [String] = []
+    private var hasDatabase = false
+    /// The object that has not ended, and the attribute in it whose text is being read.
+    private var open: (id: String, record: Record)?
+    private var attribute: String?
+    private var characters: [UInt8] = []
+
+    func read(_ bytes: [UInt8]) throws -> MappingModelParts {
+        try parser.parse(bytes)
+        let models = order.compactMap { records[$0] }.filter { $0.kind == "XDDEVMAPPINGMODEL" }
+        guard let model = models.first else { throw parser.corrupt("no mapping model in it") }
+        var builder = try XcodeMappingBuilder(model, records)
+        return try builder.build()
+    }
+
+    // MARK: - Elements
+
+    func start(_ name: String, _ attributes: XMLAttributes) throws {
+        guard hasDatabase else {
+            guard name == "database" else { throw parser.corrupt("<\(name)> where a <database> belongs") }
+            hasDatabase = true
+            return
+        }
+        let values = Dictionary(attributes.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+        switch name {
+        case "object":
+            guard open == nil, let id = values["id"], let kind = values["type"], records[id] == nil else {
+                throw parser.corrupt("an <object> without an id of its own")
+            }
+            guard records.count < XcodeMappingReader.maximumCount else {
+                throw parser.corrupt("more than \(XcodeMappingReader.maximumCount) objects")
+            }
+            open = (id, Record(kind: kind))
+        case "attribute":
+            attribute = values["name"]
+            characters = []
+        case "relationship":
+            guard let relationship = values["name"], let references = values["idrefs"] else { return }
+            open?.record.references[relationship] = references.split(separator: " ").map(String.init)
+        default: break
+        }
+    }
+
+    func text(_ bytes: UnsafeRawBufferPointer) { if open != nil, attribute != nil { characters += bytes } }
+
+    func end(_ name: String) throws {
+        if name == "attribute", let attribute {
+            open?.record.attributes[attribute] = String(decoding: characters, as: UTF8.self)
+            self.attribute = nil
+        } else if name == "object", let (id, record) = open {
+            records[id] = record
+            order.append(id)
+            open = nil
+        }
+    }
+}
