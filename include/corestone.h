@@ -597,8 +597,10 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_entity_property_at(const cst_entity *en
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_key(const cst_entity *entity, cst_string property, cst_key *out_key,
                                                     cst_error **error);
 
-/* Editing: a model that is not frozen can be changed in every way. A handle of what was removed is CST_E_INVALID_HANDLE, a
- * view of a text that was changed is not valid any more. Properties are named, and must be the entity's own. */
+/* Editing: a model that is not frozen can be changed in every way. A removal or a new name that is refused changes nothing
+ * and, unlike a mistake in construction, is forgotten; so is a model's refusal to be frozen. A handle of what was removed
+ * is CST_E_INVALID_HANDLE, a view of a text that was changed is not valid any more. Properties are named, and must be the
+ * entity's own. */
 
 /* Takes the entity out of its model, with what cannot be without it: relationships that lead to it, fetched properties and
  * fetch requests that fetch it, its places in configurations. Entities that inherit from it inherit from its parent then. */

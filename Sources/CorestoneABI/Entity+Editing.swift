@@ -4,7 +4,7 @@ import CorestoneValues
 
 @_cdecl("cst_entity_remove") @implementation
 public func cst_entity_remove(_ pointer: OpaquePointer?, _ error: ErrorOut) -> cst_status {
-    building(error, { try entity(pointer).model }) {
+    boundary(error) {
         let entity = try entity(pointer)
         try entity.model.remove(entity)
     }
@@ -12,7 +12,7 @@ public func cst_entity_remove(_ pointer: OpaquePointer?, _ error: ErrorOut) -> c
 
 @_cdecl("cst_entity_rename") @implementation
 public func cst_entity_rename(_ pointer: OpaquePointer?, _ name: cst_string, _ error: ErrorOut) -> cst_status {
-    building(error, { try entity(pointer).model }) { try entity(pointer).rename(to: try name.string("name")) }
+    boundary(error) { try entity(pointer).rename(to: try name.string("name")) }
 }
 
 @_cdecl("cst_entity_set_renaming_identifier") @implementation
@@ -106,9 +106,7 @@ public func cst_entity_relationship(
 private func editing(
     _ pointer: OpaquePointer?, _ property: cst_string, _ error: ErrorOut, _ body: (Property) throws -> Void
 ) -> cst_status {
-    building(error, { try entity(pointer).model }) {
-        try body(try entity(pointer).requireOwnProperty(named: try property.string("property")))
-    }
+    boundary(error) { try body(try entity(pointer).requireOwnProperty(named: try property.string("property"))) }
 }
 
 @_cdecl("cst_entity_remove_property") @implementation

@@ -7,9 +7,10 @@ import CorestoneValues
 /// The template that a host's request is; its entity must be of the model.
 func requestTemplate(_ pointer: OpaquePointer?, for model: Model) throws -> FetchRequestTemplate {
     let request = try request(pointer)
-    guard request.entity.model === model else {
+    guard request.entity.model === model, !request.entity.isRemoved else {
         throw CoreError(
-            .invalidArgument, "the request fetches \(request.entity.name) of another model", entity: request.entity.name
+            .invalidArgument, "the request fetches \(request.entity.name), which is no entity of this model",
+            entity: request.entity.name
         )
     }
     return try request.template()

@@ -5,7 +5,7 @@ import CorestoneValues
 extension Entity {
     /// Gives the entity another name. What names it follows: configurations, fetch requests, the localisation.
     public func rename(to newName: String) throws {
-        try change {
+        try edit {
             if newName == name { return }
             try model.checkFreeName(newName)
             let former = name
@@ -38,18 +38,14 @@ extension Entity {
     /// Takes a property out. Indexes and unique constraints that name it go with it, also those of entities that inherit
     /// it, and so does what the localisation says of it; its inverse has no inverse any more. Predicates that name it stay.
     public func remove(_ property: Property) throws {
-        try property.change {
+        try property.edit {
             guard ownByName[property.name] === property else {
                 throw modelError(
                     "\(property.entity.name).\(property.name) is no property of \(name) itself", entity: name,
                     key: property.name)
             }
             (property as? Relationship)?.letGoOfInverse()
-            for entity in withDescendants {
-                entity.indexes.removeAll { $0.names(property.name) }
-                entity.uniqueConstraints.removeAll { $0.contains(property.name) }
-                entity.validators.values.removeAll { $0.key == property.name }
-            }
+            forget(property)
             model.forgetLocalization(of: property)
             ownByName[property.name] = nil
             ownAttributes.removeAll { $0 === property }
@@ -60,10 +56,19 @@ extension Entity {
         }
     }
 
+    /// Lets go of what names an own property, also in the entities that inherit it.
+    func forget(_ property: Property) {
+        for entity in withDescendants {
+            entity.indexes.removeAll { $0.names(property.name) }
+            entity.uniqueConstraints.removeAll { $0.contains(property.name) }
+            entity.validators.values.removeAll { $0.key == property.name }
+        }
+    }
+
     /// Removes the index of that name; false when there is none.
     @discardableResult
     public func removeIndex(named name: String) throws -> Bool {
-        try change {
+        try edit {
             let count = indexes.count
             indexes.removeAll { $0.name == name }
             return indexes.count < count
@@ -73,7 +78,7 @@ extension Entity {
     /// Removes the unique constraint of these attributes, in any order; false when there is none.
     @discardableResult
     public func removeUniqueConstraint(_ attributes: [String]) throws -> Bool {
-        try change {
+        try edit {
             let count = uniqueConstraints.count
             uniqueConstraints.removeAll { Set($0) == Set(attributes) }
             return uniqueConstraints.count < count

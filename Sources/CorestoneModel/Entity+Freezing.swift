@@ -11,6 +11,8 @@ extension Entity {
     /// Gives every property its slot and key: the parent's entries first, so that a parent's key works on a child.
     func layOut(after inherited: [Property]) throws {
         properties = inherited + ownProperties.flatMap(\.withSlots)
+        // A model that was refused before may have some from then.
+        propertiesByName = [:]
         guard properties.count < 1 << Entity.slotBits else {
             throw modelError(
                 "\(name) has \(properties.count) properties; \(1 << Entity.slotBits - 1) is the most", entity: name)

@@ -211,9 +211,27 @@ extension Entity {
     }
 
     /// Adds a fetch index, whose properties are looked up when the model is frozen.
-    /// - Throws: `.model` for an index of nothing, or one of R-tree elements and others.
+    /// - Throws: `.model` for an index of R-tree elements and others, a name that none can have, or one that is taken.
     public func addIndex(_ index: FetchIndex) throws {
         try change {
+            guard !indexes.contains(where: { $0.name == index.name }) else {
+                throw modelError(
+                    "\(name) has an index \(index.name) already; give this one another name", entity: name,
+                    key: index.name)
+            }
+            if index.isRTree { try checkName(index.name, of: "an R-tree index", in: name) }
+            try keepIndex(index)
+        }
+    }
+
+    /// Adds an index that a file has, where two may have one name: a store then has the first.
+    func keepIndex(_ index: FetchIndex) throws {
+        try change {
+            guard (1...1000).contains(index.name.utf8.count), index.name.utf8.allSatisfy({ $0 >= 32 }) else {
+                throw modelError(
+                    "\"\(index.name.prefix(60))\" cannot name an index of \(name): use up to 1,000 bytes of printable text",
+                    entity: name, key: String(index.name.prefix(60)))
+            }
             guard index.elements.allSatisfy({ ($0.collation == .rTree) == index.isRTree }) else {
                 throw modelError(
                     "the index \(index.name) of \(name) mixes R-tree elements with others; make two indexes",
@@ -250,6 +268,12 @@ extension Entity {
         modelError(
             "\(name).\(relationship) is to-one and cannot be ordered; make it to-many", entity: name,
             key: relationship)
+    }
+
+    /// A change that looks before it changes anything; see `Model.edit`.
+    func edit<Result>(_ body: () throws -> Result) throws -> Result {
+        guard !isRemoved else { throw modelError("\(name) was removed from its model", entity: name) }
+        return try model.edit(body)
     }
 
     /// A change of the entity or of anything in it.

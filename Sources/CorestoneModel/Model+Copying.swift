@@ -43,7 +43,7 @@ struct ModelCopier {
         try copy.setExtras(entity.extras)
         copy.sourceForm = entity.sourceForm
         for (key, value) in entity.userInfo { try copy.setUserInfo(value, forKey: key) }
-        for index in entity.indexes { try copy.addIndex(index) }
+        for index in entity.indexes { try copy.keepIndex(index) }
         try copy.takeValidators(of: entity)
         for constraint in entity.uniqueConstraints { try copy.addUniqueConstraint(constraint) }
     }

@@ -5,7 +5,7 @@ extension Model {
     /// requests that fetch it, its places in configurations and in the localisation. Entities that inherit from it inherit
     /// from its parent instead.
     public func remove(_ entity: Entity) throws {
-        try entity.change {
+        try entity.edit {
             guard entity.model === self else {
                 throw modelError("\(entity.name) belongs to another model", entity: entity.name)
             }
@@ -17,6 +17,7 @@ extension Model {
                     try other.remove(property)
                 }
             }
+            for property in entity.ownByName.values { entity.forget(property) }
             for child in entity.children { try child.setParent(entity.parent) }
             for relationship in entity.ownRelationships { relationship.letGoOfInverse() }
             entity.leaveParent()
@@ -38,7 +39,7 @@ extension Model {
     /// Removes the configuration of that name; false when there is none.
     @discardableResult
     public func removeConfiguration(named name: String) throws -> Bool {
-        try change {
+        try edit {
             guard let place = configurationPlaces[name] else { return false }
             configurations.remove(at: place)
             configurationPlaces = Dictionary(
@@ -50,7 +51,7 @@ extension Model {
     /// Removes a label of the version; false when there is none.
     @discardableResult
     public func removeVersionIdentifier(_ identifier: String) throws -> Bool {
-        try change {
+        try edit {
             versionIdentifiers.removeAll { $0 == identifier }
             return knownIdentifiers.remove(identifier) != nil
         }

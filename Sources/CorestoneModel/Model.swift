@@ -126,7 +126,7 @@ public final class Model: @unchecked Sendable {
     /// Checks the whole model and makes it immutable. Does nothing when it is frozen already.
     public func freeze() throws {
         if isFrozen { return }
-        try change {
+        try edit {
             for entity in entities { try entity.checkHierarchy() }
             try checkSize()
             for entity in roots { try entity.layOut(after: []) }
@@ -214,10 +214,19 @@ public final class Model: @unchecked Sendable {
     func change<Result>(_ body: () throws -> Result) throws -> Result {
         if let firstError { throw firstError }
         guard !isFrozen else {
-            throw modelError("the model is in use by a coordinator and cannot change; build another one")
+            throw modelError("the model is in use and cannot change; change a copy of it")
         }
         do { return try body() } catch {
             firstError = (error as? CoreError)?.withoutObjects
+            throw error
+        }
+    }
+
+    /// The same for what looks before it changes anything: a refusal leaves the model as sound as it was, and is forgotten.
+    func edit<Result>(_ body: () throws -> Result) throws -> Result {
+        let former = firstError
+        do { return try change(body) } catch {
+            firstError = former
             throw error
         }
     }

@@ -5,7 +5,7 @@ extension Property {
     /// Gives the property another name. Whatever names it follows: indexes, constraints and the localisation, and the key
     /// paths of predicates, derivations, sort descriptors and indexes that lead to it. Text that cannot be read here stays.
     public func rename(to newName: String) throws {
-        try change {
+        try edit {
             if newName == name { return }
             if let composite = (self as? Attribute)?.composite { return try renameElement(of: composite, to: newName) }
             try entity.checkFreeName(newName)

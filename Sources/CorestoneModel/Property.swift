@@ -61,6 +61,11 @@ public class Property: @unchecked Sendable {
     func settlePath() { path = name }
 
     /// A change of the property.
+    func edit<Result>(_ body: () throws -> Result) throws -> Result {
+        guard !isRemoved else { return try change(body) }
+        return try entity.model.edit(body)
+    }
+
     func change<Result>(_ body: () throws -> Result) throws -> Result {
         guard !isRemoved else {
             throw modelError("\(entity.name).\(name) was removed from its model", entity: entity.name, key: name)

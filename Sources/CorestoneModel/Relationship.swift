@@ -55,7 +55,7 @@ public final class Relationship: Property, @unchecked Sendable {
         try change {
             if value == isToMany { return }
             maximumCount = value ? 0 : 1
-            minimumCount = value ? minimumCount : min(minimumCount, 1)
+            minimumCount = 0
             if !value { isOrdered = false }
         }
     }

@@ -135,7 +135,7 @@ def test_s409_a_model_in_use_does_not_change(opened: Any) -> None:
         lambda: model["Employee"].rename("Person"),
         lambda: model.version_identifier("2"),
     ):
-        with pytest.raises(ModelError, match="in use by a coordinator and cannot change"):
+        with pytest.raises(ModelError, match="is in use and cannot change"):
             change()
     changed = model.copy()
     changed["Employee"].attribute("nickname", "string", optional=True)

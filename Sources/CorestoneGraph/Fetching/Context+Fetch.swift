@@ -53,9 +53,9 @@ extension Context {
 
     func prepareFetch(_ request: FetchRequest) throws {
         try checkQueue()
-        guard request.entity.model === coordinator.model else {
+        guard request.entity.model === coordinator.model, !request.entity.isRemoved else {
             throw CoreError(
-                .invalidArgument, "\(request.entity.name) belongs to another model than this context's coordinator",
+                .invalidArgument, "\(request.entity.name) is no entity of the model of this context's coordinator",
                 entity: request.entity.name)
         }
         guard request.limit >= 0, request.offset >= 0 else {

@@ -63,7 +63,7 @@ extension CompiledModelReader {
             guard let fields = archive.fields(reference) else { continue }
             let elements = try archive.elements(fields["NSIndexElements"]).compactMap(indexElement)
             let predicate = try ArchivedPredicates.predicate(fields["NSPartialIndexPredicate"], in: archive)
-            try entity.addIndex(
+            try entity.keepIndex(
                 FetchIndex(
                     name: archive.string(fields["NSIndexName"]) ?? "", elements: elements,
                     partialPredicate: predicate.map { PredicateText($0) }))
@@ -100,11 +100,11 @@ extension CompiledModelReader {
         }
         let names = Set(indexed.map(\.key))
         for attribute in entity.ownAttributes where names.contains(attribute.name) {
-            try entity.addIndex(FetchIndex(name: attribute.name, elements: [.init(property: attribute.name)]))
+            try entity.keepIndex(FetchIndex(name: attribute.name, elements: [.init(property: attribute.name)]))
         }
         for list in archive.elements(fields["NSCompoundIndexes"]) {
             let names = try self.names(list)
-            try entity.addIndex(
+            try entity.keepIndex(
                 FetchIndex(name: names.joined(separator: "_"), elements: names.map { .init(property: $0) }))
         }
     }

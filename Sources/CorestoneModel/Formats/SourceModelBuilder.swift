@@ -128,7 +128,7 @@ final class SourceModelBuilder {
         for name in sortedByBytes(marks.union(alone))
         where attributes.contains(name) && taken.insert(name).inserted {
             let isMarked = marks.contains(name)
-            try entity.addIndex(
+            try entity.keepIndex(
                 FetchIndex(name: name, elements: [.init(property: name)]).spelt(isMarked ? .attribute : .implied))
         }
     }
@@ -144,12 +144,12 @@ final class SourceModelBuilder {
         case "relationship": relationships.append((entity, element))
         case "fetchedProperty": try addFetchedProperty(to: entity, &element)
         case "fetchIndex":
-            try entity.addIndex(try FetchIndex(element))
+            try entity.keepIndex(try FetchIndex(element))
             return element.isUnderstood
         case "compoundIndexes":
             for list in element.elements where list.name == "compoundIndex" {
                 let names = list.elements.compactMap { $0.attributes["value"] }
-                try entity.addIndex(
+                try entity.keepIndex(
                     FetchIndex(name: names.joined(separator: "_"), elements: names.map { .init(property: $0) })
                         .spelt(.compoundIndex))
             }

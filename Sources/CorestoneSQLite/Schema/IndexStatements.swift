@@ -1,5 +1,6 @@
 import CorestoneModel
 import CorestonePredicate
+import CorestoneSQL
 import CorestoneValues
 
 /// An index as Core Data makes it (store-format.md 1.4).
@@ -27,7 +28,7 @@ struct StoreIndex {
 
     var creationStatement: String {
         let elements = zip(columns, suffixes).map { $0 + $1 }.joined(separator: ", ")
-        return "CREATE \(isUnique ? "UNIQUE " : "")INDEX \(name) ON \(table) (\(elements))"
+        return "CREATE \(isUnique ? "UNIQUE " : "")INDEX \(SQLiteDialect().quoted(name)) ON \(table) (\(elements))"
             + (condition.map { " WHERE \($0)" } ?? "")
     }
 }
@@ -46,7 +47,12 @@ extension TableSchema {
 
     /// Fetch indexes and unique constraints of the model.
     var modelIndexes: [StoreIndex] {
-        entities.flatMap { entity in entity.indexes.filter { !$0.isRTree }.compactMap { self.index($0, of: entity) } }
+        // A model that was read may have two indexes of one name, which SQLite compares without regard to case.
+        var names: Set<String> = []
+        let indexes = entities.flatMap { entity in
+            entity.indexes.filter { !$0.isRTree }.compactMap { self.index($0, of: entity) }
+        }
+        return indexes.filter { names.insert($0.name.lowercased()).inserted }
             + entities.flatMap { entity in entity.ownUniqueConstraints.map { uniqueIndex($0, of: entity) } }
     }
 

@@ -11,7 +11,8 @@ struct SpatialIndex {
 
     /// nil when the index is no R-tree, or names what has no column.
     init?(_ index: FetchIndex, of entity: Entity, in table: TableSchema) {
-        guard index.isRTree else { return nil }
+        // Its triggers have the index's name in theirs.
+        guard index.isRTree, isIdentifier(index.name) else { return nil }
         let columns = index.elements.compactMap { element in
             element.expression == nil
                 ? entity.property(named: element.property).flatMap { table.column(of: $0)?.name } : nil

@@ -194,12 +194,14 @@ class EntityEditing:
     def remove(self, name: str) -> Entity:
         """Removes a property of any kind, and the indexes and unique constraints that name it."""
         call(lib.cst_entity_remove_property, self._handle, text(name))
+        self._model._forget_waiting(self.name, name)
         return self._itself()
 
     def rename_property(self, name: str, new_name: str) -> Entity:
         """Gives a property another name. Indexes, constraints, the localisation, and the key paths of predicates,
         derivations and sort descriptors follow."""
         call(lib.cst_entity_rename_property, self._handle, text(name), text(new_name))
+        self._model._rename_waiting(self.name, name, new_name)
         return self._itself()
 
     def change(

@@ -402,6 +402,17 @@ class Model(Mapping[str, Entity]):
         self._note_parents()
         return self
 
+    def _forget_waiting(self, entity: str, name: str) -> None:
+        self._waiting = [each for each in self._waiting if (each.owner.name, each.name) != (entity, name)]
+
+    def _rename_waiting(self, entity: str, former: str, name: str) -> None:
+        """A relationship that waits keeps its way to what was renamed, itself or the inverse that it names."""
+        for waiting in self._waiting:
+            if (waiting.owner.name, waiting.name) == (entity, former):
+                waiting.name = name
+            if (waiting.target, waiting.inverse) == (entity, former):
+                waiting.inverse = name
+
     def _renamed(self, former: str, name: str) -> None:
         self._entities = {name if key == former else key: entity for key, entity in self._entities.items()}
         for waiting in self._waiting:
@@ -465,7 +476,7 @@ class Model(Mapping[str, Entity]):
         What was read from one comes back in its order and its words, but for what was changed. ModelError names what a
         source has no way to say (a condition in an author's own words, a binary default) unless `lossy` leaves it out.
         """
-        self._settle()
+        self._check_waiting()
         buffer = _abi.Buffer()
         call(lib.cst_model_copy_source, self._handle, _abi.MODEL_LOSSY if lossy else 0, byref(buffer))
         return _abi.take_text(buffer)
@@ -485,7 +496,7 @@ class Model(Mapping[str, Entity]):
         and the current one stays it. Whatever else lies there stays. The path holds the whole of what was there or of
         what is new at any time, after a crash too.
         """
-        self._settle()
+        self._check_waiting()
         flags = (0 if make_current else _abi.MODEL_KEEP_CURRENT) | (_abi.MODEL_LOSSY if lossy else 0)
         name = _abi.null_text() if version is None else text(version)
         call(lib.cst_model_write, self._handle, path_argument(path), name, flags)
@@ -520,7 +531,7 @@ class Model(Mapping[str, Entity]):
     @property
     def checksum(self) -> str:
         """One text for the version hashes of all entities: NSStoreModelVersionChecksumKey of stores."""
-        self._settle()
+        self._check_waiting()
         buffer = _abi.Buffer()
         call(lib.cst_model_copy_checksum, self._handle, byref(buffer))
         return _abi.take_text(buffer)
@@ -539,7 +550,7 @@ class Model(Mapping[str, Entity]):
         `store` is its path, or its metadata as the bytes of a property list. A store that says nothing of itself is
         compatible with no model.
         """
-        self._settle()
+        self._check_waiting()
         result = ctypes.c_bool()
         name = _abi.null_text() if configuration is None else text(configuration)
         if isinstance(store, bytes):
@@ -759,6 +770,13 @@ class Model(Mapping[str, Entity]):
         """Checks the model and ends its construction. A container does this by itself."""
         if self._frozen:
             return
+        self._check_waiting()
+        call(lib.cst_model_freeze, self._handle)
+        self._frozen = True
+
+    def _check_waiting(self) -> None:
+        """Raises when a relationship still waits for what it names: the library does not know of it yet."""
+        self._settle()
         for waiting in self._waiting:
             where = f"{waiting.owner.name}.{waiting.name}"
             if not waiting.handle:
@@ -776,8 +794,6 @@ class Model(Mapping[str, Entity]):
                 entity=waiting.owner.name,
                 key=waiting.name,
             )
-        call(lib.cst_model_freeze, self._handle)
-        self._frozen = True
 
     @property
     def is_frozen(self) -> bool:
