@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Callable
@@ -165,37 +165,6 @@ def library(path: Path) -> tuple[Container, Context, Any, Any]:
     author = ctx.insert("Author", name="Héllo Wörld")
     article = ctx.insert("Article", title="Grand Café", wordCount=12, author=author)
     return container, ctx, author, article
-
-
-def test_S158_copies_and_text(tmp_path: Path) -> None:
-    container, ctx, author, article = library(tmp_path / "a.sqlite")
-    with container:
-        ctx.save()
-        ctx.refresh(author, merge=False)
-        ctx.refresh(article, merge=False)
-        assert author.get("nameCopy", "nameCanonical") == ("Héllo Wörld", "hello world")
-        assert article.get("titleUpper", "authorName") == ("GRAND CAFÉ", "Héllo Wörld")
-
-
-def test_S161_nothing_before_the_first_save(tmp_path: Path) -> None:
-    container, ctx, author, _ = library(tmp_path / "a.sqlite")
-    with container:
-        assert author.articlesCount is None
-        assert author["updatedAt"] is None
-        ctx.save()
-        ctx.refresh(author)
-        assert author.articlesCount == 1
-        assert author.totalWords == 12
-        assert abs(author.updatedAt - datetime.now(timezone.utc)) < timedelta(minutes=1)
-
-
-def test_S167_triggers_keep_copies(tmp_path: Path) -> None:
-    container, ctx, _, _ = library(tmp_path / "a.sqlite")
-    with container:
-        ctx.save()
-    stored = (tmp_path / "a.sqlite").read_bytes()
-    assert b"CREATE TRIGGER Z_DA_ZAUTHOR_Author_nameCopy_SOURCE_UPDATE" in stored
-    assert b"GENERATED" not in stored
 
 
 def test_what_is_derived_is_not_set(tmp_path: Path) -> None:

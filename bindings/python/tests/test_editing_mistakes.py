@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import sqlite3
 from pathlib import Path
 
@@ -93,7 +94,6 @@ def test_what_names_a_property_of_a_parent_goes_with_the_parent() -> None:
 
 
 def test_a_request_for_a_removed_entity(tmp_path: Path) -> None:
-    from corestone import _abi
     from corestone._abi import lib, text
     from corestone._call import call, made
 
@@ -108,9 +108,9 @@ def test_a_request_for_a_removed_entity(tmp_path: Path) -> None:
     with Container(model, tmp_path / "a.sqlite") as container:
         context = container.context()
         context.insert("Person", name="Ada")
-        count = _abi.ctypes.c_uint64()
+        count = ctypes.c_uint64()
         with pytest.raises(InvalidArgumentError, match="Task is no entity of the model"):
-            call(lib.cst_context_count, context._handle, other, _abi.ctypes.byref(count))
+            call(lib.cst_context_count, context._handle, other, ctypes.byref(count))
     lib.cst_release(request)
     lib.cst_release(other)
 

@@ -1,0 +1,77 @@
+"""Derived attributes: what the store computes when it saves."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from corestone import Container, Context, Coordinator, CorestoneError, Model
+
+LIBRARY = {
+    "Author": {
+        "name": "string?",
+        "nameCopy": "derived string? = name",
+        "nameCanonical": "derived string? = canonical:(name)",
+        "articlesCount": "derived int64? = articles.@count",
+        "totalWords": "derived int64? = articles.wordCount.@sum",
+        "updatedAt": "derived date? = now()",
+        "articles": "to-many Article inverse author",
+    },
+    "Article": {
+        "title": "string?",
+        "wordCount": "int32?",
+        "titleUpper": "derived string? = uppercase:(title)",
+        "authorName": "derived string? = author.name",
+        "author": "to-one Author? inverse articles",
+    },
+}
+
+
+def library(path: Path) -> tuple[Container, Context, Any, Any]:
+    container = Container(Model(LIBRARY), path)
+    ctx = container.context()
+    author = ctx.insert("Author", name="Héllo Wörld")
+    article = ctx.insert("Article", title="Grand Café", wordCount=12, author=author)
+    return container, ctx, author, article
+
+
+def test_s158_copies_and_text(tmp_path: Path) -> None:
+    container, ctx, author, article = library(tmp_path / "a.sqlite")
+    with container:
+        ctx.save()
+        ctx.refresh(author, merge=False)
+        ctx.refresh(article, merge=False)
+        assert author.get("nameCopy", "nameCanonical") == ("Héllo Wörld", "hello world")
+        assert article.get("titleUpper", "authorName") == ("GRAND CAFÉ", "Héllo Wörld")
+
+
+def test_s161_nothing_before_the_first_save(tmp_path: Path) -> None:
+    container, ctx, author, _ = library(tmp_path / "a.sqlite")
+    with container:
+        assert author.articlesCount is None
+        assert author["updatedAt"] is None
+        ctx.save()
+        ctx.refresh(author)
+        assert author.articlesCount == 1
+        assert author.totalWords == 12
+        assert abs(author.updatedAt - datetime.now(timezone.utc)) < timedelta(minutes=1)
+
+
+def test_s164_a_store_that_derives_nothing_is_refused(tmp_path: Path) -> None:
+    """Apple raises an exception. The coordinator refuses every store without that ability (StoreAbilityTests); of the
+    types that a host can name here, none lacks it."""
+    for kind in ("XML", "InMemory", "Binary"):
+        with pytest.raises(CorestoneError):
+            Coordinator(Model(LIBRARY)).add_store(tmp_path / "a.store", type=kind)
+    assert not list(tmp_path.iterdir())
+
+
+def test_s167_triggers_keep_copies(tmp_path: Path) -> None:
+    container, ctx, _, _ = library(tmp_path / "a.sqlite")
+    with container:
+        ctx.save()
+    stored = (tmp_path / "a.sqlite").read_bytes()
+    assert b"CREATE TRIGGER Z_DA_ZAUTHOR_Author_nameCopy_SOURCE_UPDATE" in stored
+    assert b"GENERATED" not in stored

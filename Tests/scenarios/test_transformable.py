@@ -1,0 +1,113 @@
+"""Transformable attributes: values of any kind, kept as archives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from corestone import Container, Model, Predicate, register_archivable, unregister_archivable
+
+EPOCH = datetime(2001, 1, 1, tzinfo=timezone.utc)
+
+
+@dataclass(frozen=True)
+class Colour:
+    red: float
+    green: float
+    blue: float
+
+
+def fields(colour: Colour) -> Mapping[str, Any]:
+    return {"red": colour.red, "green": colour.green, "blue": colour.blue}
+
+
+@pytest.fixture(autouse=True)
+def colours() -> Iterator[None]:
+    register_archivable("Colour", fields, lambda found: Colour(**found), Colour)
+    yield
+    unregister_archivable("Colour")
+
+
+def items(**options: Any) -> Model:
+    return Model({"Item": {"name": "string?", "payload": {"type": "transformable", "optional": True, **options}}})
+
+
+def both_round_trip(path: Path, **options: Any) -> None:
+    payloads = {"a": Colour(0.25, 0.5, 0.75), "b": ["alpha", 42, EPOCH + timedelta(seconds=1000)]}
+    with Container(items(**options), path) as container:
+        ctx = container.context()
+        for name, payload in payloads.items():
+            ctx.insert("Item", name=name, payload=payload)
+        ctx.save()
+    with Container(items(**options), path) as container:
+        found = {item.name: item.payload for item in container.context().fetch("Item", sort=["name"])}
+    assert found == payloads
+    assert type(found["a"]) is Colour
+    assert type(found["b"]) is list
+
+
+def test_s170_default_transformer_round_trips(tmp_path: Path) -> None:
+    both_round_trip(tmp_path / "a.sqlite")
+
+
+def test_s173_the_stored_form_is_a_keyed_archive(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    with Container(items(), path) as container:
+        ctx = container.context()
+        ctx.insert("Item", name="a", payload=Colour(1, 0, 0))
+        ctx.save()
+        stored = b"".join(each.read_bytes() for each in tmp_path.iterdir() if each.suffix != ".sqlite-shm")
+    assert b"Colour" in stored
+    assert b"NSKeyedArchiver" in stored
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "NSKeyedUnarchiveFromData",
+        "NSSecureUnarchiveFromData",
+        "NSKeyedUnarchiveFromDataTransformer",
+        "NSSecureUnarchiveFromDataTransformer",
+    ],
+)
+def test_s176_explicit_names_of_apples_transformers(tmp_path: Path, name: str) -> None:
+    both_round_trip(tmp_path / "a.sqlite", transformer=name)
+
+
+def test_s179_contents_are_filtered_in_memory(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    with Container(items(), path) as container:
+        ctx = container.context()
+        for name, payload in [("a", ["red", "green"]), ("b", ["blue"]), ("c", None)]:
+            ctx.insert("Item", name=name, payload=payload)
+        ctx.save()
+    with Container(items(), path) as container:
+        ctx = container.context()
+        everything = ctx.fetch("Item")
+        assert len(everything) == 3
+        assert [item.name for item in everything if "blue" in (item.payload or ())] == ["b"]
+        condition = Predicate("payload CONTAINS 'blue'")
+        assert [item.name for item in everything if condition.evaluate(item)] == ["b"]
+        assert [item.name for item in ctx.fetch("Item", "payload CONTAINS 'blue'")] == ["b"]
+        assert [item.name for item in ctx.fetch("Item", "payload == nil")] == ["c"]
+        assert ctx.count("Item", "payload != nil") == 2
+
+
+def test_s182_nil_and_defaults(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    model = items(default=Colour(1, 1, 1))
+    with Container(model, path) as container:
+        ctx = container.context()
+        a = ctx.insert("Item", name="a")
+        b = ctx.insert("Item", name="b", payload=None)
+        assert a.payload == Colour(1, 1, 1)
+        assert b.payload is None
+        ctx.save()
+    with Container(items(default=Colour(1, 1, 1)), path) as container:
+        a, b = container.context().fetch("Item", sort=["name"])
+        assert a.payload == Colour(1, 1, 1)
+        assert b.payload is None
