@@ -439,13 +439,16 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_source(const cst_model *mode
 /* Writes the model to a path whose extension says as what: .xcdatamodel, .mom, or into a bundle of versions, .xcdatamodeld
  * or .momd, as `version`, new or replaced, which becomes the current one unless CST_MODEL_KEEP_CURRENT says otherwise; null
  * is the version that it was read as, or else the current one, and the current one stays it. What else lies in a bundle
- * stays. At any time the path has the whole of what was there or of what is new, after a crash too. CST_E_INVALID_ARGUMENT for another extension. */
+ * stays, and so do permissions; where a symbolic link leads is written. At any time the path has the whole of what was there
+ * or of what is new, after a crash too. Several writers take turns. CST_E_INVALID_ARGUMENT for another extension and for a
+ * version whose name cannot be that of a file, CST_E_STORE_BUSY when another program keeps the folder locked for long. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_write(const cst_model *model, cst_string path, cst_string version,
                                                      uint32_t flags, cst_error **error);
 /* Compiles a source with all its versions, or makes a source of a compiled model: from `path`, which is read as by
  * cst_model_load, to `target`, whose extension says as what; .xcdatamodel and .mom get the current version alone. `module`
- * is the Swift module of classes that a source names without one (null: they stay so). A compiled target is replaced as a
- * whole; a source must not be there yet. */
+ * is the Swift module of classes that a source names without one (null: they stay so). Of a compiled bundle
+ * that is there all versions are replaced, and what else lies in it stays; a source must not be there yet.
+ * CST_E_INVALID_ARGUMENT for a target that contains `path` or holds anything but a compiled model. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_convert(cst_string path, cst_string target, cst_string module,
                                                        uint32_t flags, cst_error **error);
 /* As cst_model_merge, of all models that lie in a folder, Apple's mergedModelFromBundles: the current version of each bundle,

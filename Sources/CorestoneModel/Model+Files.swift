@@ -84,7 +84,7 @@ extension Model {
         var bytes = try file.bytes()
         if bytes.starts(with: "momv2$".utf8) {
             // The optimised form has no known description; the plain one always lies beside it.
-            let plain = ModelFile(file.folder).child(file.stem + ".mom")
+            let plain = file.folder.child(file.stem + ".mom")
             guard file.path.hasSuffix(".omo"), plain.exists else {
                 throw file.failure(
                     "is an optimised model, which is read from the .mom beside it; there is none", .model)

@@ -22,7 +22,7 @@ extension Model {
     @discardableResult
     public func loadStrings(besideModel path: String, languages: [String] = Model.userLanguages) throws -> Bool {
         let model = ModelFile(path)
-        let folder = ModelFile(model.folder)
+        let folder = model.folder
         let name = model.stem + "Model.strings"
         let wanted = languages.flatMap(languageNames).map { "\($0).lproj/\(name)" }
         let others = [name, "Base.lproj/\(name)"] + languageNames("en").map { "\($0).lproj/\(name)" }

@@ -13,37 +13,44 @@ extension Model {
     ///     the current one; a new bundle has one that is called like itself.
     ///   - makesCurrent: whether a version that is named becomes the current one; the first one does in any case.
     ///   - isLossy: whether to leave out what a source has no way to say (`sourceLosses`).
-    /// - Throws: `.invalidArgument` for another extension; `.model` for a model that has mistakes, or that a source cannot
-    ///   say; `.storeIO` when the file system refuses.
+    /// - Throws: `.invalidArgument` for another extension, and for a version whose name cannot be that of a file; `.model` for
+    ///   a model that has mistakes, or that a source cannot say; `.storeIO` when the file system refuses; `.storeBusy` when
+    ///   another program keeps the folder locked.
     public func write(
         to path: String, version: String? = nil, makesCurrent: Bool = true, isLossy: Bool = false
     ) throws {
-        let file = ModelFile(path)
-        let kind = try ModelKind(file)
+        let named = ModelFile(path)
+        let kind = try ModelKind(named)
+        if !kind.isBundle, let version, version != named.stem {
+            throw named.failure(
+                "holds one model and no version \"\(version)\"; leave the version out", .invalidArgument)
+        }
         let bytes = try kind.isSource ? source(isLossy: isLossy) : compiledFile()
-        switch kind {
-        case .source, .compiled:
-            if let version, version != file.stem {
-                throw file.failure(
-                    "holds one model and no version \"\(version)\"; leave the version out", .invalidArgument)
+        let file = try named.withoutLinks()
+        try file.alone {
+            switch kind {
+            case .compiled: try file.write(bytes)
+            case .source:
+                let draft = try FolderDraft(replacing: file)
+                defer { draft.discard() }
+                try draft.keep()
+                try draft.write(bytes, to: "contents")
+                try draft.commit()
+            case .sourceBundle, .compiledBundle:
+                let draft = try BundleDraft(file, kind)
+                defer { draft.discard() }
+                try draft.keep()
+                let former = file.exists ? try ModelBundle(named) : nil
+                let names = former?.versions.map(\.name) ?? []
+                let current = former?.versions.first(where: \.isCurrent)?.name
+                let own = versionName.flatMap { own in
+                    names.isEmpty || names.contains { $0.isSpelt(like: own) } ? own : nil
+                }
+                // The current one may be missing, and comes to be.
+                let name = version ?? own ?? current ?? former?.current ?? named.stem
+                try draft.add(self, bytes, as: name)
+                try draft.commit(current: version != nil && makesCurrent ? name : current ?? name)
             }
-            if kind == .compiled { return try file.write(bytes) }
-            let draft = try FolderDraft(replacing: file)
-            defer { draft.discard() }
-            try draft.keep()
-            try draft.write(bytes, to: "contents")
-            try draft.commit()
-        case .sourceBundle, .compiledBundle:
-            let draft = try BundleDraft(file, kind)
-            defer { draft.discard() }
-            try draft.keep()
-            let former = file.exists ? try ModelBundle(file) : nil
-            let names = former?.versions.map(\.name) ?? []
-            let current = former?.versions.first(where: \.isCurrent)?.name
-            let own = versionName.flatMap { names.isEmpty || names.contains($0) ? $0 : nil }
-            let name = version ?? own ?? current ?? file.stem
-            try draft.add(self, bytes, as: name)
-            try draft.commit(current: version != nil && makesCurrent ? name : current ?? name)
         }
     }
 
@@ -60,16 +67,22 @@ extension Model {
     /// - Parameters:
     ///   - path: what `Model(contentsOf:)` reads.
     ///   - target: where it goes; the extension says of which kind it is. A bundle gets every version, `.xcdatamodel` and `.mom`
-    ///     the current one. A compiled model is replaced as a whole; a source must not be there yet.
+    ///     the current one. Of a compiled bundle that is there all versions are replaced, and whatever else lies in it stays;
+    ///     a source must not be there yet.
     ///   - module: the Swift module of classes that the source names without one (`.Album`), as Xcode's compiler fills in.
     ///   - isLossy: whether to leave out what a source has no way to say.
+    /// - Throws: as `write`, naming the version; `.invalidArgument` for a target that holds the source, or what is no model.
     public static func convert(
         _ path: String, to target: String, module: String? = nil, isLossy: Bool = false
     ) throws {
-        let file = ModelFile(target)
-        let kind = try ModelKind(file)
+        let named = ModelFile(target)
+        let kind = try ModelKind(named)
+        let file = try named.withoutLinks()
         if kind.isSource, file.exists {
             throw file.failure("is there already; write versions into it one by one, or remove it", .invalidArgument)
+        }
+        guard !file.contains(ModelFile(path)) else {
+            throw file.failure("holds \(path), which it would replace; name another folder", .invalidArgument)
         }
         func read(_ version: ModelVersion) throws -> Model {
             let model = try Model(contentsOf: version.path)
@@ -80,20 +93,39 @@ extension Model {
         guard let current = versions.first(where: \.isCurrent) else {
             throw ModelFile(path).failure("does not say which version is the current one", .invalidArgument)
         }
-        guard kind.isBundle else { return try read(current).write(to: target, isLossy: isLossy) }
-        let draft = try BundleDraft(file, kind)
-        defer { draft.discard() }
-        for version in versions {
-            let model = try read(version)
-            let bytes = try kind.isSource ? model.source(isLossy: isLossy) : model.compiledFile()
-            try draft.add(model, bytes, as: version.name)
+        guard kind.isBundle else {
+            return try current.naming { try read(current).write(to: target, isLossy: isLossy) }
         }
-        try draft.commit(current: current.name)
+        try file.alone {
+            let draft = try BundleDraft(file, kind)
+            defer { draft.discard() }
+            try draft.keepOthers()
+            for version in versions {
+                try version.naming {
+                    let model = try read(version)
+                    let bytes = try kind.isSource ? model.source(isLossy: isLossy) : model.compiledFile()
+                    try draft.add(model, bytes, as: version.name)
+                }
+            }
+            try draft.commit(current: current.name)
+        }
     }
 
     private func fillIn(module: String) throws {
         for entity in entities where entity.className.hasPrefix(".") {
             try entity.setClassName(module + entity.className)
+        }
+    }
+}
+
+extension ModelVersion {
+    /// Runs what may find a mistake in the version; the error says in which.
+    fileprivate func naming<Result>(_ body: () throws -> Result) throws -> Result {
+        do { return try body() } catch let error as CoreError where error.file == nil {
+            throw CoreError(
+                error.status, "the version \(name) in \(path): \(error.message)", domain: error.domain,
+                customCode: error.code, entity: error.entity, key: error.key, value: error.value,
+                predicate: error.predicate, children: error.children, file: path, offset: error.offset)
         }
     }
 }
@@ -106,6 +138,9 @@ enum ModelKind: String {
     case compiledBundle = "momd"
 
     init(_ file: ModelFile) throws {
+        guard !file.path.utf8.contains(0) else {
+            throw CoreError(.invalidArgument, "a path with a NUL names no file; take it out")
+        }
         let kind = file.name.lastIndex(of: ".").flatMap { ModelKind(rawValue: String(file.name[$0...].dropFirst())) }
         guard let kind else {
             throw file.failure(

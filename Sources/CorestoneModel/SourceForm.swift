@@ -60,33 +60,24 @@ extension SourceForm {
         var done: Set<SourceElement.Identity> = []
         let writtenGroups = Dictionary(grouping: written, by: \.identity)
         for identity in (written + elements + extras.elements).map(\.identity) where done.insert(identity).inserted {
-            let (now, kept) = (writtenGroups[identity] ?? [], said[identity] ?? [])
+            let now = writtenGroups[identity] ?? []
+            let kept = (said[identity] ?? []).sorted { $0.place < $1.place }
             let before = instead[identity] ?? []
             if kept.isEmpty {
                 items += now.map { SourceItem($0) }
             } else if now.count == before.count, zip(now, before).allSatisfy({ $0.says($1) }) {
                 items += kept.map { SourceItem($0, place: $0.place) }
+            } else if kept.count == now.count, before.isEmpty || before.count == now.count {
+                for place in now.indices {
+                    let former = before.isEmpty ? SourceElement(name: identity.kind) : before[place]
+                    let element = kept[place].changed(from: former, to: now[place])
+                    items.append(SourceItem(element, place: kept[place].place))
+                }
             } else {
                 items += now.map { SourceItem($0, place: kept[0].place) }
             }
         }
         return items
-    }
-}
-
-extension SourceElement {
-    /// What tells an element from those beside it.
-    struct Identity: Hashable, Sendable {
-        let kind: String
-        let name: String?
-    }
-
-    var identity: Identity { Identity(kind: name, name: attributes["name"]) }
-
-    /// Whether two elements say the same, wherever they stand.
-    func says(_ other: SourceElement) -> Bool {
-        name == other.name && attributes == other.attributes && text == other.text
-            && elements.count == other.elements.count && zip(elements, other.elements).allSatisfy { $0.says($1) }
     }
 }
 

@@ -146,7 +146,7 @@ final class FixtureModelTests: XCTestCase {
                 try stores[name]?.packedModel.map { try Model(modelCache: $0) }
                 ?? Model(contentsOf: folder.path + "/" + one)
             guard entityVersionHashes(of: source) == entityVersionHashes(of: compiled) else {
-                different.append("\(name) \(ModelFile(ModelFile(other).folder).stem)")
+                different.append("\(name) \(ModelFile(other).folder.stem)")
                 continue
             }
             let (a, b) = (compiler.lines(of: compiled, beside: source), Set(try ModelSummary.of(source)))

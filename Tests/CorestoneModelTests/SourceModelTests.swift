@@ -205,7 +205,7 @@ final class SourceModelTests: XCTestCase {
 
     private func write(_ text: String, _ path: String) throws {
         try FileManager.default.createDirectory(
-            atPath: ModelFile(path).folder, withIntermediateDirectories: true)
+            atPath: ModelFile(path).folder.path, withIntermediateDirectories: true)
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
     }
 

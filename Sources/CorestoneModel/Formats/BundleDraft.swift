@@ -5,7 +5,12 @@ final class BundleDraft {
     private let kind: ModelKind
     private let folder: FolderDraft
     private let target: ModelFile
+    /// Of the versions that are there so far.
+    private var names: [String] = []
+    /// What the bundle says about its versions; we know of some of it.
+    private var list: [String: PropertyListValue] = [:]
     private var hashes: [String: [String: [UInt8]]] = [:]
+    private var checksums: [String: String] = [:]
 
     init(_ target: ModelFile, _ kind: ModelKind) throws {
         self.target = target
@@ -18,44 +23,83 @@ final class BundleDraft {
     /// Takes over all that the bundle holds.
     func keep() throws {
         try folder.keep()
-        guard kind == .compiledBundle, target.exists, let bundle = try ModelBundle(target) else { return }
+        guard target.exists, let bundle = try ModelBundle(target), bundle.isSource == kind.isSource else { return }
+        names = bundle.versions.map(\.name)
+        list = bundle.list
+        guard kind == .compiledBundle else { return }
         for version in bundle.versions {
             let isRecorded = !version.recordedHashes.isEmpty
-            hashes[version.name] =
-                isRecorded ? version.recordedHashes : entityVersionHashes(of: try Model(contentsOf: version.path))
+            let own = isRecorded ? version.recordedHashes : entityVersionHashes(of: try Model(contentsOf: version.path))
+            hashes[version.name] = own
+            checksums[version.name] = version.recordedChecksum ?? modelVersionChecksum(own)
+        }
+    }
+
+    /// Takes over what lies in a compiled bundle beside the versions, all of which are to be replaced.
+    ///
+    /// - Throws: `.invalidArgument` for a folder that holds other things and is no such bundle.
+    func keepOthers() throws {
+        guard target.exists, !(try target.entries().isEmpty) else { return }
+        guard let bundle = try ModelBundle(target), !bundle.isSource else {
+            throw target.failure(
+                "holds other things than a compiled model; name another folder, or remove it", .invalidArgument)
+        }
+        try folder.keep { name in
+            name == ModelBundle.compiledList || name.hasSuffix(".mom") || name.hasSuffix(".omo")
         }
     }
 
     func add(_ model: Model, _ bytes: [UInt8], as name: String) throws {
-        guard !name.isEmpty, !name.utf8.contains(UInt8(ascii: "/")), !name.hasPrefix(".") else {
-            throw target.failure(
-                "cannot have a version \"\(name)\": the name becomes that of a file", .invalidArgument)
-        }
-        if kind == .sourceBundle { return try folder.write(bytes, to: "\(name).xcdatamodel", "contents") }
+        let fileName = "\(name).\(kind == .sourceBundle ? "xcdatamodel" : "mom")"
+        try check(name, fileName)
+        names.append(name)
+        if kind == .sourceBundle { return try folder.write(bytes, to: fileName, "contents") }
         hashes[name] = entityVersionHashes(of: model)
-        try folder.write(bytes, to: "\(name).mom")
+        checksums[name] = hashes[name].map(modelVersionChecksum)
+        try folder.write(bytes, to: fileName)
         // Apple's framework would prefer it, and it says what the model was before.
         folder.remove("\(name).omo")
     }
 
+    private func check(_ name: String, _ fileName: String) throws {
+        func refusal(_ why: String) -> CoreError { target.failure("cannot have \(why)", .invalidArgument) }
+        if name.isEmpty { throw refusal("a version without a name") }
+        if name.utf8.contains(0) { throw refusal("a version whose name has a NUL: the name becomes that of a file") }
+        if name.utf8.first == UInt8(ascii: ".") || name.utf8.contains(UInt8(ascii: "/")) {
+            throw refusal(
+                "a version \"\(name)\": the name becomes that of a file, without a slash and without a dot before it")
+        }
+        let most = BundleDraft.maximumNameSize
+        guard fileName.utf8.count <= most else {
+            throw refusal("a version \"\(name.prefix(40))…\": a file's name has at most \(most) bytes")
+        }
+        if let twin = names.first(where: { $0 == name }), !twin.isSpelt(like: name) {
+            throw refusal(
+                "a version \"\(name)\" beside the one whose name differs only in how its letters are composed; name it as "
+                    + "the list of versions does")
+        }
+    }
+
+    /// The most bytes that a file's name may have.
+    private static let maximumNameSize = 255
+
     /// Says which version is the current one, and puts the bundle into its place.
     func commit(current: String) throws {
         if kind == .sourceBundle {
-            let list = PropertyListValue.dictionary(["_XCCurrentVersionName": .string("\(current).xcdatamodel")])
-            try folder.write(try encodeXMLPropertyList(list), to: ".xccurrentversion")
+            list["_XCCurrentVersionName"] = .string("\(current).xcdatamodel")
+            try folder.write(try encodeXMLPropertyList(.dictionary(list)), to: ModelBundle.sourceList)
         } else {
-            try folder.write(encodePropertyList(versionInfo(current: current)), to: "VersionInfo.plist")
+            list["NSManagedObjectModel_CurrentVersionName"] = .string(current)
+            add("VersionHashes", hashes.mapValues { .dictionary($0.mapValues { .data($0) }) })
+            add("VersionChecksums", checksums.mapValues { .string($0) })
+            try folder.write(encodePropertyList(.dictionary(list)), to: ModelBundle.compiledList)
         }
         try folder.commit()
     }
 
-    private func versionInfo(current: String) -> PropertyListValue {
-        .dictionary([
-            "NSManagedObjectModel_CurrentVersionName": .string(current),
-            "NSManagedObjectModel_VersionHashes": .dictionary(
-                hashes.mapValues { .dictionary($0.mapValues { .data($0) }) }),
-            "NSManagedObjectModel_VersionChecksums": .dictionary(
-                hashes.mapValues { .string(modelVersionChecksum($0)) }),
-        ])
+    /// Writes entries over those of the same versions.
+    private func add(_ name: String, _ entries: [String: PropertyListValue]) {
+        let key = "NSManagedObjectModel_\(name)"
+        list[key] = .dictionary((list[key]?.dictionary ?? [:]).merging(entries) { _, new in new })
     }
 }

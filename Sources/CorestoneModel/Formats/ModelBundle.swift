@@ -17,42 +17,51 @@ public struct ModelVersion: Sendable, Hashable {
 /// A folder with versions of a model: `.xcdatamodeld` with sources, `.momd` with compiled ones.
 struct ModelBundle {
     let versions: [ModelVersion]
+    /// Whether the versions are sources.
+    let isSource: Bool
+    /// All that `.xccurrentversion` or `VersionInfo.plist` says.
+    let list: [String: PropertyListValue]
     /// The name of the current version, which may be missing.
-    private let current: String?
+    let current: String?
+
+    static let sourceList = ".xccurrentversion"
+    static let compiledList = "VersionInfo.plist"
 
     /// nil when the folder is no bundle.
     init?(_ folder: ModelFile) throws {
         let entries = try folder.entries()
-        let isSource = entries.contains(".xccurrentversion")
         let sources = entries.filter { $0.hasSuffix(".xcdatamodel") }
         let compiled = entries.filter { $0.hasSuffix(".mom") }
-        if isSource || !sources.isEmpty {
-            current = isSource ? try ModelBundle.currentSource(folder) : nil
-            versions = ModelBundle.versions(sources, in: folder, current: current)
-        } else if !compiled.isEmpty || entries.contains("VersionInfo.plist") {
-            let hasInfo = entries.contains("VersionInfo.plist")
-            let info = hasInfo ? try ModelBundle.propertyList(folder.child("VersionInfo.plist")) : [:]
-            current = info["NSManagedObjectModel_CurrentVersionName"]?.string
-            versions = ModelBundle.versions(compiled, in: folder, current: current, info)
-        } else {
-            return nil
-        }
+        isSource = entries.contains(ModelBundle.sourceList) || !sources.isEmpty
+        let listName = isSource ? ModelBundle.sourceList : ModelBundle.compiledList
+        guard isSource || !compiled.isEmpty || entries.contains(listName) else { return nil }
+        list = entries.contains(listName) ? try ModelBundle.propertyList(folder.child(listName)) : [:]
+        current =
+            isSource
+            ? list["_XCCurrentVersionName"]?.string.map(ModelBundle.versionName)
+            : list["NSManagedObjectModel_CurrentVersionName"]?.string
+        versions = ModelBundle.versions(isSource ? sources : compiled, in: folder, current: current, list)
     }
 
     private static func versions(
-        _ names: [String], in folder: ModelFile, current: String?, _ info: [String: PropertyListValue] = [:]
+        _ names: [String], in folder: ModelFile, current: String?, _ list: [String: PropertyListValue]
     ) -> [ModelVersion] {
         let stems = names.map(ModelFile.stem)
         // Without a word about it: the only one, or the one that is called like the bundle.
-        let chosen = current ?? (stems.count == 1 ? stems[0] : folder.stem)
-        let hashes = info["NSManagedObjectModel_VersionHashes"]?.dictionary ?? [:]
-        let checksums = info["NSManagedObjectModel_VersionChecksums"]?.dictionary ?? [:]
-        let sorted = zip(names, stems).sorted { a, b in order(a.1) < order(b.1) }
-        return sorted.map { name, stem in
-            ModelVersion(
-                name: stem, isCurrent: stem == chosen, path: folder.child(name).path,
-                recordedHashes: (hashes[stem]?.dictionary ?? [:]).compactMapValues(\.data),
-                recordedChecksum: checksums[stem]?.string)
+        let chosen = stems.place(of: current ?? (stems.count == 1 ? stems[0] : folder.stem))
+        func recorded(_ name: String, _ place: Int) -> PropertyListValue? {
+            let entries = list[name]?.dictionary ?? [:]
+            return entries.index(forKey: stems[place]).flatMap { entry in
+                stems.place(of: entries[entry].key) == place ? entries[entry].value : nil
+            }
+        }
+        let sorted = stems.indices.sorted { order(stems[$0]) < order(stems[$1]) }
+        return sorted.map { place in
+            let hashes = recorded("NSManagedObjectModel_VersionHashes", place)?.dictionary ?? [:]
+            return ModelVersion(
+                name: stems[place], isCurrent: place == chosen, path: folder.child(names[place]).path,
+                recordedHashes: hashes.compactMapValues(\.data),
+                recordedChecksum: recorded("NSManagedObjectModel_VersionChecksums", place)?.string)
         }
     }
 
@@ -60,10 +69,6 @@ struct ModelBundle {
     private static func order(_ name: String) -> (Text, Int) {
         let digits = name.reversed().prefix { $0.isASCII && $0.isNumber }.count
         return (Text(String(name.dropLast(digits))), Int(name.suffix(digits)) ?? 0)
-    }
-
-    private static func currentSource(_ folder: ModelFile) throws -> String? {
-        try propertyList(folder.child(".xccurrentversion"))["_XCCurrentVersionName"]?.string.map(ModelFile.stem)
     }
 
     private static func propertyList(_ file: ModelFile) throws -> [String: PropertyListValue] {
@@ -74,17 +79,35 @@ struct ModelBundle {
         }
     }
 
+    /// The name of a version that may be given as that of its file. Any other dot is part of it, as in `1.5`.
+    private static func versionName(_ text: String) -> String {
+        [".xcdatamodel", ".mom"].contains { text.hasSuffix($0) } ? ModelFile.stem(text) : text
+    }
+
     /// The version of a name; the current one for nil.
     func version(_ name: String?, of folder: ModelFile) throws -> ModelVersion {
+        let names = versions.map(\.name)
         if let name {
-            let wanted = versions.first { $0.name == name } ?? versions.first { $0.name == ModelFile.stem(name) }
-            if let wanted { return wanted }
+            if let place = names.place(of: name) ?? names.place(of: ModelBundle.versionName(name)) {
+                return versions[place]
+            }
         } else if let current = versions.first(where: \.isCurrent) {
             return current
         }
-        let all = versions.map(\.name).joined(separator: ", ")
+        let all = names.joined(separator: ", ")
         let missing = (name ?? current).map { "has no version \"\($0)\"" }
         let what = missing ?? "does not say which version is the current one"
         throw folder.failure("\(what); it has \(all.isEmpty ? "none" : all)", .invalidArgument)
     }
+}
+
+extension String {
+    /// Whether the name is that of the same file. Strings are equal that compose their letters otherwise (é of one or of two
+    /// characters), and so are names on Apple's file systems; on Linux they are those of two files.
+    func isSpelt(like other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+}
+
+extension [String] {
+    /// Where a name stands: in the same bytes, or else composed otherwise, as a file system may have done.
+    func place(of name: String) -> Int? { firstIndex { $0.isSpelt(like: name) } ?? firstIndex(of: name) }
 }

@@ -4,11 +4,14 @@ import Glibc
 /// A file or folder that is said to hold a model.
 package struct ModelFile {
     let path: String
+    /// What errors call it: the path that the host gave, also of a draft and of what a link leads to.
+    let shown: String
 
-    package init(_ path: String) {
+    package init(_ path: String, shownAs shown: String? = nil) {
         var path = path
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
         self.path = path
+        self.shown = shown ?? path
     }
 
     /// The last part of the path, and without what follows its last dot.
@@ -20,20 +23,25 @@ package struct ModelFile {
         return String(name[..<dot])
     }
 
-    /// The path of the folder it lies in.
-    var folder: String { path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "." }
-
-    package func child(_ name: String) -> ModelFile { ModelFile("\(path)/\(name)") }
-
-    package var isFolder: Bool {
-        var facts = stat()
-        return stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFDIR
+    /// The folder it lies in.
+    var folder: ModelFile {
+        guard let slash = path.lastIndex(of: "/") else { return ModelFile(".") }
+        return ModelFile(slash == path.startIndex ? "/" : String(path[..<slash]))
     }
 
-    var exists: Bool {
-        var facts = stat()
-        return stat(path, &facts) == 0
+    package func child(_ name: String) -> ModelFile {
+        func inside(_ path: String) -> String { path == "/" ? "/\(name)" : "\(path)/\(name)" }
+        return ModelFile(inside(path), shownAs: inside(shown))
     }
+
+    /// What the system knows of it, or of what it leads to; nil when nothing is there.
+    var facts: stat? {
+        var facts = stat()
+        return stat(path, &facts) == 0 ? facts : nil
+    }
+
+    package var isFolder: Bool { facts.map { $0.st_mode & S_IFMT == S_IFDIR } ?? false }
+    var exists: Bool { facts != nil }
 
     /// Names in a folder are listed up to this many; bundles hold a few versions.
     static let maximumEntries = 10_000
@@ -86,7 +94,7 @@ package struct ModelFile {
 
     /// - Parameter what: what follows the path in a sentence.
     func failure(_ what: String, _ status: Status = .storeIO) -> CoreError {
-        CoreError(status, code: .coreData, "\(path) \(what)", file: path)
+        CoreError(status, code: .coreData, "\(shown) \(what)", file: shown)
     }
 
     /// Runs a reader; its errors name the file.
@@ -94,8 +102,8 @@ package struct ModelFile {
         do { return try body() } catch let error as CoreError where error.file == nil {
             throw CoreError(
                 error.status == .storeCorrupt ? .model : error.status, code: .coreData,
-                "\(path) cannot be read as a model: \(error.message)", entity: error.entity, key: error.key,
-                value: error.value, file: path, offset: error.offset)
+                "\(shown) cannot be read as a model: \(error.message)", entity: error.entity, key: error.key,
+                value: error.value, file: shown, offset: error.offset)
         }
     }
 }

@@ -68,6 +68,9 @@ extension SourceElement {
         "fetchIndex": ["name", "partialIndexPredicate"],
         "fetchIndexElement": ["property", "expression", "expressionType", "type", "order"],
         "configuration": ["name", "usedWithCloudKit"],
+        "memberEntity": ["name"],
+        "constraint": ["value"],
+        "index": ["value"],
         "entry": ["key", "value"],
         "element": ["name", "positionX", "positionY", "width", "height"],
     ]

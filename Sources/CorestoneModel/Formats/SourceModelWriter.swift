@@ -24,7 +24,8 @@ extension Model {
     var sourceAttributes: [String: String] {
         [
             "type": "com.apple.IDECoreDataModeler.DataModel", "documentVersion": "1.0",
-            "userDefinedModelVersionIdentifier": versionIdentifiers.joined(separator: ","),
+            // The empty one stands for none.
+            "userDefinedModelVersionIdentifier": versionIdentifiers.filter { !$0.isEmpty }.joined(separator: ","),
         ]
     }
 

@@ -493,8 +493,9 @@ class Model(Mapping[str, Entity]):
 
         A bundle (.xcdatamodeld, .momd) gets it as `version`, new or replaced, which becomes the current one unless
         `make_current` is False; without a name it is the version that the model was read as, or else the current one,
-        and the current one stays it. Whatever else lies there stays. The path holds the whole of what was there or of
-        what is new at any time, after a crash too.
+        and the current one stays it. Whatever else lies there stays, and so do permissions; where a symbolic link leads
+        is written. The path holds the whole of what was there or of what is new at any time, after a crash too. Several
+        writers take turns; StoreBusyError: another program keeps the folder locked for long.
         """
         self._check_waiting()
         flags = (0 if make_current else _abi.MODEL_KEEP_CURRENT) | (_abi.MODEL_LOSSY if lossy else 0)
@@ -512,8 +513,9 @@ class Model(Mapping[str, Entity]):
         """Compiles a source with all its versions, or makes a source of a compiled model.
 
         The extension of `target` says as what; .xcdatamodel and .mom get the current version alone. `module` is the
-        Swift module of classes that the source names without one. A compiled target is replaced as a whole; a source
-        must not be there yet.
+        Swift module of classes that the source names without one. Of a compiled bundle that is there all versions
+        are replaced, and whatever else lies in it stays; a source must not be there yet. InvalidArgumentError: the
+        target contains `path`, or holds anything but a compiled model.
         """
         name = _abi.null_text() if module is None else text(module)
         flags = _abi.MODEL_LOSSY if lossy else 0

@@ -1,0 +1,126 @@
+import CPlatform
+import CorestoneValues
+import Glibc
+
+/// A folder that is made beside the one that it replaces, so that there never is half a folder.
+struct FolderDraft {
+    private let target: ModelFile
+    /// What will be the folder.
+    let file: ModelFile
+
+    /// - Throws: `.storeIO` when there can be no folder, or something else is there.
+    init(replacing target: ModelFile) throws {
+        guard !target.exists || target.isFolder else { throw target.failure("is a file where a folder belongs") }
+        self.target = target
+        file = target.draft
+        // It gets the permissions of the former one in the end; until then nobody else looks into it.
+        try FolderDraft.make(file, target.exists ? 0o700 : 0o777)
+    }
+
+    private static func make(_ folder: ModelFile, _ mode: mode_t = 0o777) throws {
+        guard mkdir(folder.path, mode) == 0 else { throw folder.systemFailure("cannot be made") }
+    }
+
+    /// Brings in what the folder to be replaced holds, as further names of the same files.
+    func keep(isDropped: (_ name: String) -> Bool = { _ in false }) throws {
+        guard target.exists else { return }
+        try FolderDraft.link(target, into: file, depth: 0, isDropped: isDropped)
+    }
+
+    /// Folders within folders that are brought along; bundles have one or two.
+    private static let maximumDepth = 16
+
+    private static func link(
+        _ folder: ModelFile, into copy: ModelFile, depth: Int, isDropped: (String) -> Bool = { _ in false }
+    ) throws {
+        guard depth < maximumDepth else { throw folder.failure("lies \(maximumDepth) folders deep in a bundle") }
+        for name in try folder.entries() where !isDropped(name) {
+            let (old, new) = (folder.child(name), copy.child(name))
+            if old.isFolder, !old.isLink {
+                try make(new)
+                try link(old, into: new, depth: depth + 1)
+                old.permissions.map(new.take)
+            } else if linkat(AT_FDCWD, old.path, AT_FDCWD, new.path, 0) != 0 {
+                // A file system without further names, or another file system.
+                if let goal = old.linkGoal {
+                    guard symlink(goal, new.path) == 0 else { throw new.systemFailure("cannot be made") }
+                } else {
+                    try new.create(try old.bytes(), old.permissions)
+                }
+            }
+        }
+        try copy.synchronize()
+    }
+
+    /// Writes a file, within folders that are made, in the place of what was kept.
+    func write(_ bytes: [UInt8], to names: String...) throws {
+        var place = file
+        for name in names.dropLast() {
+            place = place.child(name)
+            if place.isLink {
+                try replaceLink(place)
+            } else if !place.isFolder {
+                try FolderDraft.make(place)
+            }
+        }
+        let target = place.child(names.last ?? "")
+        let permissions = target.permissions
+        unlink(target.path)
+        try target.create(bytes, permissions)
+        try place.synchronize()
+    }
+
+    /// What a kept link leads to is not the bundle's to change: the bundle gets a folder of its own instead, with the same
+    /// files.
+    private func replaceLink(_ link: ModelFile) throws {
+        let goal = try link.withoutLinks()
+        unlink(link.path)
+        try FolderDraft.make(link)
+        guard goal.isFolder else { return }
+        try FolderDraft.link(goal, into: link, depth: 1)
+        goal.permissions.map(link.take)
+    }
+
+    /// Removes a file that was kept, if it is there.
+    func remove(_ name: String) { unlink(file.child(name).path) }
+
+    /// Puts the draft into its place; what was there before ends.
+    func commit() throws {
+        try file.synchronize()
+        if let permissions = target.permissions {
+            file.take(permissions)
+            if !platform_exchange(file.path, target.path) {
+                // A file system that cannot exchange two names.
+                let former = target.draft
+                guard rename(target.path, former.path) == 0 else { throw target.systemFailure("cannot be replaced") }
+                guard rename(file.path, target.path) == 0 else {
+                    let error = target.systemFailure("cannot be replaced")
+                    rename(former.path, target.path)
+                    throw error
+                }
+                former.remove()
+            }
+        } else {
+            guard rename(file.path, target.path) == 0 else { throw target.systemFailure("cannot be made") }
+        }
+        try target.folder.synchronize()
+        discard()
+    }
+
+    /// Removes what has not become the folder, or is no longer.
+    func discard() { file.remove() }
+}
+
+extension ModelFile {
+    /// Removes the folder with all that is in it. What cannot be removed stays.
+    fileprivate func remove(depth: Int = 0) {
+        if isFolder, !isLink, depth < 64 {
+            // Folders that may only be read come along too.
+            chmod(path, 0o700)
+            for name in (try? entries()) ?? [] { child(name).remove(depth: depth + 1) }
+            rmdir(path)
+        } else {
+            unlink(path)
+        }
+    }
+}
