@@ -14,7 +14,7 @@ extension Model {
     ///   - makesCurrent: whether a version that is named becomes the current one; the first one does in any case.
     ///   - isLossy: whether to leave out what a source has no way to say (`sourceLosses`).
     /// - Throws: `.invalidArgument` for another extension, and for a version whose name cannot be that of a file; `.model` for
-    ///   a model that has mistakes, or that a source cannot say; `.storeIO` when the file system refuses; `.storeBusy` when
+    ///   what `source` or, of a compiled model, `freeze` refuses; `.storeIO` when the file system refuses; `.storeBusy` when
     ///   another program keeps the folder locked.
     public func write(
         to path: String, version: String? = nil, makesCurrent: Bool = true, isLossy: Bool = false

@@ -4,59 +4,8 @@ import XCTest
 
 @testable import CorestoneModel
 
-/// What is where a model is written to: links, permissions, other writers, other things.
-final class BundleWritingTests: XCTestCase {
-    private var folder = URL(fileURLWithPath: "/")
-    private let files = FileManager.default
-
-    override func setUpWithError() throws {
-        folder = files.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-        try files.createDirectory(at: folder, withIntermediateDirectories: true)
-    }
-
-    override func tearDownWithError() throws { try files.removeItem(at: folder) }
-
-    private func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
-    private func names(_ name: String = "") throws -> [String] {
-        try files.contentsOfDirectory(atPath: path(name)).sorted()
-    }
-    private func data(_ name: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: path(name))) }
-    private func put(_ text: String, _ name: String) throws {
-        try Data(text.utf8).write(to: URL(fileURLWithPath: path(name)))
-    }
-    private func link(_ name: String, to goal: String) throws {
-        try files.createSymbolicLink(atPath: path(name), withDestinationPath: goal)
-    }
-    private func mode(_ name: String) throws -> Int {
-        try XCTUnwrap(files.attributesOfItem(atPath: path(name))[.posixPermissions] as? Int)
-    }
-    private func setMode(_ name: String, _ mode: Int) throws {
-        try files.setAttributes([.posixPermissions: mode], ofItemAtPath: path(name))
-    }
-    private func model(_ names: String...) throws -> Model { try BundleWritingTests.model(names) }
-    private static func model(_ names: [String]) throws -> Model {
-        let model = Model()
-        for name in names { try model.addEntity(named: name).addAttribute(named: "x", type: .string) }
-        return model
-    }
-    private func entities(_ name: String, _ version: String? = nil) throws -> [String] {
-        try Model(contentsOf: path(name), version: version).entities.map(\.name)
-    }
-    private func plist(_ name: String) throws -> [String: Any] {
-        try XCTUnwrap(PropertyListSerialization.propertyList(from: data(name), format: nil) as? [String: Any])
-    }
-    /// The message of the error, which names the path that the host gave and no draft.
-    private func message(_ status: Status, line: UInt = #line, _ body: () throws -> Void) -> String {
-        do { try body() } catch let error as CoreError {
-            XCTAssertEqual(error.status, status, error.message, line: line)
-            XCTAssertFalse(error.message.contains(".part"), error.message, line: line)
-            XCTAssertFalse(error.file?.contains(".part") ?? false, line: line)
-            return error.message
-        } catch { XCTFail("\(error)", line: line) }
-        XCTFail("nothing is thrown", line: line)
-        return ""
-    }
-
+/// What is there already where a bundle is written: links, permissions, other writers, versions, keys.
+final class BundleWritingTests: FolderTestCase {
     // MARK: - Links
 
     func testALinkedVersionBecomesOneOfTheBundle() throws {
@@ -124,7 +73,7 @@ final class BundleWritingTests: XCTestCase {
             try model("Base").write(to: bundle, version: "base")
             let failures = Locked<[String]>([])
             DispatchQueue.concurrentPerform(iterations: 24) { number in
-                do { try BundleWritingTests.model(["E\(number)"]).write(to: bundle, version: "v\(number)") } catch {
+                do { try FolderTestCase.model(["E\(number)"]).write(to: bundle, version: "v\(number)") } catch {
                     failures.withLock { $0.append("\(error)") }
                 }
             }
@@ -222,57 +171,5 @@ final class BundleWritingTests: XCTestCase {
             XCTAssertEqual(versions.map(\.isCurrent), [false, true])
             XCTAssertEqual(try entities(bundle), ["C"])
         }
-    }
-
-    // MARK: - Errors and targets
-
-    func testErrorsNameThePathThatTheHostGave() throws {
-        try model("A").write(to: path("m.xcdatamodeld"), version: "v1")
-        try put("", "m.xcdatamodeld/v2.xcdatamodel")
-        let text = message(.storeIO) { try model("B").write(to: path("m.xcdatamodeld"), version: "v2") }
-        XCTAssert(text.hasPrefix(path("m.xcdatamodeld/v2.xcdatamodel")), text)
-        try files.createDirectory(atPath: path("n.xcdatamodel/contents/x"), withIntermediateDirectories: true)
-        let other = message(.storeIO) { try model("B").write(to: path("n.xcdatamodel")) }
-        XCTAssert(other.hasPrefix(path("n.xcdatamodel/contents")), other)
-        XCTAssertEqual(try names(), ["m.xcdatamodeld", "n.xcdatamodel"])
-
-        let unfinished = try model("A")
-        try unfinished.entities[0].addAttribute(named: "raw", type: .undefined)
-        try unfinished.write(to: path("m.xcdatamodeld"), version: "v3")
-        try files.removeItem(atPath: path("m.xcdatamodeld/v2.xcdatamodel"))
-        let refused = message(.model) { try Model.convert(path("m.xcdatamodeld"), to: path("m.momd")) }
-        XCTAssert(refused.contains("version v3") && refused.contains(path("m.xcdatamodeld")), refused)
-    }
-
-    func testConvertingReplacesModelsAlone() throws {
-        try model("A").write(to: path("s.xcdatamodeld"), version: "v1")
-        try files.createDirectory(atPath: path("m.momd"), withIntermediateDirectories: true)
-        // An empty folder is as good as none.
-        try Model.convert(path("s.xcdatamodeld"), to: path("m.momd"))
-        try put("p", "m.momd/precious")
-        try model("B").write(to: path("m.momd"), version: "old")
-        try Model.convert(path("s.xcdatamodeld"), to: path("m.momd"))
-        XCTAssertEqual(try names("m.momd"), ["VersionInfo.plist", "precious", "v1.mom"])
-
-        try files.createDirectory(atPath: path("n.momd"), withIntermediateDirectories: true)
-        try put("p", "n.momd/precious")
-        _ = message(.invalidArgument) { try Model.convert(path("s.xcdatamodeld"), to: path("n.momd")) }
-        XCTAssertEqual(try names("n.momd"), ["precious"])
-
-        try model("C").write(to: path("m.momd"), version: "v2")
-        let before = try names("m.momd")
-        try link("other.momd", to: "m.momd")
-        for target in ["m.momd", "other.momd"] {
-            let text = message(.invalidArgument) { try Model.convert(path("m.momd/v1.mom"), to: path(target)) }
-            XCTAssert(text.contains("m.momd/v1.mom"), text)
-        }
-        XCTAssertEqual(try names("m.momd"), before)
-    }
-
-    func testTheFolderOfAPath() {
-        XCTAssertEqual(ModelFile("/m.mom").folder.path, "/")
-        XCTAssertEqual(ModelFile("/").child("m.mom").path, "/m.mom")
-        XCTAssertEqual(ModelFile("m.mom").folder.path, ".")
-        XCTAssertEqual(ModelFile("/a/m.mom/").folder.path, "/a")
     }
 }

@@ -5,21 +5,9 @@ import XCTest
 @testable import CorestoneModel
 
 /// Files and bundles of models on the disk.
-final class ModelWritingTests: XCTestCase {
-    private var folder = URL(fileURLWithPath: "/")
-
-    override func setUpWithError() throws {
-        folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    }
-
-    override func tearDownWithError() throws { try FileManager.default.removeItem(at: folder) }
-
-    private func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
-    private func names(_ name: String = "") throws -> [String] {
-        try FileManager.default.contentsOfDirectory(atPath: path(name)).sorted()
-    }
-    private func model(_ attributes: String...) throws -> Model {
+final class ModelWritingTests: FolderTestCase {
+    /// Notes with texts.
+    private func notes(_ attributes: String...) throws -> Model {
         let model = Model()
         let entity = try model.addEntity(named: "Note")
         for name in attributes { try entity.addAttribute(named: name, type: .string) }
@@ -51,12 +39,12 @@ final class ModelWritingTests: XCTestCase {
     func testVersionsOfABundle() throws {
         for kind in ["xcdatamodeld", "momd"] {
             let bundle = "Notes.\(kind)"
-            try model("text").write(to: path(bundle))
-            try model("text", "title").write(to: path(bundle), version: "Notes 2")
-            try model("text", "title", "tag").write(to: path(bundle), version: "Notes 3", makesCurrent: false)
-            try model("body").write(to: path(bundle), version: "Notes")
+            try notes("text").write(to: path(bundle))
+            try notes("text", "title").write(to: path(bundle), version: "Notes 2")
+            try notes("text", "title", "tag").write(to: path(bundle), version: "Notes 3", makesCurrent: false)
+            try notes("body").write(to: path(bundle), version: "Notes")
             // Without a name, the current one.
-            try model("body", "color").write(to: path(bundle))
+            try notes("body", "color").write(to: path(bundle))
             let versions = try Model.versions(of: path(bundle))
             XCTAssertEqual(versions.map(\.name), ["Notes", "Notes 2", "Notes 3"])
             XCTAssertEqual(versions.map(\.isCurrent), [true, false, false])
@@ -65,7 +53,7 @@ final class ModelWritingTests: XCTestCase {
             }
             XCTAssertEqual(attributes, [["body", "color"], ["text", "title"], ["tag", "text", "title"]])
             for name in ["a/b", "", ".hidden"] {
-                XCTAssertThrowsError(try model("x").write(to: path(bundle), version: name)) { error in
+                XCTAssertThrowsError(try notes("x").write(to: path(bundle), version: name)) { error in
                     XCTAssertEqual((error as? CoreError)?.status, .invalidArgument)
                 }
             }
@@ -89,12 +77,12 @@ final class ModelWritingTests: XCTestCase {
 
     func testWhatElseLiesInABundleStays() throws {
         let bundle = path("A.xcdatamodeld")
-        try model("a").write(to: bundle)
+        try notes("a").write(to: bundle)
         try FileManager.default.createDirectory(atPath: bundle + "/de.lproj/deep", withIntermediateDirectories: true)
         try Data("x".utf8).write(to: URL(fileURLWithPath: bundle + "/de.lproj/deep/note"))
         try FileManager.default.createSymbolicLink(atPath: bundle + "/link", withDestinationPath: "nowhere")
         try Data("y".utf8).write(to: URL(fileURLWithPath: bundle + "/A.xcdatamodel/layout"))
-        try model("b").write(to: bundle)
+        try notes("b").write(to: bundle)
         XCTAssertEqual(try names("A.xcdatamodeld"), [".xccurrentversion", "A.xcdatamodel", "de.lproj", "link"])
         XCTAssertEqual(try names("A.xcdatamodeld/A.xcdatamodel"), ["contents", "layout"])
         XCTAssertEqual(try String(contentsOfFile: bundle + "/de.lproj/deep/note", encoding: .utf8), "x")
@@ -104,12 +92,12 @@ final class ModelWritingTests: XCTestCase {
     /// A refused write leaves what was there, byte for byte, and nothing beside it.
     func testARefusedWriteChangesNothing() throws {
         let bundle = path("A.xcdatamodeld")
-        try model("a").write(to: bundle)
+        try notes("a").write(to: bundle)
         let former = try Data(contentsOf: URL(fileURLWithPath: bundle + "/A.xcdatamodel/contents"))
-        let wrong = try model("a")
+        let wrong = try notes("a")
         try wrong.entities[0].setUserInfo("\u{1}", forKey: "k")
         XCTAssertThrowsError(try wrong.write(to: bundle))
-        XCTAssertThrowsError(try model("b").write(to: bundle, version: "x/y"))
+        XCTAssertThrowsError(try notes("b").write(to: bundle, version: "x/y"))
         XCTAssertEqual(try Data(contentsOf: URL(fileURLWithPath: bundle + "/A.xcdatamodel/contents")), former)
         XCTAssertEqual(try names(), ["A.xcdatamodeld"])
     }

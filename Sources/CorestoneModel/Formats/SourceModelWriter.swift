@@ -5,9 +5,12 @@ extension Model {
     ///
     /// A model that was read from such a file comes back with all that the file said, in its order and its words, but for
     /// what was changed. New entities and properties stand where Xcode puts them: in the order of names.
+    ///
+    /// What only the whole model can tell, and `freeze` refuses, is written as it is: a source may be under construction, and
+    /// be mended one mistake at a time.
     /// - Parameter isLossy: whether to leave out what a source model has no way to say, instead of refusing.
-    /// - Throws: `.model` that names what a source model has no way to say (`sourceLosses`); the first mistake in the
-    ///   model's construction.
+    /// - Throws: `.model` that names what a source model has no way to say (`sourceLosses`); the first call that failed in
+    ///   the model's construction.
     public func source(isLossy: Bool = false) throws -> [UInt8] {
         try requireSound()
         if !isLossy, let first = sourceLosses.first {
