@@ -97,10 +97,8 @@ public func cst_attribute_add_validation(
 }
 
 func addValidation(_ property: Property, _ predicate: OpaquePointer?, _ warning: cst_string) throws {
-    // By its text: a model outlives the objects that a host may have bound into the predicate.
-    let text = PredicateText(try predicateBox(predicate).predicate.format)
-    _ = try text.required()
-    try property.addValidation(text, warning: try warning.string("warning"))
+    try property.addValidation(
+        PredicateText(try predicateBox(predicate).predicate), warning: try warning.string("warning"))
 }
 
 @_cdecl("cst_attribute_set_transformer_name") @implementation

@@ -148,8 +148,7 @@ public func cst_entity_add_fetch_index(
         let elements = try array(elements, count, "elements").enumerated().map {
             try indexElement($1, place: $0, "the index \(name) of \(entity.name)")
         }
-        let condition = try predicate.map { PredicateText(try predicateBox($0).predicate.format) }
-        _ = try condition?.required()
+        let condition = try predicate.map { PredicateText(try predicateBox($0).predicate) }
         try entity.addIndex(FetchIndex(name: name, elements: elements, partialPredicate: condition))
     }
 }

@@ -13,7 +13,7 @@ func requestTemplate(_ pointer: OpaquePointer?, for model: Model) throws -> Fetc
             entity: request.entity.name
         )
     }
-    return try request.template()
+    return request.template
 }
 
 @_cdecl("cst_model_set_template") @implementation

@@ -202,6 +202,7 @@ extension Entity {
     ) throws -> FetchedProperty {
         try change {
             try checkNewProperty(name)
+            try FetchedProperty.require(fetchRequest, named: name, of: self)
             let property = FetchedProperty(name: name, fetchRequest: fetchRequest, entity: self)
             property.isOptional = isOptional
             ownByName[name] = property
@@ -237,6 +238,8 @@ extension Entity {
                     "the index \(index.name) of \(name) mixes R-tree elements with others; make two indexes",
                     entity: name)
             }
+            try index.partialPredicate?.requireNoObject(
+                "the index \(index.name) of \(name)", entity: name, key: index.name)
             indexes.append(index)
         }
     }

@@ -13,7 +13,16 @@ public struct Extrapolation: Sendable, Hashable {
 
 extension Model {
     /// Everything in the model that rests on extrapolation (store-format.md section 5 and 1), by entity and property.
-    public var extrapolations: [Extrapolation] { entities.flatMap(\.extrapolations) }
+    public var extrapolations: [Extrapolation] {
+        let requests = sortedByBytes(fetchRequestTemplates.keys).flatMap { name in
+            fetchRequestTemplates[name].map { template in
+                template.extrapolations("the fetch request template \(name)").map {
+                    Extrapolation(entity: template.entityName, property: nil, text: $0)
+                }
+            } ?? []
+        }
+        return entities.flatMap(\.extrapolations) + requests
+    }
 }
 
 extension Entity {
@@ -31,6 +40,17 @@ extension Entity {
         }
         for index in indexes where index.isRTree {
             note(nil, "the R-tree index \(index.name): no store of Apple's made from such a model is known")
+        }
+        for index in indexes {
+            let doubts = (index.partialPredicate?.predicate?.archiveDoubts ?? []).union(
+                index.elements.compactMap { $0.expression?.expression }.flatMap(\.archiveDoubts))
+            if let text = archiveDoubt(doubts) { note(nil, "the index \(index.name): \(text)") }
+        }
+        for property in ownProperties + ownFetchedProperties {
+            let rules = property.validationRules.compactMap(\.predicate.predicate)
+            if let text = archiveDoubt(Set(rules.flatMap(\.archiveDoubts))) { note(property, "a condition: \(text)") }
+            guard let fetched = property as? FetchedProperty else { continue }
+            for text in fetched.fetchRequest.extrapolations("its request") { note(property, text) }
         }
         return found
     }
@@ -56,6 +76,64 @@ extension Attribute {
             found.append("derived by \(derivation.expression.text): its hash and its triggers are not confirmed")
         }
         return found
+    }
+}
+
+extension FetchRequestTemplate {
+    fileprivate func extrapolations(_ what: String) -> [String] {
+        var found: [String] = []
+        if let text = archiveDoubt(predicate?.predicate?.archiveDoubts ?? []) { found.append("\(what): \(text)") }
+        if FetchRequestTemplate.archivedFlags.contains(where: { self[keyPath: $0.value] != $0.isUsual }) {
+            found.append(
+                "\(what): how a compiled model leaves out subentities or property values, or asks for distinct results or "
+                    + "whole objects, is not known; Apple's framework reads the usual request")
+        }
+        return found
+    }
+}
+
+/// What is not confirmed of a compiled model with these expressions.
+private func archiveDoubt(_ expressions: Set<String>) -> String? {
+    guard !expressions.isEmpty else { return nil }
+    return "how a compiled model holds \(sortedByBytes(expressions).joined(separator: ", ")) is not confirmed"
+}
+
+extension Predicate {
+    /// The expressions in it whose form no known archive shows.
+    fileprivate var archiveDoubts: Set<String> {
+        var found: Set<String> = []
+        _ = mapExpressions { expression in
+            if let doubt = expression.archiveDoubt { found.insert(doubt) }
+            return nil
+        }
+        return found
+    }
+}
+
+extension Expression {
+    fileprivate var archiveDoubts: Set<String> {
+        var found: Set<String> = []
+        _ = mapped { expression in
+            if let doubt = expression.archiveDoubt { found.insert(doubt) }
+            return nil
+        }
+        return found
+    }
+
+    /// What it is called when no known archive shows its form.
+    fileprivate var archiveDoubt: String? {
+        switch self {
+        case .subquery: "SUBQUERY"
+        case .ternary: "TERNARY"
+        case .cast: "CAST"
+        case .setOperation(let operation, _, _): operation.rawValue
+        case .indexed: "an index in brackets"
+        case .dynamicKey: "a key that is a variable"
+        case .assignment: "an assignment"
+        case .anyKey: "ANYKEY"
+        case .constant(.set), .constant(.dictionary): "a set or dictionary as a constant"
+        default: nil
+        }
     }
 }
 

@@ -13,6 +13,14 @@ public final class FetchedProperty: Property, @unchecked Sendable {
     }
 
     public func setFetchRequest(_ value: FetchRequestTemplate) throws {
-        try change { fetchRequest = value }
+        try change {
+            try FetchedProperty.require(value, named: name, of: entity)
+            fetchRequest = value
+        }
+    }
+
+    static func require(_ request: FetchRequestTemplate, named name: String, of entity: Entity) throws {
+        try request.predicate?.requireNoObject(
+            "the fetched property \(entity.name).\(name)", entity: entity.name, key: name)
     }
 }

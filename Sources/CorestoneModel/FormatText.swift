@@ -5,15 +5,18 @@ import CorestoneValues
 public protocol FormatRepresentable: Hashable, Sendable {
     /// - Throws: `.predicateSyntax` with what stands in the way of reading it.
     static func parse(format text: String) throws -> Self
-    var format: String { get }
+    /// Text from which the same is read, constants of every kind included.
+    var exactFormat: String { get }
 }
 
 extension Predicate: FormatRepresentable {
     public static func parse(format text: String) throws -> Predicate { try parse(text) }
+    public var exactFormat: String { format(.exact) }
 }
 
 extension Expression: FormatRepresentable {
     public static func parse(format text: String) throws -> Expression { try parse(text) }
+    public var exactFormat: String { format(.exact) }
 }
 
 /// A predicate or an expression that a model holds, as its text and as what it means.
@@ -30,7 +33,7 @@ public struct FormatText<Meaning: FormatRepresentable>: Hashable, Sendable {
     }
 
     public init(_ meaning: Meaning) {
-        text = meaning.format
+        text = meaning.exactFormat
         self.meaning = meaning
     }
 
@@ -51,6 +54,33 @@ public typealias ExpressionText = FormatText<Expression>
 extension PredicateText {
     /// nil when the text is no predicate that can be read here.
     public var predicate: Predicate? { meaning }
+
+    /// - Throws: `.model` when a managed object is bound into the predicate: a model outlives it and belongs to no store.
+    func requireNoObject(_ what: String, entity: String?, key: String? = nil) throws {
+        var found: PropertyValue?
+        _ = predicate?.mapExpressions { expression in
+            if found == nil, case .constant(let value) = expression { found = value.firstObject }
+            return nil
+        }
+        guard let found else { return }
+        throw modelError(
+            "\(what) compares with \(found.excerpt), a managed object, which no model can hold; write a $variable there and "
+                + "bind the object when the request is used, or compare an attribute", entity: entity, key: key,
+            value: found)
+    }
+}
+
+extension PropertyValue {
+    /// The first managed object in it.
+    fileprivate var firstObject: PropertyValue? {
+        switch self {
+        case .object: self
+        case .array(let values): values.lazy.compactMap(\.firstObject).first
+        case .set(let values): values.lazy.compactMap(\.firstObject).first
+        case .dictionary(let values): values.values.lazy.compactMap(\.firstObject).first
+        default: nil
+        }
+    }
 }
 
 extension ExpressionText {

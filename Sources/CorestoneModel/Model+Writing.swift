@@ -59,7 +59,7 @@ extension Model {
         try requireSound()
         // What the compiler of a model finds wrong shows when it is frozen; this one may still be under construction.
         if !isFrozen { try copy().freeze() }
-        return compiledModel(self, form: .file)
+        return try compiledModel(self, form: .file)
     }
 
     /// Turns a model with all its versions into another kind: a source compiled, or a compiled model made a source again.

@@ -81,7 +81,11 @@ public final class Model: @unchecked Sendable {
     }
 
     public func setFetchRequestTemplate(_ template: FetchRequestTemplate?, forName name: String) throws {
-        try change { fetchRequestTemplates[name] = template }
+        try change {
+            try template?.predicate?.requireNoObject(
+                "the fetch request template \(name)", entity: template?.entityName, key: name)
+            fetchRequestTemplates[name] = template
+        }
     }
 
     /// Makes the entities of these names a configuration, or replaces that of the same name.

@@ -83,11 +83,20 @@ public class Property: @unchecked Sendable {
         try change { renamingIdentifier = value }
     }
     public func setValidationRules(_ rules: [ValidationRule]) throws {
-        try change { validationRules = rules }
+        try change {
+            for rule in rules { try require(rule.predicate) }
+            validationRules = rules
+        }
     }
     /// Adds a condition; a value that does not meet it fails with these words.
     public func addValidation(_ predicate: PredicateText, warning: String) throws {
-        try change { validationRules.append(ValidationRule(predicate, warning: .text(warning))) }
+        try change {
+            try require(predicate)
+            validationRules.append(ValidationRule(predicate, warning: .text(warning)))
+        }
+    }
+    private func require(_ predicate: PredicateText) throws {
+        try predicate.requireNoObject("a condition of \(entity.name).\(path)", entity: entity.name, key: path)
     }
     func replaceRules(of codes: [CocoaCode], by rules: [ValidationRule]) {
         let former = codes.map { ValidationRule.Warning.code(Int64($0.rawValue)) }

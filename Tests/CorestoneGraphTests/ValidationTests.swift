@@ -92,6 +92,28 @@ final class ValidationTests: XCTestCase {
         XCTAssertEqual(error?.key, "owner")
     }
 
+    func testMessagesTellDatesAndNoNumbers() throws {
+        let model = Model()
+        let entity = try model.addEntity(named: "A")
+        try entity.addAttribute(named: "day", type: .date).setBounds(least: .date(599_616_000), greatest: nil)
+        let number = try entity.addAttribute(named: "number", type: .double)
+        try number.setAllowsNaN(true)
+        try number.setBounds(least: nil, greatest: .double(3))
+        let coordinator = try Coordinator(model: model)
+        _ = try coordinator.add(MemoryStore(model: model))
+        let context = Context(coordinator: coordinator)
+        let object = try context.insert(
+            "A", ["day": ReferenceDate(secondsSinceReference: 567_993_600), "number": Double.nan])
+        let error = try XCTUnwrap(failure { try object.validateForInsert() })
+        let messages = ([error] + error.children).map(\.message)
+        for expected in [
+            "A.day is 2019-01-01T00:00:00Z, which is too soon; it must meet SELF >= CAST(599616000.000000, \"NSDate\")",
+            "A.number is nan, which is no number; it must meet SELF <= 3",
+        ] {
+            XCTAssertTrue(messages.contains(expected), "\(messages)")
+        }
+    }
+
     func testMessagesAndFields() throws {
         let thing = try context.insert("Thing", ["count": 11])
         var error = try XCTUnwrap(failure { try thing.validateForInsert() })

@@ -9,12 +9,13 @@ final class CompiledModelReaderTests: XCTestCase {
     func testRoundTrip() throws {
         for form in [CompiledModelForm.cache, .file] {
             let model = try SampleModels.everything()
-            let bytes = compiledModel(model, form: form)
+            let bytes = try compiledModel(model, form: form)
             let read = try Model(compiledModel: bytes)
             try read.freeze()
             XCTAssertEqual(entityVersionHashes(of: read), entityVersionHashes(of: model))
             XCTAssertEqual(try ModelSummary.of(read), try ModelSummary.of(model))
-            XCTAssertEqual(compiledModel(read, form: form), compiledModel(try Model(compiledModel: bytes), form: form))
+            XCTAssertEqual(
+                try compiledModel(read, form: form), try compiledModel(try Model(compiledModel: bytes), form: form))
         }
     }
 

@@ -145,7 +145,7 @@ final class CompiledModelTests: XCTestCase {
     }
 
     func testCacheRoundTrip() throws {
-        for bytes in [compiledModel(try SampleModels.everything()), [], [UInt8](repeating: 7, count: 3_000_000)] {
+        for bytes in [try compiledModel(try SampleModels.everything()), [], [UInt8](repeating: 7, count: 3_000_000)] {
             let packed = try deflateRaw(bytes)
             XCTAssertEqual(try inflateRaw(packed), bytes)
             if !bytes.isEmpty {

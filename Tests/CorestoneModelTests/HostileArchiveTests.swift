@@ -116,7 +116,7 @@ final class HostileArchiveTests: XCTestCase {
                         "NSValidationWarnings": archiver.array([archiver.string("w")]),
                     ])
                 return [("A", entity(archiver, "A", ["NSProperties": archiver.dictionary([attribute])]))]
-            }, "a predicate in it is nested more than 100 deep")
+            }, "a predicate in it is nested more than 700 deep")
     }
 
     /// A hundred entities that share a list of four thousand properties.

@@ -62,7 +62,7 @@ final class ModelDifferenceTests: XCTestCase {
     }
 
     func testMutatedModelsNeverTrap() throws {
-        let seed = compiledModel(try SampleModels.everything())
+        let seed = try compiledModel(try SampleModels.everything())
         let model = try SampleModels.everything()
         var generator = SeededGenerator(state: 815)
         var count = 0

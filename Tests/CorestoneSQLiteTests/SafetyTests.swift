@@ -413,7 +413,7 @@ final class SafetyTests: StoreTestCase {
             (Data(xml.utf8), .unsupported, "an XML store"),
             (Data("<?xml version=\"1.0\"?><model></model>".utf8), .notAStore, "a model in source form"),
             (Data(metadata), .unsupported, "a binary store"),
-            (Data(compiledModel(zoo.model)), .notAStore, "a compiled model"),
+            (Data(try compiledModel(zoo.model)), .notAStore, "a compiled model"),
             (Data(encodePropertyList(.string("no store"))), .notAStore, "a property list"),
             (Data("dear aunt".utf8), .notAStore, "a text file"),
             (noise, .notAStore, "looks encrypted"),

@@ -20,13 +20,9 @@ extension FetchRequest {
         relationshipKeyPathsForPrefetching = template.relationshipKeyPathsForPrefetching
     }
 
-    /// The request as a model holds it. Objects in its predicate are no part of a model.
-    /// - Throws: `.predicateSyntax` when the predicate has constants that cannot be written.
-    public func template() throws -> FetchRequestTemplate {
-        // By its text: a model outlives the objects that may be bound into the predicate.
-        let text = predicate.map { PredicateText($0.format) }
-        _ = try text?.required()
-        var template = FetchRequestTemplate(entityName: entity.name, predicate: text)
+    /// The request as a model holds it. A model refuses one with an object in its predicate.
+    public var template: FetchRequestTemplate {
+        var template = FetchRequestTemplate(entityName: entity.name, predicate: predicate.map { PredicateText($0) })
         template.sortDescriptors = sortDescriptors
         (template.limit, template.offset) = (limit, offset)
         template.includesSubentities = includesSubentities

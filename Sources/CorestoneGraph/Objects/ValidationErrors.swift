@@ -80,14 +80,15 @@ extension ManagedObject {
             let code = CocoaCode(rawValue: Int(number))
             return CoreError(
                 .validation,
-                "\(shown(property)) is \(value.excerpt), \(reason(code)); it must meet \(rule.predicate.text)",
+                "\(shown(property)) is \(value.excerpt), \(reason(code, value)); it must meet \(rule.predicate.text)",
                 customCode: Int(number), entity: entity.name, key: property.path, value: value,
                 predicate: rule.predicate.text, objectURI: objectID.uri)
         }
     }
 
-    private func reason(_ code: CocoaCode?) -> String {
-        switch code {
+    private func reason(_ code: CocoaCode?, _ value: PropertyValue) -> String {
+        if case .double(let number) = value, number.isNaN { return "which is no number" }
+        return switch code {
         case .validationNumberTooSmall: "which is too small"
         case .validationNumberTooLarge: "which is too large"
         case .validationDateTooSoon: "which is too soon"

@@ -6,11 +6,12 @@ import CorestoneValues
 /// - Throws: `.unsupported` for a managed object, and for what is nested more than 128 deep.
 public func encodeArchive(_ value: PropertyValue) throws -> [UInt8] {
     let archiver = KeyedArchiver()
-    return archiver.encoded(root: try archiver.plainData(value, depth: 0))
+    return archiver.encoded(root: try archiver.plainData(value))
 }
 
 extension KeyedArchiver {
-    fileprivate func plainData(_ value: PropertyValue, depth: Int) throws -> PropertyListValue {
+    /// - Throws: as `encodeArchive`.
+    func plainData(_ value: PropertyValue, depth: Int = 0) throws -> PropertyListValue {
         guard depth <= PropertyListLimits().depth else {
             throw CoreError(.unsupported, "the value is nested more than \(PropertyListLimits().depth) deep")
         }

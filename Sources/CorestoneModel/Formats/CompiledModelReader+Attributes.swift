@@ -134,6 +134,9 @@ extension CompiledModelReader {
         template.limit = Int(max(fields["NSFetchLimit"]?.integer ?? 0, 0))
         template.offset = Int(max(fields["NSFetchOffset"]?.integer ?? 0, 0))
         template.batchSize = Int(max(fields["NSBatchSize"]?.integer ?? 0, 0))
+        for flag in FetchRequestTemplate.archivedFlags {
+            if let value = fields[flag.key]?.flag { template[keyPath: flag.value] = value }
+        }
         template.resultType = fields["NSResultType"]?.integer.flatMap(FetchRequestTemplate.ResultType.init) ?? .objects
         template.relationshipKeyPathsForPrefetching = try names(
             fields["NSRelationshipKeyPathsForPrefetching"] ?? .null)

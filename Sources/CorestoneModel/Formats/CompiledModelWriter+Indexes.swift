@@ -2,16 +2,20 @@ import CorestoneValues
 
 extension CompiledModelWriter {
     /// Fetch indexes, and again those of several attributes in the older form that both files carry.
-    func indexes(of entity: Entity, _ byName: [String: Property]) -> [String: PropertyListValue] {
-        let descriptions = entity.indexes.map { index in
+    func indexes(of entity: Entity, _ byName: [String: Property]) throws -> [String: PropertyListValue] {
+        let descriptions = try entity.indexes.map { index in
             let number = archiver.reserve()
-            let elements = index.elements.map { element in
+            let what = "the index \(index.name) of \(entity.name)"
+            let elements = try index.elements.map { element in
                 var fields: [String: PropertyListValue] = [
                     "NSPropertyName": archiver.string(element.property),
                     "NSFetchIndexElementType": .integer(element.collation.rawValue),
                     "NSAscending": .bool(element.isAscending), "NSFetchIndexDescription": .uid(number),
                 ]
-                if let description = expression(of: element) { fields["NSIndexedProperty"] = description }
+                if let text = element.expression {
+                    let expression = try expression(text, what, of: entity.name, key: index.name)
+                    fields["NSIndexedProperty"] = description(of: element, expression)
+                }
                 return archiver.add(ClassName("NSFetchIndexElementDescription"), fields)
             }
             archiver.fill(
@@ -19,7 +23,8 @@ extension CompiledModelWriter {
                 [
                     "NSIndexName": archiver.string(index.name),
                     "NSIndexElements": archiver.array(elements, isMutable: true),
-                    "NSPartialIndexPredicate": archiver.predicate(index.partialPredicate),
+                    "NSPartialIndexPredicate": try predicate(
+                        index.partialPredicate, what, of: entity.name, key: index.name),
                     "NSEntity": reference(entity),
                 ])
             return PropertyListValue.uid(number)
@@ -34,9 +39,10 @@ extension CompiledModelWriter {
     }
 
     /// What an element indexes instead of a property.
-    private func expression(of element: FetchIndex.Element) -> PropertyListValue? {
-        guard let expression = element.expression?.expression.flatMap(archiver.expression) else { return nil }
-        return archiver.add(
+    private func description(
+        of element: FetchIndex.Element, _ expression: PropertyListValue
+    ) -> PropertyListValue {
+        archiver.add(
             ClassName("NSExpressionDescription", "NSPropertyDescription"),
             [
                 "NSPropertyName": archiver.string(element.property), "NSEntity": KeyedArchiver.null,
@@ -46,7 +52,10 @@ extension CompiledModelWriter {
             ])
     }
 
-    func fetchRequest(_ template: FetchRequestTemplate) -> PropertyListValue {
+    /// - Parameter what: whose request it is, for the error.
+    func fetchRequest(
+        _ template: FetchRequestTemplate, _ what: String, of entity: String, key: String
+    ) throws -> PropertyListValue {
         let descriptors = template.sortDescriptors.map { descriptor in
             archiver.add(
                 ClassName("NSSortDescriptor"),
@@ -56,22 +65,23 @@ extension CompiledModelWriter {
                 ])
         }
         let prefetched = template.relationshipKeyPathsForPrefetching.map { archiver.string($0) }
+        let request: [String: PropertyListValue] = [
+            "NSEntity": reference(model.entity(named: template.entityName)),
+            "NSPredicate": try predicate(template.predicate, what, of: entity, key: key),
+            "NSSortDescriptors": descriptors.isEmpty ? KeyedArchiver.null : archiver.array(descriptors),
+            "NSRelationshipKeyPathsForPrefetching": prefetched.isEmpty
+                ? KeyedArchiver.null : archiver.array(prefetched),
+            "NSFetchLimit": .integer(Int64(template.limit)), "NSFetchOffset": .integer(Int64(template.offset)),
+            "NSBatchSize": .integer(Int64(template.batchSize)),
+            "NSResultType": .integer(template.resultType.rawValue), "NSValuesToFetch": KeyedArchiver.null,
+            "NSValuesToGroupBy": KeyedArchiver.null, "NSHavingPredicate": KeyedArchiver.null,
+            "NSAllocationType": .integer(0), "NSHasFetchRequestFlags": .bool(true),
+            "NSFetchRequestFlags": .integer(30),
+        ]
+        let flags = FetchRequestTemplate.archivedFlags.filter { template[keyPath: $0.value] != $0.isUsual }
         return archiver.add(
             ClassName("NSFetchRequest", "NSPersistentStoreRequest"),
-            [
-                "NSEntity": reference(model.entity(named: template.entityName)),
-                "NSPredicate": archiver.predicate(template.predicate),
-                "NSSortDescriptors": descriptors.isEmpty ? KeyedArchiver.null : archiver.array(descriptors),
-                "NSRelationshipKeyPathsForPrefetching": prefetched.isEmpty
-                    ? KeyedArchiver.null : archiver.array(prefetched),
-                "NSFetchLimit": .integer(Int64(template.limit)), "NSFetchOffset": .integer(Int64(template.offset)),
-                "NSBatchSize": .integer(Int64(template.batchSize)),
-                "NSResultType": .integer(template.resultType.rawValue), "NSValuesToFetch": KeyedArchiver.null,
-                "NSValuesToGroupBy": KeyedArchiver.null, "NSHavingPredicate": KeyedArchiver.null,
-                "NSAllocationType": .integer(0), "NSHasFetchRequestFlags": .bool(true),
-                // The flags of a request as it is made, the only ones in known archives: which bit says what is not known.
-                "NSFetchRequestFlags": .integer(30),
-            ])
+            request.merging(flags.map { ($0.key, .bool(!$0.isUsual)) }) { old, _ in old })
     }
 }
 
@@ -86,4 +96,16 @@ extension FetchIndex.Element {
         default: return nil
         }
     }
+}
+
+extension FetchRequestTemplate {
+    /// What Apple's archives say in `NSFetchRequestFlags`. All known ones have the number of a request as it is made, so
+    /// which bit says what is not known: what differs lies beside it, under names that Apple's framework passes over.
+    static let archivedFlags:
+        [(key: String, value: any WritableKeyPath<FetchRequestTemplate, Bool> & Sendable, isUsual: Bool)] = [
+            ("CSTIncludesSubentities", \.includesSubentities, true),
+            ("CSTIncludesPropertyValues", \.includesPropertyValues, true),
+            ("CSTReturnsObjectsAsFaults", \.returnsObjectsAsFaults, true),
+            ("CSTReturnsDistinctResults", \.returnsDistinctResults, false),
+        ]
 }

@@ -1,12 +1,12 @@
 import CorestoneValues
 
 extension CompiledModelWriter {
-    func write(_ property: Property, of entity: Entity) {
+    func write(_ property: Property, of entity: Entity) throws {
         guard let number = properties[place(entity, property)] else { return }
-        write(property, of: entity, as: number)
+        try write(property, of: entity, as: number)
     }
 
-    private func write(_ property: Property, of entity: Entity, as number: UInt32) {
+    private func write(_ property: Property, of entity: Entity, as number: UInt32) throws {
         var fields: [String: PropertyListValue] = [
             "NSPropertyName": archiver.string(property.name), "NSEntity": reference(entity),
             "NSRenamingIdentifier": archiver.string(property.renamingIdentifier ?? property.name),
@@ -18,16 +18,18 @@ extension CompiledModelWriter {
         if property.isIndexedBySpotlight { fields["NSIndexedBySpotlight"] = .bool(true) }
         if !property.userInfo.isEmpty { fields["NSUserInfo"] = userInfo(property.userInfo) }
         if let modifier = property.versionHashModifier { fields["NSVersionHashModifier"] = archiver.string(modifier) }
-        if !property.validationRules.isEmpty { fields.merge(validation(property.validationRules)) { old, _ in old } }
+        if !property.validationRules.isEmpty { fields.merge(try validation(property, of: entity)) { old, _ in old } }
         switch property {
         case let attribute as Attribute:
-            describe(attribute, of: entity, &fields)
+            try describe(attribute, of: entity, &fields)
             archiver.fill(number, ClassName(attribute.archiveClasses + ["NSPropertyDescription"]), fields)
         case let relationship as Relationship:
             describe(relationship, &fields)
             archiver.fill(number, ClassName("NSRelationshipDescription", "NSPropertyDescription"), fields)
         case let property as FetchedProperty:
-            fields["NSFetchRequest"] = fetchRequest(property.fetchRequest)
+            fields["NSFetchRequest"] = try fetchRequest(
+                property.fetchRequest, "the fetched property \(entity.name).\(property.name)", of: entity.name,
+                key: property.name)
             fields["_NSFetchRequestEntityName"] = archiver.string(property.fetchRequest.entityName)
             archiver.fill(number, ClassName("NSFetchedPropertyDescription", "NSPropertyDescription"), fields)
         default: break
@@ -49,12 +51,14 @@ extension CompiledModelWriter {
         return flags
     }
 
-    /// Two lists side by side. A rule whose predicate cannot be archived is left out.
-    private func validation(_ rules: [ValidationRule]) -> [String: PropertyListValue] {
+    /// Two lists side by side.
+    private func validation(_ property: Property, of entity: Entity) throws -> [String: PropertyListValue] {
         var (predicates, warnings): ([PropertyListValue], [PropertyListValue]) = ([], [])
-        for rule in rules {
-            guard let predicate = rule.predicate.predicate.flatMap(archiver.predicate) else { continue }
-            predicates.append(predicate)
+        for rule in property.validationRules {
+            predicates.append(
+                try predicate(
+                    rule.predicate, "a condition of \(entity.name).\(property.path)", of: entity.name,
+                    key: property.path))
             switch rule.warning {
             case .code(let code): warnings.append(archiver.add(.integer(code)))
             case .text(let text): warnings.append(archiver.string(text))
@@ -63,7 +67,9 @@ extension CompiledModelWriter {
         return ["NSValidationPredicates": archiver.array(predicates), "NSValidationWarnings": archiver.array(warnings)]
     }
 
-    private func describe(_ attribute: Attribute, of entity: Entity, _ fields: inout [String: PropertyListValue]) {
+    private func describe(
+        _ attribute: Attribute, of entity: Entity, _ fields: inout [String: PropertyListValue]
+    ) throws {
         fields["NSAttributeType"] = .integer(Int64(attribute.type.rawValue))
         fields["NSAttributeValueClassName"] = archiver.string(attribute.valueClassName ?? attribute.type.valueClassName)
         fields["NSDefaultValue"] = archiver.value(attribute.defaultValue)
@@ -71,14 +77,16 @@ extension CompiledModelWriter {
         fields["NSFlagsKey"] = .integer(
             (attribute.allowsExternalStorage ? 4 : 0) | (attribute.preservesValueInHistory ? 16 : 0))
         if let derivation = attribute.derivation {
-            fields["NSDerivationExpression"] =
-                derivation.expression.expression.flatMap(archiver.expression) ?? KeyedArchiver.null
-            fields["NSFilteringPredicate"] = archiver.predicate(derivation.filter)
+            let what = "the derivation of \(entity.name).\(attribute.path)"
+            fields["NSDerivationExpression"] = try expression(
+                derivation.expression, what, of: entity.name, key: attribute.path)
+            fields["NSFilteringPredicate"] = try predicate(
+                derivation.filter, what, of: entity.name, key: attribute.path)
         }
         if attribute.type == .composite {
-            let elements = attribute.elements.map { element in
+            let elements = try attribute.elements.map { element in
                 let number = archiver.reserve()
-                write(element, of: entity, as: number)
+                try write(element, of: entity, as: number)
                 return PropertyListValue.uid(number)
             }
             fields["NSElements"] = archiver.array(elements)

@@ -12,8 +12,9 @@ public enum CompiledModelForm: Sendable {
 ///
 /// The model may be frozen or not. In a store an entity lists what it inherits too, written out in full; in a file it lists
 /// its own properties alone. All known files of Apple's do so.
-public func compiledModel(_ model: Model, form: CompiledModelForm = .cache) -> [UInt8] {
-    CompiledModelWriter(model: model, form: form).encoded()
+/// - Throws: `.model` for a predicate or expression that cannot be read, or that no archive can say.
+public func compiledModel(_ model: Model, form: CompiledModelForm = .cache) throws -> [UInt8] {
+    try CompiledModelWriter(model: model, form: form).encoded()
 }
 
 final class CompiledModelWriter {
@@ -38,7 +39,7 @@ final class CompiledModelWriter {
         root = archiver.reserve()
     }
 
-    func encoded() -> [UInt8] {
+    func encoded() throws -> [UInt8] {
         let names = sortedByBytes(model.entities.map(\.name))
         let sorted = names.compactMap { model.entity(named: $0) }
         for entity in sorted { entities[ObjectIdentifier(entity)] = archiver.reserve() }
@@ -47,11 +48,11 @@ final class CompiledModelWriter {
                 properties[place(entity, property)] = archiver.reserve()
             }
         }
-        for entity in sorted { write(entity) }
+        for entity in sorted { try write(entity) }
         var fields: [String: PropertyListValue] =
             [
                 "NSEntities": form == .cache ? knownKeys(names, sorted) : dictionary(of: sorted),
-                "NSFetchRequestTemplates": templates(),
+                "NSFetchRequestTemplates": try templates(),
                 "NSVersionIdentifiers": archiver.set(
                     model.versionIdentifiers.map { archiver.string($0) }, isMutable: form == .file),
             ]
@@ -81,11 +82,13 @@ final class CompiledModelWriter {
         archiver.dictionary(entities.map { ($0.name, reference($0)) }, isMutable: true)
     }
 
-    private func templates() -> PropertyListValue {
+    private func templates() throws -> PropertyListValue {
         guard !model.fetchRequestTemplates.isEmpty else { return KeyedArchiver.null }
         return archiver.dictionary(
-            sortedByBytes(model.fetchRequestTemplates.keys).compactMap { name in
-                model.fetchRequestTemplates[name].map { (name, fetchRequest($0)) }
+            try sortedByBytes(model.fetchRequestTemplates.keys).compactMap { name in
+                try model.fetchRequestTemplates[name].map {
+                    (name, try fetchRequest($0, "the fetch request template \(name)", of: $0.entityName, key: name))
+                }
             }, isMutable: true)
     }
 
@@ -116,7 +119,7 @@ final class CompiledModelWriter {
 
     // MARK: - Entities
 
-    private func write(_ entity: Entity) {
+    private func write(_ entity: Entity) throws {
         guard let number = entities[ObjectIdentifier(entity)] else { return }
         let listed = listed(entity).sorted { Text($0.name) < Text($1.name) }
         let all = entity.allProperties + entity.fetchedProperties
@@ -140,9 +143,9 @@ final class CompiledModelWriter {
             }
             fields["NSUniqueTuples"] = archiver.array(tuples, isMutable: true)
         }
-        if !entity.indexes.isEmpty { fields.merge(indexes(of: entity, byName)) { _, new in new } }
+        if !entity.indexes.isEmpty { fields.merge(try indexes(of: entity, byName)) { _, new in new } }
         archiver.fill(number, ClassName("NSEntityDescription"), fields)
-        for property in listed { write(property, of: entity) }
+        for property in listed { try write(property, of: entity) }
     }
 
     /// The properties that stand in the archive of an entity.

@@ -19,6 +19,8 @@ final class KeyedArchiver {
     private var objects: [PropertyListValue] = [.string("$null")]
     private var strings: [Text: UInt32] = [:]
     private var classes: [String: UInt32] = [:]
+    /// What has been added of the predicate or expression that is being archived.
+    private var parts = 0
 
     /// A number for an object whose content follows by `fill`.
     func reserve() -> UInt32 {
@@ -66,6 +68,19 @@ final class KeyedArchiver {
         add(
             isMutable ? ClassName("NSMutableDictionary", "NSDictionary") : ClassName("NSDictionary"),
             ["NS.keys": .array(entries.map { string($0.key) }), "NS.objects": .array(entries.map(\.value))])
+    }
+
+    /// Another predicate or expression begins.
+    func startTree() { parts = 0 }
+
+    /// - Throws: `.unsupported` when nobody would read so large a tree.
+    func spend(_ amount: Int) throws {
+        parts += amount
+        guard parts <= ArchivedPredicates.maximumCount else {
+            throw CoreError(
+                .unsupported,
+                "it has more than \(ArchivedPredicates.maximumCount) parts; write a $variable for a long list")
+        }
     }
 
     private func reference(to name: ClassName) -> PropertyListValue {

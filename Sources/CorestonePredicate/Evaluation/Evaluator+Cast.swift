@@ -26,9 +26,12 @@ extension Evaluator {
             }
         case "NSString":
             if let text = try value.property("description") { return text }
+        case "NSUUID", "NSURL", "NSData", "NSSet", "NSDictionary":
+            if let constant = value.constant(castTo: name.string) { return constant }
         default:
             throw predicateError(
-                "CAST knows no type \(name); it takes NSDate, NSNumber, NSDecimalNumber and NSString", value: type)
+                "CAST knows no type \(name); it takes NSDate, NSNumber, NSDecimalNumber, NSString, NSUUID, NSURL, NSData, "
+                    + "NSSet and NSDictionary", value: type)
         }
         throw predicateError("\(value.kind) cannot be cast to \(name)", value: value)
     }

@@ -44,7 +44,7 @@ extension PropertyValue {
 
     private func numberProperty(_ key: String) -> PropertyValue? {
         switch key {
-        case "description", "stringValue": return .string(Expression.constant(self).format)
+        case "description", "stringValue": return .string(literal(.message))
         case "doubleValue", "floatValue": return number.map { .double($0) }
         case "intValue", "integerValue", "longLongValue":
             return number.map { .int(Int64(exactly: $0.rounded(.towardZero)) ?? 0) }

@@ -167,11 +167,13 @@ extension Parser {
         try expect(.comma, " after the value")
         let type = try expression()
         try expect(.rightParenthesis)
-        // Printed dates come back as the dates that they were.
-        if type.expression.constantValue == .string("NSDate"), let number = value.expression.constantValue?.number {
-            return .expression(.constant(.date(number)))
-        }
         let depth = try checked(max(value.depth, type.depth) + 1)
+        // Printed constants come back as what they were.
+        if case .text(let name)? = type.expression.constantValue,
+            let constant = value.expression.constantValue?.constant(castTo: name.string)
+        {
+            return .expression(.constant(constant), depth: depth)
+        }
         return .expression(.cast(value.expression, type: type.expression), depth: depth)
     }
 

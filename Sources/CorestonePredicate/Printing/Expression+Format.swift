@@ -2,65 +2,69 @@ import CorestoneValues
 
 extension Expression {
     /// The expression as text in Core Data's spelling.
-    public var format: String {
+    public var format: String { format(.plain) }
+
+    package func format(_ style: LiteralStyle) -> String {
         switch self {
-        case .constant(let value): return value.literal
+        case .constant(let value): return value.literal(style)
         case .selfObject: return "SELF"
         case .keyPath(let path): return path.format
-        case .path(let base, let path): return "\(base.pathBase).\(path.format)"
-        case .dynamicKey(let base, let variable): return "\(base.pathBase).$\(variable)"
+        case .path(let base, let path): return "\(base.pathBase(style)).\(path.format)"
+        case .dynamicKey(let base, let variable): return "\(base.pathBase(style)).$\(variable)"
         case .variable(let name): return "$\(name)"
-        case .aggregate(let elements): return "{\(elements.formatted)}"
-        case .function(let function, let arguments): return Expression.call(function, arguments)
+        case .aggregate(let elements): return "{\(elements.format(style))}"
+        case .function(let function, let arguments): return Expression.call(function, arguments, style.ofArguments)
         case .message(let receiver, let selector, let arguments):
-            let tail = arguments.isEmpty ? "" : " , \(arguments.formatted)"
-            return "FUNCTION(\(receiver.format), \(selector.format)\(tail))"
-        case .indexed(let base, let index): return "\(base.indexBase)[\(index.format)]"
+            let style = style.ofArguments
+            let tail = arguments.isEmpty ? "" : " , \(arguments.format(style))"
+            return "FUNCTION(\(receiver.format(style)), \(selector.format(style))\(tail))"
+        case .indexed(let base, let index): return "\(base.indexBase(style))[\(index.format(style))]"
         case .subquery(let collection, let variable, let condition):
-            return "SUBQUERY(\(collection.format), $\(variable), \(condition.format))"
+            return "SUBQUERY(\(collection.format(style)), $\(variable), \(condition.format(style)))"
         case .ternary(let condition, let first, let second):
-            return "TERNARY(\(condition.format), \(first.format), \(second.format))"
+            return "TERNARY(\(condition.format(style)), \(first.format(style)), \(second.format(style)))"
         case .setOperation(let operation, let left, let right):
-            return "\(left.operandFormat) \(operation.rawValue) \(right.operandFormat)"
-        case .cast(let value, let type): return "CAST(\(value.format), \(type.format))"
-        case .assignment(let variable, let value): return "$\(variable) := \(value.format)"
+            return "\(left.operand(style)) \(operation.rawValue) \(right.operand(style))"
+        case .cast(let value, let type):
+            return "CAST(\(value.format(style.ofArguments)), \(type.format(style)))"
+        case .assignment(let variable, let value): return "$\(variable) := \(value.format(style.ofArguments))"
         case .anyKey: return "ANYKEY"
         case .fetch(let request, let context, let countOnly):
-            return "FETCH(\(request.format), \(context.format), \(countOnly.format))"
+            return "FETCH(\([request, context, countOnly].format(style)))"
         }
     }
 
-    private static func call(_ function: Function, _ arguments: [Expression]) -> String {
+    private static func call(_ function: Function, _ arguments: [Expression], _ style: LiteralStyle) -> String {
         if let infix = function.infix, arguments.count == 2 {
-            return "\(arguments[0].operandFormat) \(infix.symbol) \(arguments[1].operandFormat)"
+            return "\(arguments[0].operand(style)) \(infix.symbol) \(arguments[1].operand(style))"
         }
-        if let prefix = function.prefix, arguments.count == 1 { return prefix + arguments[0].operandFormat }
-        return "\(function.rawValue)(\(arguments.formatted))"
+        if let prefix = function.prefix, arguments.count == 1 { return prefix + arguments[0].operand(style) }
+        return "\(function.rawValue)(\(arguments.format(style)))"
     }
 
     /// As an operand: in parentheses when it is itself an operation.
-    private var operandFormat: String {
+    private func operand(_ style: LiteralStyle) -> String {
         switch self {
-        case .function(let function, _) where function.infix != nil || function.prefix != nil: "(\(format))"
-        case .setOperation, .assignment: "(\(format))"
-        default: format
+        case .function(let function, _) where function.infix != nil || function.prefix != nil: "(\(format(style)))"
+        case .setOperation, .assignment: "(\(format(style)))"
+        default: format(style)
         }
     }
 
     /// Before a dot.
-    private var pathBase: String {
+    private func pathBase(_ style: LiteralStyle) -> String {
         switch self {
-        case .constant(let value) where value.number != nil: "(\(format))"
-        default: operandFormat
+        case .constant(let value) where value.number != nil: "(\(format(style)))"
+        default: operand(style)
         }
     }
 
     /// Before a bracket, which binds more tightly than a dot.
-    private var indexBase: String {
+    private func indexBase(_ style: LiteralStyle) -> String {
         switch self {
-        case .keyPath(let path) where path.keys.count > 1: "(\(format))"
-        case .path, .dynamicKey: "(\(format))"
-        default: operandFormat
+        case .keyPath(let path) where path.keys.count > 1: "(\(format(style)))"
+        case .path, .dynamicKey: "(\(format(style)))"
+        default: operand(style)
         }
     }
 }
@@ -70,18 +74,18 @@ extension Expression: CustomStringConvertible {
 }
 
 extension ElementIndex {
-    fileprivate var format: String {
+    fileprivate func format(_ style: LiteralStyle) -> String {
         switch self {
         case .first: "FIRST"
         case .last: "LAST"
         case .size: "SIZE"
-        case .value(let expression): expression.format
+        case .value(let expression): expression.format(style)
         }
     }
 }
 
 extension [Expression] {
-    fileprivate var formatted: String { map(\.format).joined(separator: ", ") }
+    fileprivate func format(_ style: LiteralStyle) -> String { map { $0.format(style) }.joined(separator: ", ") }
 }
 
 extension KeyPath {

@@ -3,11 +3,13 @@ import CorestoneValues
 extension Predicate {
     /// The predicate as text in Core Data's spelling: canonical operators, words in capitals, compounds within compounds
     /// in parentheses.
-    public var format: String {
+    public var format: String { format(.plain) }
+
+    package func format(_ style: LiteralStyle) -> String {
         switch self {
         case .constant(let value): return value ? "TRUEPREDICATE" : "FALSEPREDICATE"
-        case .comparison(let comparison): return comparison.format
-        case .compound(let compound): return compound.format
+        case .comparison(let comparison): return comparison.format(style)
+        case .compound(let compound): return compound.format(style)
         }
     }
 }
@@ -17,20 +19,20 @@ extension Predicate: CustomStringConvertible {
 }
 
 extension Compound {
-    var format: String {
+    fileprivate func format(_ style: LiteralStyle) -> String {
         switch type {
-        case .not: return "NOT " + operand(parts[0])
+        case .not: return "NOT " + operand(parts[0], style)
         case .and where parts.isEmpty: return "TRUEPREDICATE"
         case .or where parts.isEmpty: return "FALSEPREDICATE"
         case .and, .or:
-            if parts.count == 1 { return parts[0].format }
-            return parts.map(operand).joined(separator: type == .and ? " AND " : " OR ")
+            if parts.count == 1 { return parts[0].format(style) }
+            return parts.map { operand($0, style) }.joined(separator: type == .and ? " AND " : " OR ")
         }
     }
 
-    private func operand(_ part: Predicate) -> String {
-        if case .compound(let compound) = part, !compound.printsAsWord { return "(\(part.format))" }
-        return part.format
+    private func operand(_ part: Predicate, _ style: LiteralStyle) -> String {
+        if case .compound(let compound) = part, !compound.printsAsWord { return "(\(part.format(style)))" }
+        return part.format(style)
     }
 
     /// An empty compound is a single word.
@@ -38,13 +40,19 @@ extension Compound {
 }
 
 extension Comparison {
-    var format: String {
+    fileprivate func format(_ style: LiteralStyle) -> String {
         let prefix =
             switch modifier {
             case .direct: ""
             case .any: "ANY "
             case .all: "ALL "
             }
-        return "\(prefix)\(left.format) \(`operator`.symbol)\(options.suffix) \(right.format)"
+        return "\(prefix)\(left.format(style)) \(`operator`.symbol)\(options.suffix) \(collection(style))"
+    }
+
+    /// The right side. To look for something, a list is as good as the set that it was.
+    private func collection(_ style: LiteralStyle) -> String {
+        if case .constant(.set(let values)) = right, `operator` == .in { return PropertyValue.list(values, style) }
+        return right.format(style)
     }
 }

@@ -65,7 +65,7 @@ extension Function {
     }
 
     /// How many arguments it takes; statistics take one collection or any number of values.
-    var argumentCounts: ClosedRange<Int> {
+    package var argumentCounts: ClosedRange<Int> {
         switch self {
         case .average, .sum, .count, .min, .max, .median, .mode, .standardDeviation: return 1...Int.max
         default:

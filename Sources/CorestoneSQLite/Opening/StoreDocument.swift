@@ -36,7 +36,7 @@ struct StoreDocument {
     }
 
     /// The compiled model as a store keeps it.
-    static func modelCache(of model: Model) throws -> [UInt8] { try deflateRaw(compiledModel(model, form: .cache)) }
+    static func modelCache(of model: Model) throws -> [UInt8] { try deflateRaw(try compiledModel(model, form: .cache)) }
 
     static func versionHashes(of model: Model) -> [String: [UInt8]] { entityVersionHashes(of: model) }
 }

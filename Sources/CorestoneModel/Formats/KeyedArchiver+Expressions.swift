@@ -1,0 +1,203 @@
+import CorestonePredicate
+import CorestoneValues
+
+/// Predicates and expressions as Foundation archives them. Fields that no known archive shows follow those that do;
+/// `Extrapolation` names the expressions that have them.
+extension KeyedArchiver {
+    /// Foundation's numbers of expression types.
+    enum ExpressionType: Int64 {
+        case constant = 0, selfObject, variable, keyPath, function, unionSet, intersectSet, minusSet
+        case keyPathSpecifier = 10
+        case symbol, variableAssignment, subquery, aggregate, anyKey
+        case conditional = 20
+        case fetchRequest = 50
+    }
+
+    /// - Throws: `.unsupported` for what no archive can say.
+    func expression(_ expression: Expression) throws -> PropertyListValue {
+        try spend(1)
+        switch expression {
+        case .constant(.null):
+            return add("NSConstantValueExpression", .constant, ["NSConstantValueClassName": KeyedArchiver.null])
+        case .constant(.array(let values)): return try aggregate(values.map { .constant($0) })
+        case .constant(let value):
+            try spend(value.elementCount)
+            return add("NSConstantValueExpression", .constant, ["NSConstantValue": try plainData(value)])
+        case .selfObject: return add("NSSelfExpression", .selfObject, [:])
+        case .variable(let name): return add("NSVariableExpression", .variable, ["NSVariable": string(name)])
+        case .keyPath(let path):
+            let selector = path.single != nil ? "valueForKey:" : "valueForKeyPath:"
+            return try keyPath(specifier(path), of: .selfObject, selector, .keyPath)
+        case .path(let base, let path): return try keyPath(specifier(path), of: base)
+        case .dynamicKey(let base, let name): return try keyPath(self.expression(.variable(name)), of: base)
+        case .aggregate(let elements): return try aggregate(elements)
+        case .function(let function, let arguments):
+            return try builtIn(function, arguments.map { try self.expression($0) })
+        case .cast(let value, let type):
+            return try builtIn(.castObject, [self.expression(value), self.expression(type)])
+        case .indexed(let base, let index):
+            return try builtIn(.elementAt, [self.expression(base), self.index(index)])
+        case .message(let receiver, let selector, let arguments):
+            guard case .constant(.text(let name)) = selector else {
+                throw unarchivable("\(selector) as a selector; write the selector as a string", in: expression)
+            }
+            return try call(
+                name.string, of: self.expression(receiver), arguments.map { try self.expression($0) },
+                className: ["NSFunctionExpression"])
+        case .subquery, .ternary, .setOperation, .assignment, .anyKey, .fetch: return try composed(expression)
+        }
+    }
+
+    /// Expressions with a class of their own.
+    private func composed(_ expression: Expression) throws -> PropertyListValue {
+        switch expression {
+        case .subquery(let collection, let name, let condition):
+            return add(
+                "NSSubqueryExpression", .subquery,
+                [
+                    "NSCollection": try self.expression(collection), "NSVariable": string(name),
+                    "NSPredicate": try predicate(condition),
+                ])
+        case .ternary(let condition, let first, let second):
+            return add(
+                "NSTernaryExpression", .conditional,
+                [
+                    "NSPredicate": try predicate(condition), "NSTrueExpression": try self.expression(first),
+                    "NSFalseExpression": try self.expression(second),
+                ])
+        case .setOperation(let operation, let left, let right):
+            return add(
+                "NSSetExpression", operation.archiveType,
+                [
+                    "NSLeftExpression": try self.expression(left), "NSRightExpression": try self.expression(right),
+                ])
+        case .assignment(let name, let value):
+            return add(
+                "NSVariableAssignmentExpression", .variableAssignment,
+                [
+                    "NSVariable": string(name), "NSExpression": try self.expression(value),
+                ])
+        case .fetch(let request, let context, let countOnly):
+            guard let flag = countOnly.constantValue?.flag else {
+                throw unarchivable("\(countOnly) as whether to count; write YES or NO", in: expression)
+            }
+            return add(
+                "NSFetchRequestExpression", .fetchRequest,
+                [
+                    "NSFRExpression": try self.expression(request), "NSMOCExpression": try self.expression(context),
+                    "NSCountOnlyFlag": .bool(flag),
+                ])
+        default: return add("NSAnyKeyExpression", .anyKey, [:])
+        }
+    }
+
+    private func unarchivable(_ what: String, in expression: Expression) -> CoreError {
+        CoreError(.unsupported, "\(expression) has \(what)")
+    }
+
+    private func specifier(_ path: KeyPath) -> PropertyListValue {
+        add("NSKeyPathSpecifierExpression", .keyPathSpecifier, ["NSKeyPath": string(path.text)])
+    }
+
+    private func keyPath(
+        _ key: PropertyListValue, of base: Expression, _ selector: String = "valueForKeyPath:",
+        _ type: ExpressionType = .function
+    ) throws -> PropertyListValue {
+        call(
+            selector, of: try expression(base), [key], className: ["NSKeyPathExpression", "NSFunctionExpression"], type)
+    }
+
+    private func index(_ index: ElementIndex) throws -> PropertyListValue {
+        switch index {
+        case .value(let expression): try self.expression(expression)
+        case .first, .last, .size: add("NSSymbolicExpression", .symbol, ["NSSymbol": string(index.symbol)])
+        }
+    }
+
+    private func builtIn(_ function: Function, _ arguments: [PropertyListValue]) -> PropertyListValue {
+        let utilities = add(
+            "NSConstantValueExpression", .constant, ["NSConstantValueClassName": string(KeyedArchiver.utilities)])
+        return call(function.rawValue, of: utilities, arguments, className: ["NSFunctionExpression"])
+    }
+
+    /// The class whose methods the built-in functions are.
+    static let utilities = "_NSPredicateUtilities"
+
+    private func call(
+        _ selector: String, of operand: PropertyListValue, _ arguments: [PropertyListValue], className: [String],
+        _ type: ExpressionType = .function
+    ) -> PropertyListValue {
+        add(
+            ClassName(className + ["NSExpression"]),
+            [
+                "NSExpressionType": .integer(type.rawValue), "NSOperand": operand, "NSSelectorName": string(selector),
+                "NSArguments": array(arguments, isMutable: true),
+            ])
+    }
+
+    private func aggregate(_ elements: [Expression]) throws -> PropertyListValue {
+        add("NSAggregateExpression", .aggregate, ["NSCollection": array(try elements.map { try expression($0) })])
+    }
+
+    private func add(
+        _ className: String, _ type: ExpressionType, _ fields: [String: PropertyListValue]
+    ) -> PropertyListValue {
+        add(
+            ClassName(className, "NSExpression"),
+            fields.merging(["NSExpressionType": .integer(type.rawValue)]) { old, _ in old })
+    }
+}
+
+extension SetOperator {
+    fileprivate var archiveType: KeyedArchiver.ExpressionType {
+        switch self {
+        case .union: .unionSet
+        case .intersect: .intersectSet
+        case .minus: .minusSet
+        }
+    }
+
+    init?(archiveType: Int64?) {
+        guard let found = SetOperator.allCases.first(where: { $0.archiveType.rawValue == archiveType }) else {
+            return nil
+        }
+        self = found
+    }
+}
+
+extension ElementIndex {
+    /// The word of a place that has one.
+    fileprivate var symbol: String? {
+        switch self {
+        case .first: "FIRST"
+        case .last: "LAST"
+        case .size: "SIZE"
+        case .value: nil
+        }
+    }
+
+    init?(symbol: String?) {
+        guard let symbol, let found = [ElementIndex.first, .last, .size].first(where: { $0.symbol == symbol }) else {
+            return nil
+        }
+        self = found
+    }
+}
+
+extension PropertyValue {
+    /// What a collection holds, collections within it included.
+    fileprivate var elementCount: Int {
+        switch self {
+        case .array(let values): values.reduce(values.count) { $0 + $1.elementCount }
+        case .set(let values): values.reduce(values.count) { $0 + $1.elementCount }
+        case .dictionary(let values): values.values.reduce(values.count) { $0 + $1.elementCount }
+        default: 0
+        }
+    }
+
+    /// A yes or a no, also as a number.
+    fileprivate var flag: Bool? {
+        if case .bool(let flag) = self { return flag }
+        return number.flatMap { $0 == 0 ? false : $0 == 1 ? true : nil }
+    }
+}
