@@ -195,7 +195,7 @@ extension CGenerator {
             "    arguments[\(place)] = \(Spelling.snake(name))_;"
         }
         return [
-            "/* The model's fetch request \(name): \(Spelling.comment(request.template.predicate)). */"
+            "/* The model's fetch request \(Spelling.comment(name)): \(Spelling.comment(request.template.predicate)). */"
         ]
             + function(
                 "\(prefix)_fetch_\(Spelling.snake(Spelling.identifier(name)))", parameters.map { "cst_value \($0)" },

@@ -56,8 +56,12 @@ enum Spelling {
 
     /// A predicate as a comment shows it, in any of the languages: on one line, and without what would end the comment.
     static func comment(_ predicate: PredicateText?) -> String {
-        guard let text = predicate?.text else { return "every object" }
-        return text.split(whereSeparator: \.isNewline).joined(separator: " ").replacing("*/", with: "* /")
+        predicate.map { comment($0.text) } ?? "every object"
+    }
+
+    /// The same for other words of the model's author.
+    static func comment(_ text: String) -> String {
+        text.split(whereSeparator: \.isNewline).joined(separator: " ").replacing("*/", with: "* /")
             .replacing("\\", with: "/").replacing("\"\"\"", with: "\"")
     }
 
