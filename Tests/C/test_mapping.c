@@ -45,8 +45,8 @@ static void what_is_none_is_named(void) {
                                       "<database/>",
                                       "<database><object/></database>",
                                       "bplist00x",
-                                      "<database><object type='XDDEVMAPPINGMODEL' id='z1'><relationship "
-                                      "name='entitymappings' idrefs='z9'/></object></database>"};
+                                      ("<database><object type='XDDEVMAPPINGMODEL' id='z1'><relationship "
+                                       "name='entitymappings' idrefs='z9'/></object></database>")};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         const cst_bytes bytes = {(const uint8_t *)bad[i], strlen(bad[i])};
         CHECK_STATUS(CST_E_STORE_CORRUPT, cst_mapping_model_load_bytes(bytes, &mapping, E));
