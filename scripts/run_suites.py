@@ -107,8 +107,9 @@ def suites() -> list[Suite]:
         ["scripts/run_example.sh", "python", str(BUILD)],
         ["scripts/run_example.sh", "swift", str(BUILD)],
     ]
+    package = ROOT / "bindings" / "python"
     return [
-        Suite("lint", lint_commands(), environment={"MYPYPATH": str(ROOT / "bindings/python")}),
+        Suite("lint", lint_commands(), environment={"MYPYPATH": f"{package}:{package / 'tests'}"}),
         Suite("checks", [check(name) for name in ("exports", "ldd", "size", "imports", "docs", "readme", "install")]),
         Suite("swift", [[os.environ.get("SWIFT", "swift"), "test"]], runner=True, minutes=20),
         Suite("c", [c_tests("run")], runner=True),

@@ -7,6 +7,7 @@ each area passed.
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ import pytest
 from corestone import Container, Model
 
 HERE = Path(__file__).resolve().parent
+# What the tests of the package share with the scenarios: samples.py.
+sys.path.insert(1, str(HERE.parents[1] / "bindings" / "python" / "tests"))
 
 
 @pytest.fixture

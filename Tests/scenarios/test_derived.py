@@ -4,37 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any
 
 import pytest
-from corestone import Container, Context, Coordinator, CorestoneError, Model
-
-LIBRARY = {
-    "Author": {
-        "name": "string?",
-        "nameCopy": "derived string? = name",
-        "nameCanonical": "derived string? = canonical:(name)",
-        "articlesCount": "derived int64? = articles.@count",
-        "totalWords": "derived int64? = articles.wordCount.@sum",
-        "updatedAt": "derived date? = now()",
-        "articles": "to-many Article inverse author",
-    },
-    "Article": {
-        "title": "string?",
-        "wordCount": "int32?",
-        "titleUpper": "derived string? = uppercase:(title)",
-        "authorName": "derived string? = author.name",
-        "author": "to-one Author? inverse articles",
-    },
-}
-
-
-def library(path: Path) -> tuple[Container, Context, Any, Any]:
-    container = Container(Model(LIBRARY), path)
-    ctx = container.context()
-    author = ctx.insert("Author", name="Héllo Wörld")
-    article = ctx.insert("Article", title="Grand Café", wordCount=12, author=author)
-    return container, ctx, author, article
+from corestone import Coordinator, CorestoneError, Model
+from samples import LIBRARY, library
 
 
 def test_s158_copies_and_text(tmp_path: Path) -> None:

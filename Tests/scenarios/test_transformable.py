@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
-from corestone import Container, Model, Predicate, register_archivable, unregister_archivable
+from corestone import Container, Predicate
+from samples import Colour, colours_registered, items
 
 EPOCH = datetime(2001, 1, 1, tzinfo=timezone.utc)
 
 
-@dataclass(frozen=True)
-class Colour:
-    red: float
-    green: float
-    blue: float
-
-
-def fields(colour: Colour) -> Mapping[str, Any]:
-    return {"red": colour.red, "green": colour.green, "blue": colour.blue}
-
-
 @pytest.fixture(autouse=True)
 def colours() -> Iterator[None]:
-    register_archivable("Colour", fields, lambda found: Colour(**found), Colour)
-    yield
-    unregister_archivable("Colour")
-
-
-def items(**options: Any) -> Model:
-    return Model({"Item": {"name": "string?", "payload": {"type": "transformable", "optional": True, **options}}})
+    with colours_registered():
+        yield
 
 
 def both_round_trip(path: Path, **options: Any) -> None:

@@ -9,11 +9,11 @@ from typing import Any, Callable
 from uuid import UUID
 
 import pytest
+from samples import LIBRARY, library
 
 from corestone import (
     ConflictError,
     Container,
-    Context,
     InvalidArgumentError,
     Model,
     ModelError,
@@ -138,33 +138,6 @@ def test_conflicts_of_composites_name_the_path(tmp_path: Path) -> None:
 
 
 # -------- derived ------------------------------------------------------------------------------------------
-
-LIBRARY = {
-    "Author": {
-        "name": "string?",
-        "nameCopy": "derived string? = name",
-        "nameCanonical": "derived string? = canonical:(name)",
-        "articlesCount": "derived int64? = articles.@count",
-        "totalWords": "derived int64? = articles.wordCount.@sum",
-        "updatedAt": "derived date? = now()",
-        "articles": "to-many Article inverse author",
-    },
-    "Article": {
-        "title": "string?",
-        "wordCount": "int32?",
-        "titleUpper": "derived string? = uppercase:(title)",
-        "authorName": "derived string? = author.name",
-        "author": "to-one Author? inverse articles",
-    },
-}
-
-
-def library(path: Path) -> tuple[Container, Context, Any, Any]:
-    container = Container(Model(LIBRARY), path)
-    ctx = container.context()
-    author = ctx.insert("Author", name="Héllo Wörld")
-    article = ctx.insert("Article", title="Grand Café", wordCount=12, author=author)
-    return container, ctx, author, article
 
 
 def test_what_is_derived_is_not_set(tmp_path: Path) -> None:

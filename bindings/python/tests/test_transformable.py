@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from samples import Colour, colours_registered, items
 
 import corestone
 from corestone import (
@@ -20,14 +20,12 @@ from corestone import (
     CallbackError,
     Container,
     InvalidArgumentError,
-    Model,
     StoreCorruptError,
     TypeMismatchError,
     UnsupportedError,
     decode_archive,
     encode_archive,
     raw_value,
-    register_archivable,
     register_transformer,
     set_raw_value,
     unregister_archivable,
@@ -37,26 +35,10 @@ from corestone import (
 EPOCH = datetime(2001, 1, 1, tzinfo=timezone.utc)
 
 
-@dataclass(frozen=True)
-class Colour:
-    red: float
-    green: float
-    blue: float
-
-
-def fields(colour: Colour) -> Mapping[str, Any]:
-    return {"red": colour.red, "green": colour.green, "blue": colour.blue}
-
-
 @pytest.fixture(autouse=True)
 def colours() -> Iterator[None]:
-    register_archivable("Colour", fields, lambda found: Colour(**found), Colour)
-    yield
-    unregister_archivable("Colour")
-
-
-def items(**options: Any) -> Model:
-    return Model({"Item": {"name": "string?", "payload": {"type": "transformable", "optional": True, **options}}})
+    with colours_registered():
+        yield
 
 
 def test_a_value_is_the_same_object_until_it_is_refreshed(tmp_path: Path) -> None:
