@@ -76,19 +76,12 @@ extension AccessorCall {
         case .date:
             value.type = UInt32(CST_DATE)
             value.as.date = argument(1)
-        case .text:
-            value.type = UInt32(CST_STRING)
-            value.as.string = argument(1)
-        case .bytes:
-            value.type = UInt32(CST_BYTES)
-            value.as.bytes = argument(1)
+        case .text: value = cst_value(text: argument(1))
+        case .bytes: value = cst_value(bytes: argument(1))
         case .uuid:
             value.type = UInt32(CST_UUID)
             value.as.uuid = argument(1)
-        case .pointer:
-            let target: OpaquePointer? = argument(1)
-            if target != nil { value.type = UInt32(CST_OBJECT) }
-            value.as.object = target
+        case .pointer: value = cst_value(target: argument(1))
         default: value = argument(1)
         }
         return value

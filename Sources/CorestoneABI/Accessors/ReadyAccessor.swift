@@ -70,21 +70,17 @@ private let workers = platform_workers(
     set_real: { change(OpaquePointer($0), .double($1), $3, place($2)) },
     set_date: { change(OpaquePointer($0), .date($1), $3, place($2)) },
     set_text: { object, run, error, key in
-        var value = cst_value()
-        value.type = UInt32(CST_STRING)
-        value.as.string = cst_string(data: run.data?.assumingMemoryBound(to: CChar.self), size: run.size)
+        let text = cst_string(data: run.data?.assumingMemoryBound(to: CChar.self), size: run.size)
+        var value = cst_value(text: text)
         return cst_object_set(OpaquePointer(object), key, &value, place(error))
     },
     set_bytes: { object, run, error, key in
-        var value = cst_value()
-        value.type = UInt32(CST_BYTES)
-        value.as.bytes = cst_bytes(data: run.data?.assumingMemoryBound(to: UInt8.self), size: run.size)
+        let bytes = cst_bytes(data: run.data?.assumingMemoryBound(to: UInt8.self), size: run.size)
+        var value = cst_value(bytes: bytes)
         return cst_object_set(OpaquePointer(object), key, &value, place(error))
     },
     set_object: { object, target, error, key in
-        var value = cst_value()
-        if target != nil { value.type = UInt32(CST_OBJECT) }
-        value.as.object = OpaquePointer(target)
+        var value = cst_value(target: OpaquePointer(target))
         return cst_object_set(OpaquePointer(object), key, &value, place(error))
     })
 

@@ -12,6 +12,13 @@ struct OutputFile {
         return name[name.index(after: dot)...].lowercased()
     }
 
+    /// Throws when the name does not end in one of two kinds, the usual one first.
+    func require(_ usual: String, or other: String, for what: String) throws {
+        guard kind == usual || kind == other else {
+            throw UsageError("\(path) is no name of a \(what), which ends in .\(usual) or .\(other)")
+        }
+    }
+
     /// The path with another kind in the place of this one.
     func path(as kind: String) -> String {
         var stem = path

@@ -48,7 +48,7 @@ struct InitCommand: Command {
         let item = try model.addEntity(named: "Item")
         try item.addAttribute(named: "timestamp", type: .date)
         try model.write(to: "\(folder)/\(template.name).xcdatamodeld")
-        for file in template.files { try write(file.text, to: "\(folder)/\(file.name)") }
+        for file in template.files { try OutputFile(path: "\(folder)/\(file.name)").write(file.text) }
         try output.write("\(folder): \(template.steps)\n")
         return .done
     }
@@ -60,16 +60,6 @@ struct InitCommand: Command {
                 .storeIO,
                 "\(folder) cannot be made: \(String(cString: strerror(errno))); name a folder that is not there "
                     + "yet, in one that is", file: folder)
-        }
-    }
-
-    private func write(_ text: String, to path: String) throws {
-        let file = open(path, O_WRONLY | O_CREAT | O_EXCL, 0o666)
-        let bytes = Array(text.utf8)
-        let written = file < 0 ? -1 : Glibc.write(file, bytes, bytes.count)
-        if file >= 0 { close(file) }
-        guard written == bytes.count else {
-            throw CoreError(.storeIO, "\(path) cannot be written: \(String(cString: strerror(errno)))", file: path)
         }
     }
 }

@@ -30,9 +30,7 @@ struct CompileCommand: Command {
     func run(to output: Output) throws -> ExitCode {
         let target = OutputFile(
             path: options["output"] ?? source.path(as: source.kind == "xcdatamodel" ? "mom" : "momd"))
-        guard ["mom", "momd"].contains(target.kind) else {
-            throw UsageError("\(target.path) is no name of a compiled model, which ends in .momd or .mom")
-        }
+        try target.require("momd", or: "mom", for: "compiled model")
         try Model.convert(source.path, to: target.path, module: options["module"])
         return .done
     }
@@ -66,9 +64,7 @@ struct DecompileCommand: Command {
     func run(to output: Output) throws -> ExitCode {
         let target = OutputFile(
             path: options["output"] ?? source.path(as: source.kind == "mom" ? "xcdatamodel" : "xcdatamodeld"))
-        guard ["xcdatamodel", "xcdatamodeld"].contains(target.kind) else {
-            throw UsageError("\(target.path) is no name of a source model, which ends in .xcdatamodeld or .xcdatamodel")
-        }
+        try target.require("xcdatamodeld", or: "xcdatamodel", for: "source model")
         let isLossy = options.has("lossy")
         if looksLikeModel(source.path) {
             try Model.convert(source.path, to: target.path, isLossy: isLossy)

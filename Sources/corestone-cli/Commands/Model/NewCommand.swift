@@ -13,9 +13,7 @@ struct NewCommand: Command {
 
     init(_ options: Options) throws {
         file = OutputFile(path: options.operand(0) ?? "")
-        guard ["xcdatamodeld", "xcdatamodel"].contains(file.kind) else {
-            throw UsageError("\(file.path) is no name of a source model, which ends in .xcdatamodeld or .xcdatamodel")
-        }
+        try file.require("xcdatamodeld", or: "xcdatamodel", for: "source model")
     }
 
     func run(to output: Output) throws -> ExitCode {
