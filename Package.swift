@@ -9,6 +9,9 @@ let core: [SwiftSetting] = [
     .unsafeFlags(["-Xfrontend", "-disable-implicit-string-processing-module-import"]),
 ]
 
+/// What runs when a model is read, checked or written, not when objects are used, is built small.
+let small = core + [.unsafeFlags(["-Osize"], .when(configuration: .release))]
+
 func library(_ name: String, _ dependencies: [Target.Dependency], settings: [SwiftSetting] = core) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
@@ -35,16 +38,17 @@ let package = Package(
         .systemLibrary(name: "CDigest"),
         .systemLibrary(name: "CCorestone", path: "include"),
         // Thread identity, fork detection, atomics: the few things that Swift cannot say.
-        .target(name: "CPlatform", cSettings: [.unsafeFlags(["-O2"])]),
+        // Thousands of accessors would have as many entries for unwinding. They end in a jump: no frame of theirs stays.
+        .target(name: "CPlatform", cSettings: [.unsafeFlags(["-O2", "-fno-asynchronous-unwind-tables"])]),
 
         library("CorestoneValues", ["CUTF8Proc", "CPlatform"]),
         library("CorestonePredicate", ["CorestoneValues", "CPCRE2"]),
-        library("CorestoneModel", ["CorestonePredicate", "CExpat", "CPlatform", "CZlib", "CDigest"]),
+        library("CorestoneModel", ["CorestonePredicate", "CExpat", "CPlatform", "CZlib", "CDigest"], settings: small),
         library("CorestoneGraph", ["CorestoneModel", "CPlatform"]),
         library("CorestoneSQL", ["CorestoneGraph"]),
         library("CorestoneSQLite", ["CorestoneSQL", "CSQLite"]),
         library("CorestoneFiles", ["CorestoneGraph", "CExpat"]),
-        library("CorestoneMigration", ["CorestoneGraph", "CorestoneSQLite"]),
+        library("CorestoneMigration", ["CorestoneGraph", "CorestoneSQLite"], settings: small),
         .target(
             name: "CorestoneABI",
             dependencies: [
@@ -58,6 +62,10 @@ let package = Package(
                     [
                         "-Xlinker", "--version-script=\(Context.packageDirectory)/Sources/CorestoneABI/corestone.map",
                     ], .when(configuration: .release)),
+                // Half a megabyte of relocations shrinks to a tenth. The C library that the shipped library needs knows the form.
+                .unsafeFlags(
+                    ["-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs"],
+                    .when(configuration: .release)),
                 // In a test program the script would hide the interceptors of a sanitizer. What Debian built for programs
                 // alone must be hidden all the same.
                 .unsafeFlags(["-Xlinker", "--exclude-libs=libz.a"], .when(configuration: .debug)),
