@@ -4,12 +4,6 @@ import XCTest
 
 /// The sample cases of the predicate language.
 final class SampleCaseTests: XCTestCase {
-    /// Cases that this library answers differently, each with the reason.
-    private static let exceptions: [String: String] = [
-        "P1710":
-            "localizedCaseInsensitiveCompare: is not among the sort selectors; they are compare and case-insensitive"
-    ]
-
     func testSampleCases() throws {
         guard let cases = SampleCase.all() else {
             if SampleCase.areRequired { return XCTFail("the sample cases are missing") }
@@ -17,7 +11,7 @@ final class SampleCaseTests: XCTestCase {
         }
         var passed: [String: Int] = [:]
         var total: [String: Int] = [:]
-        for sample in cases where !sample.isExcluded && Self.exceptions[sample.id] == nil {
+        for sample in cases where !sample.isExcluded {
             let kind = sample.kind == "evaluate" ? "evaluate \(sample.mode)" : sample.kind
             total[kind, default: 0] += 1
             if let complaint = complaint(sample) {
@@ -31,9 +25,7 @@ final class SampleCaseTests: XCTestCase {
         for (kind, count) in total.sorted(by: { $0.key < $1.key }) {
             print("\(kind): \(passed[kind] ?? 0) of \(count)")
         }
-        print(
-            "excluded: \(cases.count(where: \.isExcluded)) contested or of a store, \(Self.exceptions.count) exceptions"
-        )
+        print("excluded: \(cases.count(where: \.isExcluded)) contested or of a store")
     }
 
     /// nil when the case holds.

@@ -101,6 +101,11 @@ final class PredicateTests: StoreTestCase {
         }
     }
 
+    private func compare(_ a: ManagedObject, _ b: ManagedObject, by descriptor: Order) throws -> Int {
+        try descriptor.compare(
+            try a.value(forKeyPath: descriptor.keyPath), try b.value(forKeyPath: descriptor.keyPath))
+    }
+
     func testOrderAndWindow() throws {
         let (context, zoo) = try filledContext()
         let all = try context.fetch(FetchRequest(entity: zoo.animal))
@@ -109,9 +114,9 @@ final class PredicateTests: StoreTestCase {
             [Order("legs", ascending: false), Order("name")], [Order("keeper.name"), Order("name")],
         ]
         for order in orders {
-            let expected = all.sorted { (a: ManagedObject, b: ManagedObject) -> Bool in
+            let expected = try all.sorted { a, b in
                 for descriptor in order {
-                    let result: Int = descriptor.compare(.object(a), .object(b))
+                    let result = try compare(a, b, by: descriptor)
                     if result != 0 { return result < 0 }
                 }
                 return a.objectID.reference < b.objectID.reference
@@ -127,7 +132,7 @@ final class PredicateTests: StoreTestCase {
                 for (object, wanted) in zip(found, window) {
                     for descriptor in order {
                         XCTAssertEqual(
-                            descriptor.compare(.object(object), .object(wanted)), 0, "\(order) \(offset) \(limit)")
+                            try compare(object, wanted, by: descriptor), 0, "\(order) \(offset) \(limit)")
                     }
                 }
             }

@@ -226,9 +226,9 @@ extension Context {
                 }
             )
         }
-        return keyed.sorted { a, b in
+        return try keyed.sorted { a, b in
             for (index, descriptor) in descriptors.enumerated() {
-                let order = descriptor.compare(a.keys[index], b.keys[index])
+                let order = try descriptor.compare(a.keys[index], b.keys[index])
                 if order != 0 { return order < 0 }
             }
             return a.place < b.place

@@ -17,6 +17,18 @@ extension ManagedObject: KeyValueCoding {
         return .null
     }
 
+    /// The class and the name of its entity, then those of the entities above it.
+    public var classNames: [String] {
+        var names: [String] = []
+        var next: Entity? = entity
+        while let entity = next {
+            if entity.className != "NSManagedObject", entity.className != entity.name { names.append(entity.className) }
+            names.append(entity.name)
+            next = entity.parent
+        }
+        return names + ["NSManagedObject"]
+    }
+
     func value(slot: Int) throws -> PropertyValue {
         let layout = entity.layout.slots[slot]
         if layout.role == .toMany, let relationship = entity.properties[slot] as? Relationship {

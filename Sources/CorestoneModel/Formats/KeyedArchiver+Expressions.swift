@@ -44,6 +44,8 @@ extension KeyedArchiver {
             return try call(
                 name.string, of: self.expression(receiver), arguments.map { try self.expression($0) },
                 className: ["NSFunctionExpression"])
+        case .block:
+            throw CoreError(.unsupported, "\(expression) is code of the host, which no archive can hold")
         case .subquery, .ternary, .setOperation, .assignment, .anyKey, .fetch: return try composed(expression)
         }
     }

@@ -1,4 +1,5 @@
 import CorestonePredicate
+import CorestoneValues
 
 /// Predicates as Foundation archives them.
 extension KeyedArchiver {
@@ -23,6 +24,8 @@ extension KeyedArchiver {
                     "NSRightExpression": try expression(comparison.right),
                     "NSPredicateOperator": self.operator(of: comparison),
                 ])
+        case .block:
+            throw CoreError(.unsupported, "\(predicate) is code of the host, which no archive can hold")
         }
     }
 

@@ -36,7 +36,7 @@ extension Evaluator {
     }
 
     /// One comparison of two values. Nil on one side or both is decided first.
-    private func compare(_ left: BorrowedValue, _ right: PropertyValue, _ comparison: Comparison) throws -> Bool {
+    func compare(_ left: BorrowedValue, _ right: PropertyValue, _ comparison: Comparison) throws -> Bool {
         let leftIsNull = left.isNull
         if leftIsNull || right.isNull { return comparison.operator.holds(leftIsNull, right.isNull) }
         if let text = left.utf8, let other = right.textual,
@@ -61,7 +61,7 @@ extension Evaluator {
         case .tokenMatches, .utiConformsTo:
             throw predicateError("\(comparison.operator.symbol) belongs to Spotlight and has no meaning for objects")
         case .custom(let selector):
-            throw predicateError("\(selector) is a method of some class and cannot be called here; use an operator")
+            return try holds(selector, left.owned, right)
         }
     }
 
@@ -70,7 +70,7 @@ extension Evaluator {
         switch (left, right) {
         case (.uuid, _), (_, .uuid): break
         default:
-            if let order = left.ordered(against: right) { return order }
+            if let order = try left.order(against: right) { return order }
             if left.number != nil, right.number != nil { return nil }
         }
         throw predicateError("\(left.kind) and \(right.kind) have no order", value: right)

@@ -14,7 +14,7 @@ extension Evaluator {
             if let number = try arithmetic(function, arguments) { return number }
             return try call(function, try arguments.map { try value($0) })
         case .message(let receiver, let selector, let arguments):
-            return try send(try value(selector), to: try value(receiver), argumentCount: arguments.count)
+            return try send(try value(selector), to: try value(receiver), arguments.map { try value($0) })
         case .indexed(let base, let index): return try element(index, of: try value(base))
         case .subquery(let collection, let name, let condition):
             return try subquery(try value(collection), name, condition)
@@ -36,6 +36,8 @@ extension Evaluator {
             return .array(Array(values.values))
         case .fetch:
             throw predicateError("FETCH needs a context and has no value in memory; run the fetch request instead")
+        case .block(let block, let arguments):
+            return try block.body(root, try arguments.map { try value($0) }, bindings?.all ?? [:])
         }
     }
 
@@ -113,19 +115,5 @@ extension Evaluator {
         case .intersect: return .set(Set(a).intersection(b))
         case .minus: return .set(Set(a).subtracting(b))
         }
-    }
-
-    /// `FUNCTION(receiver, "selector")`: the selectors of strings, numbers and dates that are keys too.
-    private func send(_ selector: PropertyValue, to receiver: PropertyValue, argumentCount: Int) throws -> PropertyValue
-    {
-        guard case .text(let name) = selector else { throw predicateError("FUNCTION takes its selector as a string") }
-        if receiver.isNull { return .null }
-        let wanted = name.utf8.count { $0 == UInt8(ascii: ":") }
-        guard wanted == argumentCount else {
-            throw predicateError("\(name) takes \(wanted) arguments, not \(argumentCount)")
-        }
-        if wanted == 0, let value = try receiver.property(name.string) { return value }
-        throw predicateError(
-            "\(name) cannot be called; FUNCTION takes selectors of plain values such as uppercaseString")
     }
 }

@@ -18,6 +18,12 @@ public protocol KeyValueCoding: ValueObject {
 
     /// The number of members of a to-many relationship, where it is known without reading them; else nil.
     func memberCount(for key: KeyName) throws -> Int?
+
+    /// The names of its class and of those above it, the nearest first: what `isKindOfClass:` asks for.
+    var classNames: [String] { get }
+
+    /// The order of this object against another one: negative, zero or positive; nil when objects like these have none.
+    func order(against other: any ValueObject) throws -> Int?
 }
 
 extension KeyValueCoding {
@@ -30,6 +36,10 @@ extension KeyValueCoding {
     public func isNull(for key: KeyName) throws -> Bool { try withValue(for: key) { $0.isNull } }
 
     public func memberCount(for key: KeyName) throws -> Int? { nil }
+
+    public var classNames: [String] { [] }
+
+    public func order(against other: any ValueObject) throws -> Int? { nil }
 }
 
 /// A value that may point into the object that gave it: valid only while that call lasts.

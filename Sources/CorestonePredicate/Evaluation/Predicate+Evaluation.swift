@@ -56,6 +56,9 @@ final class Bindings {
         set { values[name] = newValue }
     }
 
+    /// All of them, the inner ones hiding outer ones of the same name.
+    var all: [String: PropertyValue] { outer?.all.merging(values) { _, inner in inner } ?? values }
+
     /// The bindings that the caller gave, which assignments write to.
     var outermost: Bindings { outer?.outermost ?? self }
 }
@@ -104,6 +107,7 @@ struct Evaluator {
                 for part in compound.parts where try holds(part) { return true }
                 return false
             }
+        case .block(let block): return try block.body(root, bindings?.all ?? [:])
         }
     }
 }

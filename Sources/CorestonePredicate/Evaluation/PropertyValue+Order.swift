@@ -16,4 +16,12 @@ extension PropertyValue {
         default: compareNumbers(self, other)
         }
     }
+
+    /// The same, objects included that have an order among themselves.
+    func order(against other: PropertyValue) throws -> Int? {
+        if case .object(let a as any KeyValueCoding) = self, case .object(let b) = other {
+            return try a.order(against: b)
+        }
+        return ordered(against: other)
+    }
 }

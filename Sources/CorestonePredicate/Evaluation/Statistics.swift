@@ -25,7 +25,7 @@ enum Statistics {
         for value in values where !value.isNull {
             if best.isNull {
                 best = value
-            } else if let order = value.ordered(against: best) {
+            } else if let order = try value.order(against: best) {
                 if order * sign > 0 { best = value }
             } else {
                 throw predicateError("\(value.kind) and \(best.kind) have no order", value: value)

@@ -31,6 +31,9 @@ extension Expression {
         case .anyKey: return "ANYKEY"
         case .fetch(let request, let context, let countOnly):
             return "FETCH(\([request, context, countOnly].format(style)))"
+        case .block(let block, let arguments):
+            let tail = arguments.isEmpty ? "" : ", \(arguments.format(style))"
+            return "BLOCK(0x\(String(block.identity, radix: 16))\(tail))"
         }
     }
 

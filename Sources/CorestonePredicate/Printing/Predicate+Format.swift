@@ -10,6 +10,7 @@ extension Predicate {
         case .constant(let value): return value ? "TRUEPREDICATE" : "FALSEPREDICATE"
         case .comparison(let comparison): return comparison.format(style)
         case .compound(let compound): return compound.format(style)
+        case .block(let block): return "BLOCKPREDICATE(0x\(String(block.identity, radix: 16)))"
         }
     }
 }

@@ -38,6 +38,8 @@ public indirect enum Expression: Hashable, Sendable {
     case anyKey
     /// `FETCH(request, context, countOnly)`
     case fetch(Expression, context: Expression, countOnly: Expression)
+    /// The host computes; in memory only.
+    case block(BlockExpression, [Expression])
 }
 
 /// What stands between the brackets of `list[…]`.

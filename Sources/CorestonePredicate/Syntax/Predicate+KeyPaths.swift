@@ -26,7 +26,7 @@ private struct KeyPathWalk {
 
     mutating func visit(_ predicate: Predicate) {
         switch predicate {
-        case .constant: break
+        case .constant, .block: break
         case .comparison(let comparison):
             visit(comparison.left)
             visit(comparison.right)
@@ -47,7 +47,7 @@ private struct KeyPathWalk {
         case .path(.variable(let name), let path):
             if let start = variables[name] { add(start.appending(path)) }
         case .path(let base, _), .dynamicKey(let base, _), .assignment(_, let base): visit(base)
-        case .aggregate(let parts), .function(_, let parts):
+        case .aggregate(let parts), .function(_, let parts), .block(_, let parts):
             for part in parts { visit(part) }
         case .message(let receiver, let selector, let arguments):
             for part in [receiver, selector] + arguments { visit(part) }

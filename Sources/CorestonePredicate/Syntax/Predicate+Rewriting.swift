@@ -12,7 +12,7 @@ extension Predicate {
     /// A copy in which `replacement` stands for the expressions it has an answer to, wherever they are.
     package func mapExpressions(_ replacement: (Expression) -> Expression?) -> Predicate {
         switch self {
-        case .constant: return self
+        case .constant, .block: return self
         case .comparison(let comparison):
             return .comparison(
                 Comparison(
@@ -47,6 +47,7 @@ extension Expression {
             let mapped = elements.map { $0.mapped(replacement) }
             let constants = mapped.compactMap(\.constantValue)
             return constants.count == mapped.count ? .constant(.array(constants)) : .aggregate(mapped)
+        case .block(let block, let arguments): return .block(block, arguments.map { $0.mapped(replacement) })
         case .function(let function, let arguments):
             return .function(function, arguments.map { $0.mapped(replacement) })
         case .message(let receiver, let selector, let arguments):

@@ -8,6 +8,8 @@ public enum Predicate: Hashable, Sendable {
     case constant(Bool)
     case comparison(Comparison)
     case compound(Compound)
+    /// The host decides; in memory only.
+    case block(BlockPredicate)
 }
 
 /// How a compound combines its parts; the values of `CST_PREDICATE_…`.

@@ -12,7 +12,7 @@ struct NullRejection {
     /// Every proper prefix of the paths, joined by dots.
     func required(_ predicate: Predicate) -> Set<String> {
         switch predicate {
-        case .constant: return []
+        case .constant, .block: return []
         case .comparison(let comparison): return required(comparison)
         case .compound(let compound):
             switch compound.type {

@@ -10,6 +10,7 @@ extension PredicateCompiler {
     mutating func order(_ descriptors: [SortDescriptor], _ root: Scope) throws -> [SQLFragment] {
         let environment = Environment(root: root)
         return try descriptors.map { descriptor in
+            guard descriptor.isInSQL else { throw NotExpressible("\(descriptor.rule) orders in memory") }
             let key = try sortKey(descriptor, environment)
             let isFolded = descriptor.selector == .caseInsensitive && key.kind.isTextual
             let direction: SQLFragment = descriptor.ascending ? "" : " DESC"
@@ -33,4 +34,10 @@ extension PredicateCompiler {
         }
         return try operand(.keyPath(descriptor.path), environment)
     }
+}
+
+extension SortDescriptor {
+    fileprivate var isInSQL: Bool { comparator == nil && (selector == .compare || selector == .caseInsensitive) }
+    /// What decides, for messages.
+    fileprivate var rule: String { comparator == nil ? selector.rawValue : "a comparator" }
 }

@@ -32,6 +32,7 @@ struct PredicateCompiler {
             case .not: return negation(try condition(compound.parts[0], environment))
             case .and, .or: return try chain(compound, environment)
             }
+        case .block: throw NotExpressible("\(predicate.format) is code of the host and runs in memory")
         }
     }
 

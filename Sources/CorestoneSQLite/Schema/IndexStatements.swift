@@ -144,7 +144,7 @@ struct IndexCondition {
 
     private func text(of predicate: Predicate) -> String? {
         switch predicate {
-        case .constant: return nil
+        case .constant, .block: return nil
         case .comparison(let comparison): return text(of: comparison)
         case .compound(let compound):
             let parts = compound.parts.compactMap { text(of: $0) }

@@ -1,0 +1,160 @@
+import CorestoneValues
+
+extension Evaluator {
+    /// `FUNCTION(receiver, "selector", …)`: a function of the host's, else a method of a plain value. Nil answers nil.
+    func send(_ selector: PropertyValue, to receiver: PropertyValue, _ arguments: [PropertyValue]) throws
+        -> PropertyValue
+    {
+        guard case .text(let text) = selector else {
+            throw predicateError("FUNCTION takes its selector as a string, not \(selector.kind)", value: selector)
+        }
+        if receiver.isNull { return .null }
+        let name = text.string
+        if let function = FunctionRegistry.function(named: name) { return try function(receiver, arguments) }
+        let wanted = name.utf8.count { $0 == UInt8(ascii: ":") }
+        guard wanted == arguments.count else {
+            throw predicateError("\(name) takes \(wanted) argument\(wanted == 1 ? "" : "s"), not \(arguments.count)")
+        }
+        if wanted == 0 {
+            if let value = try receiver.property(name) { return value }
+            if case .object(let object as any KeyValueCoding) = receiver { return try object.value(forKey: name) }
+            if case .dictionary = receiver { return try KeyPathEvaluation.value(of: receiver, atKeyPath: name) }
+        } else if let message = Message(rawValue: name), let value = try self.value(of: message, receiver, arguments) {
+            return value
+        }
+        throw unknown(name, of: receiver)
+    }
+
+    /// `left selector: right`: one of Foundation's comparison methods, or a function of the host's.
+    func holds(_ selector: String, _ left: PropertyValue, _ right: PropertyValue) throws -> Bool {
+        if let function = FunctionRegistry.function(named: selector) {
+            let answer = try function(left, [right])
+            guard let truth = answer.number else {
+                throw predicateError("\(selector) as an operator must answer yes or no, not \(answer.kind)")
+            }
+            return truth != 0
+        }
+        guard let method = ComparisonMethod(rawValue: selector) else { throw unknown(selector, of: left) }
+        switch method {
+        case .isKind, .isMember:
+            guard case .text(let wanted) = right else {
+                throw predicateError("\(selector) takes the name of a class, not \(right.kind)", value: right)
+            }
+            let names = left.classNames
+            return method == .isKind ? names.contains(wanted.string) : names.first == wanted.string
+        default:
+            guard let (operation, options) = method.comparison else { return false }
+            return try compare(
+                BorrowedValue(left), right, Comparison(.selfObject, operation, .selfObject, options: options))
+        }
+    }
+
+    private func value(of message: Message, _ receiver: PropertyValue, _ arguments: [PropertyValue]) throws
+        -> PropertyValue?
+    {
+        let argument = arguments[0]
+        switch (message, receiver, argument) {
+        case (.appending, .text(let text), .text(let tail)): return .string(text.string + tail.string)
+        case (.joined, .array(let parts), .text(let separator)):
+            return .string(parts.map { $0.plainText }.joined(separator: separator.string))
+        case (.objectAt, _, _): return try element(at: argument, of: receiver)
+        case (.objectForKey, .dictionary(let values), .text(let key)): return values[key.string] ?? .null
+        case (.valueForKey, _, .text(let key)), (.valueForKeyPath, _, .text(let key)):
+            return try KeyPathEvaluation.value(
+                of: receiver, path: message == .valueForKey ? KeyPath(keys: [KeyName(key.string)]) : KeyPath(key.string)
+            )
+        case (.addingInterval, .date(let start), _): return argument.number.map { .date(start + $0) }
+        case (.intervalSince, .date(let end), .date(let start)): return .double(end - start)
+        default: return nil
+        }
+    }
+
+    private func unknown(_ name: String, of receiver: PropertyValue) -> CoreError {
+        let known =
+            FunctionRegistry.names + Message.allCases.map(\.rawValue) + ComparisonMethod.allCases.map(\.rawValue)
+        let near = nearestName(to: name, among: known).map { "; did you mean \($0)?" } ?? ""
+        return predicateError(
+            "there is no function \(name) for \(receiver.kind)\(near.isEmpty ? "; register one of that name" : near)",
+            key: name, value: receiver)
+    }
+}
+
+/// The methods with arguments that plain values answer to.
+private enum Message: String, CaseIterable {
+    case appending = "stringByAppendingString:"
+    case joined = "componentsJoinedByString:"
+    case objectAt = "objectAtIndex:"
+    case objectForKey = "objectForKey:"
+    case valueForKey = "valueForKey:"
+    case valueForKeyPath = "valueForKeyPath:"
+    case addingInterval = "dateByAddingTimeInterval:"
+    case intervalSince = "timeIntervalSinceDate:"
+}
+
+/// The methods that compare two values and answer yes or no: what a custom operator can be.
+private enum ComparisonMethod: String, CaseIterable {
+    case isKind = "isKindOfClass:"
+    case isMember = "isMemberOfClass:"
+    case equal = "isEqual:"
+    case equalTo = "isEqualTo:"
+    case notEqualTo = "isNotEqualTo:"
+    case equalToString = "isEqualToString:"
+    case equalToNumber = "isEqualToNumber:"
+    case equalToDate = "isEqualToDate:"
+    case lessThan = "isLessThan:"
+    case lessThanOrEqualTo = "isLessThanOrEqualTo:"
+    case greaterThan = "isGreaterThan:"
+    case greaterThanOrEqualTo = "isGreaterThanOrEqualTo:"
+    case contains = "doesContain:"
+    case containsObject = "containsObject:"
+    case containsString = "containsString:"
+    case localizedContains = "localizedCaseInsensitiveContainsString:"
+    case localizedStandardContains = "localizedStandardContainsString:"
+    case hasPrefix = "hasPrefix:"
+    case hasSuffix = "hasSuffix:"
+    case like = "isLike:"
+    case caseInsensitiveLike = "isCaseInsensitiveLike:"
+
+    /// The operator that means the same.
+    var comparison: (Comparison.Operator, Comparison.Options)? {
+        switch self {
+        case .isKind, .isMember: nil
+        case .equal, .equalTo, .equalToString, .equalToNumber, .equalToDate: (.equal, [])
+        case .notEqualTo: (.notEqual, [])
+        case .lessThan: (.less, [])
+        case .lessThanOrEqualTo: (.lessOrEqual, [])
+        case .greaterThan: (.greater, [])
+        case .greaterThanOrEqualTo: (.greaterOrEqual, [])
+        case .contains, .containsObject, .containsString: (.contains, [])
+        case .localizedContains: (.contains, [.caseInsensitive])
+        case .localizedStandardContains: (.contains, [.caseInsensitive, .diacriticInsensitive])
+        case .hasPrefix: (.beginsWith, [])
+        case .hasSuffix: (.endsWith, [])
+        case .like: (.like, [])
+        case .caseInsensitiveLike: (.like, [.caseInsensitive])
+        }
+    }
+}
+
+extension PropertyValue {
+    /// Foundation's names of the value's class and those above it, the nearest first.
+    fileprivate var classNames: [String] {
+        switch self {
+        case .null: ["NSNull", "NSObject"]
+        case .bool, .int, .double: ["NSNumber", "NSValue", "NSObject"]
+        case .decimal: ["NSDecimalNumber", "NSNumber", "NSValue", "NSObject"]
+        case .text: ["NSString", "NSObject"]
+        case .bytes: ["NSData", "NSObject"]
+        case .date: ["NSDate", "NSObject"]
+        case .uuid: ["NSUUID", "NSObject"]
+        case .uri: ["NSURL", "NSObject"]
+        case .array: ["NSArray", "NSObject"]
+        case .set: ["NSSet", "NSObject"]
+        case .dictionary: ["NSDictionary", "NSObject"]
+        case .object(let object): ((object as? any KeyValueCoding)?.classNames ?? []) + ["NSObject"]
+        }
+    }
+
+    /// The text itself, or what a message would show of another value.
+    fileprivate var plainText: String { textual?.string ?? literal(.message) }
+}

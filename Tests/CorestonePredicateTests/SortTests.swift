@@ -1,0 +1,95 @@
+import CorestonePredicate
+import CorestoneValues
+import XCTest
+
+final class SortTests: XCTestCase {
+    private func sorted(_ texts: [String], _ selector: SortDescriptor.Selector, ascending: Bool = true) throws
+        -> [String]
+    {
+        let descriptor = SortDescriptor(path: KeyPath("self"), ascending: ascending, selector: selector)
+        return try SortDescriptor.sorted(texts.map { .string($0) }, by: [descriptor]).compactMap { value in
+            if case .text(let text) = value { text.string } else { nil }
+        }
+    }
+
+    func testSelectorsHaveCoreDatasNames() {
+        XCTAssertEqual(
+            SortDescriptor.Selector.allCases.map(\.rawValue),
+            [
+                "compare:", "caseInsensitiveCompare:", "localizedCompare:", "localizedCaseInsensitiveCompare:",
+                "localizedStandardCompare:",
+            ])
+    }
+
+    func testEachSelectorOrders() throws {
+        try withEachCollation {
+            XCTAssertEqual(try sorted(["b", "a", "B", "A"], .compare), ["A", "B", "a", "b"])
+            XCTAssertEqual(try sorted(["b", "A", "a", "B"], .caseInsensitive), ["A", "a", "b", "B"], "stable")
+            XCTAssertEqual(try sorted(["b", "A", "é", "a", "f", "e"], .localized), ["a", "A", "b", "e", "é", "f"])
+            XCTAssertEqual(
+                try sorted(["b", "A", "a", "B"], .localizedCaseInsensitive), ["A", "a", "b", "B"], "stable")
+            XCTAssertEqual(
+                try sorted(["éclair", "Zoo", "apple"], .localizedCaseInsensitive), ["apple", "éclair", "Zoo"])
+            XCTAssertEqual(
+                try sorted(
+                    ["file-a", "file-1", "file-01", "file-2", "file-10", "file-b", "file-ab"], .localizedStandard),
+                ["file-1", "file-01", "file-2", "file-10", "file-a", "file-ab", "file-b"])
+        }
+    }
+
+    private func withEachCollation(_ body: () throws -> Void) rethrows {
+        let before = Collation.current
+        defer { Collation.use(before) }
+        for usesICU in [false, true] {
+            Collation.use(Collation(locale: "en_US", usesICU: usesICU))
+            try body()
+        }
+    }
+
+    func testNilComesFirstGoingUpAndLastGoingDown() throws {
+        let values: [PropertyValue] = [.int(2), .null, .int(1)]
+        let up = SortDescriptor("self")
+        XCTAssertEqual(try SortDescriptor.sorted(values, by: [up]), [.null, .int(1), .int(2)])
+        XCTAssertEqual(try SortDescriptor.sorted(values, by: [up.reversed]), [.int(2), .int(1), .null])
+    }
+
+    func testAComparatorOrdersWhatIsNotNil() throws {
+        let byLength = SortComparator { a, b in
+            (a.textual?.count ?? 0) - (b.textual?.count ?? 0)
+        }
+        let descriptor = SortDescriptor(path: KeyPath("self"), comparator: byLength)
+        let values: [PropertyValue] = [.string("ccc"), .string("a"), .null, .string("bb"), .string("z")]
+        XCTAssertEqual(
+            try SortDescriptor.sorted(values, by: [descriptor]),
+            [.null, .string("a"), .string("z"), .string("bb"), .string("ccc")])
+        XCTAssertEqual(
+            try SortDescriptor.sorted(values, by: [descriptor.reversed]),
+            [.string("ccc"), .string("bb"), .string("a"), .string("z"), .null])
+        XCTAssertEqual(descriptor, SortDescriptor(path: KeyPath("self"), comparator: byLength))
+        XCTAssertNotEqual(descriptor, SortDescriptor(path: KeyPath("self")))
+    }
+
+    func testWhatAComparatorThrowsComesOut() {
+        struct Trouble: Error {}
+        let descriptor = SortDescriptor(path: KeyPath("self"), comparator: SortComparator { _, _ in throw Trouble() })
+        XCTAssertThrowsError(try SortDescriptor.sorted([.int(1), .int(2)], by: [descriptor])) {
+            XCTAssertTrue($0 is Trouble)
+        }
+    }
+
+    func testAnInconsistentComparatorDoesNoHarm() throws {
+        nonisolated(unsafe) var state: UInt64 = 88_172_645_463_325_252
+        let dice = SortComparator { _, _ in
+            state ^= state << 13
+            state ^= state >> 7
+            return Int(state % 3) - 1
+        }
+        let values = (0..<500).map { PropertyValue.int($0) }
+        let sorted = try SortDescriptor.sorted(
+            values, by: [SortDescriptor(path: KeyPath("self"), comparator: dice)])
+        XCTAssertEqual(Set(sorted), Set(values))
+        let extreme = SortComparator { _, _ in .min }
+        _ = try SortDescriptor.sorted(
+            values, by: [SortDescriptor(path: KeyPath("self"), ascending: false, comparator: extreme)])
+    }
+}
