@@ -67,6 +67,9 @@ public struct Text: @unchecked Sendable {
     /// The UTF-8 bytes in place; valid while this value lives.
     @inlinable public var utf8: UnsafeRawBufferPointer { buffer.bytes }
     public var string: String { String(decoding: buffer.bytes, as: UTF8.self) }
+    /// How many bytes stand before the first one that is not ASCII.
+    package var asciiCount: Int { asciiPrefix(utf8) }
+    package var isASCII: Bool { asciiCount == count }
 }
 
 extension Text: Hashable, Comparable {

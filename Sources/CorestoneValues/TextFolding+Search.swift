@@ -30,6 +30,16 @@ public func containsFolded(
     }
 }
 
+/// Whether `text` holds `part` letter by letter, whichever of the two is composed and whichever decomposed.
+public func containsText(
+    _ text: UnsafeRawBufferPointer, _ part: UnsafeRawBufferPointer, anchor: TextAnchor = .anywhere
+) -> Bool {
+    if part.count == 0 { return false }
+    // ASCII is found where its bytes are: what decomposes into it ends with a mark, which spoils the match.
+    if isASCII(part) { return findFolded(text, part, anchor: anchor) }
+    return containsFolded(text, part, caseInsensitive: false, diacriticInsensitive: false, anchor: anchor)
+}
+
 private func findFolded(_ text: UnsafeRawBufferPointer, _ part: UnsafeRawBufferPointer, anchor: TextAnchor) -> Bool {
     guard part.count <= text.count, let whole = text.baseAddress, let sought = part.baseAddress else { return false }
     switch anchor {

@@ -77,6 +77,10 @@ private func foldUnicode(_ bytes: UnsafeRawBufferPointer, caseInsensitive: Bool,
                 continue
             }
             position += length
+            if options == UTF8PROC_DECOMPOSE.rawValue, !diacriticInsensitive, isTwinOfASCII(scalar) {
+                scalars.append(scalar)
+                continue
+            }
             let ignoresWidth = caseInsensitive && diacriticInsensitive && isWidthVariant(scalar)
             let count = utf8proc_decompose_char(
                 scalar, parts.baseAddress, decompositionLimit,
@@ -95,6 +99,9 @@ private func foldUnicode(_ bytes: UnsafeRawBufferPointer, caseInsensitive: Bool,
 /// More than the longest decomposition of one character (18, with compatibility).
 private let decompositionLimit = 32
 private let strayByte: Int32 = 1 << 24
+
+/// The three characters that decompose into one of ASCII: a text is not searched for them where an index could not.
+private func isTwinOfASCII(_ scalar: Int32) -> Bool { scalar == 0x212A || scalar == 0x37E || scalar == 0x1FEF }
 
 private func isWidthVariant(_ scalar: Int32) -> Bool { scalar == 0x3000 || scalar >= 0xFF01 && scalar <= 0xFFEE }
 
@@ -141,8 +148,8 @@ private func encode(_ scalars: [Int32]) -> [UInt8] {
     }
 }
 
-/// Whether a combining mark starts at `position` of folded text: what precedes it is no whole character then.
-func startsWithMark(_ bytes: UnsafeRawBufferPointer, at position: Int) -> Bool {
+/// Whether a combining mark starts at `position`: what precedes it is no whole character then.
+package func startsWithMark(_ bytes: UnsafeRawBufferPointer, at position: Int) -> Bool {
     guard position < bytes.count, bytes[position] >= 0xCC, let base = bytes.bindMemory(to: UInt8.self).baseAddress
     else {
         return false

@@ -62,16 +62,60 @@ final class MatchingTests: XCTestCase {
         XCTAssertFalse(failures.isSet)
     }
 
-    func testStringOperatorsWithoutOptionsCompareBytes() throws {
+    func testWholeTextsCompareByBytesAndPartsByLetters() throws {
         func holds(_ format: String) throws -> Bool { try Predicate.parse(format).evaluate(with: .null) }
-        XCTAssertTrue(try holds("'caf\u{E9}' BEGINSWITH 'caf'"))
-        XCTAssertFalse(try holds("'caf\u{E9}' == 'cafe\u{301}'"))
-        XCTAssertTrue(try holds("'caf\u{E9}' ==[d] 'cafe\u{301}'"))
-        XCTAssertTrue(try holds("'caf\u{E9}' CONTAINS[c] 'fe\u{301}'"))
-        XCTAssertFalse(try holds("'abc' CONTAINS ''"))
-        XCTAssertFalse(try holds("'abc' ENDSWITH[c] ''"))
-        XCTAssertTrue(try holds("'aab' CONTAINS 'ab' AND 'ab' IN 'aab'"))
-        XCTAssertFalse(try holds("'ABC' CONTAINS[cn] 'b'"))
+        let yes = [
+            "'caf\u{E9}' BEGINSWITH 'caf'", "'caf\u{E9}' ==[d] 'cafe\u{301}'", "'caf\u{E9}' CONTAINS[c] 'fe\u{301}'",
+            "'caf\u{E9}' CONTAINS 'fe\u{301}'", "'cafe\u{301}' ENDSWITH '\u{E9}'",
+            "'cafe\u{301}' BEGINSWITH 'caf\u{E9}'",
+            "'\u{E9}' IN 'cafe\u{301}'", "'aab' CONTAINS 'ab' AND 'ab' IN 'aab'", "'e\u{301}e' CONTAINS 'e'",
+            "'\u{212A}elvin' CONTAINS[c] 'k'", "'caf\u{E9}' CONTAINS[n] '\u{E9}'", "'bar' <[l] 'Baz'",
+            "'Zoo' >[l] 'apple'",
+            "'a' ==[cl] 'A'", "'\u{E9}' ==[dl] 'e'", "'caf\u{E9}' ==[l] 'cafe\u{301}'", "'b' BETWEEN[l] {'A', 'C'}",
+            "'abc' CONTAINS[cd] 'B'",
+        ]
+        let no = [
+            "'caf\u{E9}' == 'cafe\u{301}'", "'abc' CONTAINS ''", "'abc' ENDSWITH[c] ''", "'ABC' CONTAINS[cn] 'b'",
+            "'cafe\u{301}' CONTAINS 'cafe'", "'cafe\u{301}' ENDSWITH 'e'", "'cafe\u{301}' CONTAINS[n] '\u{E9}'",
+            "'\u{212A}elvin' CONTAINS 'K'", "'a' ==[l] 'A'", "'Zoo' > 'apple'", "'abc' BEGINSWITH 'abcd'",
+        ]
+        for format in yes { XCTAssertTrue(try holds(format), format) }
+        for format in no { XCTAssertFalse(try holds(format), format) }
+    }
+
+    func testACharacterIsALetterWithItsAccents() throws {
+        for text in ["caf\u{E9}", "cafe\u{301}"] {
+            XCTAssertTrue(try like(text, "caf?"), text)
+            XCTAssertTrue(try like(text, "caf?", "[c]"), text)
+            XCTAssertFalse(try like(text, "caf??", "[c]"), text)
+        }
+    }
+
+    func testPatternsAreICUs() throws {
+        XCTAssertTrue(try matches("caf\u{E9}", #"caf\u00E9"#))
+        XCTAssertTrue(try matches("😀", #"\uD83D\uDE00"#))
+        XCTAssertTrue(try matches("😀", #"\U0001F600"#))
+        XCTAssertTrue(try matches("[a]", #"\Q[a]\E"#))
+        XCTAssertTrue(try matches("ab1", "[[:alpha:]]+[[:digit:]]"))
+        XCTAssertTrue(try matches("]", "[]]"))
+        XCTAssertTrue(try matches("a\u{2028}b", "a.^b"), "lines end as ICU says, and . takes their ends")
+        XCTAssertTrue(try matches("first\nsecond", "^first$.^second$"))
+        for pattern in ["[a-z&&[^aeiou]]", "[a[bc]]", "[a-z--[b]]", "(", "[", "a{2,1}"] {
+            XCTAssertThrowsError(try matches("a", pattern), pattern) {
+                XCTAssertEqual(($0 as? CoreError)?.status, .predicate)
+            }
+        }
+    }
+
+    func testLongTextsAndPatternsHaveABound() throws {
+        XCTAssertTrue(try matches(String(repeating: "ab", count: 50_000), "(a|b)*"))
+        for pattern in [
+            String(repeating: "a", count: 100_000),
+            String(repeating: "(", count: 1000) + String(repeating: ")", count: 1000),
+            "((a{1,1000}){1,1000}){1,1000}",
+        ] {
+            XCTAssertThrowsError(try matches("a", pattern))
+        }
     }
 }
 

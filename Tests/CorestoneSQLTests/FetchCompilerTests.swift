@@ -104,12 +104,28 @@ final class FetchCompilerTests: XCTestCase {
             ),
             ("Employee", "name <[c] email", "ZEMPLOYEE t0 WHERE cst_compare(t0.ZNAME, t0.ZEMAIL, 1) < 0", []),
             (
-                "Employee", "name BEGINSWITH 'Añ'", "ZEMPLOYEE t0 WHERE t0.ZNAME >= ? AND t0.ZNAME < ?",
+                "Employee", "name BEGINSWITH 'Añ'",
+                "ZEMPLOYEE t0 WHERE t0.ZNAME >= ? AND t0.ZNAME < ? AND cst_begins(t0.ZNAME, ?, 0)",
+                ["'A'", "'B'", "'Añ'"]
+            ),
+            (
+                "Employee", "name BEGINSWITH[n] 'Añ'", "ZEMPLOYEE t0 WHERE t0.ZNAME >= ? AND t0.ZNAME < ?",
                 ["'Añ'", "'Aò'"]
+            ),
+            ("Employee", "name BEGINSWITH 'ñ'", "ZEMPLOYEE t0 WHERE cst_begins(t0.ZNAME, ?, 0)", ["'ñ'"]),
+            (
+                "Employee", "name BEGINSWITH 'An\u{303}'",
+                "ZEMPLOYEE t0 WHERE t0.ZNAME >= ? AND t0.ZNAME < ? AND cst_begins(t0.ZNAME, ?, 0)",
+                ["'A'", "'B'", "'An\u{303}'"]
             ),
             ("Employee", "name BEGINSWITH[c] 'a'", "ZEMPLOYEE t0 WHERE cst_begins(t0.ZNAME, ?, 1)", ["'a'"]),
             ("Employee", "name ENDSWITH 'n'", "ZEMPLOYEE t0 WHERE cst_ends(t0.ZNAME, ?, 0)", ["'n'"]),
-            ("Employee", "name CONTAINS 'nn'", "ZEMPLOYEE t0 WHERE instr(t0.ZNAME, ?) > 0", ["'nn'"]),
+            (
+                "Employee", "name CONTAINS 'nn'",
+                "ZEMPLOYEE t0 WHERE instr(t0.ZNAME, ?) > 0 AND cst_contains(t0.ZNAME, ?, 0)", ["'nn'", "'nn'"]
+            ),
+            ("Employee", "name CONTAINS 'ñ'", "ZEMPLOYEE t0 WHERE cst_contains(t0.ZNAME, ?, 0)", ["'ñ'"]),
+            ("Employee", "name CONTAINS[n] 'ñ'", "ZEMPLOYEE t0 WHERE instr(t0.ZNAME, ?) > 0", ["'ñ'"]),
             ("Employee", "name CONTAINS[cd] 'nn'", "ZEMPLOYEE t0 WHERE cst_contains(t0.ZNAME, ?, 3)", ["'nn'"]),
             ("Employee", "name CONTAINS ''", "ZEMPLOYEE t0 WHERE 0", []),
             ("Employee", "name LIKE 'A*'", "ZEMPLOYEE t0 WHERE t0.ZNAME >= ? AND t0.ZNAME < ?", ["'A'", "'B'"]),
@@ -126,7 +142,10 @@ final class FetchCompilerTests: XCTestCase {
             ("Employee", "age IN {}", "ZEMPLOYEE t0 WHERE 0", []),
             ("Employee", "age IN {7}", "ZEMPLOYEE t0 WHERE t0.ZAGE = ?", ["7"]),
             ("Employee", "age IN {salary, 3}", "ZEMPLOYEE t0 WHERE t0.ZAGE IN (t0.ZSALARY, ?)", ["3"]),
-            ("Employee", "'a' IN name", "ZEMPLOYEE t0 WHERE instr(t0.ZNAME, ?) > 0", ["'a'"]),
+            (
+                "Employee", "'a' IN name", "ZEMPLOYEE t0 WHERE instr(t0.ZNAME, ?) > 0 AND cst_contains(t0.ZNAME, ?, 0)",
+                ["'a'", "'a'"]
+            ),
             ("Employee", "name IN 'abc'", "ZEMPLOYEE t0 WHERE cst_contains(?, t0.ZNAME, 0)", ["'abc'"]),
             ("Employee", "age BETWEEN {18, 65}", "ZEMPLOYEE t0 WHERE t0.ZAGE BETWEEN ? AND ?", ["18", "65"]),
             (
@@ -195,8 +214,8 @@ final class FetchCompilerTests: XCTestCase {
             (
                 "Employee", "ANY department.employees.name BEGINSWITH 'A'",
                 "ZEMPLOYEE t0 WHERE EXISTS (SELECT 1 FROM ZEMPLOYEE t1 WHERE t1.ZDEPARTMENT = t0.ZDEPARTMENT AND "
-                    + "t1.ZNAME >= ? AND t1.ZNAME < ?)",
-                ["'A'", "'B'"]
+                    + "t1.ZNAME >= ? AND t1.ZNAME < ? AND cst_begins(t1.ZNAME, ?, 0))",
+                ["'A'", "'B'", "'A'"]
             ),
             (
                 "Department", "ANY employees.manager.name == name",

@@ -84,7 +84,7 @@ extension Evaluator {
             if limit.isNull { return false }
             let order: Int?
             if let text = value.utf8, let other = limit.textual {
-                order = orderTexts(text, other, comparison.options)
+                order = TextSearch.order(text, other.utf8, options: comparison.options)
             } else {
                 order = try self.order(value.owned, limit)
             }

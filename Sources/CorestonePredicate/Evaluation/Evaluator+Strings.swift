@@ -3,16 +3,17 @@ import CorestoneValues
 extension Evaluator {
     /// The comparison of two texts; nil for operators that do not treat texts on their own.
     ///
-    /// Without options texts compare byte by byte, as SQLite compares them; with options both sides are folded.
+    /// Without options whole texts compare byte by byte, as SQLite compares them; with options both sides are folded, and
+    /// with `l` the locale's rules decide.
     func compareTexts(_ left: UnsafeRawBufferPointer, _ right: Text, _ comparison: Comparison) throws -> Bool? {
         let options = comparison.options
         switch comparison.operator {
-        case .equal: return orderTexts(left, right, options) == 0
-        case .notEqual: return orderTexts(left, right, options) != 0
-        case .less: return orderTexts(left, right, options) < 0
-        case .lessOrEqual: return orderTexts(left, right, options) <= 0
-        case .greater: return orderTexts(left, right, options) > 0
-        case .greaterOrEqual: return orderTexts(left, right, options) >= 0
+        case .equal: return TextSearch.order(left, right.utf8, options: options) == 0
+        case .notEqual: return TextSearch.order(left, right.utf8, options: options) != 0
+        case .less: return TextSearch.order(left, right.utf8, options: options) < 0
+        case .lessOrEqual: return TextSearch.order(left, right.utf8, options: options) <= 0
+        case .greater: return TextSearch.order(left, right.utf8, options: options) > 0
+        case .greaterOrEqual: return TextSearch.order(left, right.utf8, options: options) >= 0
         case .utiEquals: return compareFolded(left, right.utf8, caseInsensitive: true, diacriticInsensitive: false) == 0
         case .beginsWith: return contains(left, right, comparison, .start)
         case .endsWith: return contains(left, right, comparison, .end)
@@ -30,13 +31,6 @@ extension Evaluator {
             return try TextSearch.matches(left, try compilePattern(right, options, isCached: true), options: options)
         case .between, .tokenMatches, .utiConformsTo, .custom: return nil
         }
-    }
-
-    func orderTexts(_ left: UnsafeRawBufferPointer, _ right: Text, _ options: Comparison.Options) -> Int {
-        options.folds
-            ? compareFolded(
-                left, right.utf8, caseInsensitive: options.foldsCase, diacriticInsensitive: options.foldsDiacritics)
-            : compareBytes(left, right.utf8)
     }
 
     private func contains(

@@ -61,10 +61,11 @@ package struct LikePattern: Hashable, Sendable {
         return elements[place...].allSatisfy { $0 == .anyRun }
     }
 
-    /// The place behind the UTF-8 character at `index`.
+    /// The place behind the character at `index`, the marks on it included, so that a letter is one character however its
+    /// accent is written.
     private static func afterCharacter(_ text: UnsafeRawBufferPointer, _ index: Int) -> Int {
         var next = index + 1
-        while next < text.count, text[next] & 0xC0 == 0x80 { next += 1 }
+        while next < text.count, text[next] & 0xC0 == 0x80 || startsWithMark(text, at: next) { next += 1 }
         return next
     }
 }

@@ -31,7 +31,9 @@ enum PreparedOperand: Sendable {
             self = .regularExpression(
                 Result { () throws(CoreError) in try PreparedOperand.compile(text, options) })
         case .beginsWith, .endsWith, .contains:
-            self = options.folds ? .folded(folding(text, options)) : .none
+            // Without options too: a part that is not ASCII is decomposed once.
+            let isLiteral = options.contains(.normalized) || (!options.folds && text.isASCII)
+            self = isLiteral ? .none : .folded(decomposing(text, options))
         default:
             self = .none
         }
@@ -54,6 +56,11 @@ package func compilePattern(_ text: Text, _ options: Comparison.Options, isCache
         options.foldsDiacritics ? foldText(text.utf8, caseInsensitive: false, diacriticInsensitive: true) : text
     if isCached { return try RegularExpressionCache.expression(pattern, caseInsensitive: options.foldsCase) }
     return try RegularExpression(pattern, caseInsensitive: options.foldsCase)
+}
+
+/// The text as the options let it be found in others: decomposed, and folded.
+private func decomposing(_ text: Text, _ options: Comparison.Options) -> Text {
+    foldText(text.utf8, caseInsensitive: options.foldsCase, diacriticInsensitive: options.foldsDiacritics)
 }
 
 /// The text as the options let it be compared.

@@ -13,7 +13,8 @@ package final class RegularExpression: @unchecked Sendable {
 
     /// How much work one match may do: enough for any sane pattern, some milliseconds for a hostile one.
     private static let matchLimit: UInt32 = 1_000_000
-    private static let depthLimit: UInt32 = 10_000
+    /// The kilobytes that the interpreter may remember of one match.
+    private static let heapLimit: UInt32 = 65_536
 
     /// - Throws: `Status.predicate` when the pattern is none.
     package init(_ pattern: Text, caseInsensitive: Bool) throws {
@@ -22,8 +23,9 @@ package final class RegularExpression: @unchecked Sendable {
         var flags = PCRE2_UTF | PCRE2_UCP | UInt32(PCRE2_DOTALL) | UInt32(PCRE2_MULTILINE) | PCRE2_NEVER_BACKSLASH_C
         flags |= PCRE2_ANCHORED | PCRE2_ENDANCHORED
         if caseInsensitive { flags |= UInt32(PCRE2_CASELESS) }
+        let portable = try ICUPattern.translated(pattern)
         let compiled = pcre2_compile_8(
-            pattern.buffer.start, pattern.count, flags, &number, &offset, nil)
+            portable.buffer.start, portable.count, flags, &number, &offset, RegularExpression.rules)
         guard let compiled else {
             throw CoreError(
                 .predicate,
@@ -43,34 +45,63 @@ package final class RegularExpression: @unchecked Sendable {
     ///
     /// - Throws: `Status.predicate` when the pattern needs more work than one match may cost.
     package func matches(_ text: UnsafeRawBufferPointer) throws -> Bool {
-        guard let data = spare.withLock({ $0.popLast() })?.data ?? pcre2_match_data_create_8(1, nil) else {
-            throw CoreError(.noMemory, "no memory is left for a regular expression")
-        }
-        defer { spare.withLock { $0.append(Spare(data: data)) } }
-        let empty: UInt8 = 0
-        let status = withUnsafePointer(to: empty) { fallback in
-            let start = text.baseAddress?.assumingMemoryBound(to: UInt8.self) ?? fallback
-            return pcre2_match_8(code, start, text.count, 0, 0, data, RegularExpression.limits)
+        var status = try withData { run(text, with: $0, options: 0) }
+        if status == PCRE2_ERROR_JIT_STACKLIMIT {
+            // Compiled code has a small stack of its own; the interpreter works on the heap, which goes with its data.
+            guard let data = pcre2_match_data_create_8(1, nil) else { throw RegularExpression.noMemory }
+            defer { pcre2_match_data_free_8(data) }
+            status = run(text, with: data, options: UInt32(PCRE2_NO_JIT))
         }
         if status >= 0 { return true }
         switch status {
         case PCRE2_ERROR_NOMATCH: return false
-        case PCRE2_ERROR_MATCHLIMIT, PCRE2_ERROR_DEPTHLIMIT, PCRE2_ERROR_HEAPLIMIT, PCRE2_ERROR_JIT_STACKLIMIT:
+        case PCRE2_ERROR_MATCHLIMIT, PCRE2_ERROR_HEAPLIMIT:
             throw CoreError(
                 .predicate,
-                "the regular expression needs too much work on a text of \(text.count) bytes; "
-                    + "avoid nested repetitions such as (a+)+")
+                "the regular expression needs more than \(RegularExpression.matchLimit) steps on a text of \(text.count) "
+                    + "bytes, the bound of one match; avoid nested repetitions such as (a+)+")
         default: return false
         }
     }
+
+    private func run(_ text: UnsafeRawBufferPointer, with data: OpaquePointer, options: UInt32) -> Int32 {
+        let empty: UInt8 = 0
+        return withUnsafePointer(to: empty) { fallback in
+            pcre2_match_8(
+                code, text.baseAddress?.assumingMemoryBound(to: UInt8.self) ?? fallback, text.count, 0, options, data,
+                RegularExpression.limits)
+        }
+    }
+
+    private func withData(_ body: (OpaquePointer) -> Int32) throws -> Int32 {
+        guard let data = spare.withLock({ $0.popLast() })?.data ?? pcre2_match_data_create_8(1, nil) else {
+            throw RegularExpression.noMemory
+        }
+        defer { spare.withLock { $0.append(Spare(data: data)) } }
+        return body(data)
+    }
+
+    private static var noMemory: CoreError { CoreError(.noMemory, "no memory is left for a regular expression") }
 
     /// Shared by all matches, which only read it.
     private nonisolated(unsafe) static let limits: OpaquePointer? = {
         let context = pcre2_match_context_create_8(nil)
         pcre2_set_match_limit_8(context, matchLimit)
-        pcre2_set_depth_limit_8(context, depthLimit)
+        pcre2_set_heap_limit_8(context, heapLimit)
         return context
     }()
+
+    /// Lines end as ICU says, patterns are of a sane length and nesting.
+    private nonisolated(unsafe) static let rules: OpaquePointer? = {
+        let context = pcre2_compile_context_create_8(nil)
+        pcre2_set_newline_8(context, UInt32(PCRE2_NEWLINE_ANY))
+        pcre2_set_max_pattern_length_8(context, maximumLength)
+        pcre2_set_parens_nest_limit_8(context, 100)
+        return context
+    }()
+
+    /// The bytes that a pattern may have.
+    private static let maximumLength = 65_536
 
     private static func reason(_ number: Int32) -> String {
         var buffer = [UInt8](repeating: 0, count: 256)

@@ -4,7 +4,22 @@ import Glibc
 /// The string operators on bytes: shared by the evaluator and by the functions that a store registers for its queries,
 /// so that both give the same answer.
 package enum TextSearch {
-    /// BEGINSWITH, ENDSWITH, CONTAINS. An empty part is in no text.
+    /// The order of two texts: by the locale's rules, folded, or by bytes.
+    package static func order(
+        _ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer, options: Comparison.Options
+    ) -> Int {
+        if options.isBinary { return compareBytes(a, b) }
+        if options.contains(.localeSensitive) {
+            var ignored: Collation.Options = []
+            if options.foldsCase { ignored.insert(.caseInsensitive) }
+            if options.foldsDiacritics { ignored.insert(.diacriticInsensitive) }
+            return Collation.current.compare(a, b, ignored)
+        }
+        return compareFolded(a, b, caseInsensitive: options.foldsCase, diacriticInsensitive: options.foldsDiacritics)
+    }
+
+    /// BEGINSWITH, ENDSWITH, CONTAINS. An empty part is in no text. Composed and decomposed spellings agree, unless the
+    /// option `n` promises that both sides are spelled alike.
     package static func contains(
         _ text: UnsafeRawBufferPointer, _ part: UnsafeRawBufferPointer, options: Comparison.Options, anchor: TextAnchor
     ) -> Bool {
@@ -13,6 +28,7 @@ package enum TextSearch {
                 text, part, caseInsensitive: options.foldsCase, diacriticInsensitive: options.foldsDiacritics,
                 anchor: anchor)
         }
+        if !options.contains(.normalized) { return containsText(text, part, anchor: anchor) }
         guard part.count > 0, part.count <= text.count, let whole = text.baseAddress, let sought = part.baseAddress
         else {
             return false

@@ -112,6 +112,9 @@ extension Comparison.Options {
     /// Whether texts are folded before they are compared.
     public var folds: Bool { foldsCase || foldsDiacritics }
 
+    /// Whether two whole texts compare byte by byte.
+    package var isBinary: Bool { !folds && !contains(.localeSensitive) }
+
     /// `[cd]`, or nothing.
     public var suffix: String {
         if isEmpty { return "" }

@@ -79,7 +79,7 @@ extension PredicateCompiler {
         let upper = try compare(value, .lessOrEqual, bounds[1].withoutNull, comparison)
         if lower.constant == false || upper.constant == false { return .constant(false) }
         let isSimple =
-            lower.constant == nil && upper.constant == nil && !(value.kind.isTextual && comparison.options.folds)
+            lower.constant == nil && upper.constant == nil && !(value.kind.isTextual && !comparison.options.isBinary)
         if isSimple { return Condition(sql: "\(value.sql) BETWEEN \(bounds[0].sql) AND \(bounds[1].sql)") }
         let parts = [lower, upper].filter { $0.constant == nil }.map(\.operand)
         if parts.isEmpty { return .constant(true) }

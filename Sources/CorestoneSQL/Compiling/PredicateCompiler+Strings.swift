@@ -14,7 +14,7 @@ extension PredicateCompiler {
         let constant = right.constant?.textual
         switch comparison.operator {
         case .beginsWith:
-            if let constant, !options.folds { return prefix(left.sql, constant) }
+            if let constant, !options.folds { return beginning(left, right, constant, options) }
             return call(.beginsWith, left, right, options)
         case .endsWith:
             if constant?.isEmpty == true { return .constant(false) }
@@ -51,9 +51,33 @@ extension PredicateCompiler {
                 return .constant(
                     TextSearch.contains(whole.utf8, constant.utf8, options: comparison.options, anchor: .anywhere))
             }
-            if !comparison.options.folds { return Condition(sql: dialect.contains(text.sql, part.sql)) }
+            if !comparison.options.folds { return holding(text, part, constant, comparison.options) }
         }
         return call(.contains, text, part, comparison.options)
+    }
+
+    /// BEGINSWITH with a constant. The range, which an index serves, is of the bytes that every spelling of the prefix begins
+    /// with; the function then tells composed from decomposed.
+    private func beginning(
+        _ left: Operand, _ right: Operand, _ constant: Text, _ options: Comparison.Options
+    ) -> Condition {
+        if options.contains(.normalized) || constant.isEmpty { return prefix(left.sql, constant) }
+        let exact = call(.beginsWith, left, right, options)
+        let head = constant.commonHead
+        if head.isEmpty { return exact }
+        return Condition(
+            sql: "\(prefix(left.sql, head).sql) AND \(exact.sql)", isAtom: false, isConjunct: true)
+    }
+
+    /// CONTAINS with a constant: the database's own search leaves little to the function.
+    private func holding(
+        _ text: Operand, _ part: Operand, _ constant: Text, _ options: Comparison.Options
+    ) -> Condition {
+        let literal = dialect.contains(text.sql, part.sql)
+        if options.contains(.normalized) { return Condition(sql: literal) }
+        let exact = call(.contains, text, part, options)
+        if !constant.isASCII { return exact }
+        return Condition(sql: "\(literal) AND \(exact.sql)", isAtom: false, isConjunct: true)
     }
 
     private func call(
@@ -106,6 +130,17 @@ extension StoreFunction {
 }
 
 extension Text {
+    /// The bytes that every spelling of the text begins with, composed or not: those of ASCII, without a letter that an
+    /// accent follows.
+    fileprivate var commonHead: Text {
+        let ascii = asciiCount
+        if ascii == count { return self }
+        let head = UnsafeRawBufferPointer(rebasing: utf8[..<ascii])
+        let rest = string.unicodeScalars.dropFirst(ascii)
+        let isAccented = rest.first.map { $0.properties.canonicalCombiningClass != .notReordered } ?? false
+        return Text(utf8: isAccented && ascii > 0 ? UnsafeRawBufferPointer(rebasing: head.dropLast()) : head)
+    }
+
     /// The least text that is greater than every text that begins with this one; nil when there is none.
     ///
     /// UTF-8 orders as the characters do, so the last character that has one gives way to its successor.

@@ -138,7 +138,7 @@ extension PredicateCompiler {
         }
         if case .double(let number)? = right.constant, number.isNaN { return .constant(operation == .notEqual) }
         if let existence = existence(left, operation, right) { return existence }
-        if left.kind.isTextual, comparison.options.folds {
+        if left.kind.isTextual, !comparison.options.isBinary {
             let order: SQLFragment =
                 "cst_compare(\(left.sql), \(right.sql), \(number: comparison.options.foldFlags))"
             return folded(order, left, operation, right)
@@ -235,7 +235,9 @@ extension Comparison.Operator {
 
 extension Comparison.Options {
     /// The options as the functions of the store take them.
-    var foldFlags: Int64 { (foldsCase ? 1 : 0) | (foldsDiacritics ? 2 : 0) }
+    var foldFlags: Int64 {
+        (foldsCase ? 1 : 0) | (foldsDiacritics ? 2 : 0) | Int64(intersection([.normalized, .localeSensitive]).rawValue)
+    }
 }
 
 extension Operand.Kind {

@@ -3,7 +3,8 @@ import CorestoneValues
 
 /// The functions that a store registers with its database, so that strings compare there as they do in memory.
 ///
-/// Each takes two texts and a number with the options (1 ignores case, 2 diacritics), and gives NULL when a text is NULL.
+/// Each takes two texts and a number with the options (1 ignores case, 2 diacritics, 4 takes both as they are spelled, 8 orders by
+/// the locale), and gives NULL when a text is NULL.
 /// They are deterministic, and the second text is a constant as a rule: `StoreFunction.Matcher` is what to keep for it.
 package enum StoreFunction: String, CaseIterable, Sendable {
     /// -1, 0 or 1
@@ -37,7 +38,7 @@ extension StoreFunction {
         /// - Throws: `Status.predicate` for a regular expression that is none.
         package init(_ function: StoreFunction, _ text: Text, options: Int64) throws {
             self.function = function
-            self.options = Comparison.Options(rawValue: UInt8(truncatingIfNeeded: options & 3))
+            self.options = Comparison.Options(rawValue: UInt8(truncatingIfNeeded: options & 15))
             switch function {
             case .like: prepared = .like(LikePattern(folding(text, self.options)))
             case .matches where !text.isEmpty:
@@ -62,11 +63,7 @@ extension StoreFunction {
             let anchor: TextAnchor
             switch function {
             case .compare:
-                let order =
-                    options.folds
-                    ? compareFolded(
-                        text, other, caseInsensitive: options.foldsCase, diacriticInsensitive: options.foldsDiacritics)
-                    : compareBytes(text, other)
+                let order = TextSearch.order(text, other, options: options)
                 return Int64(order.signum())
             case .contains: anchor = .anywhere
             case .beginsWith: anchor = .start
