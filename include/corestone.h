@@ -731,7 +731,8 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_add_element(cst_attribute *at
 /* Another type. What it has no use for goes: a default value that it does not take, bounds, a pattern. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_type(cst_attribute *attribute, cst_attribute_type type,
                                                             cst_error **error);
-/* The class of a transformable attribute's values in an Apple host; null is none. */
+/* The class of a transformable attribute's values in an Apple host; null is none. A value that such a class cannot be is
+ * refused when it is set. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_value_class(cst_attribute *attribute, cst_string name,
                                                                    cst_error **error);
 
@@ -819,6 +820,38 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_archive_copy_json(cst_bytes archive, cs
  * its own holds. CST_E_INVALID_ARGUMENT for what is no such JSON. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_archive_from_json(cst_string json, cst_buffer *out_archive, cst_error **error);
 
+/* How objects of one class of the host's stand in keyed archives. Called on the thread that uses the object, on several at
+ * once; not to call back into the object. A negative status, with *error set or not, makes the call fail with CST_E_CALLBACK,
+ * entity and key. */
+typedef struct cst_archive_class_callbacks {
+    size_t struct_size;
+    /* Fills the buffer (cst_buffer_fill) with the fields of a value: a JSON object as cst_archive_copy_json writes it. */
+    cst_status (*to_fields)(void *userdata, const void *value, cst_buffer *out_json, cst_error **error);
+    /* Makes the value for such fields (NUL-terminated), which may come from a stranger's file. The library keeps it until it
+     * calls free_value. */
+    cst_status (*from_fields)(void *userdata, cst_string json, void **out_value, cst_error **error);
+    /* May be NULL. Called once for each value that from_fields made or that was set, on any thread. */
+    void (*free_value)(void *userdata, void *value);
+    void *userdata;
+    /* May be NULL. Called once, when the class was replaced or unregistered and its last value was freed. */
+    cst_destroy_fn destroy;
+} cst_archive_class_callbacks;
+#define CST_ARCHIVE_CLASS_CALLBACKS_INIT {sizeof(cst_archive_class_callbacks), NULL, NULL, NULL, NULL, NULL}
+
+/* Makes a class known in the whole process, by its archived name, that of the class in Apple's host. A transformable attribute
+ * whose archive is an object of that class then has values of the host's (cst_object_get_transformed), and takes them where
+ * the model names the class (cst_attribute_set_value_class). On failure `destroy` is called too. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_archive_register_class(cst_string class_name,
+                                                                const cst_archive_class_callbacks *callbacks,
+                                                                cst_error **error);
+/* Forgets a class; CST_NOT_FOUND when none of that name was registered. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_archive_unregister_class(cst_string class_name, cst_error **error);
+/* What values may be set where the model names a class of Foundation's, words with spaces between: bool, int, double, decimal,
+ * string, uri, bytes, date, uuid, array, set, dictionary. CST_NOT_FOUND for a class that the library does not know, which
+ * excludes nothing. For bindings, which know the types of their language. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_archive_copy_class_kinds(cst_string class_name, cst_buffer *out_kinds,
+                                                                  cst_error **error);
+
 /* ======== transformer ==================================================================================== */
 
 /* What stands between the values of a transformable attribute, which the host alone knows, and the bytes that stores keep.
@@ -846,6 +879,9 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_transformer_register(cst_string name,
                                                               cst_error **error);
 /* Forgets a transformer; CST_NOT_FOUND when none of that name was registered. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_transformer_unregister(cst_string name, cst_error **error);
+/* Whether a host registered a transformer under the name; the built-in ones were not. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_transformer_is_registered(cst_string name, bool *out_registered,
+                                                                   cst_error **error);
 
 /* ======== mapping ======================================================================================== */
 /* How the objects of one version of a model become those of another. Immutable; any thread may read it. */
@@ -1126,9 +1162,10 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_set_primitive(cst_object *object, 
 /* The value as it was last fetched or saved. To-one targets come as CST_OBJECT_ID. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_get_committed(const cst_object *object, cst_key key,
                                                             cst_value *out_value CST_BORROWED, cst_error **error);
-/* The value of a transformable attribute through the transformer that a host registered: the same pointer until the attribute
- * is set or the object refreshed or released; NULL when the attribute is null. CST_E_UNSUPPORTED names a transformer that is
- * not registered, CST_E_TYPE_MISMATCH an attribute whose values are no host's. The bytes are cst_object_get's. */
+/* The value of a transformable attribute through the transformer or the class (cst_archive_register_class) that a host
+ * registered: the same pointer until the attribute is set or the object refreshed or released; NULL when the attribute is null.
+ * CST_E_UNSUPPORTED names a transformer that is not registered, CST_E_TYPE_MISMATCH an attribute whose value is no host's. The
+ * bytes are cst_object_get's. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_get_transformed(const cst_object *object, cst_key key,
                                                               void **out_value CST_BORROWED, cst_error **error);
 /* Sets a transformable attribute to a value of the host's, which the library keeps and frees when it succeeds; NULL clears

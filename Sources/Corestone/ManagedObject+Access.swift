@@ -42,7 +42,7 @@ extension ManagedObject {
     /// Sets a transformable attribute through its transformer; nil clears it.
     public func setTransformed(_ name: String, to value: Any?) throws {
         let key = try key(name)
-        let isPlain = try registeredTransformer(key: key) is any PlainDataTransformer
+        let isPlain = try registeredTransformer(key: key).0 is any PlainDataTransformer
         try setTransformedValue(isPlain ? (value as? any PropertyConvertible)?.propertyValue ?? value : value, key: key)
     }
 

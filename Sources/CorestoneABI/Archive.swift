@@ -22,3 +22,77 @@ public func cst_archive_from_json(
         try encodeArchive(try decodeTaggedJSON(Array(text))).withUnsafeBytes { try out.fill($0) }
     }
 }
+
+@_cdecl("cst_archive_register_class") @implementation
+public func cst_archive_register_class(
+    _ name: cst_string, _ callbacks: UnsafePointer<cst_archive_class_callbacks>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        guard callbacks != nil else {
+            throw CoreError(.invalidArgument, "callbacks is NULL; there is nothing to register")
+        }
+        let given = try options(callbacks, cst_archive_class_callbacks(), "callbacks")
+        // Freed with the class, on failure too.
+        let userdata = Userdata(given.userdata, given.destroy)
+        guard given.to_fields != nil, given.from_fields != nil else {
+            throw CoreError(.invalidArgument, "callbacks lacks to_fields or from_fields; a class needs both")
+        }
+        ArchivableClasses.register(HostClass(try name.string("class_name"), given, userdata))
+    }
+}
+
+@_cdecl("cst_archive_unregister_class") @implementation
+public func cst_archive_unregister_class(_ name: cst_string, _ error: ErrorOut) -> cst_status {
+    outcome(error) { ArchivableClasses.unregister(try name.string("class_name")) ? .ok : .notFound }
+}
+
+@_cdecl("cst_archive_copy_class_kinds") @implementation
+public func cst_archive_copy_class_kinds(
+    _ name: cst_string, _ out: UnsafeMutablePointer<cst_buffer>?, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        let out = try required(out, "out_kinds")
+        guard let kinds = ValueClass.kinds(of: try name.string("class_name")) else { return .notFound }
+        try out.fill(kinds)
+        return .ok
+    }
+}
+
+/// A class that a host registered. Fields go to and fro as tagged JSON, which holds no pointers: so an object of the class is
+/// a value by itself and never among plain data.
+final class HostClass: HostValueMaker, ArchivableClass, @unchecked Sendable {
+    let className: String
+    private let callbacks: cst_archive_class_callbacks
+
+    init(_ className: String, _ callbacks: cst_archive_class_callbacks, _ userdata: Userdata) {
+        self.className = className
+        self.callbacks = callbacks
+        super.init(userdata, free: callbacks.free_value)
+    }
+
+    func fields(of object: Any) throws -> [String: PropertyValue] {
+        guard let object = object as? HostValue, let toFields = callbacks.to_fields else {
+            throw CoreError(.typeMismatch, "the class \(className) takes a value of the host's")
+        }
+        let plain = try filled {
+            toFields(userdata.pointer, object.pointer, $0, $1)
+        } read: {
+            try decodeTaggedJSON(Array($0))
+        }
+        if case .dictionary(let fields) = plain { return fields }
+        throw CoreError(.callback, "to_fields of the class \(className) gave a \(plain.kindName), not a JSON object")
+    }
+
+    func object(from fields: [String: PropertyValue]) throws -> Any {
+        guard let fromFields = callbacks.from_fields else { throw CoreError(.internal, "there is no from_fields") }
+        var text = JSONText(.dictionary(fields)).text
+        return try text.withUTF8 { utf8 in
+            try utf8.withMemoryRebound(to: CChar.self) { characters in
+                let json = cst_string(data: characters.baseAddress, size: characters.count)
+                return try made("from_fields") { fromFields(userdata.pointer, json, $0, $1) }
+            }
+        }
+    }
+
+    func member(from fields: [String: PropertyValue]) -> ArchivableObject? { nil }
+}

@@ -26,6 +26,15 @@ public func cst_transformer_unregister(_ name: cst_string, _ error: ErrorOut) ->
     outcome(error) { ValueTransformers.unregister(try name.string("name")) ? .ok : .notFound }
 }
 
+@_cdecl("cst_transformer_is_registered") @implementation
+public func cst_transformer_is_registered(
+    _ name: cst_string, _ out: UnsafeMutablePointer<Bool>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        try required(out, "out_registered").pointee = ValueTransformers.isRegistered(try name.string("name"))
+    }
+}
+
 @_cdecl("cst_object_get_transformed") @implementation
 public func cst_object_get_transformed(
     _ pointer: OpaquePointer?, _ key: cst_key, _ out: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
@@ -48,10 +57,8 @@ public func cst_object_set_transformed(
     boundary(error) {
         let object = try object(pointer)
         guard let value else { return try object.setTransformedValue(nil, key: key) }
-        guard let transformer = try object.registeredTransformer(key: key) as? HostTransformer else {
-            throw object.isNoHostValue(key: key)
-        }
-        let held = HostValue(value, transformer)
+        guard let maker = try object.maker(key: key) else { throw object.isNoHostValue(key: key) }
+        let held = HostValue(value, maker)
         do { try object.setTransformedValue(held, key: key) } catch {
             held.giveBack()
             throw error
@@ -60,72 +67,47 @@ public func cst_object_set_transformed(
 }
 
 extension ManagedObject {
+    /// Whose values a transformable attribute takes: the transformer's that the host registered, or, where archives stand
+    /// for the values, the class's that the model names.
+    fileprivate func maker(key: UInt32) throws -> HostValueMaker? {
+        let (transformer, className) = try registeredTransformer(key: key)
+        if transformer is ArchiveTransformer { return className.flatMap(ArchivableClasses.named) as? HostClass }
+        return transformer as? HostTransformer
+    }
+
     fileprivate func isNoHostValue(key: UInt32) -> CoreError {
         let name = propertyName(key: key) ?? ""
         return CoreError(
             .typeMismatch,
-            "\(objectID.entity.name).\(name) goes through a transformer of the library, or of another language; use its "
-                + "bytes", entity: objectID.entity.name, key: name, objectURI: objectID.uri)
+            "\(objectID.entity.name).\(name) goes through a transformer of the library or of another language, and its value "
+                + "is of no class that cst_archive_register_class made known; use its bytes",
+            entity: objectID.entity.name, key: name, objectURI: objectID.uri)
     }
 }
 
 /// A transformer that a host registered.
-private final class HostTransformer: ValueTransformer, @unchecked Sendable {
+private final class HostTransformer: HostValueMaker, ValueTransformer, @unchecked Sendable {
     private let callbacks: cst_transformer_callbacks
-    private let userdata: Userdata
 
     init(_ callbacks: cst_transformer_callbacks) {
         self.callbacks = callbacks
-        userdata = Userdata(callbacks.userdata, callbacks.destroy)
+        super.init(Userdata(callbacks.userdata, callbacks.destroy), free: callbacks.free_value)
     }
-
-    func free(_ value: UnsafeMutableRawPointer) { callbacks.free_value?(userdata.pointer, value) }
 
     func bytes(for value: Any) throws -> Bytes {
         guard let value = value as? HostValue, let transform = callbacks.transform else {
             throw CoreError(.typeMismatch, "a host's transformer takes a value of the host's")
         }
-        var buffer = cst_buffer()
-        defer { cst_buffer_dispose(&buffer) }
-        try call { transform(userdata.pointer, value.pointer, &buffer, $0) }
-        return Bytes(copying: UnsafeRawBufferPointer(start: buffer.data, count: buffer.data == nil ? 0 : buffer.size))
+        return try filled {
+            transform(userdata.pointer, value.pointer, $0, $1)
+        } read: {
+            Bytes(copying: $0)
+        }
     }
 
     func value(for bytes: Bytes) throws -> Any {
         guard let reverse = callbacks.reverse else { throw CoreError(.internal, "there is no reverse") }
-        var made: UnsafeMutableRawPointer?
         let view = cst_bytes(data: bytes.buffer.start, size: bytes.count)
-        try call { reverse(userdata.pointer, view, &made, $0) }
-        guard let made else { throw CoreError(.callback, "the host's reverse made no value and reported no failure") }
-        return HostValue(made, self)
+        return try made("reverse") { reverse(userdata.pointer, view, $0, $1) }
     }
-
-    /// The host's failure with its own words.
-    private func call(_ body: (ErrorOut) -> cst_status) throws {
-        var failure: OpaquePointer?
-        let status = body(&failure)
-        defer { _ = HandleTable.releaseForHost(token(failure)) }
-        guard status < 0 else { return }
-        let detail = try? resolve(failure, .error, as: ErrorBox.self).error
-        throw CoreError(
-            .callback, detail?.message ?? "the host's callback failed with status \(status)",
-            children: detail.map { [$0] } ?? [])
-    }
-}
-
-/// A value of the host's: freed once, when the last that holds it lets go.
-private final class HostValue {
-    let pointer: UnsafeMutableRawPointer
-    private let transformer: HostTransformer
-    private var isOurs = true
-
-    init(_ pointer: UnsafeMutableRawPointer, _ transformer: HostTransformer) {
-        self.pointer = pointer
-        self.transformer = transformer
-    }
-
-    /// The call failed: the value remains the host's.
-    func giveBack() { isOurs = false }
-
-    deinit { if isOurs { transformer.free(pointer) } }
 }

@@ -39,6 +39,9 @@ public enum ValueTransformers {
         return withExtendedLifetime(former) { former != nil }
     }
 
+    /// Whether a transformer was registered under a name; built-in ones were not.
+    package static func isRegistered(_ name: String) -> Bool { registered.withLock { $0[name] != nil } }
+
     /// The transformer of a name. Without one, and by the names of Apple's own, plain data in keyed archives; `JSON` is
     /// JSON. nil for a name that nobody registered.
     public static func named(_ name: String?) -> (any ValueTransformer)? {
@@ -54,23 +57,32 @@ public enum ValueTransformers {
     }
 }
 
-/// Whether the values are plain data, so that predicates can look into them.
-package protocol PlainDataTransformer: ValueTransformer {}
+/// One whose bytes are plain data, so that predicates can look into them.
+package protocol PlainDataTransformer: ValueTransformer {
+    func plainData(for bytes: Bytes) throws -> PropertyValue
+}
 
-/// Keyed archives of plain data; see `decodeArchive`.
-struct ArchiveTransformer: PlainDataTransformer {
-    func bytes(for value: Any) throws -> Bytes { Bytes(try encodeArchive(try plain(value))) }
-    func value(for bytes: Bytes) throws -> Any { try decodeArchive(bytes.array) }
+/// Keyed archives of plain data and of objects of registered classes; see `decodeArchive` and `ArchivableClasses`.
+package struct ArchiveTransformer: PlainDataTransformer {
+    package func bytes(for value: Any) throws -> Bytes {
+        Bytes(try encodeArchive(try ArchivableClasses.archived(value)))
+    }
+    package func value(for bytes: Bytes) throws -> Any { try ArchivableClasses.restored(try plainData(for: bytes)) }
+    package func plainData(for bytes: Bytes) throws -> PropertyValue { try decodeArchive(bytes.array) }
 }
 
 /// Null, booleans, numbers, strings, arrays and dictionaries as JSON.
 struct JSONTransformer: PlainDataTransformer {
     func bytes(for value: Any) throws -> Bytes {
-        let value = try plain(value)
+        guard let value = value as? PropertyValue else {
+            throw CoreError(
+                .typeMismatch, "the transformer takes plain data (a PropertyValue), not a \(type(of: value))")
+        }
         try requireJSON(value)
         return Bytes(Array(JSONText(plain: value).text.utf8))
     }
-    func value(for bytes: Bytes) throws -> Any { try decodeJSON(bytes.array) }
+    func value(for bytes: Bytes) throws -> Any { try plainData(for: bytes) }
+    func plainData(for bytes: Bytes) throws -> PropertyValue { try decodeJSON(bytes.array) }
 
     private func requireJSON(_ value: PropertyValue) throws {
         switch value {
@@ -81,11 +93,6 @@ struct JSONTransformer: PlainDataTransformer {
         default: throw CoreError(.typeMismatch, "JSON has nothing for a \(value.kindName)")
         }
     }
-}
-
-private func plain(_ value: Any) throws -> PropertyValue {
-    if let value = value as? PropertyValue { return value }
-    throw CoreError(.typeMismatch, "the transformer takes plain data (a PropertyValue), not a \(type(of: value))")
 }
 
 private struct FunctionTransformer<Value>: ValueTransformer {

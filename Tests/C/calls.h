@@ -54,7 +54,8 @@ enum kind {
     KIND_PERFORM,
     KIND_VALIDATE,
     KIND_INTERRUPT,
-    KIND_CALLBACKS
+    KIND_CALLBACKS,
+    KIND_CLASS_CALLBACKS
 };
 
 enum mark { MARK_ANY_THREAD, MARK_ON_QUEUE, MARK_ONE_THREAD };
@@ -115,6 +116,7 @@ struct storage {
     cst_buffer buffer;
     cst_store_options options;
     cst_transformer_callbacks callbacks;
+    cst_archive_class_callbacks class_callbacks;
     cst_error *error;
 };
 

@@ -92,6 +92,7 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         "const cst_index_element *": "ELEMENTS",
         "const cst_store_options *": "OPTIONS",
         "const cst_transformer_callbacks *": "CALLBACKS",
+        "const cst_archive_class_callbacks *": "CLASS_CALLBACKS",
         "cst_buffer *": "BUFFER",
     }
     if c_type in fixed:

@@ -335,6 +335,7 @@ static void fill(const struct world *world, const struct call *call, union argum
             break;
         case KIND_USERDATA:
         case KIND_CALLBACKS:
+        case KIND_CLASS_CALLBACKS:
         case KIND_DESTROY:
         case KIND_PERFORM:
         case KIND_INTERRUPT:
@@ -356,7 +357,7 @@ static void call_once(struct world *world) {
     for (int i = 0; i < call->parameter_count; i++) {
         enum kind kind = call->parameters[i].kind;
         if (kind == KIND_DESTROY || kind == KIND_PERFORM || kind == KIND_INTERRUPT || kind == KIND_VALIDATE ||
-            kind == KIND_USERDATA || kind == KIND_CALLBACKS) {
+            kind == KIND_USERDATA || kind == KIND_CALLBACKS || kind == KIND_CLASS_CALLBACKS) {
             world_fill(world, call, callbacks, &ready);
             if (!one_in(20)) arguments[i] = callbacks[i];
         }

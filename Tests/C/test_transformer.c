@@ -4,6 +4,7 @@
  */
 #include "company.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -174,10 +175,144 @@ static void a_transformer_needs_its_functions(void) {
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_transformer_register(text("Small"), &callbacks, E));
 }
 
+/* -------- classes in archives ---------------------------------------------------------------------------- */
+
+static cst_status to_fields(void *userdata, const void *value, cst_buffer *out_json, cst_error **error) {
+    struct counts *counts = userdata;
+    const struct colour *colour = value;
+    char json[128];
+    if (counts->fails) {
+        cst_error_new_custom(text("paint"), 7, text("no such colour"), NULL, NULL, error);
+        return CST_E_CALLBACK;
+    }
+    counts->transformed++;
+    snprintf(json, sizeof json, "{\"red\": %f, \"green\": %f, \"blue\": %f}", colour->red, colour->green, colour->blue);
+    return cst_buffer_fill(out_json, (cst_bytes){(const uint8_t *)json, strlen(json)}, error);
+}
+
+static cst_status from_fields(void *userdata, cst_string json, void **out_value, cst_error **error) {
+    struct counts *counts = userdata;
+    (void)error;
+    struct colour read;
+    if (sscanf(json.data, "{\"blue\": %lf, \"green\": %lf, \"red\": %lf}", &read.blue, &read.green, &read.red) != 3)
+        return CST_E_CALLBACK;
+    struct colour *colour = malloc(sizeof *colour);
+    *colour = read;
+    *out_value = colour;
+    counts->made++;
+    return CST_OK;
+}
+
+static const char paint_class[] = "MyColour";
+
+static void an_object_of_a_registered_class(void) {
+    struct paint p;
+    cst_model *model = NULL;
+    cst_entity *wall = NULL;
+    cst_attribute *named = NULL;
+    struct counts counts = {0};
+    memset(&p, 0, sizeof p);
+    cst_archive_class_callbacks callbacks = {sizeof callbacks, to_fields, from_fields, free_value, &counts, destroy};
+    OK(cst_archive_register_class(text(paint_class), &callbacks, E));
+    OK(cst_model_new(&model, E));
+    OK(cst_model_add_entity(model, text("Wall"), &wall, E));
+    OK(cst_entity_add_attribute(wall, text("colour"), CST_ATTRIBUTE_TRANSFORMABLE, CST_PROPERTY_OPTIONAL, &named, E));
+    OK(cst_attribute_set_value_class(named, text(paint_class), E));
+    OK(cst_entity_add_attribute(wall, text("plain"), CST_ATTRIBUTE_TRANSFORMABLE, CST_PROPERTY_OPTIONAL, NULL, E));
+    OK(cst_coordinator_new(model, &p.coordinator, E));
+    OK(cst_coordinator_add_store(p.coordinator, text("SQLite"), text(check_path("classes.sqlite")), NULL, NULL, E));
+    OK(cst_context_new(p.coordinator, CST_QUEUE_CALLER, &p.context, E));
+    OK(cst_entity_key(wall, text("colour"), &p.colour, E));
+    OK(cst_entity_key(wall, text("plain"), &p.plain, E));
+    cst_object *object = NULL;
+    OK(cst_context_insert(p.context, wall, &object, E));
+    struct colour *set = sky();
+    OK(cst_object_set_transformed(object, p.colour, set, E));
+    OK(cst_context_save(p.context, E));
+    OK(cst_object_refresh(object, false, E));
+    CHECK(counts.freed == 1);
+    void *value = NULL;
+    OK(cst_object_get_transformed(object, p.colour, &value, E));
+    REQUIRE(value != NULL);
+    CHECK(counts.made == 1 && ((struct colour *)value)->blue == 0.75 && ((struct colour *)value)->red == 0.25);
+
+    /* The bytes are an archive that any reader understands, and an attribute without a class gives its object too. */
+    cst_value bytes;
+    cst_buffer json = {NULL, 0, 0};
+    OK(cst_object_get(object, p.colour, &bytes, E));
+    OK(cst_archive_copy_json(bytes.as.bytes, &json, E));
+    CHECK_CONTAINS("{\"$object\": {\"class\": \"MyColour\"", text_of_size(json.data, json.size));
+    OK(cst_object_set(object, p.plain, &bytes, E));
+    OK(cst_object_get_transformed(object, p.plain, &value, E));
+    CHECK(((struct colour *)value)->green == 0.5);
+    set = sky();
+    CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_set_transformed(object, p.plain, set, E));
+    CHECK_CONTAINS("cst_archive_register_class", cst_error_message(check_error()));
+
+    /* Failures are the host's own, with entity and key; the value stays the host's. */
+    counts.fails = true;
+    CHECK_STATUS(CST_E_CALLBACK, cst_object_set_transformed(object, p.colour, set, E));
+    CHECK_CONTAINS("no such colour", cst_error_message(check_error()));
+    CHECK_TEXT("colour", cst_error_key(check_error()));
+    free(set);
+    cst_buffer archive = {NULL, 0, 0};
+    OK(cst_archive_from_json(text("{\"$object\": {\"class\": \"MyColour\", \"fields\": {\"hue\": 1}}}"), &archive, E));
+    bytes.as.bytes = (cst_bytes){(const uint8_t *)archive.data, archive.size};
+    OK(cst_object_set(object, p.plain, &bytes, E));
+    CHECK_STATUS(CST_E_CALLBACK, cst_object_get_transformed(object, p.plain, &value, E));
+    CHECK_TEXT("plain", cst_error_key(check_error()));
+
+    /* A class that is no longer known is none. */
+    OK(cst_archive_unregister_class(text(paint_class), E));
+    CHECK_STATUS(CST_NOT_FOUND, cst_archive_unregister_class(text(paint_class), E));
+    OK(cst_object_refresh(object, false, E));
+    CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_get_transformed(object, p.colour, &value, E));
+    cst_buffer_dispose(&json);
+    cst_buffer_dispose(&archive);
+    OK(cst_release(object));
+    OK(cst_release(p.context));
+    OK(cst_release(p.coordinator));
+    OK(cst_release(model));
+    CHECK(counts.freed == 1 + counts.made && counts.destroyed == 1);
+}
+
+static void a_class_needs_its_functions(void) {
+    struct counts counts = {0};
+    cst_archive_class_callbacks callbacks = {sizeof callbacks, to_fields, NULL, NULL, &counts, destroy};
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_archive_register_class(text("Half"), &callbacks, E));
+    CHECK(counts.destroyed == 1);
+    callbacks.from_fields = from_fields;
+    OK(cst_archive_register_class(text("Whole"), &callbacks, E));
+    OK(cst_archive_register_class(text("Whole"), &callbacks, E));
+    CHECK(counts.destroyed == 2);
+    OK(cst_archive_unregister_class(text("Whole"), E));
+    CHECK(counts.destroyed == 3);
+}
+
+static void what_is_registered_and_known_is_told(void) {
+    bool registered = true;
+    struct counts counts = {0};
+    cst_transformer_callbacks callbacks = {sizeof callbacks, transform, reverse, NULL, &counts, NULL};
+    OK(cst_transformer_is_registered(text("Ours"), &registered, E));
+    CHECK(!registered);
+    OK(cst_transformer_register(text("Ours"), &callbacks, E));
+    OK(cst_transformer_is_registered(text("Ours"), &registered, E));
+    CHECK(registered);
+    OK(cst_transformer_unregister(text("Ours"), E));
+    cst_buffer kinds = {NULL, 0, 0};
+    OK(cst_archive_copy_class_kinds(text("NSMutableArray"), &kinds, E));
+    CHECK_TEXT("array", text_of_size(kinds.data, kinds.size));
+    CHECK_STATUS(CST_NOT_FOUND, cst_archive_copy_class_kinds(text("NSColor"), &kinds, E));
+    cst_buffer_dispose(&kinds);
+}
+
 int main(int count, char **arguments) {
     check_begin(count, arguments);
     RUN(a_value_is_kept_read_and_freed);
     RUN(failures_name_entity_and_key);
     RUN(a_transformer_needs_its_functions);
+    RUN(an_object_of_a_registered_class);
+    RUN(a_class_needs_its_functions);
+    RUN(what_is_registered_and_known_is_told);
     return check_end();
 }

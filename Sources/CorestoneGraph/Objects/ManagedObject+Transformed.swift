@@ -25,18 +25,23 @@ extension ManagedObject {
     }
 
     /// Sets the bytes that the attribute's transformer has for a value; nil clears it. The object then holds this value.
+    /// - Throws: `.typeMismatch` for a value that the class named in the model cannot be; what the transformer throws.
     public func setTransformedValue(_ value: Any?, key: UInt32) throws {
         let (slot, attribute) = try transformable(key)
         guard let value else { return try set(.null, key: key) }
         let transformer = try transformer(of: attribute)
+        if let name = attribute.valueClassName, !ValueClass.allows(name, value) {
+            throw excludes(value, attribute, name)
+        }
         let bytes = try located(attribute, "transform") { try transformer.bytes(for: value) }
         try set(.bytes(bytes), key: key)
         hold(TransformedValue(slot: slot, bytes: bytes, value: value))
     }
 
-    /// The transformer of a transformable attribute.
-    package func registeredTransformer(key: UInt32) throws -> any ValueTransformer {
-        try transformer(of: try transformable(key).attribute)
+    /// The transformer of a transformable attribute, and the class of its values where the model names one.
+    package func registeredTransformer(key: UInt32) throws -> (any ValueTransformer, valueClassName: String?) {
+        let attribute = try transformable(key).attribute
+        return (try transformer(of: attribute), attribute.valueClassName)
     }
 
     /// What a predicate sees of a value: the plain data that its bytes stand for, else the bytes.
@@ -47,7 +52,7 @@ extension ManagedObject {
                 as? any PlainDataTransformer
         else { return .bytes(bytes) }
         // Not held: a predicate looks at any number of objects.
-        return (try? transformer.value(for: bytes)) as? PropertyValue ?? .bytes(bytes)
+        return (try? transformer.plainData(for: bytes)) ?? .bytes(bytes)
     }
 
     /// Lets go of all that transformers made.
@@ -78,6 +83,15 @@ extension ManagedObject {
             "\(entity.name).\(attribute.path) goes through the transformer \(attribute.valueTransformerName ?? ""), which "
                 + "is not registered; register it, or use the bytes of the attribute", entity: entity.name,
             key: attribute.path, objectURI: objectID.uri)
+    }
+
+    private func excludes(_ value: Any, _ attribute: Attribute, _ className: String) -> CoreError {
+        let plain = value as? PropertyValue
+        return CoreError(
+            .typeMismatch,
+            "\(entity.name).\(attribute.path) takes values of the class \(className), not a "
+                + (plain?.kindName ?? "\(type(of: value))"), entity: entity.name, key: attribute.path, value: plain,
+            objectURI: objectID.uri)
     }
 
     private func transformed(_ bytes: UnsafeRawBufferPointer, _ slot: Int, _ attribute: Attribute) throws -> Any {

@@ -328,9 +328,13 @@ cst_relationship_user_info status handle in outtext error
 
 cst_archive_copy_json status bytes buffer error
 cst_archive_from_json status in buffer error
+cst_archive_register_class status in pointer error
+cst_archive_unregister_class status in error
+cst_archive_copy_class_kinds status in buffer error
 
 cst_transformer_register status in pointer error
 cst_transformer_unregister status in error
+cst_transformer_is_registered status in bool* error
 
 cst_coordinator_new status handle out error
 cst_coordinator_add_store status handle in in options out error

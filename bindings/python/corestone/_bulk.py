@@ -130,8 +130,8 @@ def plain_columns(
             for each in plain_columns(leaf, [row[place][1] for row in rows], entity)
         ]
     if description.transforms:
-        name, path = description.transformer, description.path
-        return [(description, [to_bytes(name, value, entity, path) for value in column])]
+        name, path, kind = description.transformer, description.path, description.value_class
+        return [(description, [to_bytes(name, value, entity, path, kind) for value in column])]
     return [(description, column)]
 
 

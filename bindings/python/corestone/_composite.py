@@ -76,7 +76,7 @@ def composite_property(description: PropertyDescription, entity: str, documentat
 
     def setter(self: Any, value: Any) -> None:
         parts = [
-            to_bytes(leaf.transformer, part, entity, leaf.path)
+            to_bytes(leaf.transformer, part, entity, leaf.path, leaf.value_class)
             if leaf.transforms
             else values.suited(leaf.attribute_type, part)
             for leaf, part in decompose(description, value, entity)

@@ -358,7 +358,7 @@ class EntityEditing:
 
     def _set_default(self, handle: int, path: str, kind: AttributeType, default: Any, transformer: str | None) -> None:
         if kind == AttributeType.TRANSFORMABLE:
-            default = to_bytes(transformer, default, self.name, path)
+            default = to_bytes(transformer, default, self.name, path, None)
         call(lib.cst_attribute_set_default, handle, self._value(kind, default, path).ref)
 
     def _property(self, name: str) -> PropertyDescription:

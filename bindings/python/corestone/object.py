@@ -178,7 +178,9 @@ class ManagedObject:
     def _validated(self, leaf: PropertyDescription, value: Any) -> Any:
         given, held = values.Cell(), values.Cell()
         entity = self._cst_entity.name
-        data = to_bytes(leaf.transformer, value, entity, leaf.path) if leaf.transforms else value
+        data = value
+        if leaf.transforms:
+            data = to_bytes(leaf.transformer, value, entity, leaf.path, leaf.value_class)
         values.encode(given.value, data, entity, leaf.path)
         call(lib.cst_object_validate_value, self._cst_handle, leaf.key, given.ref, held.ref)
         return value if leaf.transforms else values.decode_cell(held, self._cst_context)
@@ -191,7 +193,9 @@ class ManagedObject:
         """
         entity = self._cst_entity.name
         for leaf, part in decompose(self._cst_entity._key(name), value, entity):
-            data = to_bytes(leaf.transformer, part, entity, leaf.path) if leaf.transforms else part
+            data = part
+            if leaf.transforms:
+                data = to_bytes(leaf.transformer, part, entity, leaf.path, leaf.value_class)
             cell = values.Cell()
             values.encode(cell.value, values.suited(leaf.attribute_type, data), entity, leaf.path)
             self._cst_context._stamp = Stamp()

@@ -10,11 +10,13 @@ immutable: a change inside it is not noticed, so set the attribute to a new valu
 
 from __future__ import annotations
 
+import ctypes
 import json
 from collections.abc import Mapping
 from ctypes import byref
 from datetime import datetime
 from decimal import Decimal
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 from uuid import UUID
 
@@ -70,8 +72,11 @@ def unregister_transformer(name: str) -> bool:
 def _transformer(name: str | None, entity: str, key: str) -> Transformer:
     found = _registered.get(name) or _BUILT_IN.get(name)
     if found is None:
+        state = "which is not registered"
+        if name is not None and _is_registered_elsewhere(name):
+            state = "which another language registered in this process: its values are no Python objects"
         raise UnsupportedError(
-            f"{entity}.{key} goes through the transformer '{name}', which is not registered. Register it with "
+            f"{entity}.{key} goes through the transformer '{name}', {state}. Register it with "
             "corestone.register_transformer, or use the bytes with corestone.raw_value and set_raw_value.",
             entity=entity,
             key=key,
@@ -79,10 +84,21 @@ def _transformer(name: str | None, entity: str, key: str) -> Transformer:
     return found
 
 
-def to_bytes(name: str | None, value: Any, entity: str, key: str) -> bytes | None:
-    """The bytes for a value. What a transformer raises becomes a CallbackError with entity and key."""
+def _is_registered_elsewhere(name: str) -> bool:
+    found = ctypes.c_bool()
+    call(lib.cst_transformer_is_registered, _abi.text(name), byref(found))
+    return found.value
+
+
+def to_bytes(name: str | None, value: Any, entity: str, key: str, value_class: str | None) -> bytes | None:
+    """The bytes for a value. What a transformer raises becomes a CallbackError with entity and key.
+
+    TypeMismatchError for a value that `value_class`, the class named in the model, cannot be; unknown classes pass.
+    """
     if value is None:
         return None
+    if value_class is not None:
+        _check_class(value_class, value, entity, key)
     transformer = _transformer(name, entity, key)
     try:
         data = transformer.transform(value)
@@ -125,26 +141,34 @@ def _failed(name: str | None, step: str, error: Exception, entity: str, key: str
 
 # -------- the class of the values --------------------------------------------------------------------------
 
-# What may be set where the model names one of Apple's classes.
-_CLASSES: dict[str, tuple[type, ...]] = {
-    "NSString": (str,),
-    "NSNumber": (bool, int, float, Decimal),
-    "NSDecimalNumber": (Decimal, int),
-    "NSDate": (datetime,),
-    "NSData": (bytes, bytearray, memoryview),
-    "NSUUID": (UUID,),
-    "NSURL": (str,),
-    "NSArray": (list, tuple),
-    "NSSet": (set, frozenset),
-    "NSDictionary": (Mapping,),
+# The Python types of the library's kinds of values.
+_KINDS: dict[str, tuple[type, ...]] = {
+    "bool": (bool,),
+    "int": (int,),
+    "double": (float,),
+    "decimal": (Decimal,),
+    "string": (str,),
+    "uri": (str,),
+    "bytes": (bytes, bytearray, memoryview),
+    "date": (datetime,),
+    "uuid": (UUID,),
+    "array": (list, tuple),
+    "set": (set, frozenset),
+    "dictionary": (Mapping,),
 }
 
 
-def check_class(class_name: str | None, value: Any, entity: str, key: str) -> None:
-    """Raises TypeMismatchError for a value that the class named in the model cannot be; unknown classes pass."""
-    if class_name is None or value is None:
-        return
-    kinds = _CLASSES.get(class_name.replace("NSMutable", "NS")) or archivable(class_name)
+@lru_cache(maxsize=256)
+def _types(class_name: str) -> tuple[type, ...]:
+    """What may be set where the model names a class; nothing for a class that the library does not know."""
+    buffer = _abi.Buffer()
+    status = call(lib.cst_archive_copy_class_kinds, _abi.text(class_name), byref(buffer))
+    words = "" if status == _abi.NOT_FOUND else _abi.take_text(buffer)
+    return tuple(kind for word in words.split() for kind in _KINDS[word])
+
+
+def _check_class(class_name: str, value: Any, entity: str, key: str) -> None:
+    kinds = archivable(class_name) or _types(class_name)
     if kinds and not isinstance(value, kinds):
         raise TypeMismatchError(
             f"{entity}.{key} takes values of the class {class_name}, not {type(value).__name__}.",
@@ -208,8 +232,7 @@ def transformed_property(description: PropertyDescription, entity: str, document
         return value
 
     def setter(self: Any, value: Any) -> None:
-        check_class(description.value_class, value, entity, name)
-        data = to_bytes(transformer, value, entity, name)
+        data = to_bytes(transformer, value, entity, name, description.value_class)
         _set(self, description, data)
         held_values(self)[key] = data, value
 

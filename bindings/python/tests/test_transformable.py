@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import sqlite3
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
@@ -23,6 +24,7 @@ from corestone import (
     StoreCorruptError,
     TypeMismatchError,
     UnsupportedError,
+    _abi,
     decode_archive,
     encode_archive,
     raw_value,
@@ -31,6 +33,7 @@ from corestone import (
     unregister_archivable,
     unregister_transformer,
 )
+from corestone._call import call
 
 EPOCH = datetime(2001, 1, 1, tzinfo=timezone.utc)
 
@@ -207,3 +210,33 @@ def test_raw_values_are_for_transformable_attributes(tmp_path: Path) -> None:
         assert item.to_dict() == {"name": "a", "payload": None}
         assert item.validate_value("payload", [1]) == [1]
         assert corestone.raw_value(item, "payload") is None
+
+
+def test_the_class_that_the_model_names_however_a_value_is_set(tmp_path: Path) -> None:
+    model = items()
+    model["Item"].change("payload", value_class="Colour")
+    with Container(model, tmp_path / "a.sqlite") as container:
+        ctx = container.context()
+        item = ctx.insert("Item", payload=Colour(0, 0, 0))
+        for value in ("text", ArchivedObject("Shade"), 1):
+            with pytest.raises(TypeMismatchError, match="Colour"):
+                item.payload = value
+            with pytest.raises(TypeMismatchError, match="Colour"):
+                ctx.insert_many("Item", [{"payload": value}])
+            with pytest.raises(TypeMismatchError, match="Colour"):
+                item.set_primitive("payload", value)
+
+
+def test_a_transformer_of_another_language(tmp_path: Path) -> None:
+    callbacks = (ctypes.c_void_p * 6)(48, 1, 1, None, None, None)  # never called: Python takes the bytes alone
+    call(_abi.lib.cst_transformer_register, _abi.text("Foreign"), ctypes.addressof(callbacks))
+    try:
+        with Container(items(transformer="Foreign"), tmp_path / "a.sqlite") as container:
+            item = container.context().insert("Item")
+            set_raw_value(item, "payload", b"theirs")
+            assert raw_value(item, "payload") == b"theirs"
+            with pytest.raises(UnsupportedError, match="another language registered") as caught:
+                _ = item.payload
+            assert caught.value.key == "payload"
+    finally:
+        call(_abi.lib.cst_transformer_unregister, _abi.text("Foreign"))

@@ -1,0 +1,72 @@
+import CCorestone
+import CorestoneModel
+import CorestoneValues
+
+/// Functions of the host's that make values of the host's, with their userdata.
+class HostValueMaker: @unchecked Sendable {
+    let userdata: Userdata
+    private let freeValue: (@convention(c) (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void)?
+
+    init(
+        _ userdata: Userdata,
+        free: (@convention(c) (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void)?
+    ) {
+        self.userdata = userdata
+        freeValue = free
+    }
+
+    fileprivate func free(_ value: UnsafeMutableRawPointer) { freeValue?(userdata.pointer, value) }
+
+    /// What the host puts into a buffer.
+    func filled<Result>(
+        _ body: (UnsafeMutablePointer<cst_buffer>, ErrorOut) -> cst_status,
+        read: (UnsafeRawBufferPointer) throws -> Result
+    ) throws -> Result {
+        var buffer = cst_buffer()
+        defer { cst_buffer_dispose(&buffer) }
+        try call { body(&buffer, $0) }
+        return try read(UnsafeRawBufferPointer(start: buffer.data, count: buffer.data == nil ? 0 : buffer.size))
+    }
+
+    /// The value that the host makes.
+    func made(
+        _ name: StaticString,
+        _ body: (UnsafeMutablePointer<UnsafeMutableRawPointer?>, ErrorOut) -> cst_status
+    ) throws -> HostValue {
+        var made: UnsafeMutableRawPointer?
+        try call { body(&made, $0) }
+        guard let made else { throw CoreError(.callback, "the host's \(name) made no value and reported no failure") }
+        return HostValue(made, self)
+    }
+
+    /// The host's failure with its own words.
+    private func call(_ body: (ErrorOut) -> cst_status) throws {
+        var failure: OpaquePointer?
+        let status = body(&failure)
+        defer { _ = HandleTable.releaseForHost(token(failure)) }
+        guard status < 0 else { return }
+        let detail = try? resolve(failure, .error, as: ErrorBox.self).error
+        throw CoreError(
+            .callback, detail?.message ?? "the host's callback failed with status \(status)",
+            children: detail.map { [$0] } ?? [])
+    }
+}
+
+/// A value of the host's: freed once, when the last that holds it lets go.
+final class HostValue: ArchivableValue {
+    let pointer: UnsafeMutableRawPointer
+    private let maker: HostValueMaker
+    private var isOurs = true
+
+    init(_ pointer: UnsafeMutableRawPointer, _ maker: HostValueMaker) {
+        self.pointer = pointer
+        self.maker = maker
+    }
+
+    var archivableClass: (any ArchivableClass)? { maker as? HostClass }
+
+    /// The call failed: the value remains the host's.
+    func giveBack() { isOurs = false }
+
+    deinit { if isOurs { maker.free(pointer) } }
+}

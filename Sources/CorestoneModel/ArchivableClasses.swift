@@ -1,0 +1,190 @@
+import CorestoneValues
+
+/// How objects of a class of the host's stand in keyed archives: as fields, under the archived name of the class.
+///
+/// Called on whatever thread uses the object, on several at once.
+package protocol ArchivableClass: AnyObject, Sendable {
+    var className: String { get }
+    /// The fields of an object of the class, plain data.
+    func fields(of object: Any) throws -> [String: PropertyValue]
+    /// The object for fields, which may come from a stranger's file.
+    func object(from fields: [String: PropertyValue]) throws -> Any
+    /// The same as a part of plain data; nil where objects of the class only stand alone.
+    func member(from fields: [String: PropertyValue]) throws -> ArchivableObject?
+}
+
+/// A value that says itself of which registered class it is.
+package protocol ArchivableValue {
+    var archivableClass: (any ArchivableClass)? { get }
+}
+
+/// An object of a registered class among plain data: in an array, a dictionary, or the fields of another object.
+public final class ArchivableObject: ValueObject, Sendable {
+    public let object: any Hashable & Sendable
+
+    public init(_ object: any Hashable & Sendable) { self.object = object }
+
+    public func isEqual(to other: any ValueObject) -> Bool {
+        guard let other = other as? ArchivableObject else { return false }
+        return AnyHashable(object) == AnyHashable(other.object)
+    }
+    public func hashIdentity(into hasher: inout Hasher) { hasher.combine(AnyHashable(object)) }
+    public var valueDescription: String { "a \(type(of: object))" }
+}
+
+/// The classes of the process whose objects keyed archives can hold, by archived name: the name in Apple's host.
+///
+/// No class is ever made because an archive names it: only functions that were registered make objects, of plain fields.
+public enum ArchivableClasses {
+    private struct Registry {
+        var byName: [String: any ArchivableClass] = [:]
+        var names: [ObjectIdentifier: String] = [:]
+    }
+    private static let registry = Locked(Registry())
+
+    /// Lets archives hold objects of a type, instead of what was registered under the name before.
+    ///
+    /// - Parameters:
+    ///   - fields: the fields of an object, plain data by name; objects of registered classes among them as
+    ///     `ArchivableObject`.
+    ///   - object: the object for such fields, which may come from a stranger's file.
+    public static func register<Object: Hashable & Sendable>(
+        _ className: String, fields: @escaping @Sendable (Object) throws -> [String: PropertyValue],
+        object: @escaping @Sendable ([String: PropertyValue]) throws -> Object
+    ) {
+        let known = FunctionClass(className) { object in
+            guard let object = object as? Object else { throw isNot(className, object) }
+            return try fields(object)
+        } object: {
+            try object($0)
+        }
+        register(known, type: ObjectIdentifier(Object.self))
+    }
+
+    package static func register(_ known: any ArchivableClass, type: ObjectIdentifier? = nil) {
+        let former = registry.withLock { registry in
+            defer { registry.byName[known.className] = known }
+            registry.names = registry.names.filter { $0.value != known.className }
+            if let type { registry.names[type] = known.className }
+            return registry.byName[known.className]
+        }
+        // Outside the lock: its end may be the host's.
+        withExtendedLifetime(former) {}
+    }
+
+    /// Forgets a class; false when none of that name was registered.
+    @discardableResult
+    public static func unregister(_ className: String) -> Bool {
+        let former = registry.withLock { registry in
+            registry.names = registry.names.filter { $0.value != className }
+            return registry.byName.removeValue(forKey: className)
+        }
+        return withExtendedLifetime(former) { former != nil }
+    }
+
+    package static func named(_ className: String) -> (any ArchivableClass)? {
+        registry.withLock { $0.byName[className] }
+    }
+
+    /// The class of a value that is an object of a registered one.
+    static func of(_ value: Any) -> (any ArchivableClass)? {
+        if let value = value as? any ArchivableValue { return value.archivableClass }
+        var kind = ObjectIdentifier(type(of: value))
+        if case .object(let nested as ArchivableObject)? = value as? PropertyValue {
+            kind = ObjectIdentifier(type(of: nested.object))
+        }
+        return registry.withLock { registry in registry.names[kind].flatMap { registry.byName[$0] } }
+    }
+
+    static func isNot(_ className: String, _ object: Any) -> CoreError {
+        CoreError(.typeMismatch, "a \(type(of: object)) is not what was registered as the class \(className)")
+    }
+}
+
+extension ArchivableClasses {
+    /// Plain data with the fields of objects in their place.
+    /// - Throws: `.typeMismatch` for an object of a class that is not registered.
+    static func archived(_ value: Any, depth: Int = 0) throws -> PropertyValue {
+        guard depth <= PropertyListLimits().depth else {
+            throw CoreError(.unsupported, "the value is nested more than \(PropertyListLimits().depth) deep")
+        }
+        func within(_ value: PropertyValue) throws -> PropertyValue { try archived(value, depth: depth + 1) }
+        switch value as? PropertyValue {
+        case .array(let values)?: return .array(try values.map(within))
+        case .set(let values)?: return .set(Set(try values.map(within)))
+        case .dictionary(let entries)?: return .dictionary(try entries.mapValues(within))
+        case .object(let nested as ArchivableObject)?: return try archived(nested.object, depth: depth)
+        case .object(let object as ArchivedObject)?:
+            return .object(
+                ArchivedObject(
+                    className: object.className, classes: object.classes, fields: try object.fields.mapValues(within)))
+        case let plain?: return plain
+        case nil: break
+        }
+        guard let known = of(value) else {
+            throw CoreError(
+                .typeMismatch,
+                "the transformer takes plain data (a PropertyValue) and objects of registered classes, not a "
+                    + "\(type(of: value)); register its class with ArchivableClasses, or give the attribute a transformer"
+            )
+        }
+        let fields = try asked(known) { try known.fields(of: value) }
+        return .object(ArchivedObject(className: known.className, fields: try fields.mapValues(within)))
+    }
+
+    /// What archived data stands for: objects of registered classes in place of their fields.
+    static func restored(_ value: PropertyValue) throws -> Any {
+        guard case .object(let object as ArchivedObject) = value, let known = named(object.className) else {
+            return try nested(value)
+        }
+        return try asked(known) { try known.object(from: object.fields) }
+    }
+
+    fileprivate static func nested(_ value: PropertyValue) throws -> PropertyValue {
+        switch value {
+        case .array(let values): return .array(try values.map(nested))
+        case .set(let values): return .set(Set(try values.map(nested)))
+        case .dictionary(let entries): return .dictionary(try entries.mapValues(nested))
+        case .object(let object as ArchivedObject):
+            if let known = named(object.className),
+                let made = try asked(known, { try known.member(from: object.fields) })
+            {
+                return .object(made)
+            }
+            return .object(
+                ArchivedObject(
+                    className: object.className, classes: object.classes, fields: try object.fields.mapValues(nested)))
+        default: return value
+        }
+    }
+
+    /// What a host's function throws, with the class that it is about.
+    private static func asked<Result>(_ known: any ArchivableClass, _ body: () throws -> Result) throws -> Result {
+        do { return try body() } catch let error as CoreError { throw error } catch {
+            throw CoreError(.callback, "the functions of the class \(known.className) failed: \(error)")
+        }
+    }
+}
+
+private final class FunctionClass: ArchivableClass {
+    let className: String
+    private let makeFields: @Sendable (Any) throws -> [String: PropertyValue]
+    private let makeObject: @Sendable ([String: PropertyValue]) throws -> any Hashable & Sendable
+
+    init(
+        _ className: String, fields: @escaping @Sendable (Any) throws -> [String: PropertyValue],
+        object: @escaping @Sendable ([String: PropertyValue]) throws -> any Hashable & Sendable
+    ) {
+        self.className = className
+        makeFields = fields
+        makeObject = object
+    }
+
+    func fields(of object: Any) throws -> [String: PropertyValue] { try makeFields(object) }
+    func object(from fields: [String: PropertyValue]) throws -> Any { try made(fields) }
+    func member(from fields: [String: PropertyValue]) throws -> ArchivableObject? { ArchivableObject(try made(fields)) }
+
+    private func made(_ fields: [String: PropertyValue]) throws -> any Hashable & Sendable {
+        try makeObject(try fields.mapValues(ArchivableClasses.nested))
+    }
+}
