@@ -16,7 +16,10 @@ static inline int cst_sqlite3_bind_blob_copy(sqlite3_stmt *s, int i, const void 
     return sqlite3_bind_blob(s, i, p ? p : "", n, SQLITE_TRANSIENT);
 }
 static inline void cst_sqlite3_result_text_copy(sqlite3_context *c, const char *p, int n) {
-    sqlite3_result_text(c, p, n, SQLITE_TRANSIENT);
+    sqlite3_result_text(c, p ? p : "", n, SQLITE_TRANSIENT);
+}
+static inline void cst_sqlite3_result_blob_copy(sqlite3_context *c, const void *p, int n) {
+    sqlite3_result_blob(c, p ? p : "", n, SQLITE_TRANSIENT);
 }
 
 /* Variadic, hence invisible to Swift: whether closing the last connection empties the write-ahead log. */

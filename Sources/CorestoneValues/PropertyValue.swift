@@ -51,12 +51,13 @@ extension PropertyValue {
 }
 
 extension PropertyValue: Hashable {
-    /// `isEqual:`: numbers compare by value whatever their kind; nothing else is ever converted.
+    /// `isEqual:`: numbers compare by value whatever their kind, a URI by its text; nothing else is ever converted.
     public static func == (a: PropertyValue, b: PropertyValue) -> Bool {
         switch (a, b) {
         case (.null, .null): true
-        case (.text(let x), .text(let y)): x == y
-        case (.uri(let x), .uri(let y)): x == y
+        case (.text(let x), .text(let y)), (.uri(let x), .uri(let y)), (.text(let x), .uri(let y)),
+            (.uri(let x), .text(let y)):
+            x == y
         case (.bytes(let x), .bytes(let y)): x == y
         case (.date(let x), .date(let y)): x == y
         case (.uuid(let x), .uuid(let y)): x == y

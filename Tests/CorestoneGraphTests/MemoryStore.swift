@@ -38,7 +38,7 @@ final class MemoryStore: PersistentStore, SaveTransaction, @unchecked Sendable {
     func fetch(_ fetch: StoreFetch) throws -> StoreFetchOutcome {
         requests += 1
         var outcome = StoreFetchOutcome()
-        outcome.isExact = false
+        outcome.remainder = FetchRemainder(predicate: fetch.predicate, isUnordered: true)
         let table = rows[fetch.entity.root.index] ?? [:]
         let keys = table.keys.sorted().filter { key in
             guard let entity = table[key]?.entity else { return false }

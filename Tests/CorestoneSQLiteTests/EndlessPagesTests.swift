@@ -48,7 +48,7 @@ final class EndlessPagesTests: StoreTestCase {
             let error = failure { _ = try store.fetch(fetch) }
             XCTAssertEqual(error.status, .storeCorrupt)
             XCTAssert(error.message.contains("does not end"), error.message)
-            XCTAssertEqual(failure { _ = try store.cursor(fetch)?.next(10) }.status, .storeCorrupt)
+            XCTAssertEqual(failure { _ = try store.cursor(fetch)?.rows.next(10) }.status, .storeCorrupt)
         }
         store.close()
     }

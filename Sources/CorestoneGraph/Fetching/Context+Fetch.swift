@@ -29,7 +29,7 @@ extension Context {
         var ids: [ObjectID] = []
         for store in coordinator.stores {
             let outcome = try run(request.storeFetch(.identifiers), store: store)
-            guard outcome.isExact, coordinator.stores.count == 1 else {
+            guard outcome.remainder == nil, coordinator.stores.count == 1 else {
                 return try fetchStored(request).map(\.objectID)
             }
             ids.reserveCapacity(outcome.identifiers.count)
@@ -48,7 +48,7 @@ extension Context {
         let stores = coordinator.stores
         guard stores.count == 1, let store = stores.first else { return try fetchStored(request).count }
         let outcome = try run(request.storeFetch(.count), store: store)
-        return try outcome.isExact ? outcome.count : fetchStored(request).count
+        return try outcome.remainder == nil ? outcome.count : fetchStored(request).count
     }
 
     func prepareFetch(_ request: FetchRequest) throws {
@@ -97,16 +97,17 @@ extension Context {
         if stores.count == 1, let store = stores.first {
             let outcome = try run(request.storeFetch(.rows), store: store)
             let found = objects(for: outcome.batch, entity: request.entity, store: store)
-            return outcome.isExact ? found : try select(found, request, matching: true)
+            guard let remainder = outcome.remainder else { return found }
+            return try select(filtered(found, remainder, request), request, isSorted: !remainder.isUnordered)
         }
         // Several stores: each gives its candidates, order and window are those of the whole.
         var found: [ManagedObject] = []
         for store in stores {
             let outcome = try run(request.storeFetch(.rows, windowed: false), store: store)
             let objects = objects(for: outcome.batch, entity: request.entity, store: store)
-            found += outcome.isExact ? objects : try objects.filter { try matches($0, request) }
+            found += try filtered(objects, outcome.remainder, request)
         }
-        return try select(found, request, matching: false)
+        return try select(found, request, isSorted: false)
     }
 
     /// The one object of each row, new ones as faults over their rows.
@@ -184,28 +185,36 @@ extension Context {
             let outcome = try run(
                 request.storeFetch(.rows, windowed: false, limit: request.limit == 0 ? 0 : spare), store: store)
             let objects = objects(for: outcome.batch, entity: request.entity, store: store)
-            found += try objects.filter {
-                try !$0.state.contains(.deleted) && !$0.isUpdated && (outcome.isExact || matches($0, request))
-            }
+            let unchanged = objects.filter { !$0.state.contains(.deleted) && !$0.isUpdated }
+            found += try filtered(unchanged, outcome.remainder, request)
         }
         // A ghost is among the updated objects once it was let go of, but not among those that can be found.
         try loadRows(of: pending.updated)
         let updated = pending.updated.filter { $0.record != nil }
-        for object in updated + pending.inserted where try matches(object, request) { found.append(object) }
-        return try select(found, request, matching: false)
+        let predicate = request.effectivePredicate
+        for object in updated + pending.inserted where try matches(object, predicate, request) { found.append(object) }
+        return try select(found, request, isSorted: false)
     }
 
-    private func matches(_ object: ManagedObject, _ request: FetchRequest) throws -> Bool {
-        guard let predicate = request.predicate else { return true }
+    /// The objects that satisfy what the store left of the predicate.
+    private func filtered(
+        _ objects: [ManagedObject], _ remainder: FetchRemainder?, _ request: FetchRequest
+    ) throws -> [ManagedObject] {
+        guard let predicate = remainder?.predicate else { return objects }
+        return try objects.filter { try matches($0, predicate, request) }
+    }
+
+    private func matches(_ object: ManagedObject, _ predicate: Predicate?, _ request: FetchRequest) throws -> Bool {
+        guard let predicate else { return true }
         // Arithmetic on nil is nil, as in the stores whose rows these objects stand beside.
         return try predicate.evaluate(
             with: request.includesPendingChanges ? .object(object) : SavedState.of(object), arithmetic: .nilPropagating)
     }
 
-    /// Filters (when asked), sorts and windows objects in memory.
-    private func select(_ objects: [ManagedObject], _ request: FetchRequest, matching: Bool) throws -> [ManagedObject] {
-        var chosen = matching ? try objects.filter { try matches($0, request) } : objects
-        if !request.sortDescriptors.isEmpty {
+    /// Sorts objects in memory, where they are not in order yet, and cuts the window.
+    private func select(_ objects: [ManagedObject], _ request: FetchRequest, isSorted: Bool) throws -> [ManagedObject] {
+        var chosen = objects
+        if !isSorted, !request.sortDescriptors.isEmpty {
             chosen = try sorted(
                 chosen, by: request.sortDescriptors, usesSaved: !request.includesPendingChanges)
         }
@@ -219,7 +228,7 @@ extension Context {
     ) throws -> [ManagedObject] {
         let keyed = try objects.enumerated().map { place, object in
             (
-                place: place, object: object,
+                place: place, object: object, key: object.isInserted ? .max : object.primaryKey,
                 keys: try descriptors.map { descriptor in
                     if !usesSaved { return try object.value(forKeyPath: descriptor.keyPath) }
                     return try KeyPathEvaluation.value(of: SavedState.of(object), atKeyPath: descriptor.keyPath)
@@ -231,7 +240,8 @@ extension Context {
                 let order = try descriptor.compare(a.keys[index], b.keys[index])
                 if order != 0 { return order < 0 }
             }
-            return a.place < b.place
+            // As stores do: by primary key, new objects last.
+            return (a.key, a.place) < (b.key, b.place)
         }.map(\.object)
     }
 }
@@ -254,8 +264,8 @@ extension FetchRequest {
     /// The request as a store sees it.
     func storeFetch(_ result: StoreFetch.Result, windowed: Bool = true, limit spare: Int = 0) -> StoreFetch {
         StoreFetch(
-            entity: entity, includesSubentities: includesSubentities, predicate: predicate,
+            entity: entity, includesSubentities: includesSubentities, predicate: effectivePredicate,
             sortDescriptors: sortDescriptors, limit: windowed ? limit : spare, offset: windowed ? offset : 0,
-            result: result)
+            result: result, allowsRemainder: allowsSplit)
     }
 }

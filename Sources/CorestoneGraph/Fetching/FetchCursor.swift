@@ -16,7 +16,7 @@ public final class FetchCursor {
     private enum Source {
         /// Rows that the store finds in the order and the window of the request.
         case rows(any StoreCursor, Store)
-        /// Every row of the entity, of which memory has to choose those that match.
+        /// Rows of which memory has to choose those that match.
         case candidates(any StoreCursor, Store, Choice)
         /// All objects: where order or unsaved changes leave no other way.
         case objects(ArraySlice<ManagedObject>)
@@ -25,7 +25,7 @@ public final class FetchCursor {
 
     /// Which of the candidates match, and how many of those are still to be left out or given.
     fileprivate struct Choice {
-        let predicate: Predicate?
+        let predicate: Predicate
         var offset: Int
         /// nil for no limit.
         var limit: Int?
@@ -41,13 +41,11 @@ public final class FetchCursor {
     private static func source(_ context: Context, _ request: FetchRequest) throws -> Source {
         let stores = context.coordinator.stores
         if stores.count == 1, let store = stores.first, !context.hasPendingChanges(for: request) {
-            if let rows = try context.storeCursor(request.storeFetch(.rows), store) { return .rows(rows, store) }
-            if request.sortDescriptors.isEmpty {
-                let all = StoreFetch(entity: request.entity, includesSubentities: request.includesSubentities)
-                if let rows = try context.storeCursor(all, store) {
+            if let (rows, remainder) = try context.storeCursor(request.storeFetch(.rows), store) {
+                guard let remainder else { return .rows(rows, store) }
+                if !remainder.isUnordered, let predicate = remainder.predicate {
                     let limit = request.limit > 0 ? request.limit : nil
-                    return .candidates(
-                        rows, store, Choice(predicate: request.predicate, offset: request.offset, limit: limit))
+                    return .candidates(rows, store, Choice(predicate: predicate, offset: request.offset, limit: limit))
                 }
             }
         }
@@ -93,7 +91,7 @@ extension FetchCursor.Choice {
     mutating func take(_ candidates: [ManagedObject]) throws -> [ManagedObject] {
         var chosen = try candidates.filter { object in
             // Arithmetic on nil is nil, as in the stores whose rows these objects stand for.
-            try predicate?.evaluate(with: .object(object), arithmetic: .nilPropagating) ?? true
+            try predicate.evaluate(with: .object(object), arithmetic: .nilPropagating)
         }
         let skipped = min(offset, chosen.count)
         chosen.removeFirst(skipped)
@@ -127,8 +125,10 @@ extension Context {
         return try FetchCursor(self, request, batchSize: batchSize)
     }
 
-    /// nil when the store cannot express the fetch.
-    fileprivate func storeCursor(_ fetch: StoreFetch, _ store: Store) throws -> (any StoreCursor)? {
+    /// nil when the store has no cursors.
+    fileprivate func storeCursor(
+        _ fetch: StoreFetch, _ store: Store
+    ) throws -> (rows: any StoreCursor, remainder: FetchRemainder?)? {
         try using(store) { try store.backing.cursor(fetch) }
     }
 }

@@ -18,10 +18,22 @@ public final class FetchRequest: @unchecked Sendable {
     public var includesSubentities = true
     /// Changes that were not saved count.
     public var includesPendingChanges = true
+    /// What a comparison with nil says.
+    public var nulls = NullMeaning.memory
+    /// What the store cannot express of predicate and order is done in memory; else it is an error that names it.
+    public var allowsSplit = true
     /// Objects come as faults over rows already read.
     public var returnsObjectsAsFaults = true
     /// Relationships whose targets the fetch reads too, one query for each.
     public var relationshipKeyPathsForPrefetching: [String] = []
+
+    /// Two meanings of nil in predicates; the values of `CST_NULLS_…`.
+    public enum NullMeaning: UInt32, Sendable {
+        /// `name != 'x'` holds without a name, as in memory.
+        case memory
+        /// As in SQL, and so in Apple's SQLite store: no comparison holds, nor does its negation, but with a constant nil.
+        case database
+    }
 
     public init(entity: Entity) { self.entity = entity }
 
@@ -33,5 +45,12 @@ public final class FetchRequest: @unchecked Sendable {
         self.sortDescriptors = sortDescriptors
         self.limit = limit
         self.offset = offset
+    }
+}
+
+extension FetchRequest {
+    /// The predicate with the meaning that it has in memory.
+    var effectivePredicate: Predicate? {
+        nulls == .database ? predicate?.withDatabaseNulls : predicate
     }
 }

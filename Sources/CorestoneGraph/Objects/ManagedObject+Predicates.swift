@@ -5,7 +5,11 @@ import CorestoneValues
 // What predicates ask of an object, without looking names up twice and without copying text.
 extension ManagedObject {
     public func value(for key: KeyName) throws -> PropertyValue {
-        guard let slot = slot(of: key) else { return try value(forKey: key.text) }
+        guard let slot = slot(of: key) else {
+            // What only entities have that inherit from one of this object's is nil here, as it is in their common table.
+            let isOfTree = entity.root.withDescendants.contains { $0.property(named: key.text) != nil }
+            return isOfTree ? .null : try value(forKey: key.text)
+        }
         let value = try value(slot: slot)
         if case .bytes(let bytes) = value, isTransformable(slot) {
             return dataForPredicates(bytes.rawBytes, slot)

@@ -20,8 +20,9 @@ package protocol PersistentStore: AnyObject, Sendable {
     /// Reads what a fetch request asks for. What the store cannot express it leaves out and says so in the outcome.
     func fetch(_ fetch: StoreFetch) throws -> StoreFetchOutcome
 
-    /// The rows of a fetch, to be read a batch at a time; nil when the store cannot express predicate or order.
-    func cursor(_ fetch: StoreFetch) throws -> (any StoreCursor)?
+    /// The rows of a fetch, to be read a batch at a time, and what is left to do with them; nil when the store has no
+    /// cursors.
+    func cursor(_ fetch: StoreFetch) throws -> (rows: any StoreCursor, remainder: FetchRemainder?)?
 
     /// Reads rows by primary key; rows that do not exist are left out. Any order.
     func rows(of root: Entity, primaryKeys: [Int64]) throws -> RowBatch
@@ -86,7 +87,7 @@ extension PersistentStore {
 
     package func save(_ body: (any SaveTransaction) throws -> Void) throws { try save(by: SaveAuthor(), body) }
 
-    package func cursor(_ fetch: StoreFetch) throws -> (any StoreCursor)? { nil }
+    package func cursor(_ fetch: StoreFetch) throws -> (rows: any StoreCursor, remainder: FetchRemainder?)? { nil }
 
     package func externalValue(named name: String) -> ExternalValue { .missing(file: name) }
 
@@ -195,11 +196,15 @@ package struct StoreFetch {
     package let limit: Int
     package let offset: Int
     package let result: Result
+    /// Whether the store may leave something to do; else that is an error.
+    package let allowsRemainder: Bool
 
     package init(
         entity: Entity, includesSubentities: Bool = true, predicate: Predicate? = nil,
-        sortDescriptors: [SortDescriptor] = [], limit: Int = 0, offset: Int = 0, result: Result = .rows
+        sortDescriptors: [SortDescriptor] = [], limit: Int = 0, offset: Int = 0, result: Result = .rows,
+        allowsRemainder: Bool = true
     ) {
+        self.allowsRemainder = allowsRemainder
         self.entity = entity
         self.includesSubentities = includesSubentities
         self.predicate = predicate
@@ -218,11 +223,26 @@ package struct StoreFetchOutcome {
     package var identifiers: [(primaryKey: Int64, entity: UInt32)] = []
     /// For `.count`.
     package var count = 0
-    /// False when the store could not express predicate or order: then neither predicate, order nor window was applied, and
-    /// the result is `.rows` of all candidates whatever was asked for.
-    package var isExact = true
+    /// What the store could not express: then the result is `.rows`, without a window, whatever was asked for.
+    package var remainder: FetchRemainder?
 
     package init() {}
+}
+
+/// What is left to do in memory with the rows that a store found.
+package struct FetchRemainder: Sendable {
+    /// The part of the predicate that rows have yet to satisfy; nil when they satisfy all of it.
+    package let predicate: Predicate?
+    /// Whether rows have yet to be sorted.
+    package let isUnordered: Bool
+    /// Why the store could not do it, one sentence for each part.
+    package let reasons: [String]
+
+    package init(predicate: Predicate?, isUnordered: Bool, reasons: [String] = []) {
+        self.predicate = predicate
+        self.isUnordered = isUnordered
+        self.reasons = reasons
+    }
 }
 
 /// Rows in the order of the request, with the memory they lie in.

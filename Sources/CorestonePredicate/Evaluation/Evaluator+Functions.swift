@@ -8,18 +8,24 @@ extension Evaluator {
         case .add, .subtract, .multiply, .divide, .modulus, .power, .bitwiseAnd, .bitwiseOr, .bitwiseXor, .leftShift,
             .rightShift:
             let (left, right) = (try value(arguments[0]), try value(arguments[1]))
-            if arithmetic == .nilPropagating, left.isNull || right.isNull { return .null }
+            if arithmetic == .nilPropagating, left.isNil(to: function) || right.isNil(to: function) { return .null }
             if left.number != nil, right.isZeroDivisor(of: function) {
                 if arithmetic == .nilPropagating { return .null }
                 throw predicateError("division by zero in \(Expression.function(function, arguments).format)")
             }
-            return try Arithmetic.combine(function, left, right)
+            return settled(try Arithmetic.combine(function, left, right))
         case .negate, .abs, .floor, .ceiling, .truncate, .sqrt, .log10, .naturalLog, .exp, .onesComplement:
             let operand = try value(arguments[0])
-            if arithmetic == .nilPropagating, operand.isNull { return .null }
-            return try Arithmetic.apply(function, operand)
+            if arithmetic == .nilPropagating, operand.isNil(to: function) { return .null }
+            return settled(try Arithmetic.apply(function, operand))
         default: return nil
         }
+    }
+
+    /// What is not a number is nil in stores.
+    private func settled(_ result: PropertyValue) -> PropertyValue {
+        if arithmetic == .nilPropagating, case .double(let number) = result, number.isNaN { return .null }
+        return result
     }
 
     func call(_ function: Function, _ arguments: [PropertyValue]) throws -> PropertyValue {
@@ -98,6 +104,16 @@ extension Evaluator {
 }
 
 extension PropertyValue {
+    /// Whether a store computes nil from it: from nil, and from numbers beyond 64 bits where those are needed.
+    fileprivate func isNil(to function: Function) -> Bool {
+        switch function {
+        case .modulus, .bitwiseAnd, .bitwiseOr, .bitwiseXor, .leftShift, .rightShift, .onesComplement:
+            if case .int = self { return false }
+            return number.map { Int64(exactly: $0.rounded(.towardZero)) == nil } ?? isNull
+        default: return isNull
+        }
+    }
+
     /// Whether the function cannot divide by the number; remainders are of whole numbers.
     fileprivate func isZeroDivisor(of function: Function) -> Bool {
         guard let number else { return false }

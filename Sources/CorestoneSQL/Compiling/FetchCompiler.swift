@@ -16,44 +16,51 @@ package struct FetchCompiler: Sendable {
         self.dialect = dialect
     }
 
-    /// - Throws: `Status.predicate` for names that the model does not have and comparisons without a meaning: the same that
-    ///   an evaluation in memory refuses. What only memory can do is no error: see `CompiledFetch.notExpressible`.
+    /// - Throws: `Status.predicate` for names that the model does not have and comparisons without a meaning, whether SQL or
+    ///   memory would come upon them; `Status.unsupported` for what only memory can do, when the fetch says so.
     package func compile(_ fetch: StoreFetch) throws -> CompiledFetch {
-        do {
-            return .query(try query(fetch).rendered(dialect))
-        } catch let obstacle as NotExpressible {
-            return .notExpressible(reason: obstacle.reason)
-        }
-    }
-
-    private func query(_ fetch: StoreFetch) throws -> SQLFragment {
         let mapping = try schema.mapping(of: fetch.entity)
         var compiler = PredicateCompiler(schema: schema, storeIdentifier: storeIdentifier, dialect: dialect)
         let required = fetch.predicate.map { NullRejection(variable: nil).required($0) } ?? []
         let root = Scope(mapping, alias: compiler.newAlias(), required: required)
-        let environment = Environment(root: root)
         var conditions: [SQLFragment] = []
         if let filter = entityFilter(mapping, root.alias, includesSubentities: fetch.includesSubentities) {
             conditions.append(filter)
         }
-        if let predicate = fetch.predicate {
-            let condition = try compiler.condition(predicate, environment)
-            if condition.constant != true {
-                conditions.append(condition.isConjunct ? condition.sql : condition.operand)
-            }
-        }
-        var order: [SQLFragment] = []
-        if fetch.result == .count {
-            // A count needs no order and none of its joins, but a wrong key is a mistake all the same.
-            let aside = Scope(mapping, alias: root.alias, required: [])
-            _ = try compiler.order(fetch.sortDescriptors, aside)
-        } else {
-            order = try compiler.order(fetch.sortDescriptors, root)
-        }
+        let split = try compiler.split(fetch.predicate, Environment(root: root))
+        conditions += split.conditions
+        // A count needs no order and none of its joins, but a wrong key is a mistake all the same.
+        let isCount = fetch.result == .count && split.remainder.isEmpty
+        let scope = isCount ? Scope(mapping, alias: root.alias, required: []) : root
+        let order = try compiler.order(fetch.sortDescriptors, scope)
+        let isUnordered = order == nil && !isCount
+        var reasons = split.reasons
+        if isUnordered, let reason = compiler.orderObstacle { reasons.append(reason) }
+
         var query: SQLFragment = " FROM \(identifier: mapping.table) \(root.alias)\(root.joins)"
         if !conditions.isEmpty { query += " WHERE \(conditions.joined(separator: " AND "))" }
-        if !order.isEmpty { query += " ORDER BY \(order.joined(separator: ", "))" }
-        return query + dialect.window(limit: fetch.limit, offset: fetch.offset)
+        if !isCount, !fetch.sortDescriptors.isEmpty {
+            // Rows that are equal under all descriptors come by primary key, here as in memory.
+            let terms = (order ?? []) + ["\(root.alias, "Z_PK")"]
+            query += " ORDER BY \(terms.joined(separator: ", "))"
+        }
+        guard !split.remainder.isEmpty || isUnordered else {
+            query += dialect.window(limit: fetch.limit, offset: fetch.offset)
+            return CompiledFetch(query: query.rendered(dialect), remainder: nil)
+        }
+        if !fetch.allowsRemainder { throw refusal(fetch, reasons) }
+        return CompiledFetch(
+            query: query.rendered(dialect),
+            remainder: FetchRemainder(
+                predicate: try split.remainder.count > 1 ? .and(split.remainder) : split.remainder.first,
+                isUnordered: isUnordered, reasons: reasons))
+    }
+
+    private func refusal(_ fetch: StoreFetch, _ reasons: [String]) -> CoreError {
+        CoreError(
+            .unsupported,
+            "the fetch of \(fetch.entity.name) cannot be done in SQL alone: \(reasons.joined(separator: "; ")); change it, "
+                + "or let the request be split", entity: fetch.entity.name)
     }
 
     /// The condition that keeps rows of other entities of the table away.
@@ -67,11 +74,11 @@ package struct FetchCompiler: Sendable {
 }
 
 /// What became of a fetch.
-package enum CompiledFetch: Sendable {
-    /// The query from FROM to LIMIT. The entity's table is `t0`; what is selected, the store puts before it.
-    case query(SQLQuery)
-    /// Only memory can tell which objects match: all objects of the entity are candidates.
-    case notExpressible(reason: String)
+package struct CompiledFetch: Sendable {
+    /// The query from FROM on. The entity's table is `t0`; what is selected, the store puts before it.
+    package let query: SQLQuery
+    /// What only memory can do with the rows; then the query has no window. nil when nothing is left to do.
+    package let remainder: FetchRemainder?
 }
 
 extension SQLFragment {

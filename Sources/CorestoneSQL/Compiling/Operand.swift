@@ -7,7 +7,8 @@ struct Operand {
     enum Kind: Equatable {
         /// A constant nil: fits everything.
         case null
-        case integer, real, decimal
+        /// 64 bits; a double; either of them, as arithmetic turns out; what is exact in memory only.
+        case integer, real, number, decimal
         case text, uri, date, bytes, uuid
         /// The primary key of an object; the entity is the root of its inheritance tree.
         case object(ObjectIdentifier)
@@ -55,7 +56,7 @@ extension Operand.Kind {
         }
     }
 
-    var isNumber: Bool { self == .integer || self == .real || self == .decimal }
+    var isNumber: Bool { self == .integer || self == .real || self == .number || self == .decimal }
     var isTextual: Bool { self == .text || self == .uri }
 
     /// Whether values of the two kinds can be equal at all.
@@ -67,7 +68,7 @@ extension Operand.Kind {
     var name: String {
         switch self {
         case .null: "nil"
-        case .integer, .real, .decimal: "a number"
+        case .integer, .real, .number, .decimal: "a number"
         case .text: "a string"
         case .uri: "a URI"
         case .date: "a date"

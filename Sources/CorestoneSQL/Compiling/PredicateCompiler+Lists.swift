@@ -7,8 +7,8 @@ extension PredicateCompiler {
     mutating func membership(
         of element: Expression, in collection: Expression, _ comparison: Comparison, _ environment: Environment
     ) throws -> Condition {
-        if let (scope, keys) = path(collection, environment), try leadsToMany(keys, scope) {
-            return try isMember(try operand(element, environment), of: keys, scope, comparison, environment)
+        if let members = try members(collection, environment) {
+            return try isMember(try operand(element, environment), of: members, comparison, environment)
         }
         return try membership(of: try operand(element, environment), in: collection, comparison, environment)
     }
@@ -26,18 +26,8 @@ extension PredicateCompiler {
         return list(element, members.filter { $0.kind != .null && $0.kind.suits(element.kind) })
     }
 
-    private func leadsToMany(_ keys: ArraySlice<KeyName>, _ scope: Scope) throws -> Bool {
-        var entity = scope.mapping.entity
-        for key in keys {
-            guard let relationship = entity.property(named: key.text) as? Relationship else { return false }
-            if relationship.isToMany { return true }
-            entity = relationship.destination
-        }
-        return false
-    }
-
-    /// Up to this many values are bound one by one.
-    private static let shortList = 500
+    /// Up to this many values are bound one by one; longer lists of whatever length make one statement.
+    private static let shortList = 8
 
     private func list(_ element: Operand, _ members: [Operand]) -> Condition {
         if members.isEmpty || element.kind == .null { return .constant(false) }
@@ -45,8 +35,9 @@ extension PredicateCompiler {
             return .constant(members.contains { $0.constant == value })
         }
         if members.count == 1 { return Condition(sql: "\(element.sql) = \(members[0].sql)") }
-        if members.count > PredicateCompiler.shortList, let json = JSONList.text(members.map(\.sql)) {
-            return Condition(sql: dialect.isMember(element.sql, ofJSON: "\(bind: .text(json))"))
+        if members.count > PredicateCompiler.shortList, let list = PackedList(members.map(\.sql)) {
+            return Condition(
+                sql: dialect.isMember(element.sql, ofJSON: "\(bind: .text(list.json))", isPacked: list.isPacked))
         }
         return Condition(sql: "\(element.sql) IN (\(members.map(\.sql).joined(separator: ", ")))")
     }
@@ -96,23 +87,43 @@ extension Operand {
     }
 }
 
-/// A long list as one bound text.
-private enum JSONList {
-    /// nil for values that JSON would change.
-    static func text(_ members: [SQLFragment]) -> Text? {
-        var json = "["
-        for (index, member) in members.enumerated() {
+/// A long list as one bound text, in JSON.
+private struct PackedList {
+    let json: Text
+    /// Whether its texts are values that `PackedValue` made.
+    let isPacked: Bool
+
+    /// nil for what is no list of values alone.
+    init?(_ members: [SQLFragment]) {
+        var values: [SQLValue] = []
+        values.reserveCapacity(members.count)
+        for member in members {
             guard member.segments.count == 1, case .binding(let value) = member.segments[0] else { return nil }
-            if index > 0 { json += "," }
-            switch value {
-            case .integer(let number): json += String(number)
-            case .text(let text):
-                // SQLite would end the text there.
-                if text.utf8.contains(0) { return nil }
+            values.append(value)
+        }
+        isPacked = values.contains { $0.needsPacking }
+        var json = ""
+        for value in values {
+            json += json.isEmpty ? "[" : ","
+            if case .integer(let number) = value {
+                json += String(number)
+            } else if isPacked {
+                json += "\"\(PackedValue.text(value) ?? "")\""
+            } else if case .text(let text) = value {
                 json.appendJSON(text.string)
-            case .real, .blob, .null: return nil
             }
         }
-        return Text(json + "]")
+        self.json = Text(json + "]")
+    }
+}
+
+extension SQLValue {
+    /// Whether JSON would change it; SQLite would end a text at its first NUL.
+    fileprivate var needsPacking: Bool {
+        switch self {
+        case .integer, .null: false
+        case .real, .blob: true
+        case .text(let text): text.utf8.contains(0)
+        }
     }
 }

@@ -51,52 +51,128 @@ extension PredicateCompiler {
         }
     }
 
+    /// Opens the members of a collection, with the conditions of the subqueries around it.
+    mutating func rows(
+        _ collection: MemberCollection, _ path: MemberPath, required: Set<String>, _ environment: Environment
+    ) throws -> (rows: MemberRows, condition: Condition) {
+        var required = required
+        for filter in collection.filters {
+            required.formUnion(NullRejection(variable: filter.name).required(filter.condition))
+        }
+        let members = try rows(path, required: required)
+        let conditions = try collection.filters.map { filter in
+            var inner = environment
+            inner.variables[filter.name] = members.scope
+            return try condition(filter.condition, inner)
+        }
+        return (members, chain(conditions, isAnd: true))
+    }
+}
+
+/// A collection that an expression stands for: where a to-many path leads, as far as subqueries let it.
+struct MemberCollection {
+    let scope: Scope
+    /// The path to the collection, whose members the filters see.
+    let keys: ArraySlice<KeyName>
+    /// The subqueries around it, from the inside.
+    var filters: [(name: String, condition: Predicate)] = []
+    /// The keys behind a subquery, asked of each of its members.
+    var tail: ArraySlice<KeyName> = []
+    /// The expression, for messages.
+    let format: String
+}
+
+extension PredicateCompiler {
+    /// The collection that an expression leads to; nil for expressions that lead to none.
+    mutating func members(_ expression: Expression, _ environment: Environment) throws -> MemberCollection? {
+        switch expression {
+        case .subquery(let inner, let name, let condition):
+            guard var collection = try members(inner, environment), collection.tail.isEmpty else { return nil }
+            collection.filters.append((name, condition))
+            return collection
+        case .path(.subquery, let path):
+            guard case .path(let base, _) = expression, var collection = try members(base, environment),
+                !path.keys.contains(where: { $0.collectionOperator != nil })
+            else { return nil }
+            collection.tail = path.keys[...]
+            return collection
+        default:
+            guard let (scope, keys) = path(expression, environment),
+                !keys.contains(where: { $0.collectionOperator != nil }), case .toMany = try resolve(keys, scope)
+            else { return nil }
+            return MemberCollection(scope: scope, keys: keys, format: expression.format)
+        }
+    }
+
     // MARK: ANY and ALL
 
     /// ANY asks whether such a member exists; ALL whether none exists for which it does not hold.
     mutating func quantified(_ comparison: Comparison, _ environment: Environment) throws -> Condition {
-        guard let (scope, keys) = path(comparison.left, environment) else {
+        let isAny = comparison.modifier == .any
+        if let list = try constant(comparison.left, environment) {
+            // A list of constants is decided element by element.
+            guard let elements = list.elements else {
+                return .constant(try Predicate.comparison(comparison).evaluate(with: .null))
+            }
+            let parts = try elements.map { try compareMember(try operand($0), comparison, environment) }
+            return chain(parts, isAnd: !isAny)
+        }
+        guard let collection = try members(comparison.left, environment) else {
+            if let (scope, keys) = path(comparison.left, environment),
+                !keys.contains(where: { $0.collectionOperator != nil })
+            {
+                _ = try operand(try resolve(keys, scope))
+                throw CoreError(
+                    .predicate,
+                    "the left side of \(isAny ? "ANY" : "ALL") must be a collection; \(comparison.left.format) leads to one "
+                        + "value: leave the word out",
+                    entity: scope.mapping.entity.name, key: comparison.left.format)
+            }
             throw NotExpressible("\(comparison.left.format) is computed in memory")
         }
-        let isAny = comparison.modifier == .any
-        let direct = Comparison(
-            .variable("member"), comparison.operator, comparison.right, options: comparison.options)
-        let any = try anyMember(keys, scope, environment, comparison, isOutermost: true) { compiler, operand in
-            let condition = try compiler.compareMember(operand, direct, environment)
+        let any = try anyMember(collection, environment, comparison) { compiler, operand in
+            let condition = try compiler.compareMember(operand, comparison, environment)
             return isAny ? condition : compiler.negation(condition)
         }
         return isAny ? any : negation(any)
     }
 
-    /// Whether a member that the keys lead to satisfies the test; through further to-many relationships too.
+    /// Whether a value that the collection leads to satisfies the test; through further to-many relationships too.
     private mutating func anyMember(
-        _ keys: ArraySlice<KeyName>, _ scope: Scope, _ environment: Environment, _ comparison: Comparison,
-        isOutermost: Bool,
+        _ collection: MemberCollection, _ environment: Environment, _ comparison: Comparison,
         test: (inout PredicateCompiler, Operand) throws -> Condition
     ) throws -> Condition {
-        if keys.contains(where: { $0.collectionOperator != nil }) {
-            throw NotExpressible("\(comparison.left.format) is computed in memory")
+        guard case .toMany(let path) = try resolve(collection.keys, collection.scope) else {
+            throw NotExpressible("\(collection.format) is computed in memory")
         }
-        let resolved = try resolve(keys, scope)
-        guard case .toMany(let path) = resolved else {
-            guard isOutermost else { return try test(&self, try operand(resolved)) }
-            throw CoreError(
-                .predicate,
-                "the left side of \(comparison.modifier == .all ? "ALL" : "ANY") must be a collection; "
-                    + "\(comparison.left.format) leads to one value: leave the word out",
-                entity: scope.mapping.entity.name, key: comparison.left.format)
+        if !collection.filters.isEmpty, !path.rest.isEmpty {
+            throw NotExpressible("SUBQUERY over more than one relationship is computed in memory")
         }
-        let rest = Comparison(
-            .keyPath(KeyPath(keys: Array(path.rest))), comparison.operator, comparison.right,
-            options: comparison.options)
+        let rest = path.rest + collection.tail
+        // The joins to what follows have to lead somewhere where nil does not satisfy the comparison.
+        let sought = Comparison(
+            .keyPath(KeyPath(keys: Array(rest))), comparison.operator, comparison.right, options: comparison.options)
         let required =
-            comparison.modifier == .any && !path.rest.isEmpty
-            ? NullRejection(variable: nil).required(.comparison(rest)) : []
-        let members = try rows(path, required: required)
-        let condition = try anyMember(
-            path.rest, members.scope, environment, comparison, isOutermost: false, test: test)
-        if condition.constant == false { return .constant(false) }
-        return Condition(sql: "EXISTS (\(members.select("1", where: condition)))", isTwoValued: true)
+            comparison.modifier == .any && !rest.isEmpty
+            ? NullRejection(variable: nil).required(.comparison(sought)) : []
+        let members = try rows(collection, path, required: required, environment)
+        let next = MemberCollection(scope: members.rows.scope, keys: rest, format: collection.format)
+        let leads = try resolve(rest, members.rows.scope)
+        var condition: Condition
+        if case .toMany(let further) = leads {
+            condition = try anyMember(next, environment, comparison, test: test)
+            // A member without the object that has those is one value, which is nil.
+            let none = further.ownerIsNullable ? try test(&self, try operand(.null)) : .constant(false)
+            if none.constant != false {
+                let isMissing = Condition(sql: "\(further.owner) IS NULL", isTwoValued: true)
+                condition = chain([condition, chain([isMissing, none], isAnd: true)], isAnd: false)
+            }
+        } else {
+            condition = try test(&self, try operand(leads))
+        }
+        let whole = chain([members.condition, condition], isAnd: true)
+        if whole.constant == false { return whole }
+        return Condition(sql: "EXISTS (\(members.rows.select("1", where: whole)))", isTwoValued: true)
     }
 
     /// The comparison of one member's value with the right side.
@@ -117,99 +193,15 @@ extension PredicateCompiler {
         }
     }
 
-    /// Whether the operand, which is not nil, is among the values that a to-many path leads to.
+    /// Whether the operand, which is not nil, is among the values that a collection leads to.
     mutating func isMember(
-        _ element: Operand, of keys: ArraySlice<KeyName>, _ scope: Scope, _ comparison: Comparison,
-        _ environment: Environment
+        _ element: Operand, of collection: MemberCollection, _ comparison: Comparison, _ environment: Environment
     ) throws -> Condition {
         if element.kind == .null { return .constant(false) }
         let equality = Comparison(comparison.left, .equal, comparison.right, modifier: .any)
-        return try anyMember(keys, scope, environment, equality, isOutermost: true) { compiler, member in
+        return try anyMember(collection, environment, equality) { compiler, member in
             guard member.kind.suits(element.kind) else { return .constant(false) }
             return Condition(sql: "\(member.sql) = \(element.sql)")
-        }
-    }
-}
-
-// MARK: - Aggregates
-
-extension PredicateCompiler {
-    /// `collection.@count` and its like, where the collection is an expression.
-    mutating func aggregate(
-        _ operation: CollectionOperator, of collection: Expression, _ rest: ArraySlice<KeyName>,
-        _ environment: Environment,
-        filter: (name: String, condition: Predicate)?
-    ) throws -> Operand {
-        guard let (scope, keys) = path(collection, environment) else {
-            throw NotExpressible("\(collection.format) is computed in memory")
-        }
-        return try aggregate(operation, scope, keys, rest, environment, filter: filter)
-    }
-
-    mutating func aggregate(
-        _ operation: CollectionOperator, _ scope: Scope, _ keys: ArraySlice<KeyName>, _ rest: ArraySlice<KeyName>,
-        _ environment: Environment, filter: (name: String, condition: Predicate)?
-    ) throws -> Operand {
-        guard case .toMany(let path) = try resolve(keys, scope), path.rest.isEmpty else {
-            throw NotExpressible("\(operation.rawValue) of anything but one to-many relationship is computed in memory")
-        }
-        let required = filter.map { NullRejection(variable: $0.name).required($0.condition) } ?? []
-        let members = try rows(path, required: required)
-        var condition: Condition?
-        if let filter {
-            var inner = environment
-            inner.variables[filter.name] = members.scope
-            condition = try self.condition(filter.condition, inner)
-        }
-        var operand = try aggregate(operation, members, rest, condition)
-        if path.ownerIsNullable {
-            // Nil has no members, and a count of nil is nil, not 0; a subquery of nil is empty.
-            if filter == nil {
-                operand.sql = "CASE WHEN \(path.owner) IS NULL THEN NULL ELSE \(operand.sql) END"
-                operand.isNullable = true
-                operand.existence = nil
-            }
-        }
-        return operand
-    }
-
-    private mutating func aggregate(
-        _ operation: CollectionOperator, _ members: MemberRows, _ rest: ArraySlice<KeyName>, _ condition: Condition?
-    ) throws -> Operand {
-        if operation == .count {
-            let isBare = condition == nil || condition?.constant == true
-            if isBare, let pairs = members.pairs {
-                return Operand(
-                    sql: "(SELECT COUNT(*) FROM \(pairs.table) WHERE \(pairs.link))", kind: .integer, isNullable: false,
-                    existence: "EXISTS (SELECT 1 FROM \(pairs.table) WHERE \(pairs.link))")
-            }
-            return Operand(
-                sql: "(\(members.select("COUNT(*)", where: condition)))", kind: .integer, isNullable: false,
-                existence: "EXISTS (\(members.select("1", where: condition)))")
-        }
-        guard case .attribute(let column, let attribute) = try resolve(rest, members.scope) else {
-            throw NotExpressible("\(operation.rawValue) of objects is computed in memory")
-        }
-        let kind = try self.column(column, attribute).kind
-        switch operation {
-        case .sum, .average:
-            guard kind == .integer || kind == .real else {
-                throw NotExpressible("\(operation.rawValue) of \(attribute.name) is exact in memory only")
-            }
-            if operation == .sum {
-                let zero: SQLFragment = kind == .integer ? "0" : "0.0"
-                return Operand(
-                    sql: "(\(members.select("COALESCE(SUM(\(column)), \(zero))", where: condition)))", kind: kind,
-                    isNullable: false)
-            }
-            // Nil counts as 0, and the average of nothing is 0.
-            return Operand(
-                sql: "(\(members.select("COALESCE(TOTAL(\(column)) / COUNT(*), 0.0)", where: condition)))", kind: .real,
-                isNullable: false)
-        case .minimum, .maximum:
-            let result: SQLFragment = operation == .minimum ? "MIN(\(column))" : "MAX(\(column))"
-            return Operand(sql: "(\(members.select(result, where: condition)))", kind: kind)
-        default: throw NotExpressible("\(operation.rawValue) is computed in memory")
         }
     }
 }

@@ -8,43 +8,67 @@ extension PredicateCompiler {
         if let value = try constant(expression, environment) { return try operand(value) }
         switch expression {
         case .function(let function, let arguments): return try call(function, arguments, environment)
+        case .cast(let value, let type): return try cast(value, to: type, environment)
         case .ternary(let condition, let first, let second):
             return try choice(condition, first, second, environment)
-        case .path(.subquery(let collection, let name, let condition), let path):
-            guard let operation = path.keys[0].collectionOperator else { break }
-            return try aggregate(
-                operation, of: collection, path.keys[1...], environment, filter: (name, condition))
-        case .indexed(.subquery(let collection, let name, let condition), .size):
-            return try aggregate(.count, of: collection, [], environment, filter: (name, condition))
         case .indexed(let collection, .size):
-            return try aggregate(.count, of: collection, [], environment, filter: nil)
+            guard let members = try members(collection, environment) else { break }
+            return try aggregate(.count, members, [], environment)
+        case .path(let base, let path):
+            if let place = path.keys.firstIndex(where: { $0.collectionOperator != nil }) {
+                return try aggregate(expression, base, path.keys[...], place, environment)
+            }
+            guard let (scope, keys) = self.path(expression, environment) else {
+                return try path.keys.reduce(try operand(base, environment)) { try key($1, of: $0) }
+            }
+            return try operand(try resolve(keys, scope))
         default:
             guard let (scope, keys) = path(expression, environment) else { break }
-            if let place = keys.firstIndex(where: { $0.collectionOperator != nil }),
-                let operation = keys[place].collectionOperator
-            {
-                return try aggregate(
-                    operation, scope, keys[..<place], keys[(place + 1)...], environment, filter: nil)
+            if let place = keys.firstIndex(where: { $0.collectionOperator != nil }) {
+                return try aggregate(expression, .selfObject, keys, place, environment)
             }
             return try operand(try resolve(keys, scope))
         }
         throw NotExpressible("\(expression.format) is computed in memory")
     }
 
+    /// A path with an operator on collections, which is at `place`.
+    private mutating func aggregate(
+        _ expression: Expression, _ base: Expression, _ keys: ArraySlice<KeyName>, _ place: Int,
+        _ environment: Environment
+    ) throws -> Operand {
+        let before = place == 0 ? base : Expression.path(base, KeyPath(keys: Array(keys[..<place])))
+        guard let operation = keys[place].collectionOperator else { throw NotExpressible(expression.format) }
+        guard let members = try members(before, environment) else {
+            if let (scope, keys) = path(before, environment) {
+                _ = try operand(try resolve(keys, scope))
+                throw CoreError(
+                    .predicate,
+                    "\(operation.rawValue) computes from a to-many relationship, and \(before.format) is one value",
+                    entity: scope.mapping.entity.name, key: operation.rawValue)
+            }
+            throw NotExpressible("\(expression.format) is computed in memory")
+        }
+        return try aggregate(operation, members, keys[(place + 1)...], environment)
+    }
+
     /// The value of an attribute, which the column must have: large ones lie in files that SQL does not read.
-    func column(_ sql: SQLFragment, _ attribute: Attribute) throws -> Operand {
+    func column(_ value: AttributeValue) throws -> Operand {
+        let attribute = value.attribute
         if attribute.allowsExternalStorage {
             throw NotExpressible("\(attribute.name) may lie in files; it is compared in memory")
         }
         if attribute.type == .transformable {
             throw NotExpressible("\(attribute.name) is transformable; what its bytes stand for is compared in memory")
         }
-        return Operand(sql: sql, kind: Operand.Kind(attribute.type))
+        return try value.rest.reduce(Operand(sql: value.sql, kind: Operand.Kind(attribute.type))) {
+            try key($1, of: $0)
+        }
     }
 
     func operand(_ path: ResolvedPath) throws -> Operand {
         switch path {
-        case .attribute(let sql, let attribute): return try column(sql, attribute)
+        case .attribute(let value): return try column(value)
         case .object(let sql, let entity, let isNullable):
             return Operand(sql: sql, kind: .object(ObjectIdentifier(entity.root)), isNullable: isNullable)
         case .toMany(let members):
@@ -67,6 +91,12 @@ extension PredicateCompiler {
             )
         }
         guard let kind = Operand.Kind(value) else { throw NotExpressible("a dictionary has no place in SQL") }
+        if case .decimal(let number) = value,
+            DecimalNumber(number.double).map({ DecimalNumber.compare($0, number) }) != 0,
+            Int64(exactly: number.double) == nil
+        {
+            throw NotExpressible("\(number) has more digits than a column")
+        }
         guard let bound = SQLValue(value) else {
             return Operand(sql: "", kind: kind, isNullable: false, constant: value)
         }
@@ -110,49 +140,13 @@ extension PredicateCompiler {
         let (a, b) = (try operand(first, environment), try operand(second, environment))
         if let constant = test.constant { return constant ? a : b }
         let kind = a.kind == .null ? b.kind : a.kind
-        guard a.kind == b.kind || a.kind == .null || b.kind == .null, kind != .list else {
+        let areNumbers = a.kind.isNumber && b.kind.isNumber && a.kind != .decimal && b.kind != .decimal
+        guard a.kind == b.kind || a.kind == .null || b.kind == .null || areNumbers, kind != .list else {
             throw NotExpressible("TERNARY gives values of two kinds")
         }
         return Operand(
-            sql: "CASE WHEN \(test.sql) THEN \(a.sql) ELSE \(b.sql) END", kind: kind,
+            sql: "CASE WHEN \(test.sql) THEN \(a.sql) ELSE \(b.sql) END",
+            kind: a.kind == b.kind || !areNumbers ? kind : .number,
             isNullable: a.isNullable || b.isNullable)
     }
-
-    /// Arithmetic that SQL does as memory does it.
-    private mutating func call(
-        _ function: Function, _ arguments: [Expression], _ environment: Environment
-    ) throws -> Operand {
-        if function == .noIndex { return try operand(arguments[0], environment) }
-        if [.sum, .count, .min, .max, .average].contains(function) {
-            throw NotExpressible(
-                "\(function.rawValue) is computed in memory; a key path with @\(function) would not be")
-        }
-        guard let symbol = PredicateCompiler.symbols[function] else {
-            throw NotExpressible("\(function.rawValue) is computed in memory")
-        }
-        let operands = try arguments.map { try operand($0, environment) }
-        for operand in operands where !operand.kind.isNumber && operand.kind != .null {
-            throw CoreError(
-                .predicate, "\(function.rawValue) takes numbers, not \(operand.kind.name)", value: operand.constant)
-        }
-        if operands.contains(where: { $0.kind == .decimal }) {
-            throw NotExpressible("decimals are exact in memory only")
-        }
-        let isBitwise = [.bitwiseAnd, .bitwiseOr, .onesComplement].contains(function)
-        if isBitwise, operands.contains(where: { $0.kind != .integer }) {
-            throw NotExpressible("\(symbol) of a fraction is computed in memory")
-        }
-        let kind: Operand.Kind = operands.contains { $0.kind == .real } ? .real : .integer
-        if operands.count == 1 {
-            if function == .abs { return Operand(sql: "abs(\(operands[0].sql))", kind: kind) }
-            return Operand(sql: "(\(word: symbol)\(operands[0].sql))", kind: kind)
-        }
-        // A division by zero is NULL, whatever is divided.
-        return Operand(sql: "(\(operands[0].sql) \(word: symbol) \(operands[1].sql))", kind: kind)
-    }
-
-    private static let symbols: [Function: StaticString] = [
-        .add: "+", .subtract: "-", .multiply: "*", .divide: "/", .bitwiseAnd: "&", .bitwiseOr: "|", .negate: "-",
-        .onesComplement: "~", .abs: "abs",
-    ]
 }

@@ -4,18 +4,25 @@ import CorestoneValues
 
 extension PredicateCompiler {
     /// The terms of ORDER BY. SQLite puts NULL first going up and last going down, as sort descriptors do.
-    ///
-    /// Rows that are equal under all descriptors come as the plan finds them: one more term by primary key would force a
-    /// sort where an index already gives the order.
-    mutating func order(_ descriptors: [SortDescriptor], _ root: Scope) throws -> [SQLFragment] {
+    /// nil when memory has to sort.
+    mutating func order(_ descriptors: [SortDescriptor], _ root: Scope) throws -> [SQLFragment]? {
         let environment = Environment(root: root)
-        return try descriptors.map { descriptor in
-            guard descriptor.isInSQL else { throw NotExpressible("\(descriptor.rule) orders in memory") }
-            let key = try sortKey(descriptor, environment)
-            let isFolded = descriptor.selector == .caseInsensitive && key.kind.isTextual
-            let direction: SQLFragment = descriptor.ascending ? "" : " DESC"
-            return "\(key.sql)\(isFolded ? dialect.caseInsensitive : "")\(direction)"
+        var terms: [SQLFragment] = []
+        let joins = root.state
+        for descriptor in descriptors {
+            do { terms.append(try term(descriptor, environment)) } catch let obstacle as NotExpressible {
+                orderObstacle = orderObstacle ?? obstacle.reason
+            }
         }
+        if orderObstacle != nil { root.state = joins }
+        return orderObstacle == nil ? terms : nil
+    }
+
+    private mutating func term(_ descriptor: SortDescriptor, _ environment: Environment) throws -> SQLFragment {
+        let key = try sortKey(descriptor, environment)
+        if descriptor.comparator != nil { throw NotExpressible("a comparator of the host's sorts in memory") }
+        let collation = key.kind.isTextual ? dialect.collation(for: descriptor.selector) : ""
+        return "\(key.sql)\(collation)\(descriptor.ascending ? "" : " DESC")"
     }
 
     private mutating func sortKey(_ descriptor: SortDescriptor, _ environment: Environment) throws -> Operand {
@@ -28,16 +35,9 @@ extension PredicateCompiler {
                     "cannot sort by \(descriptor.keyPath): \(members.relationship.name) is to-many and has no order of its own",
                     entity: environment.root.mapping.entity.name, key: descriptor.keyPath)
             case .object: throw NotExpressible("objects themselves are ordered in memory")
-            case .attribute(let column, let attribute):
-                return try self.column(column, attribute)
+            case .attribute(let value): return try column(value)
             }
         }
         return try operand(.keyPath(descriptor.path), environment)
     }
-}
-
-extension SortDescriptor {
-    fileprivate var isInSQL: Bool { comparator == nil && (selector == .compare || selector == .caseInsensitive) }
-    /// What decides, for messages.
-    fileprivate var rule: String { comparator == nil ? selector.rawValue : "a comparator" }
 }

@@ -4,10 +4,17 @@ import CorestoneValues
 
 /// What a key path leads to.
 enum ResolvedPath {
-    case attribute(SQLFragment, Attribute)
+    case attribute(AttributeValue)
     /// The primary key of an object of the entity.
     case object(SQLFragment, Entity, isNullable: Bool)
     case toMany(MemberPath)
+}
+
+/// The column of an attribute, and the keys that its plain value is asked for.
+struct AttributeValue {
+    let sql: SQLFragment
+    let attribute: Attribute
+    let rest: ArraySlice<KeyName>
 }
 
 /// A to-many relationship on a path.
@@ -35,6 +42,8 @@ extension PredicateCompiler {
             let rest = keys[(index + 1)...]
             if key.text == "self" || key.text == "objectID" { continue }
             let property = try property(key, mapping.entity, of: composite)
+            let reached = mapping.entity
+            if !reached.isKind(of: property.entity) { mapping = try heir(of: mapping, with: property) }
             if let attribute = property as? Attribute, attribute.type == .composite {
                 composite = attribute
                 continue
@@ -44,8 +53,10 @@ extension PredicateCompiler {
             case .none: throw notStored(property)
             case .attribute(let column):
                 guard let attribute = property as? Attribute else { throw notStored(property) }
-                if let next = rest.first { throw try beyond(attribute, next) }
-                return .attribute("\(alias, column)", attribute)
+                if let next = rest.first { try requireKnown(next, of: attribute) }
+                return .attribute(
+                    AttributeValue(
+                        sql: try polymorphic(column, alias, of: attribute, reached), attribute: attribute, rest: rest))
             case .toMany(let members):
                 guard let relationship = property as? Relationship else { throw notStored(property) }
                 return .toMany(
@@ -81,6 +92,12 @@ extension PredicateCompiler {
     private func property(_ key: KeyName, _ entity: Entity, of composite: Attribute? = nil) throws -> Property {
         let name = composite.map { "\($0.path).\(key.text)" } ?? key.text
         if let property = entity.property(named: name) { return property }
+        // A property of entities that inherit: all other objects have nil there.
+        if let heir = entity.withDescendants.first(where: { $0.property(named: name) != nil }),
+            let property = heir.property(named: name)
+        {
+            return property
+        }
         if key.isOperator {
             throw CoreError(
                 .predicate, "\(key.text) computes from a to-many relationship, and \(entity.name) is one object",
@@ -93,28 +110,45 @@ extension PredicateCompiler {
             entity: entity.name, key: name)
     }
 
-    private func notStored(_ property: Property) -> CoreError {
-        CoreError(
-            .predicate,
-            "\(property.entity.name).\(property.path) is transient: the store does not know it, so no fetch can ask for it",
-            entity: property.entity.name, key: property.path)
+    /// The column of an attribute; where several entities that inherit have one of that name, whichever the row uses.
+    private func polymorphic(
+        _ column: String, _ alias: Alias, of attribute: Attribute, _ entity: Entity
+    ) throws -> SQLFragment {
+        if entity.isKind(of: attribute.entity) { return "\(alias, column)" }
+        var columns: [String] = []
+        for heir in entity.withDescendants {
+            guard let other = heir.property(named: attribute.path) else { continue }
+            guard let same = other as? Attribute, same.type == attribute.type,
+                case .attribute(let column) = try schema.mapping(of: heir)[same]
+            else { throw NotExpressible("\(attribute.path) is something else in \(heir.name)") }
+            if !columns.contains(column) { columns.append(column) }
+        }
+        if columns.count == 1 { return "\(alias, column)" }
+        return "COALESCE(\(columns.map { "\(alias, $0)" as SQLFragment }.joined(separator: ", ")))"
     }
 
-    /// A key behind an attribute: a property of the plain value, if it has such a one.
-    private func beyond(_ attribute: Attribute, _ key: KeyName) throws -> any Error {
+    /// The mapping that has a property of an entity that inherits.
+    private func heir(of mapping: EntityMapping, with property: Property) throws -> EntityMapping {
+        let heirs = mapping.entity.withDescendants.filter { $0.property(named: property.path) != nil }
+        if property is Relationship, heirs.contains(where: { $0.property(named: property.path) !== property }) {
+            throw NotExpressible("\(property.path) is a relationship of several entities")
+        }
+        return try schema.mapping(of: heirs[0])
+    }
+
+    private func notStored(_ property: Property) -> NotExpressible {
+        NotExpressible("\(property.entity.name).\(property.path) is transient and not in the store")
+    }
+
+    /// Refuses a key that no plain value of the attribute knows.
+    private func requireKnown(_ key: KeyName, of attribute: Attribute) throws {
         let known = [
-            "length", "description", "uppercaseString", "lowercaseString", "intValue", "integerValue", "longLongValue",
-            "doubleValue", "floatValue", "boolValue", "stringValue", "timeIntervalSinceReferenceDate",
-            "timeIntervalSince1970",
-            "UUIDString", "absoluteString",
+            "self", "length", "description", "uppercaseString", "lowercaseString", "intValue", "integerValue",
+            "longLongValue", "doubleValue", "floatValue", "boolValue", "stringValue", "timeIntervalSinceReferenceDate",
+            "timeIntervalSince1970", "UUIDString", "absoluteString",
         ]
-        if attribute.type == .transformable {
-            return NotExpressible("what \(attribute.name) holds is looked at in memory")
-        }
-        if known.contains(key.text) {
-            return NotExpressible("\(attribute.name).\(key.text) is computed from the value")
-        }
-        return CoreError(
+        if attribute.type == .transformable || known.contains(key.text) { return }
+        throw CoreError(
             .predicate,
             "\(attribute.entity.name).\(attribute.name) is \(attribute.type.displayName) and has no key "
                 + "\"\(key.text)\"", entity: attribute.entity.name, key: key.text)

@@ -11,6 +11,8 @@ struct PredicateCompiler {
     let storeIdentifier: String
     let dialect: any SQLDialect
     private var aliases = 0
+    /// Why the order is left to memory, when it is.
+    var orderObstacle: String?
 
     init(schema: any SchemaMapping, storeIdentifier: String, dialect: any SQLDialect) {
         self.schema = schema
@@ -37,19 +39,22 @@ struct PredicateCompiler {
     }
 
     private mutating func chain(_ compound: Compound, _ environment: Environment) throws -> Condition {
-        let isAnd = compound.type == .and
         var parts: [Condition] = []
-        var isDecided = false
+        var obstacle: NotExpressible?
         for part in compound.parts {
             // All parts are compiled, so that a wrong name is found whatever the others say.
-            let condition = try condition(part, environment)
-            if let constant = condition.constant {
-                isDecided = isDecided || constant != isAnd
-            } else {
-                parts.append(condition)
+            do { parts.append(try condition(part, environment)) } catch let reason as NotExpressible {
+                obstacle = obstacle ?? reason
             }
         }
-        if isDecided { return .constant(!isAnd) }
+        if let obstacle { throw obstacle }
+        return chain(parts, isAnd: compound.type == .and)
+    }
+
+    /// Conditions joined by AND or OR.
+    func chain(_ conditions: [Condition], isAnd: Bool) -> Condition {
+        if conditions.contains(where: { $0.constant == !isAnd }) { return .constant(!isAnd) }
+        let parts = conditions.filter { $0.constant == nil }
         guard let first = parts.first else { return .constant(isAnd) }
         if parts.count == 1 { return first }
         var whole = Condition(
@@ -99,8 +104,13 @@ extension PredicateCompiler {
         let value = try resolve(keys, scope)
         let sql: SQLFragment
         switch value {
-        case .attribute(let column, _): sql = column
-        case .object, .toMany: sql = try operand(value).sql
+        case .attribute(let value) where value.rest.isEmpty: sql = value.sql
+        case .attribute: return nil
+        case .object: sql = try operand(value).sql
+        case .toMany(let path):
+            // Where there is an owner there is a collection.
+            if !path.ownerIsNullable { return .constant(comparison.operator == .notEqual) }
+            sql = path.owner
         }
         return Condition(
             sql: comparison.operator == .equal ? "\(sql) IS NULL" : "\(sql) IS NOT NULL", isTwoValued: true)
@@ -244,7 +254,7 @@ extension Operand.Kind {
     /// Whether `<` has a meaning.
     fileprivate var isOrdered: Bool {
         switch self {
-        case .integer, .real, .decimal, .text, .uri, .date, .bytes: true
+        case .integer, .real, .number, .decimal, .text, .uri, .date, .bytes: true
         case .null, .uuid, .object, .list: false
         }
     }

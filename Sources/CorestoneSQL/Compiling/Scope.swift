@@ -6,9 +6,16 @@ final class Scope {
     let alias: Alias
     /// To-one paths without which no row can satisfy the condition: these join inside, all others from the left.
     let required: Set<String>
-    private(set) var joins = SQLFragment()
-    /// The joined tables by path.
-    private var joined: [String: (alias: Alias, mapping: EntityMapping)] = [:]
+    /// What was joined so far; put back where a condition turns out to have no SQL.
+    var state = State()
+
+    struct State {
+        fileprivate(set) var joins = SQLFragment()
+        /// The joined tables by path.
+        fileprivate var joined: [String: (alias: Alias, mapping: EntityMapping)] = [:]
+    }
+
+    var joins: SQLFragment { state.joins }
 
     init(_ mapping: EntityMapping, alias: Alias, required: Set<String>) {
         self.mapping = mapping
@@ -21,11 +28,11 @@ final class Scope {
         _ path: String, from source: Alias, column: String, to mapping: @autoclosure () throws -> EntityMapping,
         alias: @autoclosure () -> Alias
     ) rethrows -> (alias: Alias, mapping: EntityMapping) {
-        if let known = joined[path] { return known }
+        if let known = state.joined[path] { return known }
         let made = (alias: alias(), mapping: try mapping())
-        joined[path] = made
-        joins += required.contains(path) ? " JOIN " : " LEFT JOIN "
-        joins += "\(identifier: made.mapping.table) \(made.alias) ON \(made.alias, "Z_PK") = \(source, column)"
+        state.joined[path] = made
+        state.joins += required.contains(path) ? " JOIN " : " LEFT JOIN "
+        state.joins += "\(identifier: made.mapping.table) \(made.alias) ON \(made.alias, "Z_PK") = \(source, column)"
         return made
     }
 }

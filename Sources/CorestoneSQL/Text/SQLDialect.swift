@@ -1,3 +1,5 @@
+import CorestonePredicate
+
 /// What differs between databases. SQLite is the first; the compiler says everything else in common SQL.
 package protocol SQLDialect: Sendable {
     func quoted(_ identifier: String) -> String
@@ -11,9 +13,11 @@ package protocol SQLDialect: Sendable {
     /// Whether `text` holds `part`, byte for byte; `part` is not empty.
     func contains(_ text: SQLFragment, _ part: SQLFragment) -> SQLFragment
     /// Whether `value` is among the elements of a JSON array, in one binding however long it is.
-    func isMember(_ value: SQLFragment, ofJSON json: SQLFragment) -> SQLFragment
-    /// The order that ignores case.
-    var caseInsensitive: SQLFragment { get }
+    ///
+    /// - Parameter isPacked: whether texts in there are values that `PackedValue` made.
+    func isMember(_ value: SQLFragment, ofJSON json: SQLFragment, isPacked: Bool) -> SQLFragment
+    /// Behind a text in ORDER BY, the order of a selector; empty for that of the code units.
+    func collation(for selector: SortDescriptor.Selector) -> SQLFragment
     /// LIMIT and OFFSET, printed: a bound LIMIT costs the plan that knows how few rows are wanted.
     func window(limit: Int, offset: Int) -> SQLFragment
     /// How many values one statement can bind.
@@ -44,10 +48,20 @@ package struct SQLiteDialect: SQLDialect {
     package func notSame(_ a: SQLFragment, _ b: SQLFragment) -> SQLFragment { "\(a) IS NOT \(b)" }
     package func notTrue(_ condition: SQLFragment) -> SQLFragment { "(\(condition)) IS NOT TRUE" }
     package func contains(_ text: SQLFragment, _ part: SQLFragment) -> SQLFragment { "instr(\(text), \(part)) > 0" }
-    package func isMember(_ value: SQLFragment, ofJSON json: SQLFragment) -> SQLFragment {
-        "\(value) IN (SELECT value FROM json_each(\(json)))"
+    package func isMember(_ value: SQLFragment, ofJSON json: SQLFragment, isPacked: Bool) -> SQLFragment {
+        isPacked
+            ? "\(value) IN (SELECT cst_unpack(value) FROM json_each(\(json)))"
+            : "\(value) IN (SELECT value FROM json_each(\(json)))"
     }
-    package var caseInsensitive: SQLFragment { " COLLATE CST_NOCASE" }
+    package func collation(for selector: SortDescriptor.Selector) -> SQLFragment {
+        switch selector {
+        case .compare: ""
+        case .caseInsensitive: " COLLATE CST_NOCASE"
+        case .localized: " COLLATE CST_LOCALIZED"
+        case .localizedCaseInsensitive: " COLLATE CST_LOCALIZED_NOCASE"
+        case .localizedStandard: " COLLATE CST_STANDARD"
+        }
+    }
     package func window(limit: Int, offset: Int) -> SQLFragment {
         if limit <= 0 && offset <= 0 { return "" }
         let count = limit <= 0 ? -1 : Int64(limit)

@@ -58,6 +58,8 @@ extension SQLFragment: ExpressibleByStringInterpolation {
         package mutating func appendInterpolation(bind value: SQLValue) { fragment.append(.binding(value)) }
         /// An integer of ours, printed.
         package mutating func appendInterpolation(number: Int64) { fragment.append(.sql(String(number))) }
+        /// The name of a function of ours.
+        package mutating func appendInterpolation(function: ComputedFunction) { fragment.append(.sql(function.name)) }
         /// A word of the dialect.
         package mutating func appendInterpolation(word: StaticString) { fragment.append(.sql("\(word)")) }
     }

@@ -17,8 +17,6 @@ package enum StoreFunction: String, CaseIterable, Sendable {
     case matches = "cst_matches"
 
     package static let argumentCount: Int32 = 3
-    /// The collation of case-insensitive orders: compares two texts with `compareFolded`.
-    package static let caseInsensitiveCollation = "CST_NOCASE"
 }
 
 extension StoreFunction {
@@ -73,4 +71,17 @@ extension StoreFunction {
             return TextSearch.contains(text, other, options: options, anchor: anchor) ? 1 : 0
         }
     }
+}
+
+/// A collation of ORDER BY that compares as a sort descriptor does; registered by the store.
+package struct SortCollation: Sendable {
+    package let name: String
+    package let selector: SortDescriptor.Selector
+
+    package static let all = [
+        SortCollation(name: "CST_NOCASE", selector: .caseInsensitive),
+        SortCollation(name: "CST_LOCALIZED", selector: .localized),
+        SortCollation(name: "CST_LOCALIZED_NOCASE", selector: .localizedCaseInsensitive),
+        SortCollation(name: "CST_STANDARD", selector: .localizedStandard),
+    ]
 }

@@ -8,7 +8,7 @@ import CorestoneValues
 final class StoreFunctions {
     /// What a function threw; SQLite itself only carries a text.
     private var failure: CoreError?
-    private var entries: [Entry] = []
+    private var entries: [AnyObject] = []
 
     /// What SQLite hands back to a function's body.
     private final class Entry {
@@ -37,17 +37,23 @@ final class StoreFunctions {
                 Unmanaged.passUnretained(entry).toOpaque(), { StoreFunctions.call($0, $1, $2) }, nil, nil, nil)
             guard code == SQLITE_OK else { throw connection.error(code, "register \(function.rawValue)") }
         }
-        let code = sqlite3_create_collation_v2(
-            connection.db, StoreFunction.caseInsensitiveCollation, SQLITE_UTF8, nil,
-            { _, firstCount, first, secondCount, second in
-                let order = compareFolded(
-                    UnsafeRawBufferPointer(start: first, count: Int(firstCount)),
-                    UnsafeRawBufferPointer(start: second, count: Int(secondCount)),
-                    caseInsensitive: true, diacriticInsensitive: false)
-                return Int32(order.signum())
-            }, nil)
-        guard code == SQLITE_OK else { throw connection.error(code, "register a collation") }
+        entries += try ValueEntry.register(with: connection, owner: self)
+        for (place, collation) in SortCollation.all.enumerated() {
+            // SQLite hands back which one is meant; 0 would be no pointer.
+            let code = sqlite3_create_collation_v2(
+                connection.db, collation.name, SQLITE_UTF8, UnsafeMutableRawPointer(bitPattern: place + 1),
+                { place, firstCount, first, secondCount, second in
+                    let order = SortCollation.all[Int(bitPattern: place) - 1].selector.order(
+                        UnsafeRawBufferPointer(start: first, count: Int(firstCount)),
+                        UnsafeRawBufferPointer(start: second, count: Int(secondCount)))
+                    return Int32(order.signum())
+                }, nil)
+            guard code == SQLITE_OK else { throw connection.error(code, "register \(collation.name)") }
+        }
     }
+
+    /// Keeps what a function threw.
+    func note(_ error: any Error) { failure = error as? CoreError }
 
     /// The error behind a failed step, forgotten with this call; nil when no function failed.
     func takeFailure() -> CoreError? {
@@ -82,7 +88,7 @@ final class StoreFunctions {
             }
             sqlite3_result_int64(context, result)
         } catch {
-            entry.owner.failure = error as? CoreError
+            entry.owner.note(error)
             sqlite3_result_error(context, "\(error)", -1)
         }
     }

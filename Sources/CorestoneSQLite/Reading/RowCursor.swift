@@ -118,11 +118,11 @@ final class RowCursor: StoreCursor {
 }
 
 extension SQLiteStore {
-    func cursor(_ fetch: StoreFetch) throws -> (any StoreCursor)? {
+    func cursor(_ fetch: StoreFetch) throws -> (rows: any StoreCursor, remainder: FetchRemainder?)? {
         try withFile { file in
             file.endReads()
-            guard case .query(let query) = try compiler.compile(fetch) else { return nil }
-            return try RowCursor(query, fetch, file, store: self)
+            let compiled = try compiler.compile(fetch)
+            return (try RowCursor(compiled.query, fetch, file, store: self), compiled.remainder)
         }
     }
 }

@@ -10,19 +10,13 @@ extension SQLiteStore {
             // A fetch sees the newest state.
             file.endReads()
             var outcome = StoreFetchOutcome()
-            let query: SQLQuery
-            switch try compiler.compile(fetch) {
-            case .query(let exact): query = exact
-            case .notExpressible:
-                outcome.isExact = false
-                let candidates = StoreFetch(entity: fetch.entity, includesSubentities: fetch.includesSubentities)
-                guard case .query(let all) = try compiler.compile(candidates) else { return outcome }
-                query = all
-            }
+            let compiled = try compiler.compile(fetch)
+            let query = compiled.query
+            outcome.remainder = compiled.remainder
             let purpose = "fetch \(fetch.entity.name)"
             do {
                 try file.bounded(schema.table(of: fetch.entity)) {
-                    switch outcome.isExact ? fetch.result : .rows {
+                    switch outcome.remainder == nil ? fetch.result : .rows {
                     case .rows: outcome.batch = try rows(query, fetch, file, purpose)
                     case .identifiers: outcome.identifiers = try identifiers(query, fetch, file, purpose)
                     case .count: outcome.count = try count(query, fetch, file, purpose)

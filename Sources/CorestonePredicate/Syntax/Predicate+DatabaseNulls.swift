@@ -1,0 +1,66 @@
+import CorestoneValues
+
+extension Predicate {
+    /// The predicate that holds, with the meaning of nil in memory, exactly where SQL finds this one true.
+    ///
+    /// To SQL a comparison with NULL is neither true nor false, and NOT leaves it so: `name != 'x'` and `NOT (name == 'x')`
+    /// both leave out what has no name. Only a comparison with a constant nil asks for it. Members under ANY and ALL are
+    /// compared as in memory.
+    package var withDatabaseNulls: Predicate { rewritten(negated: false) }
+
+    /// Where this one is true, or with `negated` where it is false.
+    private func rewritten(negated: Bool) -> Predicate {
+        switch self {
+        case .constant(let value): return .constant(value != negated)
+        case .block: return negated ? self.negated : self
+        case .comparison(let comparison): return comparison.rewritten(negated: negated)
+        case .compound(let compound):
+            if compound.type == .not { return compound.parts[0].rewritten(negated: !negated) }
+            let type: CompoundType = (compound.type == .and) != negated ? .and : .or
+            let parts = compound.parts.map { $0.rewritten(negated: negated) }
+            return .compound(Compound(type, parts, depth: 1 + (parts.map(\.depth).max() ?? 0)))
+        }
+    }
+}
+
+extension Comparison {
+    fileprivate func rewritten(negated: Bool) -> Predicate {
+        let inner = Predicate.comparison(
+            Comparison(
+                left.withDatabaseNulls, `operator`, right.withDatabaseNulls, modifier: modifier, options: options))
+        let same = negated ? inner.negated : inner
+        let isNullTest = `operator` == .equal || `operator` == .notEqual
+        let sides = [left, right]
+        if modifier != .direct || isNullTest && sides.contains(where: \.isNullConstant) { return same }
+        if sides.contains(where: \.isNullConstant) { return .constant(false) }
+        // A comparison that no nil satisfies says so itself.
+        let isStrict = !isNullTest && ![.lessOrEqual, .greaterOrEqual].contains(`operator`)
+        let hasConstant = sides.contains { $0.constantValue != nil }
+        if !negated, isStrict || hasConstant && `operator` != .notEqual { return same }
+        let present = sides.filter { $0.constantValue == nil }.map {
+            Predicate.comparison(Comparison($0.withDatabaseNulls, .notEqual, .constant(.null)))
+        }
+        return .compound(Compound(.and, present + [same], depth: 2))
+    }
+}
+
+extension Predicate {
+    fileprivate var negated: Predicate { .compound(Compound(.not, [self], depth: 1 + depth)) }
+}
+
+extension Expression {
+    fileprivate var isNullConstant: Bool { constantValue?.isNull ?? false }
+
+    /// The expression with the predicates within it, of subqueries and TERNARY, rewritten.
+    fileprivate var withDatabaseNulls: Expression {
+        mapped { expression in
+            switch expression {
+            case .subquery(let collection, let name, let condition):
+                .subquery(collection.withDatabaseNulls, variable: name, condition.withDatabaseNulls)
+            case .ternary(let condition, let first, let second):
+                .ternary(condition.withDatabaseNulls, first.withDatabaseNulls, second.withDatabaseNulls)
+            default: nil
+            }
+        }
+    }
+}

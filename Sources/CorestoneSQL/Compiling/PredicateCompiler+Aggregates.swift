@@ -1,0 +1,68 @@
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+extension PredicateCompiler {
+    /// `collection.@count` and its like.
+    ///
+    /// - Parameter rest: the keys to the right of the operator.
+    mutating func aggregate(
+        _ operation: CollectionOperator, _ collection: MemberCollection, _ rest: ArraySlice<KeyName>,
+        _ environment: Environment
+    ) throws -> Operand {
+        guard case .toMany(let path) = try resolve(collection.keys, collection.scope),
+            collection.filters.isEmpty || path.rest.isEmpty
+        else { throw NotExpressible("\(operation.rawValue) of \(collection.format) is computed in memory") }
+        let members = try rows(collection, path, required: [], environment)
+        // Each member stands for one element, whatever its keys lead to.
+        let elements = path.rest + collection.tail
+        if operation == .count { _ = try resolve(elements, members.rows.scope) }
+        var operand = try aggregate(
+            operation, members.rows, operation == .count ? [] : elements + rest, members.condition, collection.format)
+        if path.ownerIsNullable, collection.filters.isEmpty {
+            // Nil has no members, and a count of nil is nil, not 0; a subquery of nil is empty.
+            operand.sql = "CASE WHEN \(path.owner) IS NULL THEN NULL ELSE \(operand.sql) END"
+            operand.isNullable = true
+            operand.existence = nil
+        }
+        return operand
+    }
+
+    private mutating func aggregate(
+        _ operation: CollectionOperator, _ members: MemberRows, _ keys: ArraySlice<KeyName>, _ condition: Condition,
+        _ format: String
+    ) throws -> Operand {
+        if operation == .count {
+            if condition.constant == true, let pairs = members.pairs {
+                return Operand(
+                    sql: "(SELECT COUNT(*) FROM \(pairs.table) WHERE \(pairs.link))", kind: .integer, isNullable: false,
+                    existence: "EXISTS (SELECT 1 FROM \(pairs.table) WHERE \(pairs.link))")
+            }
+            return Operand(
+                sql: "(\(members.select("COUNT(*)", where: condition)))", kind: .integer, isNullable: false,
+                existence: "EXISTS (\(members.select("1", where: condition)))")
+        }
+        guard case .attribute(let value) = try resolve(keys, members.scope) else {
+            throw NotExpressible("\(operation.rawValue) of \(format) is computed in memory")
+        }
+        let (column, kind) = (value.sql, try self.column(value).kind)
+        func selected(_ result: SQLFragment, _ kind: Operand.Kind, isNullable: Bool = false) -> Operand {
+            Operand(sql: "(\(members.select(result, where: condition)))", kind: kind, isNullable: isNullable)
+        }
+        switch operation {
+        case .sum, .average:
+            guard kind.isNumber else {
+                throw CoreError(.predicate, "\(operation.rawValue) takes numbers, and \(format) has \(kind.name)")
+            }
+            if kind == .decimal { throw NotExpressible("\(operation.rawValue) of decimals is exact in memory only") }
+            let sum: SQLFragment = kind == .integer ? "cst_sum(\(column))" : "TOTAL(\(column))"
+            if operation == .sum { return selected(sum, kind == .integer ? .number : .real) }
+            // Nil counts as 0, and the average of nothing is 0.
+            let total: SQLFragment = kind == .integer ? "CAST(\(sum) AS REAL)" : sum
+            return selected("COALESCE(\(total) / COUNT(*), 0.0)", .real)
+        case .minimum: return selected("MIN(\(column))", kind, isNullable: true)
+        case .maximum: return selected("MAX(\(column))", kind, isNullable: true)
+        default: throw NotExpressible("\(operation.rawValue) is computed in memory")
+        }
+    }
+}

@@ -1,0 +1,132 @@
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+// Functions, with SQL's own where those give the same as memory's, and else with ours.
+extension PredicateCompiler {
+    mutating func call(
+        _ function: Function, _ arguments: [Expression], _ environment: Environment
+    ) throws -> Operand {
+        switch function {
+        case .noIndex, .inverseOrderKey: return try operand(arguments[0], environment)
+        case .sum, .count, .min, .max, .average: return try statistics(function, arguments, environment)
+        case .castObject: return try cast(arguments[0], to: arguments[1], environment)
+        case .uppercase, .lowercase, .canonical, .length:
+            return try text(function, try operand(arguments[0], environment))
+        default:
+            guard function.infix != nil || ComputedFunction.call(function, []) != nil || function == .negate else {
+                throw NotExpressible("\(function.rawValue) is computed in memory")
+            }
+            let operands = try arguments.map { try operand($0, environment) }
+            for operand in operands where !operand.kind.isNumber && operand.kind != .null {
+                throw CoreError(
+                    .predicate, "\(function.rawValue) takes numbers, not \(operand.kind.name)", value: operand.constant)
+            }
+            return try arithmetic(function, operands)
+        }
+    }
+
+    private func text(_ function: Function, _ operand: Operand) throws -> Operand {
+        if operand.kind == .null { return operand }
+        guard operand.kind.isTextual else {
+            throw CoreError(
+                .predicate, "\(function.rawValue) takes a string, not \(operand.kind.name)", value: operand.constant)
+        }
+        return computed(function, [operand], function == .length ? .integer : .text)
+    }
+
+    private func computed(_ function: Function, _ operands: [Operand], _ kind: Operand.Kind) -> Operand {
+        // A double where memory has one: a decimal column may hold a whole number.
+        let arguments = operands.map { $0.kind == .decimal ? "CAST(\($0.sql) AS REAL)" : $0.sql }
+        return Operand(sql: ComputedFunction.call(function, arguments) ?? "NULL", kind: kind)
+    }
+
+    private func arithmetic(_ function: Function, _ operands: [Operand]) throws -> Operand {
+        let kinds = operands.map(\.kind)
+        let isWhole = kinds.allSatisfy { $0 == .integer }
+        switch function {
+        case .negate:
+            return Operand(sql: "(-\(operands[0].sql))", kind: kinds[0] == .integer ? .number : kinds[0])
+        case .abs where kinds[0] == .real || kinds[0] == .decimal:
+            return Operand(sql: "abs(\(operands[0].sql))", kind: kinds[0])
+        case .add, .subtract, .multiply, .divide: return try sum(function, operands)
+        case .bitwiseAnd, .bitwiseOr, .leftShift, .rightShift, .modulus:
+            guard isWhole, let symbol = PredicateCompiler.symbols[function] else { break }
+            return Operand(sql: "(\(operands[0].sql) \(word: symbol) \(operands[1].sql))", kind: .integer)
+        case .onesComplement where isWhole: return Operand(sql: "(~\(operands[0].sql))", kind: .integer)
+        case .sqrt, .exp, .log10, .naturalLog, .power: return computed(function, operands, .real)
+        default: break
+        }
+        return computed(function, operands, function.infix == nil || kinds.contains(.decimal) ? .number : .integer)
+    }
+
+    /// The four basic operations: as in memory, two integers give one unless it would not fit, and a division by zero nil.
+    private func sum(_ function: Function, _ operands: [Operand]) throws -> Operand {
+        let kinds = operands.map(\.kind)
+        guard let symbol = PredicateCompiler.symbols[function] else { throw NotExpressible("no operator") }
+        var (a, b) = (operands[0].sql, operands[1].sql)
+        if kinds.contains(.decimal) {
+            // Beside a double, decimals are doubles too.
+            guard kinds.contains(.real) else { throw NotExpressible("decimals are added and divided in memory") }
+            (a, b) = ("CAST(\(a) AS REAL)", "CAST(\(b) AS REAL)")
+        }
+        return Operand(sql: "(\(a) \(word: symbol) \(b))", kind: kinds.contains(.real) ? .real : .number)
+    }
+
+    private static let symbols: [Function: StaticString] = [
+        .add: "+", .subtract: "-", .multiply: "*", .divide: "/", .bitwiseAnd: "&", .bitwiseOr: "|", .leftShift: "<<",
+        .rightShift: ">>", .modulus: "%",
+    ]
+
+    /// `sum(rel.key)` and its like: the collection operators, but for nil.
+    private mutating func statistics(
+        _ function: Function, _ arguments: [Expression], _ environment: Environment
+    ) throws -> Operand {
+        let operations: [Function: CollectionOperator] = [
+            .count: .count, .sum: .sum, .min: .minimum, .max: .maximum,
+        ]
+        guard arguments.count == 1, let operation = operations[function],
+            let members = try members(arguments[0], environment)
+        else { throw NotExpressible("\(function.rawValue) is computed in memory") }
+        var operand = try aggregate(operation, members, [], environment)
+        if function == .count {
+            operand = Operand(sql: "COALESCE(\(operand.sql), 0)", kind: .integer, isNullable: false)
+        }
+        return operand
+    }
+
+    // MARK: Casts and keys of plain values
+
+    mutating func cast(_ value: Expression, to type: Expression, _ environment: Environment) throws -> Operand {
+        guard case .text(let name)? = try constant(type, environment) else {
+            throw NotExpressible("CAST to a type that is computed")
+        }
+        let operand = try operand(value, environment)
+        switch (name.string, operand.kind) {
+        case (_, .null): return operand
+        case ("NSDate", .date), ("NSString", .text), ("NSDecimalNumber", .decimal): return operand
+        case ("NSNumber", let kind) where kind.isNumber: return operand
+        case ("NSDate", let kind) where kind.isNumber:
+            return Operand(sql: "CAST(\(operand.sql) AS REAL)", kind: .date, isNullable: operand.isNullable)
+        case ("NSNumber", .date): return Operand(sql: operand.sql, kind: .real, isNullable: operand.isNullable)
+        default: throw NotExpressible("CAST to \(name.string) is computed in memory")
+        }
+    }
+
+    /// A key behind an attribute: what its plain value is asked for.
+    func key(_ key: KeyName, of operand: Operand) throws -> Operand {
+        switch (key.text, operand.kind) {
+        case ("self", _): return operand
+        case ("length", .text), ("length", .uri): return computed(.length, [operand], .integer)
+        case ("length", .bytes): return Operand(sql: "length(\(operand.sql))", kind: .integer)
+        case ("uppercaseString", .text): return computed(.uppercase, [operand], .text)
+        case ("lowercaseString", .text): return computed(.lowercase, [operand], .text)
+        case ("absoluteString", .uri): return Operand(sql: operand.sql, kind: .text)
+        case ("timeIntervalSinceReferenceDate", .date): return Operand(sql: operand.sql, kind: .real)
+        case ("timeIntervalSince1970", .date): return Operand(sql: "(\(operand.sql) + 978307200.0)", kind: .real)
+        case ("doubleValue", let kind) where kind.isNumber:
+            return Operand(sql: "CAST(\(operand.sql) AS REAL)", kind: .real)
+        default: throw NotExpressible("\(key.text) of \(operand.kind.name) is computed in memory")
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import CorestonePredicate
+import CorestoneValues
+
+/// Functions of the predicate language that a store registers with its database, because SQL has none that gives the same.
+///
+/// Each takes the values of its arguments, and gives NULL where memory gives nil.
+package struct ComputedFunction: Sendable {
+    package let function: Function
+
+    /// The selector up to its first colon: `cst_raise`.
+    package var name: String { "cst_" + function.rawValue.prefix { $0 != ":" } }
+    package var argumentCount: Int { function.argumentCounts.lowerBound }
+
+    package static let all: [ComputedFunction] = [
+        .uppercase, .lowercase, .canonical, .length, .modulus, .power, .abs, .sqrt, .log10, .naturalLog, .exp, .floor,
+        .ceiling, .truncate, .bitwiseAnd, .bitwiseOr, .bitwiseXor, .leftShift, .rightShift, .onesComplement,
+    ].map { ComputedFunction(function: $0) }
+
+    /// - Throws: `Status.predicate` for numbers that it does not take.
+    package func value(of arguments: [PropertyValue]) throws -> PropertyValue {
+        try Expression.function(function, arguments.map { .constant($0) }).value(
+            with: .null, arithmetic: .nilPropagating)
+    }
+}
+
+extension ComputedFunction {
+    /// A call as SQL; nil for functions that are not registered.
+    static func call(_ function: Function, _ arguments: [SQLFragment]) -> SQLFragment? {
+        guard let known = all.first(where: { $0.function == function }) else { return nil }
+        return "\(function: known)(\(arguments.joined(separator: ", ")))"
+    }
+}
+
+/// A value as one text, for lists that are bound whole as JSON, which has no dates, bytes or exact doubles.
+package enum PackedValue {
+    /// The registered function that unpacks one; it gives other values back as they are.
+    package static let function = "cst_unpack"
+
+    static func text(_ value: SQLValue) -> String? {
+        switch value {
+        case .real(let number): "r" + String(number.bitPattern, radix: 16)
+        case .text(let text): "t" + hex(text.utf8)
+        case .blob(let bytes): "b" + hex(bytes.rawBytes)
+        case .null, .integer: nil
+        }
+    }
+
+    /// nil for what `text` did not make.
+    package static func value(_ packed: UnsafeRawBufferPointer) -> SQLValue? {
+        guard let kind = packed.first else { return nil }
+        let digits = packed.dropFirst()
+        if kind == UInt8(ascii: "r") {
+            return UInt64(String(decoding: digits, as: UTF8.self), radix: 16).map { .real(Double(bitPattern: $0)) }
+        }
+        let nibbles = digits.map { $0 < 0x3A ? $0 & 15 : ($0 & 15) + 9 }
+        let bytes = stride(from: 0, to: nibbles.count - 1, by: 2).map { nibbles[$0] << 4 | nibbles[$0 + 1] }
+        return kind == UInt8(ascii: "t") ? .text(bytes.withUnsafeBytes { Text(utf8: $0) }) : .blob(Bytes(bytes))
+    }
+
+    private static func hex(_ bytes: UnsafeRawBufferPointer) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+}
