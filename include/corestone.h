@@ -276,6 +276,27 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_buffer_fill(cst_buffer *buffer, cst_byt
 /* Frees the memory of a buffer and zeroes it. NULL is fine. */
 CST_EXPORT CST_ANY_THREAD void cst_buffer_dispose(cst_buffer *buffer);
 
+/* ======== log ============================================================================================ */
+/* What the library tells about its work: which SQL it runs, how long that takes, how many rows come. Of the whole process.
+ * Lines begin as Core Data's do ("CoreData: sql: ", "CoreData: annotation: ", "CoreData: details: "). */
+
+/* What of the SQL is told from now on, of stores that are open too: 0 nothing, 1 statements on rows with their time and
+ * number of rows, 2 also transactions and settings, 3 also bound values and SQLite's plan, 4 also its counters. At first
+ * what CORESTONE_SQL_DEBUG in the environment says. CST_E_INVALID_ARGUMENT above 4. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_log_set_sql_detail(uint32_t detail, cst_error **error);
+CST_EXPORT CST_ANY_THREAD uint32_t cst_log_sql_detail(void);
+/* Gets one line without its end, on the thread that does the work, while it keeps the store locked: it may not use a
+ * store, nor change the log. */
+typedef void (*cst_log_fn)(void *userdata, cst_string line CST_BORROWED);
+/* Takes the lines instead of standard error; NULL gives them back to it. On failure `destroy` is called too. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_log_set_callback(cst_log_fn callback, void *userdata, cst_destroy_fn destroy,
+                                                          cst_error **error);
+/* Does what Core Data's launch arguments among a program's say: "-com.apple.CoreData.SQLDebug", "1" and its like, each with
+ * its number after it; everything else is passed over. `out_taken`, which may be NULL, tells how many there were.
+ * CST_E_INVALID_ARGUMENT, and nothing is done, for one that does not exist or a number that it does not take. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_log_take_arguments(size_t count, const char *const *arguments,
+                                                            size_t *out_taken, cst_error **error);
+
 /* ======== error ========================================================================================== */
 /* Errors never change: every function here may be called on any thread. Views live as long as the error. On NULL or an
  * invalid handle: CST_E_INVALID_HANDLE, 0, a null string, or NULL. */
@@ -948,6 +969,29 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_remove_store(cst_coordinato
 /* The model of the coordinator. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_model(const cst_coordinator *coordinator,
                                                            cst_model **out_model CST_BORROWED, cst_error **error);
+/* What contexts have asked of the stores of a coordinator. */
+typedef struct cst_statistics {
+    size_t struct_size;
+    uint64_t fetches;             /* requests that stores answered, counts and fetches of IDs among them */
+    uint64_t fetched_rows;        /* rows and IDs that they gave */
+    uint64_t faults;              /* objects whose row was needed one by one: many for one fetch are the N+1 problem */
+    uint64_t faulted_rows;        /* rows that stores gave to faults, their siblings and prefetching */
+    uint64_t relationship_faults; /* queries for the members of to-many relationships */
+    uint64_t cache_hits;          /* rows that the row cache had when an object needed them */
+    uint64_t cache_misses;
+    uint64_t saves; /* once for each store that a save writes */
+    uint64_t inserted;
+    uint64_t updated;
+    uint64_t deleted;
+    uint64_t fetch_nanoseconds;
+    uint64_t save_nanoseconds;
+} cst_statistics;
+#define CST_STATISTICS_INIT {sizeof(cst_statistics), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+/* Fills a struct that was initialised with CST_STATISTICS_INIT. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_statistics(const cst_coordinator *coordinator,
+                                                                cst_statistics *out_statistics, cst_error **error);
+/* Begins to count anew. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_reset_statistics(cst_coordinator *coordinator, cst_error **error);
 /* The ID that a URI stands for; CST_NOT_FOUND when no store of the coordinator knows it. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_object_id(const cst_coordinator *coordinator, cst_string uri,
                                                                cst_object_id **out_id CST_OWNED, cst_error **error);
@@ -1106,6 +1150,13 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch_cursor(cst_context *context
 /* How many objects a fetch would give, limit and offset included. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_count(cst_context *context, const cst_fetch_request *request,
                                                      uint64_t *out_count, cst_error **error);
+/* How a fetch would be answered, without answering it: "entity", "predicate", "pendingObjects" (with unsaved changes,
+ * matched in memory) and "shares", one for each store, with "path", "sql", "bindings", "steps" (SQLite's plan: "detail",
+ * "depth"), "indexes", and what is left to memory: "remainder" (a predicate), "isSortedInMemory", "reasons". As JSON, or as
+ * lines for people. Throws what the fetch would before it reads a row. */
+enum { CST_EXPLAIN_TEXT = 0, CST_EXPLAIN_JSON = 1 };
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_explain(cst_context *context, const cst_fetch_request *request,
+                                                       uint32_t form, cst_buffer *out_explanation, cst_error **error);
 /* The object of an ID, as a fault when it is not known; never touches the store, so the row may not exist. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_object_with_id(cst_context *context, const cst_object_id *id,
                                                               cst_object **out_object CST_OWNED, cst_error **error);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/eventfd.h>
 
+uint32_t platform_told_sql;
 bool platform_forked = false;
 
 static uint64_t next_id = 0;

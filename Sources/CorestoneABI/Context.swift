@@ -219,6 +219,24 @@ public func cst_context_count(
     }
 }
 
+@_cdecl("cst_context_explain") @implementation
+public func cst_context_explain(
+    _ pointer: OpaquePointer?, _ requestPointer: OpaquePointer?, _ form: UInt32,
+    _ out: UnsafeMutablePointer<cst_buffer>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_explanation")
+        let context = try onQueue(pointer).context
+        let request = try request(requestPointer)
+        switch Int(form) {
+        case Int(CST_EXPLAIN_TEXT): try out.fill(try context.explain(request).description)
+        case Int(CST_EXPLAIN_JSON): try out.fill(JSONText(try context.explain(request).report).text)
+        default:
+            throw CoreError(.invalidArgument, "\(form) is no form of an explanation; use a CST_EXPLAIN_ constant")
+        }
+    }
+}
+
 private func id(_ pointer: OpaquePointer?) throws -> ObjectID {
     try resolve(pointer, .objectID, as: ObjectIDBox.self).id
 }

@@ -266,21 +266,11 @@ public func cst_entity_property_at(
     _ pointer: OpaquePointer?, _ index: Int, _ out: UnsafeMutablePointer<cst_property_info>?, _ error: ErrorOut
 ) -> cst_status {
     outcome(error) {
-        let out = try required(out, "out_info")
-        let size = UnsafeRawPointer(out).loadUnaligned(as: Int.self)
-        guard size >= MemoryLayout<Int>.size, size <= 1 << 16 else {
-            throw CoreError(
-                .invalidArgument, "out_info.struct_size is \(size); initialise it with CST_PROPERTY_INFO_INIT")
-        }
+        let out = try sized(out, "out_info")
         let entity = try entity(pointer)
         let properties = entity.allProperties + entity.fetchedProperties
         guard properties.indices.contains(index) else { return .end }
-        var info = try propertyInfo(properties[index], isFrozen: entity.model.isFrozen)
-        info.struct_size = size
-        // A host's newer struct has fields that this library does not know: they are zero.
-        let room = UnsafeMutableRawBufferPointer(start: out, count: size)
-        withUnsafeBytes(of: &info) { bytes in room.copyBytes(from: bytes.prefix(size)) }
-        for place in room.indices.dropFirst(MemoryLayout<cst_property_info>.size) { room[place] = 0 }
+        out.fill(try propertyInfo(properties[index], isFrozen: entity.model.isFrozen))
         return .ok
     }
 }

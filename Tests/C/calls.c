@@ -56,6 +56,8 @@ static cst_status accept(void *userdata, cst_object *object, uint32_t purpose, c
     return CST_OK;
 }
 
+static void read_line(void *userdata, cst_string line) { (void)userdata, (void)line; }
+
 static bool go_on(void *userdata) {
     (void)userdata;
     return false;
@@ -182,6 +184,7 @@ void world_open(struct world *world, const char *folder) {
 }
 
 void world_close(struct world *world) {
+    cst_log_set_callback(NULL, NULL, NULL, NULL);
     static const enum handle_type owned[] = {TYPE_ERROR,         TYPE_OBJECT,  TYPE_OBJECT_ID, TYPE_PREDICATE,
                                              TYPE_FETCH_REQUEST, TYPE_RESULTS, TYPE_CURSOR,    TYPE_MAPPING_MODEL};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
@@ -281,6 +284,7 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
     memset(storage, 0, sizeof *storage);
     memset(arguments, 0, sizeof *arguments * MAX_PARAMETERS);
     storage->info.struct_size = sizeof storage->info;
+    storage->statistics.struct_size = sizeof storage->statistics;
     storage->options.struct_size = sizeof storage->options;
     storage->callbacks = transformer;
     storage->class_callbacks = archive_class;
@@ -312,6 +316,7 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
             break;
         case KIND_OUT:
             a->pointer = strcmp(p->name, "out_info") == 0 ? (void *)&storage->info : (void *)storage->out;
+            if (strcmp(p->name, "out_statistics") == 0) a->pointer = &storage->statistics;
             if (strcmp(p->name, "out_count") == 0) a->pointer = &storage->out[MAX_ITEMS - 1];
             break;
         case KIND_BUFFER:
@@ -365,6 +370,13 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
             break;
         case KIND_VALIDATE:
             a->validate = accept;
+            break;
+        case KIND_LOG:
+            a->log = read_line;
+            break;
+        case KIND_WORDS:
+            storage->words[0] = "program";
+            a->pointer = storage->words;
             break;
         case KIND_PERFORM:
             a->perform = do_nothing;

@@ -53,6 +53,8 @@ enum kind {
     KIND_DESTROY,
     KIND_PERFORM,
     KIND_VALIDATE,
+    KIND_LOG,
+    KIND_WORDS, /* array */
     KIND_INTERRUPT,
     KIND_CALLBACKS,
     KIND_CLASS_CALLBACKS
@@ -71,6 +73,7 @@ union argument {
     cst_destroy_fn destroy;
     cst_context_perform_fn perform;
     cst_validate_fn validate;
+    cst_log_fn log;
     cst_context_interrupt_fn interrupt;
 };
 
@@ -106,6 +109,7 @@ struct storage {
     cst_value values[MAX_ITEMS];
     cst_key keys[MAX_ITEMS];
     cst_string strings[MAX_ITEMS];
+    const char *words[MAX_ITEMS];
     cst_sort sorts[MAX_ITEMS];
     cst_index_element elements[MAX_ITEMS];
     void *handles[MAX_ITEMS];
@@ -113,6 +117,7 @@ struct storage {
     void *out_handle[MAX_PARAMETERS]; /* by parameter */
     cst_value out[MAX_ITEMS];         /* large enough for every output */
     cst_property_info info;
+    cst_statistics statistics;
     cst_buffer buffer;
     cst_store_options options;
     cst_transformer_callbacks callbacks;

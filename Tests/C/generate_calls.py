@@ -37,6 +37,7 @@ RETURNS = {
     "size_t": "NUMBER",
     "int64_t": "NUMBER",
     "int32_t": "NUMBER",
+    "uint32_t": "NUMBER",
     "uint64_t": "NUMBER",
     "bool": "NUMBER",
     "void *": "POINTER",
@@ -83,6 +84,8 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         "void *": "ANY_HANDLE" if name == "handle" else "USERDATA",
         "cst_destroy_fn": "DESTROY",
         "cst_validate_fn": "VALIDATE",
+        "cst_log_fn": "LOG",
+        "const char *const *": "WORDS",
         "cst_context_perform_fn": "PERFORM",
         "cst_context_interrupt_fn": "INTERRUPT",
         "const cst_string *": "STRINGS",
@@ -110,6 +113,7 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         "void **",
         "cst_property_info *",
         "cst_function *",
+        "cst_statistics *",
     }
     if c_type in plain_outputs:
         return "OUT", ""
@@ -156,7 +160,7 @@ def main() -> None:
         for index, p in enumerate(listed):
             if p.kind in ("SCALAR", "COUNT"):
                 arguments.append(f"({p.c_type})a[{index}].number")
-            elif p.kind in ("STRING", "BYTES", "DESTROY", "PERFORM", "INTERRUPT", "VALIDATE"):
+            elif p.kind in ("STRING", "BYTES", "DESTROY", "PERFORM", "INTERRUPT", "VALIDATE", "LOG"):
                 arguments.append(f"a[{index}].{p.kind.lower()}")
             else:
                 arguments.append(f"a[{index}].pointer")

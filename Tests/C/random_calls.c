@@ -258,6 +258,7 @@ static void fill(const struct world *world, const struct call *call, union argum
         s->sorts[i] = (cst_sort){random_string(world), (uint32_t)below(one_in(9) ? 99 : 4), one_in(20)};
         if (one_in(3)) s->sorts[i].key_path = text("name");
     }
+    s->statistics.struct_size = one_in(4) ? below(sizeof s->statistics + 1) : sizeof s->statistics;
     s->info.struct_size = one_in(4) ? below(sizeof s->info + 1) : sizeof s->info;
     s->options.struct_size = one_in(4) ? below(sizeof s->options + 1) : sizeof s->options;
     s->options.flags = CST_STORE_NORMAL_SYNC | (one_in(4) ? (uint32_t)below(32) : 0);
@@ -289,7 +290,9 @@ static void fill(const struct world *world, const struct call *call, union argum
             a->pointer = s->out_handles;
             break;
         case KIND_OUT:
-            a->pointer = strcmp(p->name, "out_info") == 0 ? (void *)&s->info : (void *)s->out;
+            a->pointer = strcmp(p->name, "out_info") == 0         ? (void *)&s->info
+                         : strcmp(p->name, "out_statistics") == 0 ? (void *)&s->statistics
+                                                                  : (void *)s->out;
             if (strcmp(p->name, "out_count") == 0) a->pointer = &s->out[MAX_ITEMS - 1];
             break;
         case KIND_BUFFER:
@@ -340,6 +343,8 @@ static void fill(const struct world *world, const struct call *call, union argum
         case KIND_PERFORM:
         case KIND_INTERRUPT:
         case KIND_VALIDATE:
+        case KIND_LOG:
+        case KIND_WORDS:
             break; /* from world_fill, see call_once */
         }
         bool is_pointer =
@@ -357,7 +362,8 @@ static void call_once(struct world *world) {
     for (int i = 0; i < call->parameter_count; i++) {
         enum kind kind = call->parameters[i].kind;
         if (kind == KIND_DESTROY || kind == KIND_PERFORM || kind == KIND_INTERRUPT || kind == KIND_VALIDATE ||
-            kind == KIND_USERDATA || kind == KIND_CALLBACKS || kind == KIND_CLASS_CALLBACKS) {
+            kind == KIND_USERDATA || kind == KIND_CALLBACKS || kind == KIND_CLASS_CALLBACKS || kind == KIND_LOG ||
+            kind == KIND_WORDS) {
             world_fill(world, call, callbacks, &ready);
             if (!one_in(20)) arguments[i] = callbacks[i];
         }
@@ -457,6 +463,9 @@ int main(int argc, char **argv) {
     verbose = getenv("CORESTONE_RANDOM_VERBOSE") != NULL;
     check_begin(1, argv);
     printf("random_calls: seed %llu\n", (unsigned long long)seed);
+    /* The log is among what is called at random; its lines would be many. */
+    const char *const quiet[] = {"-com.apple.CoreData.Logging.stderr", "0"};
+    cst_log_take_arguments(2, quiet, NULL, NULL);
     RUN(survive);
     return check_end();
 }

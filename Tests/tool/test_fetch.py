@@ -357,3 +357,18 @@ def test_an_inferred_model_is_told_of_on_the_side(zoo: Path, tmp_path: Path) -> 
     assert found.returncode == 0
     assert found.stdout.startswith("@id,")
     assert "read by a model inferred from its tables" in found.stderr
+
+
+def test_an_explanation_instead_of_objects(zoo: Path) -> None:
+    found = run("fetch", zoo, "Animal", "name == 'Leo'", "--explain")
+    assert (found.returncode, found.stderr) == (0, "")
+    lines = found.stdout.splitlines()
+    assert lines[0] == 'fetch Animal where name == "Leo"'
+    assert lines[1].startswith("sql: SELECT ") and "Leo" not in lines[1]
+    assert lines[2] == '  bound 1: "Leo"'
+    assert lines[3] == "plan:" and lines[4].startswith("  ")
+    assert lines[-1] == "in memory: nothing"
+    told = json.loads(run("fetch", zoo, "Animal", "name == 'Leo'", "--explain", "--format", "json").stdout)
+    assert told["shares"][0]["bindings"] == ["Leo"]
+    refused = run("fetch", zoo, "Animal", "--explain", "--format", "csv")
+    assert refused.returncode == 2 and "csv has no place" in refused.stderr

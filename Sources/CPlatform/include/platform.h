@@ -29,6 +29,11 @@ static inline bool platform_is_forked(void) { return platform_forked; }
 /* Installs the fork handler; called once, when the first handle is made. */
 void platform_prepare(void);
 
+/* How much of the SQL the process's log tells; asked before each use of a store. */
+extern uint32_t platform_told_sql;
+static inline uint32_t platform_sql_detail(void) { return __atomic_load_n(&platform_told_sql, __ATOMIC_RELAXED); }
+static inline void platform_set_sql_detail(uint32_t v) { __atomic_store_n(&platform_told_sql, v, __ATOMIC_RELAXED); }
+
 /* A pointer of the calling thread's own, NULL at first: the list of objects whose end was put off. */
 void **platform_thread_slot(void);
 

@@ -105,3 +105,29 @@ func options<Options>(_ pointer: UnsafePointer<Options>?, _ fallback: Options, _
     }
     return result
 }
+
+/// A struct of the host's to be filled, whose first field says how large the host's version of it is.
+struct SizedOutput<Fields> {
+    fileprivate let start: UnsafeMutableRawPointer
+    fileprivate let size: Int
+
+    /// Writes what there is room for. Fields that only the host's newer version has are zero.
+    func fill(_ fields: Fields) {
+        var fields = fields
+        let room = UnsafeMutableRawBufferPointer(start: start, count: size)
+        withUnsafeMutableBytes(of: &fields) { bytes in
+            bytes.storeBytes(of: size, as: Int.self)
+            room.copyBytes(from: bytes.prefix(size))
+        }
+        for place in room.indices.dropFirst(MemoryLayout<Fields>.size) { room[place] = 0 }
+    }
+}
+
+func sized<Fields>(_ pointer: UnsafeMutablePointer<Fields>?, _ name: StaticString) throws -> SizedOutput<Fields> {
+    let start = UnsafeMutableRawPointer(try required(pointer, name))
+    let size = start.loadUnaligned(as: Int.self)
+    guard size >= MemoryLayout<Int>.size, size <= 1 << 16 else {
+        throw CoreError(.invalidArgument, "\(name).struct_size is \(size); initialise the struct with its _INIT macro")
+    }
+    return SizedOutput(start: start, size: size)
+}

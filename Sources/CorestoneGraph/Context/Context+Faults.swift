@@ -13,9 +13,15 @@ extension Context {
         let root = object.entity.root
         try coordinator.withLock {
             try store.requireOpen()
-            if let row = store.rowCache.row(root, object.primaryKey) { return object.setRecord(row) }
+            coordinator.counted.faults += 1
+            if let row = store.rowCache.row(root, object.primaryKey) {
+                coordinator.counted.cacheHits += 1
+                return object.setRecord(row)
+            }
+            coordinator.counted.cacheMisses += 1
             if object.faultGroup == 0 {
                 guard let (row, chunk) = try store.backing.row(of: root, primaryKey: object.primaryKey) else { return }
+                coordinator.counted.faultedRows += 1
                 store.rowCache.add(row, root: root, chunk: chunk)
                 return object.setRecord(row)
             }
@@ -38,6 +44,7 @@ extension Context {
 
     /// Puts rows into the row cache and into the faults of this context that wait for them. Under the coordinator's lock.
     func take(_ batch: RowBatch, root: Entity, store: Store) {
+        coordinator.counted.faultedRows += batch.records.count
         store.rowCache.add(batch, root: root)
         fill(from: batch, root: root, store: store)
     }
@@ -116,6 +123,8 @@ extension Context {
                     missing.append(object.primaryKey)
                 }
             }
+            coordinator.counted.cacheHits += group.count - missing.count
+            coordinator.counted.cacheMisses += missing.count
             if !missing.isEmpty {
                 take(try store.backing.rows(of: root, primaryKeys: missing), root: root, store: store)
             }
@@ -147,6 +156,8 @@ extension Context {
             try store.requireOpen()
             let found = try store.backing.members(
                 of: relationship, owners: waiting.map(\.primaryKey), includingRows: includingRows)
+            coordinator.counted.relationshipFaults += 1
+            coordinator.counted.faultedRows += found.batch.records.count
             if includingRows { store.rowCache.add(found.batch, root: root) }
             return found
         }

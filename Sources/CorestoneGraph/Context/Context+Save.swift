@@ -35,6 +35,7 @@ extension Context {
 
     private func write(_ part: SavePlan, to store: Store) throws {
         try using(store) {
+            let start = monotonicNanoseconds()
             let writer = SaveWriter(context: self, store: store, plan: part)
             do {
                 let author = SaveAuthor(author: transactionAuthor, contextName: name)
@@ -46,6 +47,7 @@ extension Context {
             writer.commit()
             store.backing.setInterruptCheck(nil)
             takeComputedRows(of: store)
+            coordinator.counted.saved(part, in: monotonicNanoseconds() - start)
         }
     }
 

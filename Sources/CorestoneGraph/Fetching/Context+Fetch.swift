@@ -73,7 +73,10 @@ extension Context {
     /// Runs a fetch in one store, under the coordinator's lock.
     func run(_ fetch: StoreFetch, store: Store) throws -> StoreFetchOutcome {
         try using(store) {
+            let start = monotonicNanoseconds()
             let outcome = try store.backing.fetch(fetch)
+            coordinator.counted.fetched(
+                outcome.batch.records.count + outcome.identifiers.count, in: monotonicNanoseconds() - start)
             if !outcome.batch.records.isEmpty {
                 store.rowCache.add(outcome.batch, root: fetch.entity.root)
             }
@@ -139,7 +142,7 @@ extension Context {
         }
     }
 
-    private func noStore(_ request: FetchRequest) -> CoreError {
+    func noStore(_ request: FetchRequest) -> CoreError {
         CoreError(
             .invalidArgument, code: .persistentStoreOperation,
             "cannot fetch \(request.entity.name): the coordinator has no store; add one first",
@@ -162,7 +165,7 @@ extension Context {
     /// Whether the request's answer depends on changes that were not saved.
     func hasPendingChanges(for request: FetchRequest) -> Bool { !pendingChanges(for: request).isEmpty }
 
-    private func pendingChanges(for request: FetchRequest) -> PendingChanges {
+    func pendingChanges(for request: FetchRequest) -> PendingChanges {
         guard request.includesPendingChanges else { return PendingChanges() }
         func concerns(_ object: ManagedObject) -> Bool {
             request.includesSubentities ? object.entity.isKind(of: request.entity) : object.entity === request.entity

@@ -82,7 +82,13 @@ public final class FetchCursor {
 
     /// Rows of a cursor do not go into the row cache: they are not to stay.
     private func read(_ rows: any StoreCursor, _ store: Store) throws -> RowBatch {
-        try context.using(store) { try rows.next(batchSize) }
+        try context.using(store) {
+            let start = monotonicNanoseconds()
+            let batch = try rows.next(batchSize)
+            context.coordinator.counted.fetched(
+                batch.records.count, in: monotonicNanoseconds() - start, requests: 0)
+            return batch
+        }
     }
 }
 
@@ -129,6 +135,9 @@ extension Context {
     fileprivate func storeCursor(
         _ fetch: StoreFetch, _ store: Store
     ) throws -> (rows: any StoreCursor, remainder: FetchRemainder?)? {
-        try using(store) { try store.backing.cursor(fetch) }
+        try using(store) {
+            coordinator.counted.fetches += 1
+            return try store.backing.cursor(fetch)
+        }
     }
 }

@@ -11,6 +11,8 @@ public final class Coordinator: @unchecked Sendable {
     /// Objects of removed stores still point to them.
     private var removedStores: [Store] = []
     private var storesMade: UInt32 = 0
+    /// Guarded by the lock.
+    var counted = Statistics()
 
     /// Freezes the model; throws its first mistake.
     public init(model: Model) throws {
@@ -23,6 +25,11 @@ public final class Coordinator: @unchecked Sendable {
     public var stores: [Store] { lock.with { openStores } }
     /// Whether no object can be of another store than the one that is open.
     var hasHadOneStore: Bool { lock.with { storesMade == 1 } }
+
+    /// What was asked of the stores since the coordinator was made, or since the numbers were reset.
+    public var statistics: Statistics { lock.with { counted } }
+    /// Begins to count anew.
+    public func resetStatistics() { lock.with { counted = Statistics() } }
 
     package func add(_ backing: any PersistentStore) throws -> Store {
         do { try checkAbilities(of: backing) } catch {

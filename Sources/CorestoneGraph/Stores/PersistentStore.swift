@@ -24,6 +24,9 @@ package protocol PersistentStore: AnyObject, Sendable {
     /// cursors.
     func cursor(_ fetch: StoreFetch) throws -> (rows: any StoreCursor, remainder: FetchRemainder?)?
 
+    /// How the store would answer a fetch; nil when it has nothing to say about that.
+    func explain(_ fetch: StoreFetch) throws -> FetchExplanation.Share?
+
     /// Reads rows by primary key; rows that do not exist are left out. Any order.
     func rows(of root: Entity, primaryKeys: [Int64]) throws -> RowBatch
 
@@ -88,6 +91,8 @@ extension PersistentStore {
     package func save(_ body: (any SaveTransaction) throws -> Void) throws { try save(by: SaveAuthor(), body) }
 
     package func cursor(_ fetch: StoreFetch) throws -> (rows: any StoreCursor, remainder: FetchRemainder?)? { nil }
+
+    package func explain(_ fetch: StoreFetch) throws -> FetchExplanation.Share? { nil }
 
     package func externalValue(named name: String) -> ExternalValue { .missing(file: name) }
 

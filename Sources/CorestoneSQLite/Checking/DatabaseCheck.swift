@@ -19,4 +19,15 @@ enum DatabaseCheck {
             findings.add(.database, error.message)
         }
     }
+
+    /// Fails unless the file is sound: what `-com.apple.CoreData.SQLiteIntegrityCheck 1` asks for.
+    static func require(_ connection: Connection, _ place: StorePlace) throws {
+        var findings = StoreFindings()
+        try run(connection, &findings)
+        guard let first = findings.report.problems.first else { return }
+        throw CoreError(
+            .storeCorrupt, code: .persistentStoreOpen,
+            "\(place.given) does not pass SQLite's integrity check: \(first.message); \"corestone check\" says more",
+            sqliteCode: SQLITE_CORRUPT, file: place.given)
+    }
 }

@@ -1,3 +1,4 @@
+import CPlatform
 import CSQLite
 import CorestoneValues
 
@@ -11,6 +12,9 @@ final class Connection {
     private var cache: [String: Statement] = [:]
     private var clock: UInt64 = 0
     private var isClosed = false
+    /// Tells the process's log about statements, while it wants to know.
+    private var trace: StatementTrace?
+    private var toldDetail: UInt32 = 0
     /// SQLite may be asked for at most that many statements to be kept between uses.
     static let statementLimit = 200
 
@@ -26,6 +30,8 @@ final class Connection {
         }
         db = handle
         self.path = path
+        DebugLog.begin()
+        followLog()
         try triggers.register(with: self)
         try TextFunction.register(with: self)
     }
@@ -36,8 +42,21 @@ final class Connection {
     func close() {
         guard !isClosed else { return }
         isClosed = true
+        trace?.end()
+        trace = nil
         cache.removeAll()
         sqlite3_close_v2(db)
+    }
+
+    /// Begins, or ends, to tell about statements as the process's log wants it by now.
+    @inline(__always)
+    func followLog() { if platform_sql_detail() != toldDetail { changeTrace() } }
+
+    @inline(never)
+    private func changeTrace() {
+        trace?.end()
+        toldDetail = platform_sql_detail()
+        trace = DebugLog.SQLDetail(rawValue: toldDetail).flatMap { $0 == .nothing ? nil : StatementTrace(self, $0) }
     }
 
     /// The error of the call that just returned `code`.
@@ -63,6 +82,7 @@ final class Connection {
             }
         }
         guard code == SQLITE_OK, let handle else { throw error(code, purpose) }
+        trace?.tellPlan(of: sql)
         return Statement(handle, connection: self)
     }
 

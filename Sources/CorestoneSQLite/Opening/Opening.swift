@@ -100,8 +100,11 @@ struct StoreOpening {
     private func configure(_ connection: Connection, _ place: StorePlace) throws {
         // A stranger's store may be larger than memory: what has to be sorted goes to a temporary file of SQLite's.
         // Fewer checkpoints than SQLite's default of 1,000 pages: many small saves rewrite the same index pages.
+        let launch = LaunchArguments.storeSettings
+        if launch.checksIntegrity { try DatabaseCheck.require(connection, place) }
+        let synchronous = launch.synchronous ?? (options.normalSync ? 1 : 2)
         try connection.execute(
-            "PRAGMA synchronous=\(options.normalSync ? "NORMAL" : "FULL");"
+            "PRAGMA synchronous=\(synchronous);"
                 + "PRAGMA cache_size=-\(max(options.cacheKilobytes, 64));"
                 + "PRAGMA temp_store=\(options.isReadOnly ? "DEFAULT" : "MEMORY");PRAGMA wal_autocheckpoint=4000",
             "open \(place.given)", cocoaCode: .persistentStoreOpen)

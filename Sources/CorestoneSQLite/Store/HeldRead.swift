@@ -1,5 +1,6 @@
 import CPlatform
 import CSQLite
+import CorestoneValues
 import Glibc
 
 /// The read transaction that is kept open while faults come in quick succession: a look-up inside one costs a quarter

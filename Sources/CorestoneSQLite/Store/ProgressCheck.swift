@@ -1,4 +1,5 @@
 import CSQLite
+import CorestoneValues
 
 /// What SQLite asks every few thousand instructions of its machine: whether a running request should stop, since the host
 /// wants it to or since it takes more work than a sound file of that size should need.

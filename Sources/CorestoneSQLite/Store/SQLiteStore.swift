@@ -50,6 +50,7 @@ final class SQLiteStore: PersistentStore, @unchecked Sendable {
                 "the store \(path) was closed; add it to a coordinator again",
                 file: path)
         }
+        file.connection.followLog()
         guard let watch = file.watch else { return try body(file) }
         return try watch.reading { try body(file) }
     }

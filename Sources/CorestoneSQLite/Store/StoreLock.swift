@@ -41,11 +41,3 @@ final class StoreLock: @unchecked Sendable {
         pthread_cond_timedwait(condition, mutex, &deadline)
     }
 }
-
-/// Nanoseconds of a clock that is never set.
-@inline(__always)
-func monotonicNanoseconds() -> UInt64 {
-    var now = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &now)
-    return UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
-}

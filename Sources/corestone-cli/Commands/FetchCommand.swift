@@ -16,6 +16,7 @@ struct FetchCommand: Command {
             .init("columns", "only these properties, in this order; @id and @entity are names too", value: "NAME,…"),
             .init("raw", "print transformable values as they are stored, in base64, instead of what they hold"),
             .init("format", "table (the default), json or csv", value: "FORMAT"),
+            .init("explain", "print how the fetch is answered, by which SQL and which indexes, instead of the objects"),
             Manual.model,
         ],
         details: [
@@ -33,6 +34,7 @@ struct FetchCommand: Command {
             "corestone fetch Notes.sqlite Note \"folder.name == 'Work'\" --sort folder.name --sort -modified",
             "corestone fetch Notes.sqlite Note --columns title,modified --limit 20",
             "corestone fetch Notes.sqlite Note --format json | jq '.[].title'",
+            "corestone fetch Notes.sqlite Note \"title CONTAINS[cd] 'tax'\" --explain",
         ])
 
     private let store: String
@@ -81,6 +83,7 @@ struct FetchCommand: Command {
             entity: entity, predicate: predicate, sortDescriptors: sort, limit: limit, offset: offset)
         let fields = try Field.of(entity, named: columns)
         let context = Context(coordinator: coordinator)
+        if options.has("explain") { return try explain(request, in: context, to: output) }
         let cursor = try context.cursor(request, batchSize: 500)
         let reader = FieldReader(decodesArchives: !options.has("raw"))
         var printer = printer(of: fields, entity: entity, reader)
@@ -97,6 +100,16 @@ struct FetchCommand: Command {
         }
         try printer.end(to: output)
         try reader.finish()
+        return .done
+    }
+
+    private func explain(_ request: FetchRequest, in context: Context, to output: Output) throws -> ExitCode {
+        let explanation = try context.explain(request)
+        switch format {
+        case .table: try output.write("\(explanation)\n")
+        case .json: try output.write(JSONText(explanation.report).text + "\n")
+        case .csv: throw UsageError("--explain prints lines or, with --format json, JSON; csv has no place for a plan")
+        }
         return .done
     }
 

@@ -15,7 +15,7 @@ The whole way, from a model to objects that were saved:
 
 from __future__ import annotations
 
-from . import _abi
+from . import _abi, log
 from ._library import LibraryNotFoundError
 from ._request import Sort
 from .archive import (
@@ -31,7 +31,7 @@ from .codes import AttributeType, CoreDataCode, DeleteRule, ProblemKind, Status
 from .collections import ToManyList, ToManySet
 from .container import Container, open_container
 from .context import Context
-from .coordinator import AppleCheck, AppleFinding, Coordinator, Store, check_apple, metadata
+from .coordinator import AppleCheck, AppleFinding, Coordinator, Statistics, Store, check_apple, metadata
 from .cursor import Cursor
 from .errors import (
     CallbackError,
@@ -60,6 +60,7 @@ from .errors import (
     ValidationError,
     WrongThreadError,
 )
+from .explanation import FetchExplanation, FetchShare, FetchStep
 from .mapping import EntityMapping, MappingModel, PropertyMapping
 from .model import Entity, LintFinding, Model, ModelChange, ModelVersions
 from .object import ManagedObject
@@ -111,6 +112,11 @@ __all__ = [
     "remove_leftovers",
     "Leftovers",
     "Coordinator",
+    "Statistics",
+    "FetchExplanation",
+    "FetchShare",
+    "FetchStep",
+    "log",
     "Store",
     "Context",
     "ManagedObject",

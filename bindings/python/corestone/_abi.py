@@ -50,6 +50,7 @@ CHANGED_INSERTED, CHANGED_UPDATED, CHANGED_DELETED, CHANGED_REGISTERED = 1, 2, 3
     OBJECT_HAS_CHANGES,
 ) = (1 << bit for bit in range(6))
 
+EXPLAIN_TEXT, EXPLAIN_JSON = 0, 1
 VALIDATE_INSERT, VALIDATE_UPDATE, VALIDATE_DELETE = 1, 2, 3
 PREDICATE_NOT, PREDICATE_AND, PREDICATE_OR = 0, 1, 2
 SORT_DESCENDING, SORT_CASE_INSENSITIVE = 1, 2
@@ -131,6 +132,27 @@ class StoreOptions(Structure):
     )
 
 
+STATISTICS = [
+    "fetches",
+    "fetched_rows",
+    "faults",
+    "faulted_rows",
+    "relationship_faults",
+    "cache_hits",
+    "cache_misses",
+    "saves",
+    "inserted",
+    "updated",
+    "deleted",
+    "fetch_nanoseconds",
+    "save_nanoseconds",
+]
+
+
+class Statistics(Structure):
+    _fields_ = (("struct_size", ctypes.c_size_t), *((name, ctypes.c_uint64) for name in STATISTICS))
+
+
 class Sort(Structure):
     _fields_ = (("key_path", InputString), ("flags", ctypes.c_uint32), ("reserved", ctypes.c_uint32))
 
@@ -141,6 +163,7 @@ SIZE_OFFSET = PAYLOAD_OFFSET + String.size.offset
 DESTROY_FN = CFUNCTYPE(None, ctypes.c_void_p)
 PERFORM_FN = CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, POINTER(ctypes.c_void_p))
 INTERRUPT_FN = CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)
+LOG_FN = CFUNCTYPE(None, ctypes.c_void_p, String)
 VALIDATE_FN = CFUNCTYPE(
     ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, POINTER(Value), POINTER(ctypes.c_void_p)
 )
@@ -184,6 +207,9 @@ _TYPES: dict[str, Any] = {
     "perform": PERFORM_FN,
     "interrupt": INTERRUPT_FN,
     "validate": VALIDATE_FN,
+    "log": LOG_FN,
+    "words": POINTER(ctypes.c_char_p),
+    "statistics": POINTER(Statistics),
 }
 
 # name, result, parameters
@@ -195,6 +221,11 @@ cst_release status handle
 cst_handle_count size
 cst_buffer_fill status buffer bytes error
 cst_buffer_dispose void buffer
+
+cst_log_set_sql_detail status u32 error
+cst_log_sql_detail u32
+cst_log_set_callback status log pointer destroy error
+cst_log_take_arguments status size words size* error
 
 cst_error_status status handle
 cst_error_code i64 handle
@@ -341,6 +372,8 @@ cst_coordinator_add_store status handle in in options out error
 cst_coordinator_open_store status in handle options out out error
 cst_coordinator_remove_store status handle handle error
 cst_coordinator_model status handle out error
+cst_coordinator_statistics status handle statistics error
+cst_coordinator_reset_statistics status handle error
 cst_coordinator_object_id status handle in out error
 cst_store_identifier text handle
 cst_store_path text handle
@@ -379,6 +412,7 @@ cst_context_fetch status handle handle out error
 cst_context_fetch_ids status handle handle out error
 cst_context_fetch_cursor status handle handle size out error
 cst_context_count status handle handle u64* error
+cst_context_explain status handle handle u32 buffer error
 cst_context_object_with_id status handle handle out error
 cst_context_existing_object status handle handle out error
 cst_context_registered_object status handle handle out error

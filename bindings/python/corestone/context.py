@@ -17,6 +17,7 @@ from ._call import call, failure, made, made_quickly
 from ._request import SortKey, make_request
 from .cursor import Cursor
 from .errors import CorestoneError, InvalidArgumentError, InvalidHandleError
+from .explanation import FetchExplanation, explanation
 from .model import Entity
 from .object import ManagedObject, drop_held_values, place, set_single_values, wrap, wrap_all, wrappers
 from .object_id import ObjectID
@@ -355,6 +356,33 @@ class Context:
         out = ctypes.c_uint64()
         self._work(lib.cst_context_count, request.handle, byref(out))
         return out.value
+
+    def explain(
+        self,
+        entity: EntityLike,
+        predicate: str | Predicate | None = None,
+        *arguments: Any,
+        sort: SortKey | Sequence[SortKey] = (),
+        limit: int | None = None,
+        offset: int = 0,
+        include_subentities: bool = True,
+        include_pending_changes: bool = True,
+    ) -> FetchExplanation:
+        """How a fetch would be answered: the SQL, its values, SQLite's plan, the indexes, what is left to memory.
+
+            print(ctx.explain("Employee", "age > 40", sort="name"))
+
+        Raises what the fetch would before it reads a row.
+        """
+        request = make_request(
+            self._entity(entity), predicate, arguments, sort, limit, offset, (),
+            include_subentities, include_pending_changes, True,
+        )  # fmt: skip
+        text, report = _abi.Buffer(), _abi.Buffer()
+        self._work(lib.cst_context_explain, request.handle, _abi.EXPLAIN_TEXT, byref(text))
+        words = _abi.take_text(text)
+        self._work(lib.cst_context_explain, request.handle, _abi.EXPLAIN_JSON, byref(report))
+        return explanation(report, words)
 
     def fetch_ids(
         self,

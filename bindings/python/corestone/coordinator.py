@@ -17,6 +17,32 @@ from .model import Model, ModelLike
 from .object_id import ObjectID
 
 
+class Statistics(NamedTuple):
+    """What contexts have asked of the stores of a coordinator."""
+
+    #: Requests that stores answered, counts and fetches of IDs among them.
+    fetches: int
+    #: Rows and IDs that they gave.
+    fetched_rows: int
+    #: Objects whose row was needed one by one. Many of them for one fetch are the N+1 problem: prefetch.
+    faults: int
+    #: Rows that stores gave to faults, their siblings and prefetching.
+    faulted_rows: int
+    #: Queries for the members of to-many relationships.
+    relationship_faults: int
+    #: Rows that the row cache had when an object needed them, and those that it had not.
+    cache_hits: int
+    cache_misses: int
+    #: Saves, once for each store that a save writes, and the objects that they wrote.
+    saves: int
+    inserted: int
+    updated: int
+    deleted: int
+    #: Time in stores.
+    fetch_nanoseconds: int
+    save_nanoseconds: int
+
+
 class Store:
     """An open store of a coordinator."""
 
@@ -186,6 +212,17 @@ class Coordinator:
     def remove_store(self, store: Store) -> None:
         """Closes a store. Objects of it that are faults can no longer be read."""
         call(lib.cst_coordinator_remove_store, self._handle, store._handle)
+
+    @property
+    def statistics(self) -> Statistics:
+        """What was asked of the stores since the coordinator was made, or since reset_statistics."""
+        counted = _abi.Statistics(ctypes.sizeof(_abi.Statistics))
+        call(lib.cst_coordinator_statistics, self._handle, byref(counted))
+        return Statistics(*(getattr(counted, name) for name in _abi.STATISTICS))
+
+    def reset_statistics(self) -> None:
+        """Begins to count anew."""
+        call(lib.cst_coordinator_reset_statistics, self._handle)
 
     def object_id(self, uri: str) -> ObjectID | None:
         """The ID for a URI; None when no store of the coordinator knows it."""

@@ -1,0 +1,39 @@
+import CSQLite
+import CorestoneGraph
+import CorestoneValues
+
+/// How SQLite means to run a statement.
+enum QueryPlan {
+    /// The lines of `EXPLAIN QUERY PLAN`. The statement's parameters need no values.
+    static func steps(of sql: String, in connection: Connection) throws -> [FetchExplanation.Step] {
+        var handle: OpaquePointer?
+        let code = sqlite3_prepare_v2(connection.db, "EXPLAIN QUERY PLAN " + sql, -1, &handle, nil)
+        defer { sqlite3_finalize(handle) }
+        guard code == SQLITE_OK, let handle else {
+            throw connection.error(code, "explain a fetch")
+        }
+        var depths: [Int32: Int] = [:]
+        var steps: [FetchExplanation.Step] = []
+        while sqlite3_step(handle) == SQLITE_ROW, let text = sqlite3_column_text(handle, 3) {
+            let depth = depths[sqlite3_column_int(handle, 1)].map { $0 + 1 } ?? 0
+            depths[sqlite3_column_int(handle, 0)] = depth
+            steps.append(FetchExplanation.Step(detail: String(cString: text), depth: depth))
+        }
+        return steps
+    }
+
+    /// The indexes that the steps name, each once: `SEARCH t0 USING INDEX Name (…)`.
+    static func indexes(in steps: [FetchExplanation.Step]) -> [String] {
+        var names: [String] = []
+        for step in steps {
+            let words = step.detail.split(separator: " ")
+            guard let place = words.firstIndex(of: "INDEX"), place > 0, place + 1 < words.count,
+                ["USING", "COVERING", "PARTIAL"].contains(words[place - 1])
+            else { continue }
+            let name = String(words[place + 1])
+            // One that SQLite makes for the occasion has no name.
+            if !name.hasPrefix("("), !names.contains(name) { names.append(name) }
+        }
+        return names
+    }
+}

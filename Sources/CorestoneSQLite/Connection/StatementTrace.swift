@@ -1,0 +1,93 @@
+import CSQLite
+import CorestoneValues
+
+/// Tells the process's log about each statement that a connection runs. Used under the lock of the connection's store.
+final class StatementTrace {
+    private struct Run {
+        var start: UInt64
+        var rows = 0
+    }
+
+    private unowned(unsafe) let connection: Connection
+    private var db: OpaquePointer { connection.db }
+    private let detail: DebugLog.SQLDetail
+    private var running: [OpaquePointer: Run] = [:]
+    /// Longer texts are cut: a value may be megabytes.
+    private static let longestText = 4096
+
+    init(_ connection: Connection, _ detail: DebugLog.SQLDetail) {
+        self.connection = connection
+        self.detail = detail
+        sqlite3_trace_v2(
+            connection.db, UInt32(SQLITE_TRACE_STMT | SQLITE_TRACE_ROW | SQLITE_TRACE_PROFILE),
+            { event, place, subject, text in
+                guard let place, let subject else { return 0 }
+                let trace = Unmanaged<StatementTrace>.fromOpaque(place).takeUnretainedValue()
+                let statement = OpaquePointer(subject)
+                switch Int32(bitPattern: event) {
+                case SQLITE_TRACE_STMT: trace.begins(statement, text?.assumingMemoryBound(to: CChar.self))
+                case SQLITE_TRACE_ROW: trace.running[statement]?.rows += 1
+                default: trace.ended(statement)
+                }
+                return 0
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    /// To be called before the trace goes.
+    func end() { sqlite3_trace_v2(db, 0, nil, nil) }
+
+    /// Tells how SQLite means to run a statement that was just prepared.
+    func tellPlan(of sql: String) {
+        guard detail.rawValue >= DebugLog.SQLDetail.values.rawValue, StatementTrace.isAboutRows(sql),
+            let steps = try? QueryPlan.steps(of: sql, in: connection)
+        else { return }
+        for step in steps {
+            DebugLog.write("CoreData: details: plan: " + String(repeating: "  ", count: step.depth) + step.detail)
+        }
+    }
+
+    private func begins(_ statement: OpaquePointer, _ text: UnsafePointer<CChar>?) {
+        // Of a trigger that a statement sets off, SQLite tells by a comment.
+        guard let text, text[0] != CChar(UInt8(ascii: "-")) else { return }
+        let sql = String(cString: text)
+        guard detail != .statements || StatementTrace.isAboutRows(sql) else { return }
+        DebugLog.write("CoreData: sql: \(StatementTrace.cut(sql))")
+        if detail.rawValue >= DebugLog.SQLDetail.values.rawValue, sqlite3_bind_parameter_count(statement) > 0,
+            let filled = sqlite3_expanded_sql(statement)
+        {
+            DebugLog.write("CoreData: details: with values: \(StatementTrace.cut(String(cString: filled)))")
+            sqlite3_free(filled)
+        }
+        running[statement] = Run(start: monotonicNanoseconds())
+    }
+
+    private func ended(_ statement: OpaquePointer) {
+        guard let run = running.removeValue(forKey: statement) else { return }
+        let time = StatementTrace.seconds(monotonicNanoseconds() - run.start)
+        DebugLog.write(
+            sqlite3_column_count(statement) > 0
+                ? "CoreData: annotation: sql connection fetch time: \(time) for \(run.rows) rows."
+                : "CoreData: annotation: sql execution time: \(time) for \(sqlite3_changes(db)) rows.")
+        guard detail == .counters else { return }
+        func counter(_ which: Int32) -> Int32 { sqlite3_stmt_status(statement, which, 1) }
+        DebugLog.write(
+            "CoreData: details: rows looked at one by one \(counter(SQLITE_STMTSTATUS_FULLSCAN_STEP)), "
+                + "sorts \(counter(SQLITE_STMTSTATUS_SORT)), indexes made for it \(counter(SQLITE_STMTSTATUS_AUTOINDEX)), "
+                + "steps \(counter(SQLITE_STMTSTATUS_VM_STEP))")
+    }
+
+    private static func isAboutRows(_ sql: String) -> Bool {
+        ["SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH"].contains { sql.hasPrefix($0) }
+    }
+
+    private static func cut(_ text: String) -> String {
+        text.utf8.count <= longestText ? text : String(decoding: text.utf8.prefix(longestText), as: UTF8.self) + "…"
+    }
+
+    /// As Core Data writes them: `0.0004s`.
+    private static func seconds(_ nanoseconds: UInt64) -> String {
+        let tenThousandths = (nanoseconds + 50_000) / 100_000
+        let fraction = String(tenThousandths % 10_000)
+        return "\(tenThousandths / 10_000)." + String(repeating: "0", count: 4 - fraction.utf8.count) + fraction + "s"
+    }
+}

@@ -1,0 +1,31 @@
+import CorestoneGraph
+import CorestonePredicate
+import CorestoneSQL
+import CorestoneValues
+
+extension SQLiteStore {
+    func explain(_ fetch: StoreFetch) throws -> FetchExplanation.Share? {
+        try withFile { file in
+            let plan = file.plan(for: fetch.entity, includesSubentities: fetch.includesSubentities)
+            let compiled = try compiler.compile(fetch)
+            let sql = "SELECT \(plan.selection)\(compiled.query.text)"
+            let steps = try QueryPlan.steps(of: sql, in: file.connection)
+            return FetchExplanation.Share(
+                path: path, sql: sql, bindings: compiled.query.bindings.map(\.value), steps: steps,
+                indexes: QueryPlan.indexes(in: steps), remainder: compiled.remainder)
+        }
+    }
+}
+
+extension SQLValue {
+    /// The value as the column holds it.
+    fileprivate var value: PropertyValue {
+        switch self {
+        case .null: .null
+        case .integer(let number): .int(number)
+        case .real(let number): .double(number)
+        case .text(let text): .text(text)
+        case .blob(let bytes): .bytes(bytes)
+        }
+    }
+}

@@ -1,0 +1,239 @@
+/* What the library tells about its work: the log of SQL, launch arguments, statistics, explanations of fetches.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "company.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct lines {
+    char text[1 << 16];
+    int count;
+    int destroyed;
+};
+
+static void take(void *userdata, cst_string line) {
+    struct lines *lines = userdata;
+    size_t used = strlen(lines->text);
+    if (used + line.size + 2 < sizeof lines->text) {
+        memcpy(lines->text + used, line.data, line.size);
+        memcpy(lines->text + used + line.size, "\n", 2);
+    }
+    lines->count++;
+}
+
+static void destroyed(void *userdata) { ((struct lines *)userdata)->destroyed++; }
+
+static void silence(void) {
+    OK(cst_log_set_sql_detail(0, E));
+    OK(cst_log_set_callback(NULL, NULL, NULL, E));
+}
+
+static cst_fetch_request *older_than(const struct company *c, const char *format, int64_t number) {
+    cst_value argument = value_int(number);
+    cst_predicate *predicate = NULL;
+    cst_fetch_request *request = NULL;
+    OK(cst_predicate_parse(text(format), 1, &argument, &predicate, E));
+    OK(cst_fetch_request_new(c->employee, &request, E));
+    OK(cst_fetch_request_set_predicate(request, predicate, E));
+    OK(cst_release(predicate));
+    return request;
+}
+
+static void run(const struct company *c) {
+    cst_fetch_request *request = older_than(c, "number > %d", 4);
+    cst_results *results = NULL;
+    OK(cst_context_fetch(c->context, request, &results, E));
+    OK(cst_release(results));
+    OK(cst_release(request));
+}
+
+static struct company people(int count) {
+    struct company c = company_open(check_path("company.sqlite"));
+    for (int i = 0; i < count; i++) {
+        char name[24];
+        snprintf(name, sizeof name, "person %d", i);
+        OK(cst_release(company_employee(&c, c.context, name, i)));
+    }
+    save(c.context);
+    return c;
+}
+
+static void details_add_to_each_other(void) {
+    struct lines lines = {.count = 0};
+    struct company c = people(10);
+    OK(cst_log_set_callback(take, &lines, destroyed, E));
+    run(&c);
+    CHECK_INT(0, lines.count);
+
+    /* Of a store that is open already. */
+    OK(cst_log_set_sql_detail(1, E));
+    CHECK_INT(1, cst_log_sql_detail());
+    run(&c);
+    CHECK_CONTAINS("CoreData: sql: SELECT ", text(lines.text));
+    CHECK_CONTAINS(" for 5 rows.\n", text(lines.text));
+    CHECK(!strstr(lines.text, "details"));
+    CHECK(!strstr(lines.text, "BEGIN"));
+
+    lines.text[0] = 0;
+    OK(cst_log_set_sql_detail(2, E));
+    OK(cst_release(company_employee(&c, c.context, "Eve", 99)));
+    save(c.context);
+    CHECK_CONTAINS("CoreData: sql: BEGIN", text(lines.text));
+    CHECK_CONTAINS("CoreData: sql: INSERT INTO ZPERSON", text(lines.text));
+    CHECK(!strstr(lines.text, "Eve"));
+
+    lines.text[0] = 0;
+    OK(cst_log_set_sql_detail(3, E));
+    cst_fetch_request *request = older_than(&c, "number == %d", 99);
+    uint64_t count = 0;
+    OK(cst_context_count(c.context, request, &count, E));
+    OK(cst_release(request));
+    CHECK_INT(1, count);
+    CHECK_CONTAINS("CoreData: details: with values: SELECT count(*) FROM ZPERSON", text(lines.text));
+    CHECK_CONTAINS("99", text(lines.text));
+    CHECK_CONTAINS("CoreData: details: plan: ", text(lines.text));
+
+    lines.text[0] = 0;
+    OK(cst_log_set_sql_detail(4, E));
+    run(&c);
+    CHECK_CONTAINS("CoreData: details: rows looked at one by one ", text(lines.text));
+
+    lines.text[0] = 0;
+    OK(cst_log_set_sql_detail(0, E));
+    run(&c);
+    CHECK_INT(0, strlen(lines.text));
+    CHECK_INT(0, lines.destroyed);
+    silence();
+    CHECK_INT(1, lines.destroyed);
+    company_close(&c);
+}
+
+static void a_new_callback_ends_the_former(void) {
+    struct lines first = {.count = 0}, second = {.count = 0};
+    OK(cst_log_set_callback(take, &first, destroyed, E));
+    OK(cst_log_set_callback(take, &second, destroyed, E));
+    CHECK_INT(1, first.destroyed);
+    CHECK_INT(0, second.destroyed);
+    silence();
+    CHECK_INT(1, second.destroyed);
+}
+
+static void launch_arguments(void) {
+    const char *const arguments[] = {
+        "program", "-v", "-com.apple.CoreData.SQLDebug", "3", "file", "-com.apple.CoreData.ConcurrencyDebug", "1"};
+    size_t taken = 9;
+    OK(cst_log_take_arguments(7, arguments, &taken, E));
+    CHECK_INT(2, taken);
+    CHECK_INT(3, cst_log_sql_detail());
+    OK(cst_log_set_sql_detail(0, E));
+
+    const char *const misspelt[] = {"-com.apple.CoreData.SQLDebug", "1", "-com.apple.CoreData.SQLDebugg", "1"};
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_log_take_arguments(4, misspelt, &taken, E));
+    CHECK_CONTAINS("did you mean -com.apple.CoreData.SQLDebug?", cst_error_message(check_error()));
+    CHECK_INT(0, taken);
+    CHECK_INT(0, cst_log_sql_detail());
+
+    const char *const wrong[] = {"-com.apple.CoreData.SQLDebug", "7"};
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_log_take_arguments(2, wrong, NULL, E));
+    CHECK_CONTAINS("a number from 0 to 4", cst_error_message(check_error()));
+    const char *const missing[] = {"-com.apple.CoreData.SQLDebug"};
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_log_take_arguments(1, missing, NULL, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_log_set_sql_detail(5, E));
+}
+
+/* Read when the process first asks, so this is the first test. */
+static void environment(void) {
+    setenv("CORESTONE_SQL_DEBUG", "2", 1);
+    CHECK_INT(2, cst_log_sql_detail());
+    OK(cst_log_set_sql_detail(0, E));
+    CHECK_INT(0, cst_log_sql_detail());
+}
+
+static void integrity_is_checked_when_asked(void) {
+    const char *const on[] = {"-com.apple.CoreData.SQLiteIntegrityCheck", "1",
+                              "-com.apple.CoreData.SQLiteDebugSynchronous", "0"};
+    const char *const off[] = {"-com.apple.CoreData.SQLiteIntegrityCheck", "0",
+                               "-com.apple.CoreData.SQLiteDebugSynchronous", "2"};
+    struct lines lines = {.count = 0};
+    struct company c = people(1);
+    company_close(&c);
+    OK(cst_log_take_arguments(4, on, NULL, E));
+    OK(cst_log_set_callback(take, &lines, destroyed, E));
+    OK(cst_log_set_sql_detail(2, E));
+    c = company_open(check_path("company.sqlite"));
+    CHECK_CONTAINS("PRAGMA integrity_check", text(lines.text));
+    CHECK_CONTAINS("PRAGMA synchronous=0", text(lines.text));
+    company_close(&c);
+    OK(cst_log_take_arguments(4, off, NULL, E));
+    silence();
+}
+
+static cst_statistics statistics_of(const struct company *c) {
+    cst_statistics statistics = CST_STATISTICS_INIT;
+    OK(cst_coordinator_statistics(c->coordinator, &statistics, E));
+    return statistics;
+}
+
+static void statistics(void) {
+    struct company c = people(10);
+    cst_statistics counted = statistics_of(&c);
+    CHECK_INT(1, counted.saves);
+    CHECK_INT(10, counted.inserted);
+    CHECK_INT(0, counted.fetches);
+    CHECK(counted.save_nanoseconds > 0);
+
+    OK(cst_coordinator_reset_statistics(c.coordinator, E));
+    OK(cst_context_reset(c.context, E));
+    run(&c);
+    run(&c);
+    counted = statistics_of(&c);
+    CHECK_INT(2, counted.fetches);
+    CHECK_INT(10, counted.fetched_rows);
+    CHECK_INT(0, counted.saves);
+    CHECK_INT(0, counted.faults);
+    CHECK(counted.fetch_nanoseconds > 0);
+
+    /* A host with a shorter struct gets what it knows. */
+    cst_statistics part = CST_STATISTICS_INIT;
+    part.struct_size = offsetof(cst_statistics, fetched_rows);
+    OK(cst_coordinator_statistics(c.coordinator, &part, E));
+    CHECK_INT(2, part.fetches);
+    CHECK_INT(0, part.fetched_rows);
+    company_close(&c);
+}
+
+static void explanations(void) {
+    struct company c = people(3);
+    cst_buffer buffer = {0};
+    cst_fetch_request *request = older_than(&c, "number > %d", 4);
+    OK(cst_context_explain(c.context, request, CST_EXPLAIN_TEXT, &buffer, E));
+    CHECK_CONTAINS("fetch Employee where number > 4\nsql: SELECT ", text(buffer.data));
+    CHECK_CONTAINS("bound 1: 4\nplan:\n  ", text(buffer.data));
+    CHECK_CONTAINS("in memory: nothing", text(buffer.data));
+    OK(cst_context_explain(c.context, request, CST_EXPLAIN_JSON, &buffer, E));
+    CHECK_CONTAINS("\"remainder\": null", text(buffer.data));
+    CHECK_CONTAINS("\"bindings\": [4]", text(buffer.data));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_explain(c.context, request, 9, &buffer, E));
+    OK(cst_release(request));
+
+    request = older_than(&c, "nothing == %d", 4);
+    CHECK_STATUS(CST_E_PREDICATE, cst_context_explain(c.context, request, CST_EXPLAIN_TEXT, &buffer, E));
+    OK(cst_release(request));
+    cst_buffer_dispose(&buffer);
+    company_close(&c);
+}
+
+int main(int argc, char **argv) {
+    check_begin(argc, argv);
+    RUN(environment);
+    RUN(details_add_to_each_other);
+    RUN(a_new_callback_ends_the_former);
+    RUN(launch_arguments);
+    RUN(integrity_is_checked_when_asked);
+    RUN(statistics);
+    RUN(explanations);
+    return check_end();
+}

@@ -1,0 +1,98 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestonePredicate
+import CorestoneSQLite
+import CorestoneValues
+import Foundation
+import XCTest
+
+/// How fetches are answered, what the log tells of them, and what is counted.
+final class ExplanationTests: XCTestCase {
+    private var path = ""
+    private var coordinator: Coordinator!
+    private var context: Context!
+    private var person: Entity!
+
+    override func setUpWithError() throws {
+        let model = Model()
+        person = try model.addEntity(named: "Person")
+        try person.addAttribute(named: "name", type: .string)
+        try person.addAttribute(named: "age", type: .integer32)
+        try person.addIndex(FetchIndex(name: "byAge", elements: [FetchIndex.Element(property: "age")]))
+        path = NSTemporaryDirectory() + UUID().uuidString + ".sqlite"
+        coordinator = try Coordinator(model: model)
+        try coordinator.addSQLiteStore(at: path)
+        context = Context(coordinator: coordinator)
+        for age in 0..<10 {
+            let object = try context.insert(person)
+            try object.setValue(.int(Int64(age)), forKey: "age")
+        }
+        try context.save()
+    }
+
+    override func tearDown() {
+        DebugLog.setSink(nil)
+        DebugLog.sqlDetail = .nothing
+        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+    }
+
+    private func request(_ predicate: String) throws -> FetchRequest {
+        FetchRequest(entity: person, predicate: try Predicate.parse(predicate))
+    }
+
+    func testTheIndexIsNamed() throws {
+        let share = try XCTUnwrap(context.explain(try request("age > 7")).shares.first)
+        XCTAssertEqual(share.indexes, ["Z_Person_byAge"])
+        XCTAssertEqual(share.bindings, [.int(7)])
+        XCTAssertNil(share.remainder)
+        XCTAssertTrue(share.sql.hasPrefix("SELECT "))
+    }
+
+    func testWhatMemoryDoesIsNamedWithItsReason() throws {
+        let block = Predicate.block(BlockPredicate { _, _ in true })
+        let told = try context.explain(
+            FetchRequest(entity: person, predicate: try .and([block, try Predicate.parse("age > 7")])))
+        let share = try XCTUnwrap(told.shares.first)
+        XCTAssertNotNil(share.remainder)
+        XCTAssertFalse(share.reasons.isEmpty)
+        XCTAssertTrue(told.description.contains("in memory: "))
+    }
+
+    func testUnsavedObjectsAreCounted() throws {
+        _ = try context.insert(person)
+        XCTAssertEqual(try context.explain(try request("age > 7")).pendingObjects, 1)
+    }
+
+    func testTheLogTellsTheStatementAndItsRows() throws {
+        let lines = Locked<[String]>([])
+        DebugLog.setSink { line in lines.withLock { $0.append(line) } }
+        DebugLog.sqlDetail = .statements
+        _ = try context.fetch(try request("age > 7"))
+        let told = lines.withLock { $0 }
+        XCTAssertEqual(told.count, 2)
+        XCTAssertTrue(told[0].hasPrefix("CoreData: sql: SELECT "), told[0])
+        XCTAssertTrue(told[1].hasSuffix(" for 2 rows."), told[1])
+    }
+
+    func testWhatIsCounted() throws {
+        coordinator.resetStatistics()
+        let other = Context(coordinator: coordinator)
+        XCTAssertEqual(try other.fetch(try request("age > 7")).count, 2)
+        XCTAssertEqual(try other.count(try request("age > 7")), 2)
+        let counted = coordinator.statistics
+        XCTAssertEqual(counted.fetches, 2)
+        XCTAssertEqual(counted.fetchedRows, 2)
+        XCTAssertEqual(counted.saves, 0)
+        coordinator.resetStatistics()
+        XCTAssertEqual(coordinator.statistics, Statistics())
+    }
+
+    func testLaunchArguments() throws {
+        XCTAssertEqual(try LaunchArguments.take(["a", "-com.apple.CoreData.SQLDebug", "2"]), 1)
+        XCTAssertEqual(DebugLog.sqlDetail, .transactions)
+        XCTAssertThrowsError(try LaunchArguments.take(["-com.apple.CoreData.SQLDebug", "x"]))
+        XCTAssertThrowsError(try LaunchArguments.take(["-com.apple.CoreData.SQLDbug", "1"])) {
+            XCTAssertTrue("\($0)".contains("did you mean"), "\($0)")
+        }
+    }
+}

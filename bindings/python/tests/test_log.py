@@ -1,0 +1,132 @@
+"""What the library tells about its work: the log, explanations, statistics."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from corestone import Container, Context, InvalidArgumentError, Model, PredicateError, log
+
+STAFF = {
+    "Team": {"name": "string", "members": "to-many Person inverse team"},
+    "Person": {"name": "string", "age": "int = 0", "mood": "string? transient", "team": "to-one Team? inverse members"},
+}
+
+
+@pytest.fixture
+def staff(tmp_path: Path) -> Iterator[Context]:
+    with Container(Model(STAFF), tmp_path / "staff.sqlite") as container:
+        context = container.context()
+        team = context.insert("Team", name="R&D")
+        for number in range(10):
+            context.insert("Person", name=f"person {number}", age=number, team=team)
+        context.save()
+        yield context
+
+
+def test_lines_of_each_detail(staff: Context) -> None:
+    with log.recorded() as lines:
+        staff.fetch("Person", "age > 4")
+    assert [line[:22] for line in lines] == ["CoreData: sql: SELECT ", "CoreData: annotation: "]
+    assert lines[1].endswith(" for 5 rows.")
+    with log.recorded(3) as lines:
+        staff.count("Person", "name == %@", "person 3")
+    assert any("with values" in line and "'person 3'" in line for line in lines)
+    assert any("plan: " in line for line in lines)
+    with log.recorded(1) as lines:
+        staff.fetch("Person", "name == %@", "person 3")
+    assert not any("person 3" in line for line in lines)
+    assert log.sql_detail() == 0
+
+
+def test_a_detail_that_does_not_exist() -> None:
+    with pytest.raises(InvalidArgumentError, match="5 is no detail"):
+        log.set_sql_detail(5)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_function_that_raises_changes_nothing(staff: Context) -> None:
+    def complain(line: str) -> None:
+        raise ValueError(line)
+
+    log.set_callback(complain)
+    log.set_sql_detail(1)
+    try:
+        assert len(staff.fetch("Person")) == 10
+    finally:
+        log.set_sql_detail(0)
+        log.set_callback(None)
+
+
+@pytest.mark.parametrize(
+    ("environment", "told"),
+    [({"CORESTONE_SQL_DEBUG": "1"}, True), ({"COREDATA_SQLDEBUG": "2"}, True), ({}, False)],
+)
+def test_the_environment(tmp_path: Path, environment: dict[str, str], told: bool) -> None:
+    program = (
+        "from corestone import Container, Model\n"
+        "with Container(Model({'A': {'b': 'int'}}), 'a.sqlite') as container:\n"
+        "    container.context().fetch('A')\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=os.environ | environment, capture_output=True, text=True
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ("CoreData: sql: SELECT" in ran.stderr) is told
+
+
+def test_launch_arguments() -> None:
+    assert log.take_arguments(["program", "-com.apple.CoreData.SQLDebug", "1", "x"]) == 1
+    assert log.sql_detail() == 1
+    log.set_sql_detail(0)
+    with pytest.raises(InvalidArgumentError, match="takes a number from 0 to 2"):
+        log.take_arguments(["-com.apple.CoreData.SQLiteDebugSynchronous", "9"])
+
+
+def test_an_explanation(staff: Context) -> None:
+    told = staff.explain("Person", "age > %d AND team.name == %@", 4, "R&D", sort="-age", limit=3)
+    assert (told.entity, told.predicate) == ("Person", 'age > 4 AND team.name == "R&D"')
+    [share] = told.shares
+    assert share.path == staff.container.path
+    assert share.bindings == [4, "R&D"]
+    assert "R&D" not in share.sql
+    assert "LIMIT 3" in share.sql
+    assert (share.remainder, share.sorted_in_memory, share.reasons) == (None, False, [])
+    assert any("t0" in step.detail for step in share.steps)
+    assert "in memory: nothing" in str(told)
+
+
+def test_an_explanation_of_what_memory_does(staff: Context) -> None:
+    staff.insert("Person", name="new", age=7)
+    told = staff.explain("Person", "mood == 'good' AND age > 4", sort="mood")
+    [share] = told.shares
+    assert share.remainder == 'mood == "good"'
+    assert share.bindings == [4]
+    assert share.sorted_in_memory
+    assert all("mood" in reason for reason in share.reasons)
+    assert told.pending_objects == 1
+    with pytest.raises(PredicateError, match="nothing"):
+        staff.explain("Person", "nothing == 1")
+
+
+def test_statistics(staff: Context) -> None:
+    coordinator = staff.container.coordinator
+    assert coordinator.statistics[7:11] == (1, 11, 0, 0)
+    coordinator.reset_statistics()
+    assert set(coordinator.statistics) == {0}
+    other = staff.container.context()
+    people = list(other.fetch("Person"))
+    assert coordinator.statistics[:3] == (1, 10, 0)
+    assert {person.team.name for person in people} == {"R&D"}
+    counted = coordinator.statistics
+    assert (counted.faults, counted.cache_hits + counted.cache_misses) == (1, 1)
+    assert len(people[0].team.members) == 10
+    assert coordinator.statistics.relationship_faults == 1
+    people[0].age = 99
+    other.save()
+    assert (coordinator.statistics.saves, coordinator.statistics.updated) == (1, 1)
