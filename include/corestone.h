@@ -948,8 +948,12 @@ typedef struct cst_store_options {
     uint32_t busy_timeout_ms; /* how long to wait for another process's lock; 0 is 5000 */
     uint32_t cache_kb;        /* SQLite's page cache; 0 is 32768 */
     uint32_t reserved;
+    /* The configuration of the model whose objects the store is for: new objects go to the first writable store whose
+       configuration has their entity, and fetches ask only the stores that can have it. Null: those of the whole model. The
+       tables are those of the whole model in any case. */
+    cst_string configuration;
 } cst_store_options;
-#define CST_STORE_OPTIONS_INIT {sizeof(cst_store_options), 0, 0, 0, 0}
+#define CST_STORE_OPTIONS_INIT {sizeof(cst_store_options), 0, 0, 0, 0, {NULL, 0}}
 
 /* Opens the store at `path`, or makes it. `type` is "SQLite" (or null). options and out_store may be NULL. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_add_store(cst_coordinator *coordinator, cst_string type,
@@ -998,6 +1002,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_object_id(const cst_coordin
 /* The store's UUID as text, the host of its objects' URIs. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_store_identifier(const cst_store *store);
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_store_path(const cst_store *store);
+/* The configuration that the store was added for; a null string for one of the whole model. */
+CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_store_configuration(const cst_store *store);
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_is_read_only(const cst_store *store, bool *out_read_only,
                                                             cst_error **error);
 /* Why it is read-only and what to do about it, as the end of a sentence; a null string for a store that can be written. */
@@ -1166,6 +1172,11 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_existing_object(cst_context *cont
 /* The object of an ID if the context already knows it, else CST_NOT_FOUND. Never touches the store. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_registered_object(cst_context *context, const cst_object_id *id,
                                                                  cst_object **out_object CST_OWNED, cst_error **error);
+/* Says which store an inserted object is to be saved into, instead of the first that takes it. CST_E_INVALID_ARGUMENT for an
+ * object that was saved or has a permanent ID, for a store of another coordinator, and for one whose configuration lacks the
+ * object's entity. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_assign(cst_context *context, cst_object *object, cst_store *store,
+                                                      cst_error **error);
 /* Gives inserted objects their final IDs before the save. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_obtain_permanent_ids(cst_context *context, size_t count,
                                                                     cst_object *const *objects, cst_error **error);

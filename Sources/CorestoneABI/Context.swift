@@ -281,6 +281,17 @@ public func cst_context_registered_object(
     }
 }
 
+@_cdecl("cst_context_assign") @implementation
+public func cst_context_assign(
+    _ pointer: OpaquePointer?, _ objectPointer: OpaquePointer?, _ store: OpaquePointer?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let context = try onQueue(pointer).context
+        let store = try resolve(store, .store, as: StoreBox.self).store
+        try context.assign(try object(objectPointer), to: store)
+    }
+}
+
 @_cdecl("cst_context_obtain_permanent_ids") @implementation
 public func cst_context_obtain_permanent_ids(
     _ pointer: OpaquePointer?, _ count: Int, _ objects: UnsafePointer<OpaquePointer?>?, _ error: ErrorOut

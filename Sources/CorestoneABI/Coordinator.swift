@@ -101,6 +101,7 @@ private func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -
     }
     func has(_ flag: Int) -> Bool { given.flags & UInt32(flag) != 0 }
     var options = StoreOptions()
+    options.configuration = try given.configuration.optionalString("options.configuration")
     options.isReadOnly = has(Int(CST_STORE_READ_ONLY))
     options.mustExist = has(Int(CST_STORE_MUST_EXIST))
     options.normalSync = has(Int(CST_STORE_NORMAL_SYNC))
@@ -165,6 +166,11 @@ public func cst_store_is_read_only(
 @_cdecl("cst_store_read_only_reason") @implementation
 public func cst_store_read_only_reason(_ pointer: OpaquePointer?) -> cst_string {
     cst_string((try? store(pointer))?.readOnlyReason)
+}
+
+@_cdecl("cst_store_configuration") @implementation
+public func cst_store_configuration(_ pointer: OpaquePointer?) -> cst_string {
+    cst_string((try? store(pointer))?.configuration)
 }
 
 @_cdecl("cst_store_model_source") @implementation

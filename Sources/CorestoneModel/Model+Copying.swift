@@ -7,7 +7,7 @@ extension Model {
         try ModelCopier(copy).add(entities)
         for identifier in versionIdentifiers { try copy.addVersionIdentifier(identifier) }
         for (name, template) in fetchRequestTemplates { try copy.setFetchRequestTemplate(template, forName: name) }
-        for configuration in configurations { try copy.setConfiguration(configuration) }
+        for configuration in configurations { try copy.keepConfiguration(configuration) }
         for (key, text) in localization { try copy.setLocalization(text, forKey: key) }
         try copy.setExtras(extras)
         copy.sourceForm = sourceForm

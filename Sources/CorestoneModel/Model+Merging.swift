@@ -70,7 +70,7 @@ extension Model {
         for configuration in model.configurations {
             let known = self.configuration(named: configuration.name)
             let names = known?.entityNames ?? []
-            try setConfiguration(
+            try keepConfiguration(
                 ModelConfiguration(
                     name: configuration.name,
                     entityNames: names + configuration.entityNames.filter { !names.contains($0) },

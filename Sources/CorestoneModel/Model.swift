@@ -89,7 +89,20 @@ public final class Model: @unchecked Sendable {
     }
 
     /// Makes the entities of these names a configuration, or replaces that of the same name.
+    /// - Throws: `.model` for the whole model's own name, "Default", which always stands for every entity.
     public func setConfiguration(_ configuration: ModelConfiguration) throws {
+        try change {
+            guard configuration.name != ModelConfiguration.defaultName else {
+                throw modelError(
+                    "\"\(ModelConfiguration.defaultName)\" is how the whole model is called, which has every entity; give "
+                        + "the configuration another name")
+            }
+        }
+        try keepConfiguration(configuration)
+    }
+
+    /// The same for a model that somebody else wrote, in which any name may stand.
+    func keepConfiguration(_ configuration: ModelConfiguration) throws {
         try change {
             if let place = configurationPlaces[configuration.name] {
                 configurations[place] = configuration
@@ -123,6 +136,14 @@ public final class Model: @unchecked Sendable {
             throw CoreError(.invalidArgument, "the model has no configuration \"\(name)\"\(hint)")
         }
         return configuration.entityNames.compactMap { entity(named: $0) }
+    }
+
+    /// The entities whose objects a store of a configuration may have, by index: its own, and all that inherit from them.
+    /// nil for the whole model.
+    /// - Throws: as `entities(ofConfiguration:)`.
+    package func holdings(ofConfiguration name: String?) throws -> Set<UInt32>? {
+        guard let name, name != ModelConfiguration.defaultName else { return nil }
+        return Set(try entities(ofConfiguration: name).flatMap(\.withDescendants).map(\.index))
     }
 
     public func setExtras(_ value: SourceExtras) throws { try change { extras = value } }

@@ -12,6 +12,8 @@ public struct StoreOptions: Sendable {
     public var rollbackJournal = false
     /// How long to wait for another process's lock.
     public var busyTimeoutMilliseconds = 5000
+    /// The configuration of the model whose objects the store is for; nil for those of the whole model.
+    public var configuration: String?
     /// SQLite's page cache.
     public var cacheKilobytes = 32768
 

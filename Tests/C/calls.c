@@ -193,6 +193,7 @@ void world_close(struct world *world) {
     CHECK_STATUS(CST_OK, cst_release(world->second[TYPE_OBJECT_ID]));
     CHECK_STATUS(CST_OK, cst_release(world->project));
     CHECK_STATUS(CST_OK, cst_release(world->unattached));
+    CHECK_STATUS(CST_OK, cst_release(world->unsaved));
     CHECK_STATUS(CST_OK, cst_release(world->private_context));
     CHECK_STATUS(CST_OK, cst_release(world->draft[TYPE_MODEL]));
     CHECK_STATUS(CST_OK, cst_release(world->draft[TYPE_FETCH_REQUEST]));
@@ -261,8 +262,20 @@ static uint64_t scalar_for(const struct world *world, const struct call *call, c
     return 0;
 }
 
-static void *handle_for(const struct world *world, const struct call *call, const struct parameter *parameter,
-                        bool again) {
+/* An object that was not saved: a new one each time, since calls that were made meanwhile may have saved the last one. On
+ * another thread than the context's it stays the last one. */
+static cst_object *unsaved_object(struct world *world) {
+    cst_context *context = world->live[TYPE_CONTEXT];
+    cst_object *fresh = NULL;
+    if (cst_context_insert(context, world->company.project, &fresh, NULL) == CST_OK) {
+        cst_context_delete(context, world->unsaved, NULL);
+        cst_release(world->unsaved);
+        world->unsaved = fresh;
+    }
+    return world->unsaved;
+}
+
+static void *handle_for(struct world *world, const struct call *call, const struct parameter *parameter, bool again) {
     enum handle_type type = parameter->type;
     if (builds_model(call) && ((type >= TYPE_MODEL && type <= TYPE_RELATIONSHIP) || type == TYPE_FETCH_REQUEST)) {
         if (is(call, "cst_attribute_set_transformer_name")) return world->transformable;
@@ -270,6 +283,7 @@ static void *handle_for(const struct world *world, const struct call *call, cons
         return again ? world->second_draft[type] : world->draft[type];
     }
     if (is(call, "cst_object_insert_member") && !again) return world->project;
+    if (is(call, "cst_context_assign") && type == TYPE_OBJECT) return unsaved_object(world);
     if (is(call, "cst_context_insert_object") && type == TYPE_OBJECT) return world->unattached;
     if (strstr(call->name, "perform") && type == TYPE_CONTEXT && call->mark == MARK_ANY_THREAD) {
         return world->private_context;

@@ -130,7 +130,7 @@ struct world {
     struct company company;
     void *live[TYPE_COUNT], *second[TYPE_COUNT], *draft[TYPE_COUNT], *second_draft[TYPE_COUNT];
     cst_attribute *transformable, *composite;
-    cst_object *project, *unattached;
+    cst_object *project, *unattached, *unsaved;
     cst_context *private_context;
     cst_key to_many, ordered, blob;
     cst_buffer uri;

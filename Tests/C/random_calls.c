@@ -421,6 +421,7 @@ static void abandon(struct world *world) {
     }
     cst_release(world->project);
     cst_release(world->unattached);
+    cst_release(world->unsaved);
     cst_release(world->private_context);
     cst_release(world->draft[TYPE_MODEL]);
     cst_buffer_dispose(&world->uri);

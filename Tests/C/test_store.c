@@ -253,6 +253,74 @@ static void one_file_cannot_be_two_stores_of_a_coordinator(void) {
     company_close(&c);
 }
 
+static cst_store *store_for(cst_coordinator *coordinator, const char *path, const char *configuration) {
+    cst_store_options options = CST_STORE_OPTIONS_INIT;
+    cst_store *store = NULL;
+    options.configuration = text(configuration);
+    OK(cst_coordinator_add_store(coordinator, text("SQLite"), text(path), &options, &store, E));
+    CHECK_TEXT(configuration, cst_store_configuration(store));
+    return store;
+}
+
+static void configurations_say_which_store_an_object_lands_in(void) {
+    cst_model *model = NULL;
+    cst_entity *note = NULL, *tag = NULL;
+    cst_relationship *about = NULL;
+    const cst_string both[] = {text("Note"), text("Tag")};
+    OK(cst_model_new(&model, E));
+    OK(cst_model_add_entity(model, text("Note"), &note, E));
+    OK(cst_model_add_entity(model, text("Tag"), &tag, E));
+    OK(cst_entity_add_relationship(tag, text("about"), note, CST_PROPERTY_OPTIONAL, &about, E));
+    OK(cst_model_set_configuration(model, text("Cloud"), 2, both, E));
+    OK(cst_model_set_configuration(model, text("Local"), 1, both + 1, E));
+    cst_coordinator *coordinator = NULL;
+    OK(cst_coordinator_new(model, &coordinator, E));
+    cst_store *cloud = store_for(coordinator, check_path("cloud.sqlite"), "Cloud");
+    cst_store *local = store_for(coordinator, check_path("local.sqlite"), "Local");
+    cst_context *context = NULL;
+    cst_object *one = NULL, *two = NULL;
+    cst_key key;
+    OK(cst_context_new(coordinator, CST_QUEUE_CALLER, &context, E));
+    OK(cst_context_insert(context, note, &one, E));
+    OK(cst_context_insert(context, tag, &two, E));
+    OK(cst_entity_key(tag, text("about"), &key, E));
+    cst_value target = {.type = CST_OBJECT};
+    target.as.object = one;
+    OK(cst_object_set(two, key, &target, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_assign(context, one, local, E));
+    CHECK_CONTAINS("which lacks Note", cst_error_message(check_error()));
+    OK(cst_context_assign(context, two, local, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_save(context, E));
+    CHECK_INT(CST_CODE_MANAGED_OBJECT_EXTERNAL_RELATIONSHIP, cst_error_code(check_error()));
+    CHECK_CONTAINS("cloud.sqlite", cst_error_message(check_error()));
+    CHECK_CONTAINS("local.sqlite", cst_error_message(check_error()));
+    target = (cst_value){.type = CST_NULL};
+    OK(cst_object_set(two, key, &target, E));
+    OK(cst_context_save(context, E));
+    cst_object_id *id = NULL;
+    cst_buffer uri = {NULL, 0, 0};
+    OK(cst_object_copy_id(two, &id, E));
+    OK(cst_object_id_copy_uri(id, &uri, E));
+    CHECK_CONTAINS(cst_store_identifier(local).data, text_of_size(uri.data, uri.size));
+    OK(cst_coordinator_remove_store(coordinator, cloud, E));
+    cst_results *results = NULL;
+    cst_fetch_request *request = NULL;
+    OK(cst_fetch_request_new(note, &request, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_fetch(context, request, &results, E));
+    CHECK_TEXT("Note", cst_error_entity(check_error()));
+    CHECK_CONTAINS("Note is in the configuration Cloud", cst_error_message(check_error()));
+    cst_buffer_dispose(&uri);
+    OK(cst_release(request));
+    OK(cst_release(id));
+    OK(cst_release(one));
+    OK(cst_release(two));
+    OK(cst_release(cloud));
+    OK(cst_release(local));
+    OK(cst_release(context));
+    OK(cst_release(coordinator));
+    OK(cst_release(model));
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(a_store_is_made_and_reopened);
@@ -266,5 +334,6 @@ int main(int argc, char **argv) {
     RUN(uris_lead_back_to_objects);
     RUN(the_coordinator_knows_its_model);
     RUN(one_file_cannot_be_two_stores_of_a_coordinator);
+    RUN(configurations_say_which_store_an_object_lands_in);
     return check_end();
 }

@@ -25,11 +25,12 @@ final class StructLayoutTests: XCTestCase {
     }
 
     func testStructsWithASize() {
-        XCTAssertEqual(MemoryLayout<cst_store_options>.size, 24)
+        XCTAssertEqual(MemoryLayout<cst_store_options>.size, 40)
         XCTAssertEqual(MemoryLayout<cst_store_options>.offset(of: \.struct_size), 0)
         XCTAssertEqual(MemoryLayout<cst_store_options>.offset(of: \.flags), 8)
         XCTAssertEqual(MemoryLayout<cst_store_options>.offset(of: \.busy_timeout_ms), 12)
         XCTAssertEqual(MemoryLayout<cst_store_options>.offset(of: \.cache_kb), 16)
+        XCTAssertEqual(MemoryLayout<cst_store_options>.offset(of: \.configuration), 24)
         XCTAssertEqual(MemoryLayout<cst_property_info>.offset(of: \.struct_size), 0)
         XCTAssertEqual(MemoryLayout<cst_property_info>.offset(of: \.name), 8)
         XCTAssertEqual(MemoryLayout<cst_property_info>.offset(of: \.kind), 24)

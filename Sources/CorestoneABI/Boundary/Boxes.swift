@@ -22,13 +22,14 @@ final class CoordinatorBox {
 final class StoreBox {
     let store: Store
     let identifier, path: Text
-    let readOnlyReason: Text?
+    let readOnlyReason, configuration: Text?
 
     init(_ store: Store) {
         self.store = store
         identifier = Text(store.identifier)
         path = Text(store.path)
         readOnlyReason = store.readOnlyReason.map { Text($0) }
+        configuration = store.configuration.map { Text($0) }
     }
 }
 

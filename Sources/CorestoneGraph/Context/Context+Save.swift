@@ -19,13 +19,13 @@ extension Context {
     }
 
     private func write(_ plan: SavePlan) throws {
-        let target = try plan.inserted.contains { $0.store == nil } ? coordinator.writableStore() : nil
         let stores = coordinator.stores
-        let isWhole = coordinator.hasHadOneStore && !stores.isEmpty
-        if !isWhole { try plan.requireStores(newObjectsIn: target) }
+        let isWhole = coordinator.hasHadOneStore && stores.first?.holdings == nil && !stores.isEmpty
+        let targets = try isWhole ? SaveTargets() : SaveTargets(of: plan.inserted, in: self)
+        if !isWhole { try plan.requireStores(targets) }
         // Several stores are written one after the other; each is a transaction of its own.
         for store in stores {
-            let part = isWhole ? plan : plan.part(in: store, newObjectsHere: store === target)
+            let part = isWhole ? plan : plan.part(in: store, targets)
             if part.isEmpty { continue }
             guard !store.isReadOnly else { throw store.isReadOnlyError() }
             try write(part, to: store)
@@ -93,13 +93,17 @@ extension Context {
         }
         let temporary = objects.filter { $0.hasTemporaryID && $0.isInserted }
         if temporary.isEmpty { return }
-        let store = try coordinator.writableStore()
-        let keys = try reserveKeys(for: temporary) { root, count in
-            try coordinator.withLock { try store.backing.reservePrimaryKeys(of: root, count: count) }
-        }
-        // One that is listed twice keeps the first.
-        for (object, key) in zip(temporary, keys) where object.hasTemporaryID {
-            makePermanent(object, store: store, key: key)
+        let targets = try SaveTargets(of: temporary, in: self)
+        for store in coordinator.stores {
+            let here = temporary.filter { targets.store(of: $0) === store }
+            if here.isEmpty { continue }
+            let keys = try reserveKeys(for: here) { root, count in
+                try coordinator.withLock { try store.backing.reservePrimaryKeys(of: root, count: count) }
+            }
+            // One that is listed twice keeps the first.
+            for (object, key) in zip(here, keys) where object.hasTemporaryID {
+                makePermanent(object, store: store, key: key)
+            }
         }
     }
 

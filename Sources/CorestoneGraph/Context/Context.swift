@@ -52,6 +52,8 @@ public final class Context: @unchecked Sendable {
 
     // Changed objects in the order of the change. An object that is no longer what its list says is skipped.
     var insertedList: [ManagedObject] = []
+    /// Where inserted objects go that the host assigned to a store.
+    var assignedStores: [ObjectIdentifier: Store] = [:]
     var updatedList: [ManagedObject] = []
     var deletedList: [ManagedObject] = []
     /// Deleted objects whose delete rules were not applied yet.
@@ -143,6 +145,7 @@ extension Context {
         insertedList = []
         updatedList = []
         deletedList = []
+        assignedStores = [:]
         undecidedDeletions = []
     }
 }

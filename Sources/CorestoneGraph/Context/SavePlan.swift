@@ -17,10 +17,10 @@ struct SavePlan {
 
     var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty && ghosts.isEmpty }
 
-    /// The part that concerns one store; new objects without a store go to it when `newObjectsHere`.
-    func part(in store: Store, newObjectsHere: Bool) -> SavePlan {
+    /// The part that concerns one store.
+    func part(in store: Store, _ targets: SaveTargets) -> SavePlan {
         var part = SavePlan(
-            inserted: inserted.filter { $0.store == nil ? newObjectsHere : $0.store === store },
+            inserted: inserted.filter { targets.store(of: $0) === store },
             updated: updated.filter { $0.store === store }, deleted: deleted.filter { $0.store === store })
         part.ghosts = ghosts.filter { $0.store === store }
         return part
@@ -39,16 +39,14 @@ struct SavePlan {
         updated.removeAll { found.contains(ObjectIdentifier($0)) }
     }
 
-    /// Throws unless every object's store is still there, and every object that is written leads to its own store only. New
-    /// objects without a store go to `target`.
-    func requireStores(newObjectsIn target: Store?) throws {
-        try target?.requireOpen()
-        for object in inserted + updated + deleted { try object.store?.requireOpen() }
+    /// Throws unless every object's store is still there, and every object that is written leads to its own store only.
+    func requireStores(_ targets: SaveTargets) throws {
+        for object in inserted + updated + deleted { try targets.store(of: object)?.requireOpen() }
         for object in inserted + updated {
             for relationship in object.entity.relationships {
-                for other in object.newPartners(relationship) where (other.store ?? target) !== (object.store ?? target)
-                {
-                    throw object.leadsAway(relationship, other)
+                let store = targets.store(of: object)
+                for other in object.newPartners(relationship) where targets.store(of: other) !== store {
+                    throw object.leadsAway(relationship, from: store, to: other, in: targets.store(of: other))
                 }
             }
         }
@@ -78,12 +76,14 @@ extension ManagedObject {
         return [target]
     }
 
-    fileprivate func leadsAway(_ relationship: Relationship, _ other: ManagedObject) -> CoreError {
+    fileprivate func leadsAway(
+        _ relationship: Relationship, from store: Store?, to other: ManagedObject, in otherStore: Store?
+    ) -> CoreError {
         CoreError(
             .invalidArgument, code: .managedObjectExternalRelationship,
-            "\(entity.name).\(relationship.name) cannot lead to an object in another store: new objects go to the first "
-                + "store that can be written, and \(other.objectID.uri) would not be in the same one",
-            entity: entity.name,
+            "\(entity.name).\(relationship.name) cannot lead from \(objectID.uri) in \(store?.path ?? "no store") to "
+                + "\(other.objectID.uri) in \(otherStore?.path ?? "no store"), since a relationship stays within one store; "
+                + "assign new objects to the store of the others, or use a fetched property", entity: entity.name,
             key: relationship.name, value: .object(other), objectURI: objectID.uri)
     }
 }

@@ -27,9 +27,10 @@ extension Context {
         let pending = pendingChanges(for: request)
         if !pending.isEmpty { return try fetchMerged(request, with: pending).map(\.objectID) }
         var ids: [ObjectID] = []
-        for store in coordinator.stores {
+        let stores = try stores(for: request)
+        for store in stores {
             let outcome = try run(request.storeFetch(.identifiers), store: store)
-            guard outcome.remainder == nil, coordinator.stores.count == 1 else {
+            guard outcome.remainder == nil, stores.count == 1 else {
                 return try fetchStored(request).map(\.objectID)
             }
             ids.reserveCapacity(outcome.identifiers.count)
@@ -45,7 +46,7 @@ extension Context {
         try prepareFetch(request)
         let pending = pendingChanges(for: request)
         if !pending.isEmpty { return try fetchMerged(request, with: pending).count }
-        let stores = coordinator.stores
+        let stores = try stores(for: request)
         guard stores.count == 1, let store = stores.first else { return try fetchStored(request).count }
         let outcome = try run(request.storeFetch(.count), store: store)
         return try outcome.remainder == nil ? outcome.count : fetchStored(request).count
@@ -70,6 +71,11 @@ extension Context {
 // MARK: - From the store
 
 extension Context {
+    /// The stores that may have what a request asks for.
+    func stores(for request: FetchRequest) throws -> [Store] {
+        try coordinator.stores(having: request.entity, orHeirs: request.includesSubentities)
+    }
+
     /// Runs a fetch in one store, under the coordinator's lock.
     func run(_ fetch: StoreFetch, store: Store) throws -> StoreFetchOutcome {
         try using(store) {
@@ -95,7 +101,7 @@ extension Context {
     }
 
     func fetchStored(_ request: FetchRequest) throws -> [ManagedObject] {
-        let stores = coordinator.stores
+        let stores = try stores(for: request)
         guard !stores.isEmpty else { throw noStore(request) }
         if stores.count == 1, let store = stores.first {
             let outcome = try run(request.storeFetch(.rows), store: store)
@@ -180,7 +186,7 @@ extension Context {
     /// were saved.
     private func fetchMerged(_ request: FetchRequest, with pending: PendingChanges) throws -> [ManagedObject] {
         var found: [ManagedObject] = []
-        for store in coordinator.stores {
+        for store in try stores(for: request) {
             // Each changed or deleted object takes at most one place away from the store's window.
             let spare = [request.offset, request.limit, pending.updated.count, pending.deletedCount].reduce(0) {
                 $0.addingReportingOverflow($1).overflow ? .max : $0 + $1

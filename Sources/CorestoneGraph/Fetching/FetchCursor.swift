@@ -39,7 +39,7 @@ public final class FetchCursor {
     }
 
     private static func source(_ context: Context, _ request: FetchRequest) throws -> Source {
-        let stores = context.coordinator.stores
+        let stores = try context.stores(for: request)
         if stores.count == 1, let store = stores.first, !context.hasPendingChanges(for: request) {
             if let (rows, remainder) = try context.storeCursor(request.storeFetch(.rows), store) {
                 guard let remainder else { return .rows(rows, store) }

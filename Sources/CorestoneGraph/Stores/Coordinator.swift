@@ -31,8 +31,15 @@ public final class Coordinator: @unchecked Sendable {
     /// Begins to count anew.
     public func resetStatistics() { lock.with { counted = Statistics() } }
 
-    package func add(_ backing: any PersistentStore) throws -> Store {
-        do { try checkAbilities(of: backing) } catch {
+    /// Takes over a store, also when it fails.
+    ///
+    /// - Parameter configuration: whose objects the store is for; nil for those of the whole model.
+    package func add(_ backing: any PersistentStore, configuration: String? = nil) throws -> Store {
+        let holdings: Set<UInt32>?
+        do {
+            try checkAbilities(of: backing)
+            holdings = try model.holdings(ofConfiguration: configuration)
+        } catch {
             backing.close()
             throw error
         }
@@ -45,7 +52,9 @@ public final class Coordinator: @unchecked Sendable {
                         + "use that one, or another coordinator", file: backing.path)
             }
             storesMade += 1
-            let store = Store(backing: backing, number: storesMade, coordinator: ObjectIdentifier(self))
+            let store = Store(
+                backing: backing, number: storesMade, coordinator: ObjectIdentifier(self), configuration: configuration,
+                holdings: holdings)
             openStores.append(store)
             return store
         }
@@ -96,8 +105,8 @@ public final class Coordinator: @unchecked Sendable {
     /// The ID that a URI stands for; nil when no store knows its host or the model not its entity.
     public func objectID(forURI uri: String) throws -> ObjectID? {
         let parts = try ObjectIDParts(uri: uri)
-        guard let store = stores.first(where: { $0.identifier == parts.store }),
-            let entity = model.entity(named: parts.entity)
+        guard let entity = model.entity(named: parts.entity),
+            let store = stores.first(where: { $0.identifier == parts.store && $0.mayHold(entity) })
         else { return nil }
         return ObjectID(store: store, entity: entity, reference: parts.primaryKey)
     }
@@ -105,9 +114,27 @@ public final class Coordinator: @unchecked Sendable {
     /// Runs `body` while no other thread uses the stores or their row caches.
     package func withLock<Result>(_ body: () throws -> Result) rethrows -> Result { try lock.with(body) }
 
-    /// The store that new objects go to: the first that can be written.
-    func writableStore() throws -> Store {
-        let stores = self.stores
+    /// The stores that may have objects of an entity, or of those that inherit from it; none when no store is open.
+    /// - Throws: `.invalidArgument` with entity and configurations when only others are open.
+    func stores(having entity: Entity, orHeirs: Bool = false) throws -> [Store] {
+        let all = stores
+        if all.allSatisfy({ $0.holdings == nil }) { return all }
+        let found = all.filter { $0.mayHold(entity, orHeirs: orHeirs) }
+        if !found.isEmpty { return found }
+        let open = all.map { "\($0.path) is of \($0.configuration ?? ModelConfiguration.defaultName)" }
+        let having = model.configurations.filter { configuration in
+            (try? model.holdings(ofConfiguration: configuration.name))?.contains(entity.index) == true
+        }.map(\.name)
+        throw CoreError(
+            .invalidArgument, code: .persistentStoreOperation,
+            "no open store has objects of \(entity.name): \(open.joined(separator: ", ")), and \(entity.name) is in "
+                + (having.isEmpty ? "no configuration" : "the configuration \(having.joined(separator: ", "))")
+                + "; add a store of a configuration that has it, or one without a configuration", entity: entity.name)
+    }
+
+    /// The store that new objects of an entity go to: the first that is for such objects and can be written.
+    func writableStore(for entity: Entity) throws -> Store {
+        let stores = try stores(having: entity)
         if let store = stores.first(where: { !$0.isReadOnly }) { return store }
         if let store = stores.first { throw store.isReadOnlyError() }
         throw CoreError(
@@ -123,14 +150,30 @@ public final class Store: @unchecked Sendable {
     package let number: UInt32
     /// Which coordinator keeps the store; told apart by identity only.
     let coordinator: ObjectIdentifier
+    /// Whose objects the store is for; nil for those of the whole model.
+    public let configuration: String?
+    /// The entities of the configuration by index, with all that inherit from them; nil for the whole model.
+    let holdings: Set<UInt32>?
     /// Guarded by the coordinator's lock.
     let rowCache = RowCache()
     package internal(set) var isOpen = true
 
-    init(backing: any PersistentStore, number: UInt32, coordinator: ObjectIdentifier) {
+    init(
+        backing: any PersistentStore, number: UInt32, coordinator: ObjectIdentifier, configuration: String?,
+        holdings: Set<UInt32>?
+    ) {
+        self.configuration = configuration
+        self.holdings = holdings
         self.backing = backing
         self.number = number
         self.coordinator = coordinator
+    }
+
+    /// Whether the store's configuration has the entity, or one that inherits from it.
+    func mayHold(_ entity: Entity, orHeirs: Bool = false) -> Bool {
+        guard let holdings else { return true }
+        return holdings.contains(entity.index)
+            || orHeirs && entity.withDescendants.contains { holdings.contains($0.index) }
     }
 
     /// The UUID as text: the host of the store's object URIs.

@@ -62,7 +62,7 @@ final class SourceModelBuilder {
 
     private func addConfiguration(named name: String, _ element: SourceElement) throws {
         let members = element.elements.filter { $0.name == "memberEntity" }.compactMap { $0.attributes["name"] }
-        try model.setConfiguration(
+        try model.keepConfiguration(
             ModelConfiguration(
                 name: name, entityNames: members, isUsedWithCloudKit: element.flag("usedWithCloudKit")))
     }

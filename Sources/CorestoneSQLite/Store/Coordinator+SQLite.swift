@@ -11,11 +11,13 @@ extension Coordinator {
     /// - Returns: the store, which stays open until it is removed or the coordinator ends.
     /// - Throws: `storeIO`, `storeBusy`, `storeReadOnly`, `storeCorrupt`, `notAStore` with code 134080 when the file
     /// cannot be   opened; `modelMismatch` (134100), which names entity and property, when it was written with
-    /// another model.   Nothing on disk has changed then.
+    /// another model; `invalidArgument` for a configuration that the model lacks.   Nothing on disk has changed then.
     @discardableResult
     public func addSQLiteStore(at path: String, options: StoreOptions = StoreOptions()) throws -> Store {
+        // Nothing is made for a configuration that does not exist.
+        _ = try model.entities(ofConfiguration: options.configuration)
         let opened = try StoreOpening(model: model, options: options).run(path)
-        return try add(SQLiteStore(opened))
+        return try add(SQLiteStore(opened), configuration: options.configuration)
     }
 
     /// Opens a store that is there already, by `model`, else by the model that it carries, else by one inferred from its
@@ -41,7 +43,7 @@ extension Coordinator {
             opened.connection.close()
             throw error
         }
-        _ = try coordinator.add(SQLiteStore(opened))
+        _ = try coordinator.add(SQLiteStore(opened), configuration: options.configuration)
         return coordinator
     }
 }

@@ -129,6 +129,7 @@ class StoreOptions(Structure):
         ("busy_timeout_ms", ctypes.c_uint32),
         ("cache_kb", ctypes.c_uint32),
         ("reserved", ctypes.c_uint32),
+        ("configuration", InputString),
     )
 
 
@@ -379,6 +380,7 @@ cst_store_identifier text handle
 cst_store_path text handle
 cst_store_is_read_only status handle bool* error
 cst_store_read_only_reason text handle
+cst_store_configuration text handle
 cst_store_model_source status handle u32* error
 cst_store_copy_metadata status in buffer error
 cst_store_check_apple status in handle bool* buffer error
@@ -416,6 +418,7 @@ cst_context_explain status handle handle u32 buffer error
 cst_context_object_with_id status handle handle out error
 cst_context_existing_object status handle handle out error
 cst_context_registered_object status handle handle out error
+cst_context_assign status handle handle handle error
 cst_context_obtain_permanent_ids status handle size handles error
 cst_context_refresh_all status handle error
 

@@ -25,7 +25,8 @@ class Container:
         with Container(model, "company.store") as container:
             ctx = container.context()
 
-    The options are those of Coordinator.add_store. Closing it closes its contexts, then the store.
+    The options are those of Coordinator.add_store; further stores are added to its `coordinator`. Closing it closes its
+    contexts, then the store.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class Container:
         busy_timeout: float = 5.0,
         cache_kb: int = 0,
         history: bool = False,
+        configuration: str | None = None,
     ) -> None:
         coordinator = Coordinator(model)
         store = coordinator.add_store(
@@ -51,6 +53,7 @@ class Container:
             busy_timeout=busy_timeout,
             cache_kb=cache_kb,
             history=history,
+            configuration=configuration,
         )
         self._keep(coordinator, store)
 

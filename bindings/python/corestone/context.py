@@ -27,6 +27,7 @@ from .results import Results
 
 if TYPE_CHECKING:
     from .container import Container
+    from .coordinator import Store
 
 EntityLike = Union[str, Entity, type]
 T = TypeVar("T")
@@ -468,6 +469,14 @@ class Context:
         """Applies delete rules now. Saving, counting and fetching do so by themselves."""
         self._stamp = Stamp()
         call(lib.cst_context_process_pending_changes, self._open)
+
+    def assign(self, item: ManagedObject, store: Store) -> None:
+        """Says which store an inserted object is to be saved into, instead of the first that takes it.
+
+        InvalidArgumentError for an object that was saved or has a permanent ID, for a store of another coordinator, and
+        for one whose configuration lacks the object's entity.
+        """
+        call(lib.cst_context_assign, self._open, item._cst_token, store._handle)
 
     def obtain_permanent_ids(self, items: Iterable[ManagedObject]) -> None:
         """Gives inserted objects their final IDs before they are saved."""

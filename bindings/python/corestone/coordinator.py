@@ -10,7 +10,7 @@ from ctypes import byref
 from typing import Any, NamedTuple
 
 from . import _abi
-from ._abi import lib, path_argument, text
+from ._abi import lib, optional_text, path_argument, text
 from ._call import call, made
 from .errors import InvalidArgumentError
 from .model import Model, ModelLike
@@ -58,6 +58,11 @@ class Store:
     def path(self) -> str:
         """The store's file."""
         return _abi.decode(lib.cst_store_path(self._handle)) or ""
+
+    @property
+    def configuration(self) -> str | None:
+        """The configuration that the store was added for; None for one of the whole model."""
+        return _abi.decode(lib.cst_store_configuration(self._handle))
 
     @property
     def is_read_only(self) -> bool:
@@ -192,6 +197,7 @@ class Coordinator:
         busy_timeout: float = 5.0,
         cache_kb: int = 0,
         history: bool = False,
+        configuration: str | None = None,
     ) -> Store:
         """Opens the store at a path, or makes it.
 
@@ -200,6 +206,9 @@ class Coordinator:
         busy_timeout  seconds to wait for another process's lock
         cache_kb      SQLite's page cache; 0 is the library's default
         history       each save writes down what it changed; a store that has a history keeps it in any case
+        configuration the configuration of the model whose objects the store is for; None for those of the whole model.
+                      New objects go to the first store that is for them and can be written, fetches ask those that can
+                      have them
         """
         flags = (
             (_abi.STORE_READ_ONLY if read_only else 0)
@@ -207,6 +216,7 @@ class Coordinator:
             | (_abi.STORE_HISTORY if history else 0)
         )
         options = store_options(flags, sync, journal, busy_timeout, cache_kb)
+        options.configuration = optional_text(configuration)
         return Store(made(lib.cst_coordinator_add_store, self._handle, text(type), path_argument(path), byref(options)))
 
     def remove_store(self, store: Store) -> None:

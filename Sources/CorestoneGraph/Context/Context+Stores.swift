@@ -1,0 +1,54 @@
+import CorestoneModel
+import CorestoneValues
+
+/// Which store each object belongs in: new ones in the store that they were assigned to, else in the first that is for
+/// objects of their entity and can be written.
+struct SaveTargets {
+    private var assigned: [ObjectIdentifier: Store] = [:]
+    /// By the entity's index.
+    private var ofNew: [UInt32: Store] = [:]
+
+    /// Where there is one store, and it holds the whole model.
+    init() {}
+
+    /// - Throws: as `Coordinator.writableStore(for:)`.
+    init(of inserted: [ManagedObject], in context: Context) throws {
+        assigned = context.assignedStores
+        for object in inserted where object.store == nil && assigned[ObjectIdentifier(object)] == nil {
+            let entity = object.entity
+            if ofNew[entity.index] == nil { ofNew[entity.index] = try context.coordinator.writableStore(for: entity) }
+        }
+    }
+
+    func store(of object: ManagedObject) -> Store? {
+        object.store ?? assigned[ObjectIdentifier(object)] ?? ofNew[object.entity.index]
+    }
+}
+
+extension Context {
+    /// Says which store an inserted object is to be saved into, instead of the first that takes it.
+    ///
+    /// - Throws: `.invalidArgument` for an object that has its place already, and for a store that is not open in this
+    ///   context's coordinator or whose configuration lacks the object's entity.
+    public func assign(_ object: ManagedObject, to store: Store) throws {
+        try checkQueue()
+        if object.state.contains(.gone) { throw object.gone() }
+        func refused(_ why: String) -> CoreError {
+            CoreError(
+                .invalidArgument, "\(object.objectID.uri) cannot be assigned to \(store.path): \(why)",
+                entity: object.entity.name, objectURI: object.objectID.uri, file: store.path)
+        }
+        guard object.context === self else { throw refused("it belongs to another context") }
+        guard object.isInserted, object.hasTemporaryID else {
+            throw refused("it was saved, or has a permanent ID, and objects stay in their store; insert another one")
+        }
+        guard coordinator.stores.contains(where: { $0 === store }) else {
+            throw refused("the store is not open in the coordinator of this context")
+        }
+        guard store.mayHold(object.entity) else {
+            throw refused(
+                "the store is of the configuration \(store.configuration ?? ""), which lacks \(object.entity.name)")
+        }
+        assignedStores[ObjectIdentifier(object)] = store
+    }
+}

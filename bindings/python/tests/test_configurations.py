@@ -1,0 +1,87 @@
+"""Stores for configurations of a model: where objects go, what fetches ask, and what cannot lead where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from corestone import Container, CorestoneError, InvalidArgumentError, Model, ModelError
+from corestone.coordinator import Store
+from corestone.object import object_id
+
+
+@pytest.fixture
+def container(tmp_path: Path) -> Iterator[Container]:
+    model = Model(
+        {
+            "Note": {"name": "string?", "tags": "to-many Tag inverse note"},
+            "Tag": {"name": "string?", "note": "to-one Note? inverse tags"},
+            "Draft": {"name": "string?"},
+        }
+    )
+    model.configuration("Cloud", "Note", "Tag")
+    model.configuration("Local", "Draft", "Tag")
+    with Container(model, tmp_path / "cloud.sqlite", configuration="Cloud") as container:
+        yield container
+
+
+@pytest.fixture
+def local(container: Container, tmp_path: Path) -> Store:
+    return container.coordinator.add_store(tmp_path / "local.sqlite", configuration="Local")
+
+
+def test_objects_land_in_the_store_of_their_configuration(container: Container, local: Store) -> None:
+    ctx = container.context()
+    ctx.insert("Draft", name="d")
+    ctx.insert("Note", name="n")
+    tags = [ctx.insert("Tag", name=name) for name in "bac"]
+    ctx.assign(tags[0], local)
+    ctx.save()
+    assert (container.store.configuration, local.configuration) == ("Cloud", "Local")
+    hosts = {
+        item.name: object_id(item).uri.split("/")[2]
+        for entity in ("Note", "Draft", "Tag")
+        for item in ctx.fetch(entity)
+    }
+    cloud, here = container.store.identifier, local.identifier
+    assert hosts == {"n": cloud, "d": here, "a": cloud, "b": here, "c": cloud}
+    assert [tag.name for tag in ctx.fetch("Tag", sort="name")] == ["a", "b", "c"]
+    assert [tag.name for tag in ctx.fetch("Tag", sort="-name", limit=1, offset=1)] == ["b"]
+    with pytest.raises(InvalidArgumentError, match="objects stay in their store"):
+        ctx.assign(tags[1], local)
+
+
+def test_a_relationship_stays_in_its_store(container: Container, local: Store) -> None:
+    ctx = container.context()
+    note = ctx.insert("Note", name="n")
+    tag = ctx.insert("Tag", note=note)
+    ctx.assign(tag, local)
+    with pytest.raises(CorestoneError) as caught:
+        ctx.save()
+    assert caught.value.code == 133010
+    assert object_id(note).uri in caught.value.message
+    assert object_id(tag).uri in caught.value.message
+    assert local.path in caught.value.message
+    assert container.store.path in caught.value.message
+    tag.note = None
+    ctx.save()
+
+
+def test_entities_that_no_store_has(container: Container) -> None:
+    ctx = container.context()
+    with pytest.raises(InvalidArgumentError, match="Draft is in the configuration Local") as caught:
+        ctx.fetch("Draft")
+    assert caught.value.entity == "Draft"
+    ctx.insert("Draft")
+    with pytest.raises(InvalidArgumentError, match="no open store has objects of Draft"):
+        ctx.save()
+
+
+def test_names_that_are_none(container: Container, tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgumentError, match="no configuration"):
+        container.coordinator.add_store(tmp_path / "x.sqlite", configuration="Elsewhere")
+    assert not (tmp_path / "x.sqlite").exists()
+    with pytest.raises(ModelError, match="whole model"):
+        Model({"A": {}}).configuration("Default", "A")
