@@ -41,7 +41,7 @@ struct CompiledMappingReader {
         mapping.sourceHash = archive.object(fields["NSSourceEntityVersionHash"])?.data
         mapping.destinationHash = archive.object(fields["NSDestinationEntityVersionHash"])?.data
         mapping.policyClassName = archive.string(fields["NSEntityMigrationPolicyClassName"])
-        mapping.sourceExpression = try ArchivedPredicates.expression(fields["NSSourceExpression"], in: archive)
+        mapping.sourceExpression = try ArchivedPredicates.readableExpression(fields["NSSourceExpression"], in: archive)
         mapping.attributeMappings = try properties(fields["NSAttributeMappings"])
         mapping.relationshipMappings = try properties(fields["NSRelationshipMappings"])
         mapping.userInfo = try userInfo(fields)
@@ -56,7 +56,8 @@ struct CompiledMappingReader {
                 let name = archive.string(fields["NSDestinationPropertyName"])
             else { continue }
             var mapping = PropertyMapping(name: name)
-            mapping.valueExpression = try ArchivedPredicates.expression(fields["NSValueExpression"], in: archive)
+            mapping.valueExpression = try ArchivedPredicates.readableExpression(
+                fields["NSValueExpression"], in: archive)
             mapping.isUnreadable =
                 mapping.valueExpression == nil && archive.object(fields["NSValueExpression"]) != nil
             mapping.userInfo = try userInfo(fields)

@@ -62,7 +62,7 @@ struct XcodeMappingBuilder {
         guard let text = text(record, name) else { return (nil, false) }
         guard let bytes = decodeBase64(Array(text.utf8)) else { throw archiveError("\(name) is no base64") }
         let archive = try KeyedArchiveReader(bytes)
-        return (try ArchivedPredicates.expression(archive.root, in: archive), true)
+        return (try ArchivedPredicates.readableExpression(archive.root, in: archive), true)
     }
 
     // MARK: - Entities

@@ -21,21 +21,35 @@ extension Expression: FormatRepresentable {
 
 /// A predicate or an expression that a model holds, as its text and as what it means.
 ///
-/// Models of others may hold text that cannot be read here; it is kept, and an error only for whoever uses it.
+/// Models of others may hold text, or what was archived without any text, that cannot be read here; it is kept, and an error
+/// only for whoever uses it.
 public struct FormatText<Meaning: FormatRepresentable>: Hashable, Sendable {
     public let text: String
     /// nil when the text cannot be read here.
     let meaning: Meaning?
+    /// What stands in the archive of somebody else's and cannot be read here; nil for what was written as text.
+    let foreign: ForeignFormat?
 
     public init(_ text: String) {
         self.text = text
         meaning = try? Meaning.parse(format: text)
+        foreign = nil
     }
 
     public init(_ meaning: Meaning) {
         text = meaning.exactFormat
         self.meaning = meaning
+        foreign = nil
     }
+
+    init(_ foreign: ForeignFormat) {
+        text = foreign.text
+        meaning = nil
+        self.foreign = foreign
+    }
+
+    /// nil for what no text can say.
+    var sourceText: String? { foreign == nil ? text : nil }
 
     /// The same with another meaning; the author's own text stays when that is no other.
     func mapping(_ change: (Meaning) -> Meaning) -> FormatText {
@@ -45,7 +59,10 @@ public struct FormatText<Meaning: FormatRepresentable>: Hashable, Sendable {
     }
 
     /// What it means, or `.predicateSyntax` with what stands in the way of reading it.
-    public func required() throws -> Meaning { try meaning ?? Meaning.parse(format: text) }
+    public func required() throws -> Meaning {
+        if let foreign { throw foreign.required() }
+        return try meaning ?? Meaning.parse(format: text)
+    }
 }
 
 public typealias PredicateText = FormatText<Predicate>

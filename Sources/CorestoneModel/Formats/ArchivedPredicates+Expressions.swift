@@ -40,7 +40,9 @@ extension ArchivedPredicates {
             let countOnly = fields["NSCountOnlyFlag"]?.flag ?? false
             return .fetch(request, context: context, countOnly: .constant(.bool(countOnly)))
         case "NSAnyKeyExpression": return .anyKey
-        default: return nil
+        default:
+            misfit = misfit ?? name
+            return nil
         }
     }
 

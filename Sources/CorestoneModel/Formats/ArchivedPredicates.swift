@@ -13,21 +13,32 @@ package struct ArchivedPredicates {
 
     let archive: KeyedArchiveReader
     private var count = 0
+    /// The first class that has no counterpart here.
+    var misfit: String?
 
     private init(_ archive: KeyedArchiveReader) { self.archive = archive }
 
-    /// nil for the archive's null, and for what has no counterpart here.
+    /// nil for the archive's null, and for what has no counterpart here: then with the class that has none, if it is one.
     /// - Throws: `.storeCorrupt` beyond the limits.
-    static func predicate(_ reference: PropertyListValue?, in archive: KeyedArchiveReader) throws -> Predicate? {
+    static func predicate(
+        _ reference: PropertyListValue?, in archive: KeyedArchiveReader
+    ) throws -> (Predicate?, misfit: String?) {
         var reader = ArchivedPredicates(archive)
-        return try reader.predicate(reference, depth: 0)
+        return (try reader.predicate(reference, depth: 0), reader.misfit)
     }
 
-    package static func expression(_ reference: PropertyListValue?, in archive: KeyedArchiveReader) throws
-        -> Expression?
-    {
+    static func expression(
+        _ reference: PropertyListValue?, in archive: KeyedArchiveReader
+    ) throws -> (Expression?, misfit: String?) {
         var reader = ArchivedPredicates(archive)
-        return try reader.expression(reference, depth: 0)
+        return (try reader.expression(reference, depth: 0), reader.misfit)
+    }
+
+    /// An expression, where one that cannot be read is none.
+    package static func readableExpression(
+        _ reference: PropertyListValue?, in archive: KeyedArchiveReader
+    ) throws -> Expression? {
+        try expression(reference, in: archive).0
     }
 
     mutating func fields(
@@ -57,7 +68,9 @@ package struct ArchivedPredicates {
         case "NSFalsePredicate": return .constant(false)
         case "NSCompoundPredicate": return try compound(fields, depth)
         case "NSComparisonPredicate": return try comparison(fields, depth)
-        default: return nil
+        default:
+            misfit = misfit ?? name
+            return nil
         }
     }
 

@@ -24,9 +24,8 @@ extension CompiledModelReader {
             try attribute.setValueClassName(name)
         }
         if let expression = fields["NSDerivationExpression"] {
-            let filter = try ArchivedPredicates.predicate(fields["NSFilteringPredicate"], in: archive)
-            try attribute.setDerivation(
-                Derivation(try derivation(expression, attribute), filter: filter.map { PredicateText($0) }))
+            let filter = try archive.predicateText(fields["NSFilteringPredicate"])
+            try attribute.setDerivation(Derivation(try derivation(expression, attribute), filter: filter))
         }
         guard attribute.type == .composite else { return }
         for reference in archive.elements(fields["NSElements"]) {
@@ -42,9 +41,7 @@ extension CompiledModelReader {
     }
 
     private func derivation(_ reference: PropertyListValue, _ attribute: Attribute) throws -> ExpressionText {
-        if let expression = try ArchivedPredicates.expression(reference, in: archive) {
-            return ExpressionText(expression)
-        }
+        if let expression = try archive.expressionText(reference) { return expression }
         throw modelError(
             "the derivation of \(attribute.entity.name).\(attribute.name) is no expression that can be read",
             entity: attribute.entity.name, key: attribute.name)
@@ -62,11 +59,11 @@ extension CompiledModelReader {
         for reference in archive.elements(descriptions) {
             guard let fields = archive.fields(reference) else { continue }
             let elements = try archive.elements(fields["NSIndexElements"]).compactMap(indexElement)
-            let predicate = try ArchivedPredicates.predicate(fields["NSPartialIndexPredicate"], in: archive)
+            let predicate = try archive.predicateText(fields["NSPartialIndexPredicate"])
             try entity.keepIndex(
                 FetchIndex(
                     name: archive.string(fields["NSIndexName"]) ?? "", elements: elements,
-                    partialPredicate: predicate.map { PredicateText($0) }))
+                    partialPredicate: predicate))
         }
     }
 
@@ -84,11 +81,11 @@ extension CompiledModelReader {
         let collation = fields["NSFetchIndexElementType"]?.integer.flatMap(FetchIndex.Collation.init) ?? .binary
         let isAscending = fields["NSAscending"]?.flag ?? true
         guard let description = archive.fields(fields["NSIndexedProperty"]),
-            let expression = try ArchivedPredicates.expression(description["NSExpression"], in: archive)
+            let expression = try archive.expressionText(description["NSExpression"])
         else { return FetchIndex.Element(property: name, collation: collation, isAscending: isAscending) }
         let code = Int32(clamping: description["NSExpressionType"]?.integer ?? 0)
         return FetchIndex.Element(
-            expression: ExpressionText(expression), named: name, type: AttributeType(rawValue: code) ?? .undefined,
+            expression: expression, named: name, type: AttributeType(rawValue: code) ?? .undefined,
             collation: collation, isAscending: isAscending)
     }
 
@@ -122,9 +119,7 @@ extension CompiledModelReader {
         try spend(1)
         let entity = archive.string(archive.fields(fields["NSEntity"])?["NSEntityName"])
         var template = FetchRequestTemplate(entityName: entity ?? entityName)
-        template.predicate = try ArchivedPredicates.predicate(fields["NSPredicate"], in: archive).map {
-            PredicateText($0)
-        }
+        template.predicate = try archive.predicateText(fields["NSPredicate"])
         template.sortDescriptors = archive.elements(fields["NSSortDescriptors"]).compactMap { reference in
             guard let fields = archive.fields(reference), let key = archive.string(fields["NSKey"]) else { return nil }
             let selector = archive.string(fields["NSSelector"]).flatMap(SortDescriptor.Selector.init(rawValue:))
@@ -148,7 +143,7 @@ extension CompiledModelReader {
             let entities = archive.elements(list)
             try spend(entities.count)
             let names = entities.compactMap { archive.string(archive.fields($0)?["NSEntityName"]) }
-            try model.setConfiguration(ModelConfiguration(name: name, entityNames: sortedByBytes(Set(names))))
+            try model.keepConfiguration(ModelConfiguration(name: name, entityNames: sortedByBytes(Set(names))))
         }
     }
 }

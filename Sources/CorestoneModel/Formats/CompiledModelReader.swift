@@ -166,10 +166,10 @@ final class CompiledModelReader {
         let warnings = archive.elements(fields["NSValidationWarnings"])
         try spend(predicates.count)
         return try zip(predicates, warnings).compactMap { reference, warning in
-            guard let predicate = try ArchivedPredicates.predicate(reference, in: archive) else { return nil }
+            guard let predicate = try archive.predicateText(reference) else { return nil }
             let text = archive.string(warning).map { ValidationRule.Warning.text($0) }
             return ValidationRule(
-                PredicateText(predicate), warning: text ?? .code(archive.object(warning)?.integer ?? 0))
+                predicate, warning: text ?? .code(archive.object(warning)?.integer ?? 0))
         }
     }
 

@@ -25,6 +25,7 @@ extension CompiledModelWriter {
         _ text: FormatText<Meaning>, _ what: String, _ entity: String?, _ key: String,
         _ archive: (Meaning) throws -> PropertyListValue
     ) throws -> PropertyListValue {
+        if let foreign = text.foreign { return archiver.add(foreign) }
         do {
             archiver.startTree()
             return try archive(try text.required())

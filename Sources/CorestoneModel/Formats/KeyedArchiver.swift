@@ -28,6 +28,8 @@ final class KeyedArchiver {
         return UInt32(objects.count - 1)
     }
 
+    func fill(_ number: UInt32, _ object: PropertyListValue) { objects[Int(number)] = object }
+
     func fill(_ number: UInt32, _ name: ClassName, _ fields: [String: PropertyListValue]) {
         var fields = fields
         fields["$class"] = reference(to: name)

@@ -20,7 +20,7 @@ extension SourceElement {
 
     init(_ index: FetchIndex) {
         var attributes = ["name": index.name]
-        attributes["partialIndexPredicate"] = index.partialPredicate?.text
+        attributes["partialIndexPredicate"] = index.partialPredicate?.sourceText
         self.init("fetchIndex", attributes, index.elements.map { SourceElement($0) })
     }
 
@@ -29,8 +29,8 @@ extension SourceElement {
             "type": element.collation == .rTree ? "RTree" : "Binary",
             "order": element.isAscending ? "ascending" : "descending",
         ]
-        if let expression = element.expression {
-            attributes["expression"] = expression.text
+        if let expression = element.expression?.sourceText {
+            attributes["expression"] = expression
             if element.expressionType != .undefined {
                 attributes["expressionType"] = element.expressionType.sourceName
             }
@@ -42,7 +42,7 @@ extension SourceElement {
 
     init(_ template: FetchRequestTemplate, named name: String) {
         var attributes = ["name": name, "entity": template.entityName]
-        attributes["predicateString"] = template.predicate?.text
+        attributes["predicateString"] = template.predicate?.sourceText
         for (name, number) in [
             ("fetchLimit", template.limit), ("fetchOffset", template.offset), ("fetchBatchSize", template.batchSize),
             ("resultType", Int(template.resultType.rawValue)),
@@ -213,10 +213,10 @@ extension ValidationRule {
 
 extension Derivation {
     /// The expression as Xcode's editor has it: `count:(pages)` is `pages.@count`.
-    var sourceText: String {
+    var sourceText: String? {
         guard case .function(let function, let arguments)? = expression.expression, arguments.count == 1,
             case .keyPath(let path) = arguments[0], let name = function.collectionOperatorName
-        else { return expression.text }
+        else { return expression.sourceText }
         return "\(Expression.keyPath(path).format).@\(name)"
     }
 }

@@ -25,6 +25,7 @@ extension Entity {
                 losses.append("the greatest count \(Int32(bitPattern: relationship.maximumCount)) of \(place)")
             }
         }
+        for index in indexes where index.isForeign { losses.append("the archived index \(index.name) of \(name)") }
         for property in ownFetchedProperties {
             losses += property.fetchRequest.sourceLosses.map { "\($0) of \(name).\(property.name)" }
         }
@@ -46,6 +47,7 @@ extension Attribute {
         if !defaultValue.isNull, type.sourceText(of: defaultValue).flatMap(type.value(source:)) != defaultValue {
             losses.append("the default value of \(place)")
         }
+        if derivation?.expression.foreign != nil { losses.append("the archived derivation of \(place)") }
         if derivation?.filter != nil { losses.append("the filter of the derived attribute \(place)") }
         if allowsNaN { losses.append("that \(place) may be no number") }
         for element in elements { element.addSourceLosses(&losses) }
@@ -54,7 +56,13 @@ extension Attribute {
 
 extension FetchRequestTemplate {
     fileprivate var sourceLosses: [String] {
-        (sortDescriptors.isEmpty ? [] : ["the order"])
+        (predicate?.foreign.map { ["the predicate \($0.text)"] } ?? []) + (sortDescriptors.isEmpty ? [] : ["the order"])
             + (relationshipKeyPathsForPrefetching.isEmpty ? [] : ["what is fetched along"])
+    }
+}
+
+extension FetchIndex {
+    fileprivate var isForeign: Bool {
+        partialPredicate?.foreign != nil || elements.contains { $0.expression?.foreign != nil }
     }
 }

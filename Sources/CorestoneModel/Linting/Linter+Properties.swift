@@ -10,6 +10,9 @@ extension Linter {
                 .requiredWithoutDefault, entity, attribute.name, "\(shown) is required and has no default value",
                 "give it a default, or make it optional: a migration has no value for the rows that are there")
         }
+        for rule in attribute.validationRules where rule.predicate.predicate == nil {
+            addUnreadable(rule.predicate, entity, attribute.name, "a condition on \(shown)")
+        }
         guard let derivation = attribute.derivation else { return }
         guard let expression = derivation.expression.expression else {
             return add(
@@ -104,15 +107,18 @@ extension Linter {
         at text: PredicateText, of entity: Entity, _ owner: Entity, _ key: String?, _ what: String,
         isCollection: Bool = false
     ) {
-        guard let predicate = text.predicate else {
-            return add(
-                .unreadablePredicate, owner, key, "\(what) has the predicate \(text.text), which cannot be read",
-                "correct it")
-        }
+        guard let predicate = text.predicate else { return addUnreadable(text, owner, key, what) }
         for path in predicate.keyPaths {
             if isCollection && path.keys[0].isOperator { continue }
             look(at: path, from: entity, owner, key, what)
         }
+    }
+
+    private mutating func addUnreadable(_ text: PredicateText, _ owner: Entity, _ key: String?, _ what: String) {
+        let reason = text.foreign.map { ": \($0.reason)" } ?? ""
+        add(
+            .unreadablePredicate, owner, key, "\(what) has the predicate \(text.text), which cannot be read\(reason)",
+            "correct it")
     }
 
     mutating func look(atExpression text: ExpressionText, of entity: Entity, _ key: String?, _ what: String) {
