@@ -65,6 +65,7 @@ typedef struct cst_context cst_context;
 typedef struct cst_object cst_object;
 typedef struct cst_object_id cst_object_id;
 typedef struct cst_predicate cst_predicate;
+typedef struct cst_expression cst_expression;
 typedef struct cst_fetch_request cst_fetch_request;
 typedef struct cst_results cst_results;
 typedef struct cst_cursor cst_cursor;
@@ -201,7 +202,13 @@ enum {
     CST_UUID = 8,
     CST_OBJECT = 9,
     CST_OBJECT_ID = 10,
-    CST_URI = 11
+    CST_URI = 11,
+    /* Of predicates, expressions and sorting only; properties do not hold them. */
+    CST_ARRAY = 12,
+    CST_SET = 13,
+    CST_DICTIONARY = 14, /* a string, what it stands for, the next string, … */
+    CST_HOST = 15,       /* something of the host's: cst_host_callbacks */
+    CST_EXPRESSION = 16  /* as an argument of %@ or a variable: stands in its place */
 };
 
 /* 128-bit unsigned mantissa, low word first; sign and exponent are in cst_value.aux (CST_DECIMAL_AUX). */
@@ -214,6 +221,18 @@ typedef struct cst_decimal {
 #define CST_DECIMAL_AUX(negative, exponent) ((uint32_t)(uint8_t)(int8_t)(exponent) | ((negative) ? 0x100u : 0u))
 #define CST_DECIMAL_EXPONENT(aux) ((int)(int8_t)(uint8_t)((aux) & 0xFFu))
 #define CST_DECIMAL_NEGATIVE(aux) (((aux) & 0x100u) != 0)
+
+/* The members of a collection. */
+typedef struct cst_values {
+    const struct cst_value *data;
+    size_t size;
+} cst_values;
+
+/* Something of the host's, and how the library asks it. */
+typedef struct cst_host {
+    const struct cst_host_callbacks *callbacks;
+    void *object;
+} cst_host;
 
 typedef struct cst_value {
     cst_type type;
@@ -229,6 +248,9 @@ typedef struct cst_value {
         uint8_t uuid[16];
         cst_object *object;
         cst_object_id *object_id;
+        cst_expression *expression;
+        cst_values values; /* CST_ARRAY, CST_SET, CST_DICTIONARY */
+        cst_host host;
     } as;
 } cst_value;
 
@@ -826,6 +848,40 @@ typedef void (*cst_function)(void);
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_accessor(const cst_entity *entity, cst_string property, uint32_t kind,
                                                          cst_function *out_function, cst_error **error);
 
+/* ======== value ========================================================================================== */
+/* Values of the host's own, as predicates, expressions and sort descriptors see them: CST_ARRAY, CST_SET and CST_DICTIONARY
+ * of further values, up to 64 deep, and CST_HOST for what only the host knows. What a call is given is copied. */
+
+/* How the library asks a CST_HOST: on the thread of the call that needs the answer. What a callback gives has to stay valid
+ * until its next call on that thread. A negative status, with *error set or not, ends the evaluation with CST_E_CALLBACK.
+ * Each may be NULL: such objects then have no keys, are equal when their `object` is the same, and have no order. */
+typedef struct cst_host_callbacks {
+    size_t struct_size;
+    /* The value of a key. CST_NOT_FOUND: it has no such key, which is an error that names key and class. */
+    cst_status (*value_for_key)(void *object, cst_string key, cst_value *out_value, cst_error **error);
+    /* With `element`: it is a list of that many values. CST_NOT_FOUND: this one is none. */
+    cst_status (*count)(void *object, size_t *out_count, cst_error **error);
+    cst_status (*element)(void *object, size_t index, cst_value *out_value, cst_error **error);
+    const char *(*class_name)(void *object); /* NUL-terminated */
+    /* Between objects with the same callbacks. Equal ones have equal hashes. */
+    bool (*is_equal)(void *object, void *other);
+    uint64_t (*hash)(void *object);
+    /* Negative when `object` comes first, positive when `other` does. CST_NOT_FOUND: they have no order. */
+    cst_status (*compare)(void *object, void *other, int32_t *out_order, cst_error **error);
+    /* The library keeps it, and lets go again: as often, on any thread. */
+    void (*retain)(void *object);
+    void (*release)(void *object);
+} cst_host_callbacks;
+#define CST_HOST_CALLBACKS_INIT {sizeof(cst_host_callbacks), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}
+
+/* Frees what a call gave as CST_OWNED value: text, bytes, members, handles, host objects. The value is null then. NULL is
+ * fine, and so is a value that a call only lent: it stays as it is. */
+CST_EXPORT CST_ANY_THREAD void cst_value_dispose(cst_value *value);
+/* The value at a key path, collection operators included: "department.name", "employees.@avg.salary". Objects on their
+ * queue. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_value_copy_at_key_path(const cst_value *value, cst_string path,
+                                                              cst_value *out_value CST_OWNED, cst_error **error);
+
 /* ======== archive ======================================================================================== */
 
 /* What a keyed archive (the value of a transformable attribute of Apple's, a property list in binary or in XML) holds, as
@@ -1319,7 +1375,8 @@ CST_EXPORT CST_ANY_THREAD uint64_t cst_object_id_hash(const cst_object_id *id);
 /* Predicates never change; any thread may use them. */
 
 /* Reads a predicate, for example "age > %d AND department.name == %@". Arguments fill the % conversions in order; %K
- * takes a string (a key path), %@ any value. On CST_E_PREDICATE_SYNTAX cst_error_offset tells where. */
+ * takes a string (a key path), %@ any value: a list, a set, or an expression, which stands in its place. On
+ * CST_E_PREDICATE_SYNTAX cst_error_offset tells where. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_parse(cst_string format, size_t count, const cst_value *arguments,
                                                          cst_predicate **out_predicate CST_OWNED, cst_error **error);
 enum { CST_PREDICATE_NOT = 0, CST_PREDICATE_AND = 1, CST_PREDICATE_OR = 2 };
@@ -1328,12 +1385,224 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_new_compound(uint32_t type, s
                                                                 const cst_predicate *const *predicates,
                                                                 cst_predicate **out_predicate CST_OWNED,
                                                                 cst_error **error);
+/* NSComparisonPredicateOperatorType. */
+enum {
+    CST_OPERATOR_LESS_THAN = 0,
+    CST_OPERATOR_LESS_THAN_OR_EQUAL = 1,
+    CST_OPERATOR_GREATER_THAN = 2,
+    CST_OPERATOR_GREATER_THAN_OR_EQUAL = 3,
+    CST_OPERATOR_EQUAL = 4,
+    CST_OPERATOR_NOT_EQUAL = 5,
+    CST_OPERATOR_MATCHES = 6,
+    CST_OPERATOR_LIKE = 7,
+    CST_OPERATOR_BEGINS_WITH = 8,
+    CST_OPERATOR_ENDS_WITH = 9,
+    CST_OPERATOR_IN = 10,
+    CST_OPERATOR_CUSTOM_SELECTOR = 11, /* read only: write it in a format, "%@ selector: %@" */
+    CST_OPERATOR_CONTAINS = 99,
+    CST_OPERATOR_BETWEEN = 100
+};
+/* NSComparisonPredicateModifier. */
+enum { CST_MODIFIER_DIRECT = 0, CST_MODIFIER_ALL = 1, CST_MODIFIER_ANY = 2 };
+/* NSComparisonPredicateOptions; CST_COMPARE_LOCALE_SENSITIVE is [l]. */
+enum {
+    CST_COMPARE_CASE_INSENSITIVE = 1u << 0,
+    CST_COMPARE_DIACRITIC_INSENSITIVE = 1u << 1,
+    CST_COMPARE_NORMALIZED = 1u << 2,
+    CST_COMPARE_LOCALE_SENSITIVE = 1u << 3
+};
+/* Two expressions and what should hold between them. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_new_comparison(const cst_expression *left, uint32_t operator_type,
+                                                                  const cst_expression *right, uint32_t modifier,
+                                                                  uint32_t options,
+                                                                  cst_predicate **out_predicate CST_OWNED,
+                                                                  cst_error **error);
+/* Decides about a value (SELF); `variables` is a CST_DICTIONARY. Both are lent for the call. */
+typedef cst_status (*cst_predicate_block_fn)(void *userdata, const cst_value *value, const cst_value *variables,
+                                             bool *out_result, cst_error **error);
+/* A condition that the host decides, in memory, on the thread that evaluates. No store can translate it. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_new_block(cst_predicate_block_fn block, void *userdata,
+                                                             cst_destroy_fn destroy,
+                                                             cst_predicate **out_predicate CST_OWNED,
+                                                             cst_error **error);
+/* A copy in which the $variables of a CST_DICTIONARY are constants; a CST_EXPRESSION stands in the variable's place. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_new_substituted(const cst_predicate *predicate,
+                                                                   const cst_value *variables,
+                                                                   cst_predicate **out_predicate CST_OWNED,
+                                                                   cst_error **error);
+enum {
+    CST_PREDICATE_IS_FALSE = 0,
+    CST_PREDICATE_IS_TRUE = 1,
+    CST_PREDICATE_IS_COMPARISON = 2,
+    CST_PREDICATE_IS_COMPOUND = 3,
+    CST_PREDICATE_IS_BLOCK = 4
+};
+/* What a predicate is made of. */
+typedef struct cst_predicate_info {
+    size_t struct_size;
+    uint32_t kind;                             /* CST_PREDICATE_IS_… */
+    uint32_t compound;                         /* CST_PREDICATE_AND, …; of a compound */
+    size_t part_count;                         /* of a compound */
+    uint32_t operator_type, modifier, options; /* of a comparison */
+    uint32_t reserved;
+} cst_predicate_info;
+#define CST_PREDICATE_INFO_INIT {sizeof(cst_predicate_info), 0, 0, 0, 0, 0, 0, 0}
+CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_get_info(const cst_predicate *predicate,
+                                                            cst_predicate_info *out_info, cst_error **error);
+/* A part of a compound; CST_END past the last one. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_copy_part(const cst_predicate *predicate, size_t index,
+                                                             cst_predicate **out_predicate CST_OWNED,
+                                                             cst_error **error);
+/* The left (0) or right (1) side of a comparison; CST_NOT_FOUND when it is none. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_copy_side(const cst_predicate *predicate, uint32_t side,
+                                                             cst_expression **out_expression CST_OWNED,
+                                                             cst_error **error);
 /* The predicate as text, in Core Data's spelling. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_copy_format(const cst_predicate *predicate, cst_buffer *out_text,
                                                                cst_error **error);
+/* Whether two predicates are built the same; false when one is no live handle. */
+CST_EXPORT CST_ANY_THREAD bool cst_predicate_equal(const cst_predicate *a, const cst_predicate *b);
+/* Equal predicates have equal hashes; 0 for an invalid handle. */
+CST_EXPORT CST_ANY_THREAD uint64_t cst_predicate_hash(const cst_predicate *predicate);
 /* Whether it holds for an object, in memory. On the object's queue. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_predicate_evaluate(const cst_predicate *predicate, const cst_object *object,
                                                           bool *out_result, cst_error **error);
+/* Whether it holds for a value of any type. `variables` is NULL, or a CST_DICTIONARY of what $names stand for. Objects
+ * on their queue. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_predicate_evaluate_value(const cst_predicate *predicate, const cst_value *value,
+                                                                const cst_value *variables, bool *out_result,
+                                                                cst_error **error);
+/* The same for many values: out_results[i] says whether it holds for values[i]. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_predicate_filter(const cst_predicate *predicate, size_t count,
+                                                        const cst_value *values, const cst_value *variables,
+                                                        bool *out_results, cst_error **error);
+
+/* ======== expression ===================================================================================== */
+/* What stands left and right of an operator. Expressions never change; any thread may use them. */
+
+/* Reads an expression, for example "salary * 12"; as cst_predicate_parse. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_expression_parse(cst_string format, size_t count, const cst_value *arguments,
+                                                          cst_expression **out_expression CST_OWNED, cst_error **error);
+CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_constant(const cst_value *value,
+                                                                 cst_expression **out_expression CST_OWNED,
+                                                                 cst_error **error);
+/* SELF: what is evaluated. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_self(cst_expression **out_expression CST_OWNED,
+                                                             cst_error **error);
+/* $name; the name without $. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_variable(cst_string name,
+                                                                 cst_expression **out_expression CST_OWNED,
+                                                                 cst_error **error);
+/* Keys joined by dots, from `base`; NULL: from SELF. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_key_path(const cst_expression *base, cst_string path,
+                                                                 cst_expression **out_expression CST_OWNED,
+                                                                 cst_error **error);
+/* A built-in function, by the name it has in a format: "add:to:", "uppercase:". */
+CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_function(cst_string name, size_t count,
+                                                                 const cst_expression *const *arguments,
+                                                                 cst_expression **out_expression CST_OWNED,
+                                                                 cst_error **error);
+/* FUNCTION(receiver, "name", …): a method of a value, or a function that the host registered. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_call(const cst_expression *receiver, cst_string name,
+                                                             size_t count, const cst_expression *const *arguments,
+                                                             cst_expression **out_expression CST_OWNED,
+                                                             cst_error **error);
+/* {a, b, …} */
+CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_aggregate(size_t count, const cst_expression *const *elements,
+                                                                  cst_expression **out_expression CST_OWNED,
+                                                                  cst_error **error);
+/* SUBQUERY(collection, $variable, predicate) */
+CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_subquery(const cst_expression *collection, cst_string variable,
+                                                                 const cst_predicate *predicate,
+                                                                 cst_expression **out_expression CST_OWNED,
+                                                                 cst_error **error);
+/* TERNARY(predicate, yes, no) */
+CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_conditional(const cst_predicate *predicate,
+                                                                    const cst_expression *yes, const cst_expression *no,
+                                                                    cst_expression **out_expression CST_OWNED,
+                                                                    cst_error **error);
+/* left UNION right; `type` is CST_EXPRESSION_UNION, _INTERSECT or _MINUS. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_set_operation(uint32_t type, const cst_expression *left,
+                                                                      const cst_expression *right,
+                                                                      cst_expression **out_expression CST_OWNED,
+                                                                      cst_error **error);
+/* Computes a value; what it gives has to stay valid until its next call on that thread. */
+typedef cst_status (*cst_expression_block_fn)(void *userdata, const cst_value *value, size_t count,
+                                              const cst_value *arguments, const cst_value *variables,
+                                              cst_value *out_value, cst_error **error);
+/* A value that the host computes, in memory, on the thread that evaluates. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_block(cst_expression_block_fn block, void *userdata,
+                                                              cst_destroy_fn destroy, size_t count,
+                                                              const cst_expression *const *arguments,
+                                                              cst_expression **out_expression CST_OWNED,
+                                                              cst_error **error);
+/* NSExpressionType; from 100 what has no public number of Core Data's. */
+enum {
+    CST_EXPRESSION_CONSTANT = 0,
+    CST_EXPRESSION_SELF = 1, /* the evaluated object */
+    CST_EXPRESSION_VARIABLE = 2,
+    CST_EXPRESSION_KEY_PATH = 3,
+    CST_EXPRESSION_FUNCTION = 4,
+    CST_EXPRESSION_UNION = 5,
+    CST_EXPRESSION_INTERSECT = 6,
+    CST_EXPRESSION_MINUS = 7,
+    CST_EXPRESSION_SUBQUERY = 13,
+    CST_EXPRESSION_AGGREGATE = 14,
+    CST_EXPRESSION_ANY_KEY = 15,
+    CST_EXPRESSION_BLOCK = 19,
+    CST_EXPRESSION_CONDITIONAL = 20,
+    CST_EXPRESSION_FETCH = 50,
+    CST_EXPRESSION_CALL = 100,      /* FUNCTION(…): first operand the receiver */
+    CST_EXPRESSION_ASSIGNMENT = 101 /* $name := operand */
+};
+CST_EXPORT CST_ANY_THREAD cst_status cst_expression_type(const cst_expression *expression, uint32_t *out_type,
+                                                         cst_error **error);
+/* The value of a constant; CST_NOT_FOUND for everything else. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_expression_copy_constant(const cst_expression *expression,
+                                                                  cst_value *out_value CST_OWNED, cst_error **error);
+/* The key path, the name of the function, of the variable (a subquery's, too); CST_NOT_FOUND when there is none. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_expression_copy_name(const cst_expression *expression, cst_buffer *out_text,
+                                                              cst_error **error);
+/* The expressions it is made of, in the order in which they are written; CST_END past the last one. A key path that does
+ * not start at SELF has one: where it starts. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_expression_copy_operand(const cst_expression *expression, size_t index,
+                                                                 cst_expression **out_expression CST_OWNED,
+                                                                 cst_error **error);
+/* The condition of a subquery or a conditional; CST_NOT_FOUND when there is none. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_expression_copy_predicate(const cst_expression *expression,
+                                                                   cst_predicate **out_predicate CST_OWNED,
+                                                                   cst_error **error);
+/* The expression as text, in Core Data's spelling. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_expression_copy_format(const cst_expression *expression, cst_buffer *out_text,
+                                                                cst_error **error);
+/* Whether two expressions are built the same; false when one is no live handle. */
+CST_EXPORT CST_ANY_THREAD bool cst_expression_equal(const cst_expression *a, const cst_expression *b);
+/* Equal expressions have equal hashes; 0 for an invalid handle. */
+CST_EXPORT CST_ANY_THREAD uint64_t cst_expression_hash(const cst_expression *expression);
+/* The value for what is evaluated, in memory; as cst_predicate_evaluate_value. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_expression_value(const cst_expression *expression, const cst_value *value,
+                                                        const cst_value *variables, cst_value *out_value CST_OWNED,
+                                                        cst_error **error);
+
+/* ======== function ======================================================================================= */
+/* Functions of the host's, for FUNCTION(receiver, "name", …) in predicates and expressions. Known in the whole process, called
+ * on the thread that evaluates, on several at once. A nil receiver answers nil without a call. */
+
+/* What it gives has to stay valid until its next call on that thread. */
+typedef cst_status (*cst_function_fn)(void *userdata, const cst_value *receiver, size_t count,
+                                      const cst_value *arguments, cst_value *out_value, cst_error **error);
+/* Makes a function known, instead of a former one of that name. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_function_register(cst_string name, cst_function_fn call, void *userdata,
+                                                           cst_destroy_fn destroy, cst_error **error);
+/* The same for a plain C function, called with C's own types: "double(double, double)", or a letter for each as in Python's
+ * struct, "d(dd)": bool ?, int8_t b, uint8_t B, int16_t h, uint16_t H, int32_t i, uint32_t I, int64_t q, uint64_t Q, float f,
+ * double d, const char * s (NUL-terminated; NULL is nil), cst_value v (by value), cst_object * o (NULL is nil; as a result
+ * borrowed). It gets the receiver first when it takes one parameter more than the call has arguments. Nil for a parameter
+ * that has no nil makes the result nil without a call. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_function_register_typed(cst_string name, cst_string signature,
+                                                                 cst_function function, cst_error **error);
+/* Forgets a function; CST_NOT_FOUND when none of that name was registered. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_function_unregister(cst_string name, cst_error **error);
 
 /* ======== fetch request ================================================================================== */
 
@@ -1349,7 +1618,23 @@ typedef struct cst_sort {
     uint32_t flags; /* CST_SORT_… */
     uint32_t reserved;
 } cst_sort;
-enum { CST_SORT_DESCENDING = 1u << 0, CST_SORT_CASE_INSENSITIVE = 1u << 1 };
+/* compare: without any; caseInsensitiveCompare:, localizedCompare:, both for localizedCaseInsensitiveCompare:,
+ * localizedStandardCompare:. */
+enum {
+    CST_SORT_DESCENDING = 1u << 0,
+    CST_SORT_CASE_INSENSITIVE = 1u << 1,
+    CST_SORT_LOCALIZED = 1u << 2,
+    CST_SORT_LOCALIZED_STANDARD = 1u << 3,
+    CST_SORT_COMPARATOR = 1u << 4 /* by the call's comparator; in memory only */
+};
+/* The order of two values, neither of them nil: negative when `a` comes first. `sort` is the descriptor's index. */
+typedef cst_status (*cst_compare_fn)(void *userdata, size_t sort, const cst_value *a, const cst_value *b,
+                                     int32_t *out_order, cst_error **error);
+/* The order of values: out_order[0] is the index of the first one. Without a key path a descriptor sorts the values
+ * themselves. Equal ones keep their order, nil comes first. Objects on their queue. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_sort_values(size_t count, const cst_value *values, size_t sort_count,
+                                                   const cst_sort *sort, cst_compare_fn compare, void *userdata,
+                                                   size_t *out_order, cst_error **error);
 /* Replaces the sort descriptors; they are copied. Without any, the order is that of the store. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_sort(cst_fetch_request *request, size_t count,
                                                                 const cst_sort *sort, cst_error **error);
@@ -1395,6 +1680,14 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_results_get_column_path(const cst_results
                                                                size_t first, size_t capacity,
                                                                cst_value *out_values CST_BORROWED, size_t *out_count,
                                                                cst_error **error);
+/* The objects for which a predicate holds; `variables` as in cst_predicate_evaluate_value. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_results_copy_filtered(const cst_results *results, const cst_predicate *predicate,
+                                                             const cst_value *variables,
+                                                             cst_results **out_results CST_OWNED, cst_error **error);
+/* The objects in another order; as cst_sort_values. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_results_copy_sorted(const cst_results *results, size_t sort_count,
+                                                           const cst_sort *sort, cst_compare_fn compare, void *userdata,
+                                                           cst_results **out_results CST_OWNED, cst_error **error);
 /* Attributes and to-one relationships of `count` objects from `first` as packed columns, for languages whose calls are
  * dear. The buffer holds, in the machine's byte order and each part at a multiple of 8 bytes:
  *   uint64 rows, uint64 columns, then for each column

@@ -9,3 +9,35 @@ static inline ffi_type *corestone_ffi_int64(void) { return &ffi_type_sint64; }
 static inline ffi_type *corestone_ffi_float(void) { return &ffi_type_float; }
 static inline ffi_type *corestone_ffi_double(void) { return &ffi_type_double; }
 static inline ffi_type *corestone_ffi_pointer(void) { return &ffi_type_pointer; }
+
+/* The types of values by their letters in a signature, those of Python's struct; NULL for what is none. */
+static inline ffi_type *corestone_ffi_type(char letter) {
+    switch (letter) {
+    case '?':
+    case 'B':
+        return &ffi_type_uint8;
+    case 'b':
+        return &ffi_type_sint8;
+    case 'h':
+        return &ffi_type_sint16;
+    case 'H':
+        return &ffi_type_uint16;
+    case 'i':
+        return &ffi_type_sint32;
+    case 'I':
+        return &ffi_type_uint32;
+    case 'q':
+        return &ffi_type_sint64;
+    case 'Q':
+        return &ffi_type_uint64;
+    case 'f':
+        return &ffi_type_float;
+    case 'd':
+        return &ffi_type_double;
+    case 's':
+    case 'o':
+        return &ffi_type_pointer;
+    default:
+        return NULL;
+    }
+}

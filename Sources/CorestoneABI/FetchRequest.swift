@@ -34,18 +34,7 @@ public func cst_fetch_request_set_sort(
 ) -> cst_status {
     boundary(error) {
         let request = try request(pointer)
-        request.sortDescriptors = try array(sort, count, "sort").map { sort in
-            let path = try sort.key_path.string("key_path")
-            guard sort.flags & ~UInt32(CST_SORT_DESCENDING | CST_SORT_CASE_INSENSITIVE) == 0, sort.reserved == 0 else {
-                throw CoreError(
-                    .unsupported,
-                    "the sort by \(path) has flags 0x\(String(sort.flags, radix: 16)); use CST_SORT_ constants "
-                        + "and leave reserved zero", key: path)
-            }
-            return SortDescriptor(
-                path, ascending: sort.flags & UInt32(CST_SORT_DESCENDING) == 0,
-                caseInsensitive: sort.flags & UInt32(CST_SORT_CASE_INSENSITIVE) != 0)
-        }
+        request.sortDescriptors = try sortDescriptors(sort, count, nil, nil)
     }
 }
 

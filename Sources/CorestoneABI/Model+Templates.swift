@@ -48,13 +48,13 @@ public func cst_model_copy_bound_template(
     boundary(error) {
         let out = try place(out, "out_request")
         let model = try model(pointer)
-        var models: [Model] = []
+        var reader = ValueReader(isKept: true)
         var bound: [String: PropertyValue] = [:]
         for (variable, value) in zip(try array(variables, count, "variables"), try array(values, count, "values")) {
-            bound[try variable.string("variables")] = try predicateArgument(value, &models)
+            bound[try variable.string("variables")] = try reader.read(value)
         }
         out.pointee = try handOver(
-            try model.fetchRequest(fromTemplate: try name.string("name"), variables: bound), models: models)
+            try model.fetchRequest(fromTemplate: try name.string("name"), variables: bound), models: reader.models)
     }
 }
 

@@ -6,19 +6,14 @@ import CorestoneValues
 
 func predicateBox(_ pointer: OpaquePointer?) throws -> PredicateBox { try resolve(pointer, .predicate) }
 
-private func predicate(_ pointer: OpaquePointer?) throws -> Predicate { try predicateBox(pointer).predicate }
+func predicate(_ pointer: OpaquePointer?) throws -> Predicate { try predicateBox(pointer).predicate }
 
-/// Predicates cross threads and objects do not: an object in an argument is known by its ID. One that was never saved keeps
-/// its temporary ID, by which its context finds it.
-func predicateArgument(_ value: cst_value, _ models: inout [Model]) throws -> PropertyValue {
-    let value = try propertyValue(value)
-    guard case .object(let object) = value else { return value }
-    if let object = object as? ManagedObject { try checkThread(object) }
-    guard let id = (object as? ManagedObject)?.objectID ?? (object as? ObjectIDReference)?.id else { return value }
-    // The constant's entity needs its model.
-    let model = id.entity.model
-    if !models.contains(where: { $0 === model }) { models.append(model) }
-    return .object(ObjectIDReference(id))
+/// Gives the host a predicate that was built from others and from expressions.
+///
+/// - Throws: `Status.invalidArgument` when that made it too deep to be evaluated safely.
+func give(_ predicate: Predicate, _ models: [Model], _ out: UnsafeMutablePointer<OpaquePointer?>) throws {
+    try checkDepth(predicate.treeDepth)
+    out.pointee = try PredicateBox(predicate, models: models).makeHandle()
 }
 
 @_cdecl("cst_predicate_parse") @implementation
@@ -29,10 +24,10 @@ public func cst_predicate_parse(
 ) -> cst_status {
     boundary(error) {
         let out = try place(out, "out_predicate")
-        var models: [Model] = []
-        let arguments = try array(arguments, count, "arguments").map { try predicateArgument($0, &models) }
+        var reader = ValueReader(isKept: true)
+        let arguments = try array(arguments, count, "arguments").map { try reader.read($0) }
         let parsed = try Predicate.parse(try format.string("format"), arguments: arguments)
-        out.pointee = try HandleTable.make(PredicateBox(parsed, models: models), .predicate)
+        out.pointee = try PredicateBox(parsed, models: reader.models).makeHandle()
     }
 }
 
@@ -56,7 +51,7 @@ public func cst_predicate_new_compound(
             compound = try .not(parts[0])
         default: throw CoreError(.invalidArgument, "\(type) is no kind of compound; use a CST_PREDICATE_ constant")
         }
-        out.pointee = try HandleTable.make(PredicateBox(compound, models: boxes.flatMap(\.models)), .predicate)
+        try give(compound, boxes.flatMap(\.models), out)
     }
 }
 
@@ -65,16 +60,4 @@ public func cst_predicate_copy_format(
     _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<cst_buffer>?, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) { try required(out, "out_text").fill(try predicate(pointer).format) }
-}
-
-@_cdecl("cst_predicate_evaluate") @implementation
-public func cst_predicate_evaluate(
-    _ pointer: OpaquePointer?, _ objectPointer: OpaquePointer?, _ out: UnsafeMutablePointer<Bool>?, _ error: ErrorOut
-) -> cst_status {
-    boundary(error) {
-        let out = try required(out, "out_result")
-        out.pointee = false
-        let predicate = try predicate(pointer)
-        out.pointee = try predicate.evaluate(with: .object(try object(objectPointer)))
-    }
 }

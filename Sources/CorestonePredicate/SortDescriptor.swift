@@ -78,12 +78,12 @@ extension SortDescriptor {
     /// - Throws: what reading a key and what a comparator throws.
     public static func sorted(
         _ values: [PropertyValue], by descriptors: [SortDescriptor]
-    ) throws -> [PropertyValue] {
+    ) throws -> [PropertyValue] { try order(of: values, by: descriptors).map { values[$0] } }
+
+    /// The same as the places of the values: that of the first one first.
+    public static func order(of values: [PropertyValue], by descriptors: [SortDescriptor]) throws -> [Int] {
         let keyed = try values.enumerated().map { place, value in
-            (
-                place: place, value: value,
-                keys: try descriptors.map { try KeyPathEvaluation.value(of: value, path: $0.path) }
-            )
+            (place: place, keys: try descriptors.map { try KeyPathEvaluation.value(of: value, path: $0.path) })
         }
         return try keyed.sorted { a, b in
             for (index, descriptor) in descriptors.enumerated() {
@@ -91,7 +91,7 @@ extension SortDescriptor {
                 if order != 0 { return order < 0 }
             }
             return a.place < b.place
-        }.map(\.value)
+        }.map(\.place)
     }
 
     private func sortOrder(_ a: PropertyValue, _ b: PropertyValue) throws -> Int {

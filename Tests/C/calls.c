@@ -63,6 +63,36 @@ static bool go_on(void *userdata) {
     return false;
 }
 
+static cst_status agree(void *userdata, const cst_value *value, const cst_value *variables, bool *out_result,
+                        cst_error **error) {
+    (void)userdata, (void)value, (void)variables, (void)error;
+    *out_result = true;
+    return CST_OK;
+}
+
+static cst_status compute(void *userdata, const cst_value *value, size_t count, const cst_value *arguments,
+                          const cst_value *variables, cst_value *out_value, cst_error **error) {
+    (void)userdata, (void)value, (void)count, (void)arguments, (void)variables, (void)error;
+    *out_value = value_int(1);
+    return CST_OK;
+}
+
+static cst_status compare(void *userdata, size_t sort, const cst_value *a, const cst_value *b, int32_t *out_order,
+                          cst_error **error) {
+    (void)userdata, (void)sort, (void)a, (void)b, (void)error;
+    *out_order = 0;
+    return CST_OK;
+}
+
+static cst_status call_function(void *userdata, const cst_value *receiver, size_t count, const cst_value *arguments,
+                                cst_value *out_value, cst_error **error) {
+    (void)userdata, (void)receiver, (void)count, (void)arguments, (void)error;
+    *out_value = value_int(1);
+    return CST_OK;
+}
+
+static void plain_function(void) {}
+
 static cst_status transform(void *userdata, const void *value, cst_buffer *out_bytes, cst_error **error) {
     (void)userdata, (void)value;
     return cst_buffer_fill(out_bytes, (cst_bytes){(const uint8_t *)"blob", 4}, error);
@@ -173,6 +203,9 @@ void world_open(struct world *world, const char *folder) {
     world->live[TYPE_OBJECT_ID] = id;
     world->second[TYPE_OBJECT_ID] = other_id;
     world->live[TYPE_PREDICATE] = predicate;
+    cst_expression *expression = NULL;
+    OK(cst_expression_parse(text("name"), 0, NULL, &expression, E));
+    world->live[TYPE_EXPRESSION] = expression;
     world->live[TYPE_FETCH_REQUEST] = request;
     world->live[TYPE_RESULTS] = company_fetch(c->context, c->employee, NULL, "number");
     cst_cursor *cursor = NULL;
@@ -185,8 +218,9 @@ void world_open(struct world *world, const char *folder) {
 
 void world_close(struct world *world) {
     cst_log_set_callback(NULL, NULL, NULL, NULL);
-    static const enum handle_type owned[] = {TYPE_ERROR,         TYPE_OBJECT,  TYPE_OBJECT_ID, TYPE_PREDICATE,
-                                             TYPE_FETCH_REQUEST, TYPE_RESULTS, TYPE_CURSOR,    TYPE_MAPPING_MODEL};
+    static const enum handle_type owned[] = {TYPE_ERROR,     TYPE_OBJECT,        TYPE_OBJECT_ID,
+                                             TYPE_PREDICATE, TYPE_FETCH_REQUEST, TYPE_RESULTS,
+                                             TYPE_CURSOR,    TYPE_MAPPING_MODEL, TYPE_EXPRESSION};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         CHECK_STATUS(CST_OK, cst_release(world->live[owned[i]]));
     CHECK_STATUS(CST_OK, cst_release(world->second[TYPE_OBJECT]));
@@ -234,11 +268,14 @@ static cst_string string_for(struct world *world, const struct call *call, const
     if (strcmp(name, "path") == 0 || strcmp(name, "property") == 0) return text("name");
     if (strcmp(name, "filter") == 0) return (cst_string){NULL, 0};
     if (strcmp(name, "json") == 0) return text("[1]");
+    if (is(call, "cst_expression_parse")) return text("%@");
     if (strcmp(name, "format") == 0) return text("name == %@");
     if (strcmp(name, "uri") == 0) return text_of_size(world->uri.data, world->uri.size);
     if (strcmp(name, "type") == 0) return text("SQLite");
     if (is(call, "cst_model_entity")) return text("Employee");
     if (is(call, "cst_archive_copy_class_kinds")) return text("NSArray");
+    if (is(call, "cst_expression_new_function")) return text("uppercase:");
+    if (strcmp(name, "signature") == 0) return text("d()");
     if (strcmp(name, "name") == 0) {
         snprintf(world->fresh, sizeof world->fresh, "fresh%u", world->names++);
         return text(world->fresh);
@@ -253,6 +290,7 @@ static uint64_t scalar_for(const struct world *world, const struct call *call, c
         if (strstr(call->name, "transformed")) return world->blob;
         return strstr(call->name, "member") ? world->to_many : world->company.name;
     }
+    if (is(call, "cst_expression_new_set_operation")) return CST_EXPRESSION_UNION;
     if (strcmp(name, "type") == 0) return strstr(call->name, "attribute") ? CST_ATTRIBUTE_STRING : CST_PREDICATE_AND;
     if (strcmp(name, "which") == 0 || strcmp(name, "rule") == 0 || strcmp(name, "maximum") == 0 ||
         strcmp(name, "kind") == 0)
@@ -292,6 +330,15 @@ static void *handle_for(struct world *world, const struct call *call, const stru
     return again && world->second[type] ? world->second[type] : world->live[type];
 }
 
+/* What predicates and expressions are asked about is an employee. */
+static cst_value value_for(const struct world *world, const struct call *call) {
+    if (is(call, "cst_attribute_set_bounds")) return value_int(1);
+    bool is_asked = is(call, "cst_predicate_evaluate_value") || is(call, "cst_predicate_filter") ||
+                    is(call, "cst_expression_value") || is(call, "cst_value_copy_at_key_path") ||
+                    is(call, "cst_sort_values");
+    return is_asked ? value_object(world->live[TYPE_OBJECT]) : value_text("Eve");
+}
+
 void world_fill(struct world *world, const struct call *call, union argument *arguments, struct storage *storage) {
     static int userdata;
     int seen[TYPE_COUNT] = {0};
@@ -303,6 +350,7 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
     storage->callbacks = transformer;
     storage->class_callbacks = archive_class;
     storage->options.flags = CST_STORE_NORMAL_SYNC;
+    storage->predicate_info.struct_size = sizeof storage->predicate_info;
     for (int i = 0; i < call->parameter_count; i++) {
         const struct parameter *p = &call->parameters[i];
         union argument *a = &arguments[i];
@@ -331,6 +379,7 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
         case KIND_OUT:
             a->pointer = strcmp(p->name, "out_info") == 0 ? (void *)&storage->info : (void *)storage->out;
             if (strcmp(p->name, "out_statistics") == 0) a->pointer = &storage->statistics;
+            if (is(call, "cst_predicate_get_info")) a->pointer = &storage->predicate_info;
             if (strcmp(p->name, "out_count") == 0) a->pointer = &storage->out[MAX_ITEMS - 1];
             break;
         case KIND_BUFFER:
@@ -370,7 +419,7 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
             break;
         case KIND_VALUE:
         case KIND_VALUES:
-            storage->values[0] = is(call, "cst_attribute_set_bounds") ? value_int(1) : value_text("Eve");
+            storage->values[0] = value_for(world, call);
             a->pointer = storage->values;
             break;
         case KIND_OPTIONS:
@@ -404,6 +453,27 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
         case KIND_CLASS_CALLBACKS:
             a->pointer = &storage->class_callbacks;
             break;
+        case KIND_VARIABLES:
+            storage->variables[1] = value_text("x");
+            storage->variables[2] = value_int(1);
+            storage->variables[0] = (cst_value){CST_DICTIONARY, 0, {.values = {storage->variables + 1, 2}}};
+            a->pointer = storage->variables;
+            break;
+        case KIND_PREDICATE_BLOCK:
+            a->predicate_block = agree;
+            break;
+        case KIND_EXPRESSION_BLOCK:
+            a->expression_block = compute;
+            break;
+        case KIND_COMPARE:
+            a->compare = compare;
+            break;
+        case KIND_FUNCTION:
+            a->function = call_function;
+            break;
+        case KIND_CODE:
+            a->code = plain_function;
+            break;
         }
     }
 }
@@ -414,6 +484,7 @@ void world_clean(const struct call *call, const union argument *arguments, struc
         const struct parameter *p = &call->parameters[i];
         if (!p->owned || !arguments[i].pointer) continue;
         if (p->kind == KIND_OUT_HANDLE) cst_release(storage->out_handle[i]);
+        if (p->kind == KIND_OUT) cst_value_dispose(&storage->out[0]);
         if (p->kind == KIND_OUT_HANDLES) {
             for (size_t n = 0; n < MAX_ITEMS && storage->out_handles[n]; n++)
                 cst_release(storage->out_handles[n]);
@@ -423,6 +494,7 @@ void world_clean(const struct call *call, const union argument *arguments, struc
         cst_release(result.pointer);
         cst_release(result.pointer);
     }
+    if (strstr(call->name, "cst_function_register")) cst_function_unregister(arguments[0].string, NULL);
     cst_buffer_dispose(&storage->buffer);
     cst_release(storage->error);
     storage->error = NULL;

@@ -26,6 +26,7 @@ enum handle_type {
     TYPE_RESULTS,
     TYPE_CURSOR,
     TYPE_MAPPING_MODEL,
+    TYPE_EXPRESSION,
     TYPE_COUNT
 };
 
@@ -57,7 +58,13 @@ enum kind {
     KIND_WORDS, /* array */
     KIND_INTERRUPT,
     KIND_CALLBACKS,
-    KIND_CLASS_CALLBACKS
+    KIND_CLASS_CALLBACKS,
+    KIND_VARIABLES,
+    KIND_PREDICATE_BLOCK,
+    KIND_EXPRESSION_BLOCK,
+    KIND_COMPARE,
+    KIND_FUNCTION,
+    KIND_CODE
 };
 
 enum mark { MARK_ANY_THREAD, MARK_ON_QUEUE, MARK_ONE_THREAD };
@@ -75,6 +82,11 @@ union argument {
     cst_validate_fn validate;
     cst_log_fn log;
     cst_context_interrupt_fn interrupt;
+    cst_predicate_block_fn predicate_block;
+    cst_expression_block_fn expression_block;
+    cst_compare_fn compare;
+    cst_function_fn function;
+    cst_function code;
 };
 
 struct result {
@@ -118,6 +130,8 @@ struct storage {
     cst_value out[MAX_ITEMS];         /* large enough for every output */
     cst_property_info info;
     cst_statistics statistics;
+    cst_predicate_info predicate_info;
+    cst_value variables[3]; /* a dictionary, and its one key and value */
     cst_buffer buffer;
     cst_store_options options;
     cst_transformer_callbacks callbacks;

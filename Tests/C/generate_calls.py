@@ -23,13 +23,14 @@ HANDLES = [
     "object",
     "object_id",
     "predicate",
+    "expression",
     "fetch_request",
     "results",
     "cursor",
     "mapping_model",
 ]
 SCALARS = {"bool", "size_t", "int32_t", "int64_t", "uint32_t", "uint64_t", "cst_key", "cst_attribute_type", "cst_queue"}
-COUNTS = {"count", "rows", "columns", "capacity", "batch_size"}
+COUNTS = {"count", "sort_count", "rows", "columns", "capacity", "batch_size"}
 RETURNS = {
     "void": "NOTHING",
     "cst_status": "STATUS",
@@ -44,6 +45,11 @@ RETURNS = {
     "const cst_error *": "POINTER",
 }
 MARKS = ("CST_ANY_THREAD", "CST_ON_QUEUE", "CST_ONE_THREAD")
+# Structs and functions, which have a member of their own in `union argument`.
+BY_VALUE = {
+    *("STRING", "BYTES", "DESTROY", "PERFORM", "INTERRUPT", "VALIDATE", "LOG"),
+    *("PREDICATE_BLOCK", "EXPRESSION_BLOCK", "COMPARE", "FUNCTION", "CODE"),
+}
 
 
 class Parameter(NamedTuple):
@@ -88,8 +94,15 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         "const char *const *": "WORDS",
         "cst_context_perform_fn": "PERFORM",
         "cst_context_interrupt_fn": "INTERRUPT",
+        "cst_predicate_block_fn": "PREDICATE_BLOCK",
+        "cst_expression_block_fn": "EXPRESSION_BLOCK",
+        "cst_compare_fn": "COMPARE",
+        "cst_function_fn": "FUNCTION",
+        "cst_function": "CODE",
         "const cst_string *": "STRINGS",
-        "const cst_value *": "VALUE" if name in ("value", "least", "greatest") else "VALUES",
+        "const cst_value *": {"variables": "VARIABLES", "value": "VALUE", "least": "VALUE", "greatest": "VALUE"}.get(
+            name, "VALUES"
+        ),
         "const cst_key *": "KEYS",
         "const cst_sort *": "SORTS",
         "const cst_index_element *": "ELEMENTS",
@@ -112,6 +125,7 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         "int *",
         "void **",
         "cst_property_info *",
+        "cst_predicate_info *",
         "cst_function *",
         "cst_statistics *",
     }
@@ -160,7 +174,7 @@ def main() -> None:
         for index, p in enumerate(listed):
             if p.kind in ("SCALAR", "COUNT"):
                 arguments.append(f"({p.c_type})a[{index}].number")
-            elif p.kind in ("STRING", "BYTES", "DESTROY", "PERFORM", "INTERRUPT", "VALIDATE", "LOG"):
+            elif p.kind in BY_VALUE:
                 arguments.append(f"a[{index}].{p.kind.lower()}")
             else:
                 arguments.append(f"a[{index}].pointer")

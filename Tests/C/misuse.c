@@ -47,8 +47,11 @@ static bool may_be_null(const struct call *call, const struct parameter *paramet
         {"cst_buffer_dispose", "buffer"},
         {"cst_retain", "handle"},
         {"cst_release", "handle"},
+        {"cst_value_dispose", "value"},
+        {"cst_expression_new_key_path", "base"},
     };
-    if (parameter->kind == KIND_ERROR || parameter->kind == KIND_USERDATA || parameter->kind == KIND_DESTROY)
+    if (parameter->kind == KIND_ERROR || parameter->kind == KIND_USERDATA || parameter->kind == KIND_DESTROY ||
+        parameter->kind == KIND_VARIABLES || parameter->kind == KIND_COMPARE)
         return true;
     for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++) {
         if (strcmp(allowed[i][0], call->name) == 0 && strcmp(allowed[i][1], parameter->name) == 0) return true;
@@ -127,7 +130,8 @@ static void null_where_it_is_allowed(struct world *world, const struct call *cal
         const struct parameter *p = &call->parameters[i];
         if (!is_pointer(p->kind) || !may_be_null(call, p)) continue;
         if (p->kind != KIND_OUT && p->kind != KIND_OUT_HANDLE && p->kind != KIND_OUT_HANDLES &&
-            p->kind != KIND_OPTIONS && p->kind != KIND_DESTROY && p->kind != KIND_INTERRUPT && p->kind != KIND_HANDLE) {
+            p->kind != KIND_OPTIONS && p->kind != KIND_DESTROY && p->kind != KIND_INTERRUPT && p->kind != KIND_HANDLE &&
+            p->kind != KIND_VARIABLES && p->kind != KIND_COMPARE) {
             continue;
         }
         world_renew_draft(world);

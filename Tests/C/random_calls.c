@@ -181,9 +181,12 @@ static cst_key random_key(const struct world *world) {
 }
 
 static cst_value random_value(const struct world *world) {
+    static cst_value members[NEAR]; /* sometimes of themselves */
+    static const cst_host_callbacks callbacks = {
+        sizeof callbacks, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
     cst_value value;
     memset(&value, 0, sizeof value);
-    value.type = one_in(20) ? (cst_type)next() : (cst_type)below(13);
+    value.type = one_in(20) ? (cst_type)next() : (cst_type)below(18);
     if (one_in(20)) value.aux = (uint32_t)next();
     switch (value.type) {
     case CST_BOOL:
@@ -224,6 +227,18 @@ static cst_value random_value(const struct world *world) {
     case CST_OBJECT_ID:
         value.as.object_id = random_handle(world, TYPE_OBJECT_ID);
         break;
+    case CST_ARRAY:
+    case CST_SET:
+    case CST_DICTIONARY:
+        value.as.values = (cst_values){members, below(NEAR)};
+        members[below(NEAR)] = one_in(4) ? value : (cst_value){CST_STRING, 0, {.string = text("name")}};
+        break;
+    case CST_HOST:
+        value.as.host = (cst_host){one_in(9) ? NULL : &callbacks, members};
+        break;
+    case CST_EXPRESSION:
+        value.as.expression = random_handle(world, TYPE_EXPRESSION);
+        break;
     default:
         break;
     }
@@ -255,11 +270,12 @@ static void fill(const struct world *world, const struct call *call, union argum
         s->values[i] = random_value(world);
         s->keys[i] = random_key(world);
         s->strings[i] = random_string(world);
-        s->sorts[i] = (cst_sort){random_string(world), (uint32_t)below(one_in(9) ? 99 : 4), one_in(20)};
+        s->sorts[i] = (cst_sort){random_string(world), (uint32_t)below(one_in(9) ? 99 : 32), one_in(20)};
         if (one_in(3)) s->sorts[i].key_path = text("name");
     }
     s->statistics.struct_size = one_in(4) ? below(sizeof s->statistics + 1) : sizeof s->statistics;
     s->info.struct_size = one_in(4) ? below(sizeof s->info + 1) : sizeof s->info;
+    s->predicate_info.struct_size = one_in(4) ? below(sizeof s->predicate_info + 1) : sizeof s->predicate_info;
     s->options.struct_size = one_in(4) ? below(sizeof s->options + 1) : sizeof s->options;
     s->options.flags = CST_STORE_NORMAL_SYNC | (one_in(4) ? (uint32_t)below(32) : 0);
     s->options.busy_timeout_ms = 1;
@@ -293,6 +309,7 @@ static void fill(const struct world *world, const struct call *call, union argum
             a->pointer = strcmp(p->name, "out_info") == 0         ? (void *)&s->info
                          : strcmp(p->name, "out_statistics") == 0 ? (void *)&s->statistics
                                                                   : (void *)s->out;
+            if (strcmp(call->name, "cst_predicate_get_info") == 0) a->pointer = &s->predicate_info;
             if (strcmp(p->name, "out_count") == 0) a->pointer = &s->out[MAX_ITEMS - 1];
             break;
         case KIND_BUFFER:
@@ -331,6 +348,7 @@ static void fill(const struct world *world, const struct call *call, union argum
             break;
         case KIND_VALUE:
         case KIND_VALUES:
+        case KIND_VARIABLES:
             a->pointer = s->values;
             break;
         case KIND_OPTIONS:
@@ -345,6 +363,11 @@ static void fill(const struct world *world, const struct call *call, union argum
         case KIND_VALIDATE:
         case KIND_LOG:
         case KIND_WORDS:
+        case KIND_PREDICATE_BLOCK:
+        case KIND_EXPRESSION_BLOCK:
+        case KIND_COMPARE:
+        case KIND_FUNCTION:
+        case KIND_CODE:
             break; /* from world_fill, see call_once */
         }
         bool is_pointer =
@@ -362,8 +385,7 @@ static void call_once(struct world *world) {
     for (int i = 0; i < call->parameter_count; i++) {
         enum kind kind = call->parameters[i].kind;
         if (kind == KIND_DESTROY || kind == KIND_PERFORM || kind == KIND_INTERRUPT || kind == KIND_VALIDATE ||
-            kind == KIND_USERDATA || kind == KIND_CALLBACKS || kind == KIND_CLASS_CALLBACKS || kind == KIND_LOG ||
-            kind == KIND_WORDS) {
+            kind == KIND_USERDATA || kind == KIND_LOG || kind == KIND_WORDS || kind >= KIND_CALLBACKS) {
             world_fill(world, call, callbacks, &ready);
             if (!one_in(20)) arguments[i] = callbacks[i];
         }
@@ -400,6 +422,9 @@ static void call_once(struct world *world) {
         for (size_t i = 0; i < pool_count; i++) {
             if (pool[i].handle == arguments[0].pointer) pool[i].owned = false;
         }
+    }
+    for (int i = 0; i < call->parameter_count; i++) {
+        if (call->parameters[i].owned && call->parameters[i].kind == KIND_OUT) cst_value_dispose(&storage.out[0]);
     }
     cst_buffer_dispose(&storage.buffer);
     if (storage.error && one_in(4))

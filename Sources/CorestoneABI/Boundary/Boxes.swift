@@ -57,6 +57,21 @@ final class PredicateBox {
         self.predicate = predicate
         self.models = models
     }
+
+    func makeHandle() throws -> Handle? { try HandleTable.make(self, .predicate) }
+}
+
+final class ExpressionBox {
+    let expression: Expression
+    /// Of the object IDs among its constants.
+    let models: [Model]
+
+    init(_ expression: Expression, models: [Model]) {
+        self.expression = expression
+        self.models = models
+    }
+
+    func makeHandle() throws -> Handle? { try HandleTable.make(self, .expression) }
 }
 
 final class FetchRequestBox {
@@ -130,6 +145,9 @@ final class ResultList {
             throw CoreError(.wrongThread, "this list belongs to the thread that made it, like the objects in it")
         }
     }
+
+    /// A list of other objects of the same context.
+    func of(_ objects: [ManagedObject]) -> ResultList { ResultList(objects, entity: entity, box: box) }
 
     func makeHandle() throws -> Handle? {
         try HandleTable.make(self, .results, owner: box ?? entity?.model, isLoose: box == nil)

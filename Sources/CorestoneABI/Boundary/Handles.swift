@@ -11,6 +11,7 @@ enum HandleType: UInt32 {
     case object, objectID
     case predicate, fetchRequest, results, cursor
     case mappingModel
+    case expression
 
     var name: String {
         switch self {
@@ -29,6 +30,7 @@ enum HandleType: UInt32 {
         case .results: "results"
         case .cursor: "cursor"
         case .mappingModel: "mapping model"
+        case .expression: "expression"
         }
     }
 

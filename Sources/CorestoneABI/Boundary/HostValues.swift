@@ -24,7 +24,7 @@ class HostValueMaker: @unchecked Sendable {
     ) throws -> Result {
         var buffer = cst_buffer()
         defer { cst_buffer_dispose(&buffer) }
-        try call { body(&buffer, $0) }
+        try callHost("the host's callback") { body(&buffer, $0) }
         return try read(UnsafeRawBufferPointer(start: buffer.data, count: buffer.data == nil ? 0 : buffer.size))
     }
 
@@ -34,21 +34,9 @@ class HostValueMaker: @unchecked Sendable {
         _ body: (UnsafeMutablePointer<UnsafeMutableRawPointer?>, ErrorOut) -> cst_status
     ) throws -> HostValue {
         var made: UnsafeMutableRawPointer?
-        try call { body(&made, $0) }
+        try callHost("the host's \(name)") { body(&made, $0) }
         guard let made else { throw CoreError(.callback, "the host's \(name) made no value and reported no failure") }
         return HostValue(made, self)
-    }
-
-    /// The host's failure with its own words.
-    private func call(_ body: (ErrorOut) -> cst_status) throws {
-        var failure: OpaquePointer?
-        let status = body(&failure)
-        defer { _ = HandleTable.releaseForHost(token(failure)) }
-        guard status < 0 else { return }
-        let detail = try? resolve(failure, .error, as: ErrorBox.self).error
-        throw CoreError(
-            .callback, detail?.message ?? "the host's callback failed with status \(status)",
-            children: detail.map { [$0] } ?? [])
     }
 }
 

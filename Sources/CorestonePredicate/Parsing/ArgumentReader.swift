@@ -22,7 +22,7 @@ struct ArgumentReader {
         let value = values[used]
         used += 1
         switch conversion {
-        case UInt8(ascii: "@"): return .constant(value)
+        case UInt8(ascii: "@"): return Expression(argument: value)
         case UInt8(ascii: "K"):
             guard case .text(let path) = value, !path.isEmpty else {
                 throw refused(sign, "a key path, as a string", offset)

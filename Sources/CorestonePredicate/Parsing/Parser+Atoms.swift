@@ -13,7 +13,8 @@ extension Parser {
             return .expression(.constant(value))
         case .argument(let conversion):
             advance()
-            return .expression(try arguments.next(for: conversion, at: found.range.lowerBound))
+            let argument = try arguments.next(for: conversion, at: found.range.lowerBound)
+            return .expression(argument, depth: try checked(argument.treeDepth))
         case .variable(let name):
             advance()
             guard skip(.assign) else { return .expression(.variable(name)) }
@@ -108,25 +109,15 @@ extension Parser {
             name += part
         }
         guard skip(.leftParenthesis) else { throw expected("( and the arguments of the function \(name)") }
-        guard let function = Function(named: name) else {
-            let near = nearestName(to: name, among: Function.allCases.map(\.rawValue))
-            let hint = near.map { "; did you mean \($0)?" } ?? ""
-            throw errors.make("there is no function \(name)\(hint)", at: start.range.lowerBound)
+        guard Function(named: name) != nil else {
+            throw errors.make(Expression.unknownFunction(name), at: start.range.lowerBound)
         }
-        var (arguments, depth) = try expressionList()
-        if function == .random, arguments.count == 1 {
-            return .expression(.function(.randomBelow, arguments), depth: depth)
+        let (arguments, depth) = try expressionList()
+        do {
+            return .expression(try Expression.calling(name, arguments), depth: try checked(depth + 1))
+        } catch let error as CoreError where error.status == .invalidArgument {
+            throw errors.make(error.message, at: start.range.lowerBound)
         }
-        guard function.argumentCounts.contains(arguments.count) else {
-            let wanted = function.argumentCounts.lowerBound
-            throw errors.make(
-                "\(name) takes \(wanted) argument\(wanted == 1 ? "" : "s"), not \(arguments.count)",
-                at: start.range.lowerBound)
-        }
-        depth = try checked(depth + 1)
-        if function == .elementAt { return .expression(.indexed(arguments[0], .value(arguments[1])), depth: depth) }
-        if function == .castObject { return .expression(.cast(arguments[0], type: arguments[1]), depth: depth) }
-        return .expression(.function(function, arguments), depth: depth)
     }
 
     /// Expressions up to the closing parenthesis.

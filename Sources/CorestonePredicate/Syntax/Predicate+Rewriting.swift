@@ -4,7 +4,7 @@ extension Predicate {
     /// A copy in which the variables that `values` names are constants.
     public func substituting(_ values: [String: PropertyValue]) -> Predicate {
         mapExpressions { expression in
-            if case .variable(let name) = expression, let value = values[name] { return .constant(value) }
+            if case .variable(let name) = expression, let value = values[name] { return Expression(argument: value) }
             return nil
         }
     }
@@ -75,7 +75,8 @@ extension Expression {
         }
     }
 
-    private func following(_ path: KeyPath) -> Expression {
+    /// The same with keys to follow behind.
+    package func following(_ path: KeyPath) -> Expression {
         switch self {
         case .keyPath(let start): .keyPath(start.appending(path))
         case .path(let base, let start): .path(base, start.appending(path))

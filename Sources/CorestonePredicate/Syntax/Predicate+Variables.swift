@@ -22,7 +22,7 @@ extension Predicate {
         }
         func replacement(of expression: Expression, hidden: Set<String>) -> Expression? {
             switch expression {
-            case .variable(let name): return hidden.contains(name) ? nil : values[name].map { .constant($0) }
+            case .variable(let name): return hidden.contains(name) ? nil : values[name].map { Expression(argument: $0) }
             case .path(.variable(let name), let path):
                 guard !hidden.contains(name), let start = values[name] else { return nil }
                 do { return .constant(try KeyPathEvaluation.value(of: start, path: path)) } catch {

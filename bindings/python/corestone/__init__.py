@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from . import _abi, log
 from ._library import LibraryNotFoundError
-from ._request import Sort
 from .archive import (
     URL,
     ArchivedObject,
@@ -61,14 +60,19 @@ from .errors import (
     WrongThreadError,
 )
 from .explanation import FetchExplanation, FetchShare, FetchStep
+from .expression import Expression, ExpressionType
+from .function import register_function, unregister_function
+from .key_value import set_nil, set_value_for_key_path, value_for_key_path
 from .mapping import EntityMapping, MappingModel, PropertyMapping
 from .model import Entity, LintFinding, Model, ModelChange, ModelVersions
 from .object import ManagedObject
 from .object_id import ObjectID
-from .predicate import Predicate
+from .predicate import CompareOptions, CompoundType, Modifier, Operator, Predicate, PredicateKind
 from .property import PropertyDescription
+from .query import Attribute, Key, ToMany, Value, key
 from .queue import MainQueue, main_queue
 from .results import Results
+from .sort import Sort, SortDescriptor, SortKey, sort
 from .transformer import raw_value, register_transformer, set_raw_value, unregister_transformer
 
 __version__ = "0.1.0"
@@ -126,7 +130,27 @@ __all__ = [
     "ToManySet",
     "ToManyList",
     "Predicate",
+    "PredicateKind",
+    "CompoundType",
+    "Operator",
+    "Modifier",
+    "CompareOptions",
+    "Expression",
+    "ExpressionType",
+    "Key",
+    "Value",
+    "key",
+    "Attribute",
+    "ToMany",
+    "register_function",
+    "unregister_function",
+    "value_for_key_path",
+    "set_value_for_key_path",
+    "set_nil",
     "Sort",
+    "SortDescriptor",
+    "SortKey",
+    "sort",
     "MainQueue",
     "main_queue",
     "Status",

@@ -20,6 +20,7 @@ E_INTERNAL, E_CALLBACK, E_CANCELLED = -1, -8, -11
 
 # cst_type
 NULL, BOOL, INT, DOUBLE, DECIMAL, STRING, BYTES, DATE, UUID, OBJECT, OBJECT_ID, URI = range(12)
+ARRAY, SET, DICTIONARY, HOST, EXPRESSION = range(12, 17)
 
 NO_KEY = 0xFFFFFFFF
 
@@ -53,7 +54,9 @@ CHANGED_INSERTED, CHANGED_UPDATED, CHANGED_DELETED, CHANGED_REGISTERED = 1, 2, 3
 EXPLAIN_TEXT, EXPLAIN_JSON = 0, 1
 VALIDATE_INSERT, VALIDATE_UPDATE, VALIDATE_DELETE = 1, 2, 3
 PREDICATE_NOT, PREDICATE_AND, PREDICATE_OR = 0, 1, 2
-SORT_DESCENDING, SORT_CASE_INSENSITIVE = 1, 2
+SORT_DESCENDING, SORT_CASE_INSENSITIVE, SORT_LOCALIZED, SORT_LOCALIZED_STANDARD, SORT_COMPARATOR = (
+    1 << bit for bit in range(5)
+)
 
 
 class String(Structure):
@@ -76,6 +79,10 @@ class Decimal(Structure):
     _fields_ = (("mantissa", ctypes.c_uint64 * 2),)
 
 
+class Host(Structure):
+    _fields_ = (("callbacks", ctypes.c_void_p), ("object", ctypes.c_void_p))
+
+
 class Payload(Union):
     _fields_ = (
         ("boolean", ctypes.c_bool),
@@ -87,6 +94,8 @@ class Payload(Union):
         ("text", InputString),
         ("uuid", ctypes.c_uint8 * 16),
         ("handle", ctypes.c_void_p),
+        ("values", String),  # cst_values: the address of the members, and how many
+        ("host", Host),
     )
 
 
@@ -110,6 +119,19 @@ class PropertyInfo(Structure):
         ("minimum_count", ctypes.c_uint32),
         ("maximum_count", ctypes.c_uint32),
         ("entity", ctypes.c_void_p),
+    )
+
+
+class PredicateInfo(Structure):
+    _fields_ = (
+        ("struct_size", ctypes.c_size_t),
+        ("kind", ctypes.c_uint32),
+        ("compound", ctypes.c_uint32),
+        ("part_count", ctypes.c_size_t),
+        ("operator_type", ctypes.c_uint32),
+        ("modifier", ctypes.c_uint32),
+        ("options", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
     )
 
 
@@ -168,6 +190,71 @@ LOG_FN = CFUNCTYPE(None, ctypes.c_void_p, String)
 VALIDATE_FN = CFUNCTYPE(
     ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, POINTER(Value), POINTER(ctypes.c_void_p)
 )
+PREDICATE_FN = CFUNCTYPE(
+    ctypes.c_int32,
+    ctypes.c_void_p,
+    POINTER(Value),
+    POINTER(Value),
+    POINTER(ctypes.c_bool),
+    POINTER(ctypes.c_void_p),
+)
+EXPRESSION_FN = CFUNCTYPE(
+    ctypes.c_int32,
+    ctypes.c_void_p,
+    POINTER(Value),
+    ctypes.c_size_t,
+    POINTER(Value),
+    POINTER(Value),
+    POINTER(Value),
+    POINTER(ctypes.c_void_p),
+)
+COMPARE_FN = CFUNCTYPE(
+    ctypes.c_int32,
+    ctypes.c_void_p,
+    ctypes.c_size_t,
+    POINTER(Value),
+    POINTER(Value),
+    POINTER(ctypes.c_int32),
+    POINTER(ctypes.c_void_p),
+)
+FUNCTION_FN = CFUNCTYPE(
+    ctypes.c_int32,
+    ctypes.c_void_p,
+    POINTER(Value),
+    ctypes.c_size_t,
+    POINTER(Value),
+    POINTER(Value),
+    POINTER(ctypes.c_void_p),
+)
+
+
+class HostCallbacks(Structure):
+    """cst_host_callbacks"""
+
+    VALUE_FOR_KEY = CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, String, POINTER(Value), POINTER(ctypes.c_void_p))
+    COUNT = CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, POINTER(ctypes.c_size_t), POINTER(ctypes.c_void_p))
+    ELEMENT = CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_size_t, POINTER(Value), POINTER(ctypes.c_void_p))
+    CLASS_NAME = CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
+    IS_EQUAL = CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_void_p)
+    HASH = CFUNCTYPE(ctypes.c_uint64, ctypes.c_void_p)
+    COMPARE = CFUNCTYPE(
+        ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, POINTER(ctypes.c_int32), POINTER(ctypes.c_void_p)
+    )
+    KEEP = CFUNCTYPE(None, ctypes.c_void_p)
+
+    _fields_ = (
+        ("struct_size", ctypes.c_size_t),
+        ("value_for_key", VALUE_FOR_KEY),
+        ("count", COUNT),
+        ("element", ELEMENT),
+        ("class_name", CLASS_NAME),
+        ("is_equal", IS_EQUAL),
+        ("hash", HASH),
+        ("compare", COMPARE),
+        ("retain", KEEP),
+        ("release", KEEP),
+    )
+
 
 # Short names for the table: `handle` is any opaque pointer, `out` a place for one, `error` the last parameter.
 _TYPES: dict[str, Any] = {
@@ -211,6 +298,12 @@ _TYPES: dict[str, Any] = {
     "log": LOG_FN,
     "words": POINTER(ctypes.c_char_p),
     "statistics": POINTER(Statistics),
+    "predicateblock": PREDICATE_FN,
+    "expressionblock": EXPRESSION_FN,
+    "compare": COMPARE_FN,
+    "function": FUNCTION_FN,
+    "code": ctypes.c_void_p,
+    "predicateinfo": POINTER(PredicateInfo),
 }
 
 # name, result, parameters
@@ -358,6 +451,9 @@ cst_relationship_add_validation status handle handle in error
 cst_relationship_set_user_info status handle in in error
 cst_relationship_user_info status handle in outtext error
 
+cst_value_dispose void value
+cst_value_copy_at_key_path status values in value error
+
 cst_archive_copy_json status bytes buffer error
 cst_archive_from_json status in buffer error
 cst_archive_register_class status in pointer error
@@ -462,12 +558,49 @@ cst_object_id_hash u64 handle
 
 cst_predicate_parse status in size values out error
 cst_predicate_new_compound status u32 size handles out error
+cst_predicate_new_comparison status handle u32 handle u32 u32 out error
+cst_predicate_new_block status predicateblock pointer destroy out error
+cst_predicate_new_substituted status handle values out error
+cst_predicate_get_info status handle predicateinfo error
+cst_predicate_copy_part status handle size out error
+cst_predicate_copy_side status handle u32 out error
 cst_predicate_copy_format status handle buffer error
+cst_predicate_equal bool handle handle
+cst_predicate_hash u64 handle
 cst_predicate_evaluate status handle handle bool* error
+cst_predicate_evaluate_value status handle values values bool* error
+cst_predicate_filter status handle size values values bool* error
+
+cst_expression_parse status in size values out error
+cst_expression_new_constant status values out error
+cst_expression_new_self status out error
+cst_expression_new_variable status in out error
+cst_expression_new_key_path status handle in out error
+cst_expression_new_function status in size handles out error
+cst_expression_new_call status handle in size handles out error
+cst_expression_new_aggregate status size handles out error
+cst_expression_new_subquery status handle in handle out error
+cst_expression_new_conditional status handle handle handle out error
+cst_expression_new_set_operation status u32 handle handle out error
+cst_expression_new_block status expressionblock pointer destroy size handles out error
+cst_expression_type status handle u32* error
+cst_expression_copy_constant status handle value error
+cst_expression_copy_name status handle buffer error
+cst_expression_copy_operand status handle size out error
+cst_expression_copy_predicate status handle out error
+cst_expression_copy_format status handle buffer error
+cst_expression_equal bool handle handle
+cst_expression_hash u64 handle
+cst_expression_value status handle values values value error
+
+cst_function_register status in function pointer destroy error
+cst_function_register_typed status in in code error
+cst_function_unregister status in error
 
 cst_fetch_request_new status handle out error
 cst_fetch_request_set_predicate status handle handle error
 cst_fetch_request_set_sort status handle size sorts error
+cst_sort_values status size values size sorts compare pointer size* error
 cst_fetch_request_set_limit status handle u64 error
 cst_fetch_request_set_offset status handle u64 error
 cst_fetch_request_set_includes_subentities status handle bool error
@@ -481,6 +614,8 @@ cst_results_get_objects status handle size size handles size* error
 cst_results_copy_id status handle size out error
 cst_results_get_column status handle key size size values size* error
 cst_results_get_column_path status handle in size size values size* error
+cst_results_copy_filtered status handle handle values out error
+cst_results_copy_sorted status handle size sorts compare pointer out error
 cst_results_copy_columns status handle size size size keys buffer error
 
 cst_cursor_copy_next status handle out error

@@ -8,6 +8,7 @@ from typing import Any
 
 from . import _abi, values
 from ._abi import lib
+from ._callbacks import cause
 from .errors import BY_STATUS, CorestoneError
 
 
@@ -66,7 +67,8 @@ def call(function: Any, *arguments: Any) -> int:
     error = ctypes.c_void_p()
     status: int = function(*arguments, byref(error))
     if status < 0:
-        raise failure(status, error.value)
+        failed = failure(status, error.value)
+        raise failed from (cause(failed) if status == _abi.E_CALLBACK else None)
     return status
 
 

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, Union
+from collections.abc import Sequence
+from typing import Any
 
 from . import _abi
-from ._abi import lib, text, texts
+from ._abi import lib, texts
 from ._call import call, made
-from .errors import InvalidArgumentError, TypeMismatchError
+from .errors import InvalidArgumentError
 from .model import Entity
 from .predicate import Predicate
-
-
-class Sort(NamedTuple):
-    """A sort key: a key path through attributes and to-one relationships."""
-
-    key_path: str
-    descending: bool = False
-    case_insensitive: bool = False
-
-
-SortKey = Union[str, Sort]
+from .sort import SortKey, sort_descriptors
 
 
 class Request:
@@ -40,17 +30,8 @@ class Request:
 
 
 def sort_array(sort: SortKey | Sequence[SortKey]) -> Any:
-    """Sort keys as an array of cst_sort. "-name" is descending, "+name" and "name" are ascending."""
-    keys: Iterable[Any] = (sort,) if isinstance(sort, (str, Sort)) else sort
-    found = []
-    for key in keys:
-        if isinstance(key, str):
-            key = Sort(key.lstrip("+-"), key.startswith("-"))
-        elif not isinstance(key, Sort):
-            raise TypeMismatchError(f'{key!r} is no sort key. Write "name", "-name" or Sort("name", descending=True).')
-        flags = _abi.SORT_DESCENDING if key.descending else 0
-        flags |= _abi.SORT_CASE_INSENSITIVE if key.case_insensitive else 0
-        found.append(_abi.Sort(text(key.key_path), flags, 0))
+    """Sort keys as an array of cst_sort, for a store."""
+    found = [each._sort() for each in sort_descriptors(sort)]
     return (_abi.Sort * len(found))(*found)
 
 

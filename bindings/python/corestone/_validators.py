@@ -9,11 +9,11 @@ from threading import get_ident
 from typing import Any, Callable
 
 from . import _abi, values
-from ._abi import lib, optional_text, text
+from ._abi import lib, optional_text
 from ._ahead import Stamp, contexts
 from ._call import call
+from ._callbacks import reported
 from ._interrupt import immortal
-from .errors import CorestoneError
 from .object import wrappers
 
 _PURPOSES = {_abi.VALIDATE_INSERT: "insert", _abi.VALIDATE_UPDATE: "update", _abi.VALIDATE_DELETE: "delete"}
@@ -30,7 +30,7 @@ class Validator:
         self.given: dict[int, values.Cell] = {}
 
     def check(self, token: int, purpose: int, value: Any) -> None:
-        item = _wrapper(token)
+        item = wrapper(token)
         if self.key is None:
             self.function(item, _PURPOSES[purpose])
             return
@@ -45,7 +45,7 @@ class Validator:
         ctypes.memmove(value, cell.ref, ctypes.sizeof(_abi.Value))
 
 
-def _wrapper(token: int) -> Any:
+def wrapper(token: int) -> Any:
     """The Python object of a handle that the library lends."""
     known = wrappers.get(token)
     item = known() if known is not None else None
@@ -68,11 +68,7 @@ def _run(
         validators[number].check(token, purpose, value)
         return _abi.OK
     except BaseException as raised:  # whatever it is, the value is not fine
-        code = raised.code if isinstance(raised, CorestoneError) else 0
-        words = raised.message if isinstance(raised, CorestoneError) else str(raised) or type(raised).__name__
-        domain = raised.domain if isinstance(raised, CorestoneError) else "Python"
-        lib.cst_error_new_custom(optional_text(domain), code, text(words), None, _no_destroy, error)
-        return _abi.E_CALLBACK
+        return reported(raised, error)
 
 
 def _forget(number: int, validators: dict[int, Validator] = _validators) -> None:
@@ -81,7 +77,6 @@ def _forget(number: int, validators: dict[int, Validator] = _validators) -> None
 
 _run_callback = immortal(_abi.VALIDATE_FN(_run))
 _forget_callback = immortal(_abi.DESTROY_FN(_forget))
-_no_destroy = _abi.DESTROY_FN(0)
 
 
 def add_validator(entity: int, key: str | None, function: Callable[[Any, Any], Any]) -> None:

@@ -9,7 +9,6 @@ from types import TracebackType
 from typing import Any
 
 from . import _abi
-from ._request import SortKey
 from .context import Context, EntityLike
 from .coordinator import Coordinator, Store, open_store, store_options
 from .errors import CorestoneError, InvalidHandleError
@@ -17,6 +16,7 @@ from .model import Model, ModelLike
 from .object_id import ObjectID
 from .predicate import Predicate
 from .results import Results
+from .sort import SortKey
 
 
 class Container:

@@ -9,12 +9,13 @@ from ctypes import byref
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union
 
-from . import _abi, _interrupt, queue, values
+from . import _abi, _interrupt, queue
 from ._abi import lib
 from ._ahead import Ahead, Stamp, contexts
 from ._bulk import Block, columns_of, plain_columns
 from ._call import call, failure, made, made_quickly
-from ._request import SortKey, make_request
+from ._host import Encoded
+from ._request import make_request
 from .cursor import Cursor
 from .errors import CorestoneError, InvalidArgumentError, InvalidHandleError
 from .explanation import FetchExplanation, explanation
@@ -24,6 +25,7 @@ from .object_id import ObjectID
 from .predicate import Predicate
 from .property import PropertyDescription
 from .results import Results
+from .sort import SortKey
 
 if TYPE_CHECKING:
     from .container import Container
@@ -287,9 +289,9 @@ class Context:
 
         InvalidArgumentError: the model has no request of that name; PredicateError: a variable has no value.
         """
-        names, row = _abi.texts(list(variables)), values.encode_all(list(variables.values()))
+        names, given = _abi.texts(list(variables)), Encoded(list(variables.values()))
         model, count = self.model._handle, len(variables)
-        request = made(lib.cst_model_copy_bound_template, model, _abi.text(name), count, names, row.address)
+        request = made(lib.cst_model_copy_bound_template, model, _abi.text(name), count, names, given.address)
         try:
             out = ctypes.c_void_p()
             self._work(lib.cst_context_fetch, request, byref(out))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from ctypes import byref
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
@@ -278,6 +279,7 @@ class Entity(EntityEditing):
                 f"Objects of {self.name} have a class already. Bind classes before objects are fetched or inserted."
             )
         self._bound_class = own
+        own._cst_bound = weakref.ref(self)
 
     def _element_at(self, path: str) -> PropertyDescription | None:
         """An element of a composite attribute."""

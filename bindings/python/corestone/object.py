@@ -13,6 +13,7 @@ from ._abi import lib
 from ._ahead import Ahead, Stamp
 from ._call import call, made
 from ._composite import compose, decompose, leaves
+from ._entity_type import EntityType
 from .codes import AttributeType
 from .errors import CorestoneError, InvalidHandleError, TypeMismatchError
 from .object_id import ObjectID
@@ -43,12 +44,14 @@ REPR_VALUES = 4
 REPR_TEXT = 40
 
 
-class ManagedObject:
+class ManagedObject(metaclass=EntityType):
     """An object of an entity, in a context. Properties are attributes: `person.name`, `person.department.name`.
 
     `person["department.name"]` reads a key path. Two variables that hold the same object of a context are equal, and
     stay so when it is saved. Where a property has the name of something below ("id", say), the property wins; the
     functions of the module `corestone.object` (object_id, context_of, state) do not have that problem.
+
+    On a class, a property's name is a key for queries: `context.fetch(Employee, Employee.age > 40)`.
     """
 
     __slots__ = ("__weakref__", "_cst_ahead", "_cst_context", "_cst_handle", "_cst_row", "_cst_token", "_cst_values")

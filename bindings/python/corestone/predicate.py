@@ -1,120 +1,243 @@
-"""Predicates, in the language of NSPredicate."""
+"""Predicates, in the language of NSPredicate: read from text or built without, evaluated over any value."""
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable, Mapping
 from ctypes import byref
-from typing import Any
+from enum import IntEnum, IntFlag
+from itertools import compress
+from typing import Any, Callable, NoReturn, TypeVar
 
-from . import _abi, values
+from . import _abi, _host
 from ._abi import lib, text
 from ._call import call, made
-from .errors import InvalidArgumentError, TypeMismatchError
-from .object import ManagedObject
+from ._callbacks import reported
+from ._interrupt import immortal
+from .errors import InvalidArgumentError
+from .expression import Expression, ExpressionType, Tree, expression
+
+Item = TypeVar("Item")
 
 
-def _is_collection(argument: Any) -> bool:
-    if isinstance(argument, (str, bytes, bytearray, memoryview, Mapping, ManagedObject)):
-        return False
-    return isinstance(argument, Iterable)
+class PredicateKind(IntEnum):
+    """What a predicate is."""
+
+    FALSE = 0
+    TRUE = 1
+    COMPARISON = 2
+    COMPOUND = 3
+    BLOCK = 4
 
 
-def conversions(format_: str) -> list[tuple[int, int]]:
-    """Where the conversions (%@, %K, %d, …) of a format are: begin and end of each. Quoted text has none."""
-    found = []
-    at, quote = 0, ""
-    while at < len(format_):
-        letter = format_[at]
-        if quote:
-            if letter == "\\":
-                at += 1
-            elif letter == quote:
-                quote = ""
-        elif letter in "\"'":
-            quote = letter
-        elif letter == "%" and at + 1 < len(format_):
-            end = at + 1
-            if format_[end] != "%":
-                while end < len(format_) - 1 and format_[end] in "hlqzjt0123456789.+- #":
-                    end += 1
-                found.append((at, end + 1))
-            at = end
-        at += 1
-    return found
+class CompoundType(IntEnum):
+    """NSCompoundPredicateType"""
+
+    NOT = 0
+    AND = 1
+    OR = 2
 
 
-def spread(format_: str, arguments: Iterable[Any]) -> tuple[str, list[Any]]:
-    """Writes "{%@, %@}" for a list, tuple, set or collection given to %@, and takes its members as arguments."""
-    given = list(arguments)
-    places = conversions(format_)
-    if len(places) != len(given):
-        raise InvalidArgumentError(
-            f'The predicate "{format_}" has {len(places)} conversions (%@, %K, %d …), but {len(given)} arguments '
-            "were given."
-        )
-    parts, flat, last = [], [], 0
-    for (begin, end), argument in zip(places, given):
-        if not _is_collection(argument):
-            flat.append(argument)
-            continue
-        if format_[begin:end] != "%@":
-            raise TypeMismatchError(
-                f'The predicate "{format_}" takes one value for {format_[begin:end]}, not {argument!r:.60}. '
-                "Only %@ takes a collection."
-            )
-        members = list(argument)
-        flat += members
-        parts.append(format_[last:begin] + "{" + ", ".join(["%@"] * len(members)) + "}")
-        last = end
-    return "".join([*parts, format_[last:]]), flat
+class Operator(IntEnum):
+    """NSComparisonPredicateOperatorType"""
+
+    LESS_THAN = 0
+    LESS_THAN_OR_EQUAL = 1
+    GREATER_THAN = 2
+    GREATER_THAN_OR_EQUAL = 3
+    EQUAL = 4
+    NOT_EQUAL = 5
+    MATCHES = 6
+    LIKE = 7
+    BEGINS_WITH = 8
+    ENDS_WITH = 9
+    IN = 10
+    CUSTOM_SELECTOR = 11  # read only: write it in a format, "%@ selector: %@"
+    CONTAINS = 99
+    BETWEEN = 100
 
 
-class Predicate:
-    """A condition on objects: `Predicate("age > %d AND department.name == %@", 40, "R&D")`.
+class Modifier(IntEnum):
+    """NSComparisonPredicateModifier"""
 
-    %@ takes any value, or a list for IN and BETWEEN; %K takes a key path; %d and the like take numbers. Predicates
-    never change, may be used on any thread, and combine: `a & b`, `a | b`, `~a`.
+    DIRECT = 0
+    ALL = 1
+    ANY = 2
+
+
+class CompareOptions(IntFlag):
+    """NSComparisonPredicateOptions"""
+
+    NONE = 0
+    CASE_INSENSITIVE = 1
+    DIACRITIC_INSENSITIVE = 2
+    NORMALIZED = 4
+    LOCALE_SENSITIVE = 8
+
+
+def _conversion_count(format: str) -> int:
+    """How many arguments a format may take, those in quotes counted too, where they are plain text."""
+    return format.replace("%%", "").count("%")
+
+
+class Predicate(Tree):
+    """A condition: `Predicate("age > %d AND department.name == %@", 40, "R&D")`.
+
+    %@ takes any value, or a list for IN and BETWEEN, or an expression, which stands in its place; %K takes a key path;
+    %d and the like take numbers. Predicates never change, may be used on any thread, and combine: `a & b`, `a | b`,
+    `~a`.
     """
 
-    __slots__ = ("__weakref__", "_handle")
+    __slots__ = ("_keys",)
+
+    _cst_is_condition = True
+    _keys: tuple[str, ...] | None  # that it asks the evaluated value for; not there before somebody asked
 
     def __init__(self, format: str, *arguments: Any) -> None:
-        written, given = spread(format, arguments)
-        row = values.encode_all(given)
-        self._handle = made(lib.cst_predicate_parse, text(written), len(given), row.address)
+        if len(arguments) > _conversion_count(format):
+            raise InvalidArgumentError(
+                f'The predicate "{format}" has {_conversion_count(format)} conversions (%@, %K, %d …), but '
+                f"{len(arguments)} arguments were given."
+            )
+        given = _host.Encoded(arguments)
+        self._recipe = (Predicate, (format, *arguments))
+        self._handle = made(lib.cst_predicate_parse, text(format), given.count, given.address)
 
     @classmethod
-    def _compound(cls, kind: int, parts: list[Predicate]) -> Predicate:
-        self = object.__new__(cls)
-        array = (ctypes.c_void_p * len(parts))(*[part._handle for part in parts])
-        self._handle = made(lib.cst_predicate_new_compound, kind, len(parts), array)
+    def _owned(cls, handle: int | None) -> Predicate:
+        self: Predicate = object.__new__(cls)
+        self._recipe = None
+        self._handle = handle or 0
         return self
+
+    # ---- made without text
+
+    @classmethod
+    def comparison(
+        cls,
+        left: Any,
+        operator: Operator,
+        right: Any,
+        modifier: Modifier = Modifier.DIRECT,
+        options: CompareOptions = CompareOptions.NONE,
+    ) -> Predicate:
+        """Two expressions, or values, and what should hold between them."""
+        a, b = expression(left), expression(right)
+        return cls._made(
+            (Predicate.comparison, (a, operator, b, modifier, options)), lib.cst_predicate_new_comparison, a._handle,
+            int(operator), b._handle, int(modifier), int(options),
+        )  # fmt: skip
+
+    @classmethod
+    def block(cls, function: Callable[[Any, dict[str, Any]], object]) -> Predicate:
+        """What a function says about the evaluated value and the variables. In memory only."""
+        return cls._made(
+            (Predicate.block, (function,)), lib.cst_predicate_new_block, _run_callback, _host.keep(function),
+            _host.forget,
+        )  # fmt: skip
+
+    @classmethod
+    def compound(cls, type: CompoundType, predicates: Iterable[Predicate]) -> Predicate:
+        """Predicates under NOT, which takes one, AND or OR."""
+        parts = list(predicates)
+        array = (ctypes.c_void_p * len(parts))(*[part._handle for part in parts])
+        recipe = (Predicate.compound, (type, parts))
+        return cls._made(recipe, lib.cst_predicate_new_compound, int(type), len(parts), array)
 
     @classmethod
     def all(cls, *predicates: Predicate) -> Predicate:
         """Holds where all of them do."""
-        return cls._compound(_abi.PREDICATE_AND, list(predicates))
+        return cls.compound(CompoundType.AND, predicates)
 
     @classmethod
     def any(cls, *predicates: Predicate) -> Predicate:
         """Holds where one of them does."""
-        return cls._compound(_abi.PREDICATE_OR, list(predicates))
+        return cls.compound(CompoundType.OR, predicates)
 
     def __and__(self, other: Predicate) -> Predicate:
-        return self._compound(_abi.PREDICATE_AND, [self, other])
+        return self._combined(CompoundType.AND, other)
 
     def __or__(self, other: Predicate) -> Predicate:
-        return self._compound(_abi.PREDICATE_OR, [self, other])
+        return self._combined(CompoundType.OR, other)
 
     def __invert__(self) -> Predicate:
-        return self._compound(_abi.PREDICATE_NOT, [self])
+        return self.compound(CompoundType.NOT, [self])
 
-    def evaluate(self, item: ManagedObject) -> bool:
-        """Whether it holds for an object, decided in memory."""
-        out = ctypes.c_bool()
-        call(lib.cst_predicate_evaluate, self._handle, item._cst_handle, byref(out))
-        return out.value
+    def _combined(self, type: CompoundType, other: Predicate) -> Predicate:
+        return self.compound(type, [self, other]) if isinstance(other, Predicate) else NotImplemented
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(
+            f"{self!r} is a condition, neither true nor false. Combine predicates with &, | and ~, in parentheses, not "
+            "with and, or and not; 1 < key < 3 is two of them. Ask one with evaluate(value)."
+        )
+
+    def substituting(self, **variables: Any) -> Predicate:
+        """A copy in which $variables are constants, or the expressions that are given for them."""
+        bound = _host.encode_one(variables)
+        return self._made(
+            (_substituted, (self, variables)), lib.cst_predicate_new_substituted, self._handle, bound.address
+        )
+
+    # ---- what it is made of
+
+    def _info(self) -> _abi.PredicateInfo:
+        info = _abi.PredicateInfo(ctypes.sizeof(_abi.PredicateInfo))
+        call(lib.cst_predicate_get_info, self._handle, byref(info))
+        return info
+
+    @property
+    def kind(self) -> PredicateKind:
+        """Constant, comparison, compound or block."""
+        return PredicateKind(self._info().kind)
+
+    @property
+    def compound_type(self) -> CompoundType | None:
+        """NOT, AND or OR; None when it is no compound."""
+        info = self._info()
+        return CompoundType(info.compound) if info.kind == PredicateKind.COMPOUND else None
+
+    @property
+    def parts(self) -> tuple[Predicate, ...]:
+        """The predicates of a compound."""
+        return tuple(
+            Predicate._owned(made(lib.cst_predicate_copy_part, self._handle, index))
+            for index in range(self._info().part_count)
+        )
+
+    def _side(self, side: int) -> Expression | None:
+        handle = made(lib.cst_predicate_copy_side, self._handle, side)
+        if not handle:
+            return None
+        found: Expression = object.__new__(Expression)
+        found._recipe, found._handle = None, handle
+        return found
+
+    @property
+    def left(self) -> Expression | None:
+        """The left side of a comparison."""
+        return self._side(0)
+
+    @property
+    def right(self) -> Expression | None:
+        """The right side of a comparison."""
+        return self._side(1)
+
+    @property
+    def operator(self) -> Operator | None:
+        """The operator of a comparison."""
+        info = self._info()
+        return Operator(info.operator_type) if info.kind == PredicateKind.COMPARISON else None
+
+    @property
+    def modifier(self) -> Modifier:
+        """ANY or ALL of a comparison; SOME is ANY, and NONE a NOT over it."""
+        return Modifier(self._info().modifier)
+
+    @property
+    def options(self) -> CompareOptions:
+        """What stands in brackets behind the operator of a comparison."""
+        return CompareOptions(self._info().options)
 
     @property
     def format(self) -> str:
@@ -123,13 +246,92 @@ class Predicate:
         call(lib.cst_predicate_copy_format, self._handle, byref(buffer))
         return _abi.take_text(buffer)
 
+    # ---- use
+
+    def evaluate(self, item: Any, variables: Mapping[str, Any] | None = None) -> bool:
+        """Whether it holds for a dict, an object, a managed object or any other value, decided in memory.
+
+        `variables` are what $names stand for. Raises PredicateError for unknown keys and for what has no meaning.
+        """
+        given, bound = _host.encode_one(item), _host.encode_variables(variables)
+        out = ctypes.c_bool()
+        call(
+            lib.cst_predicate_evaluate_value, self._handle, given.address, bound.address if bound else None, byref(out)
+        )
+        return out.value
+
+    def filter(self, items: Iterable[Item], variables: Mapping[str, Any] | None = None) -> list[Item]:
+        """The items for which it holds, in their order: one call of the library for all of them."""
+        chosen = list(items)
+        if not chosen:
+            return []
+        given, bound = _host.Encoded(self._narrowed(chosen)), _host.encode_variables(variables)
+        out = (ctypes.c_bool * len(chosen))()
+        call(lib.cst_predicate_filter, self._handle, given.count, given.address, bound.address if bound else None, out)
+        return list(compress(chosen, bytes(out)))
+
+    def _narrowed(self, items: list[Item]) -> list[Any]:
+        """Large dicts with nothing but the keys that count: the others need not be converted."""
+        if len(items) < 16:
+            return items
+        try:
+            keys = self._keys
+        except AttributeError:
+            asked: set[str] = set()
+            keys = self._keys = tuple(sorted(asked)) if _asks_by_keys(self, asked) else None
+        if keys is None:
+            return items
+        most, given = len(keys), list[Any](items)
+        return [
+            {key: item[key] for key in keys if key in item} if type(item) is dict and len(item) > most else item
+            for item in given
+        ]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Predicate):
+            return NotImplemented
+        return bool(lib.cst_predicate_equal(self._handle, other._handle))
+
+    def __hash__(self) -> int:
+        return int(lib.cst_predicate_hash(self._handle))
+
     def __str__(self) -> str:
         return self.format
 
     def __repr__(self) -> str:
         return f"Predicate({self.format!r})"
 
-    def __del__(self, release: Any = lib.cst_release) -> None:
-        handle = getattr(self, "_handle", None)
-        if handle:
-            release(handle)
+
+def _substituted(predicate: Predicate, variables: dict[str, Any]) -> Predicate:
+    return predicate.substituting(**variables)
+
+
+def _asks_by_keys(part: Predicate | Expression | None, keys: set[str]) -> bool:
+    """Whether keys are all that it asks the evaluated value for; gathers the first of each path."""
+    if isinstance(part, Predicate):
+        if part.kind == PredicateKind.BLOCK:
+            return False
+        if part.kind == PredicateKind.COMPARISON:
+            return _asks_by_keys(part.left, keys) and _asks_by_keys(part.right, keys)
+        return all(_asks_by_keys(each, keys) for each in part.parts)
+    if part is None:
+        return True
+    operands = part.operands
+    if part.type in (ExpressionType.SELF, ExpressionType.ANY_KEY, ExpressionType.BLOCK):
+        return False
+    if part.type == ExpressionType.KEY_PATH and not operands:
+        key = (part.name or "").partition(".")[0]
+        keys.add(key)
+        return key != "self" and not key.startswith("@")
+    return all(_asks_by_keys(each, keys) for each in operands) and _asks_by_keys(part.predicate, keys)
+
+
+def _run(number: int, value: Any, variables: Any, out: Any, error: Any) -> int:
+    try:
+        out[0] = bool(_host.kept(number)(_host.decode(value[0]), _host.decode(variables[0])))
+        return _abi.OK
+    except BaseException as raised:
+        return reported(raised, error)
+
+
+_run_callback = immortal(_abi.PREDICATE_FN(_run))

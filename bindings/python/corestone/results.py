@@ -14,9 +14,12 @@ from ._ahead import Ahead
 from ._call import call, made
 from ._columns import read_columns
 from ._composite import compose, leaves
+from ._host import encode_variables, forget
 from .object import ManagedObject, short_value
 from .object_id import ObjectID
+from .predicate import Predicate
 from .property import PropertyDescription
+from .sort import SortKey, prepared, sort_descriptors
 from .transformer import from_bytes
 
 if TYPE_CHECKING:
@@ -93,6 +96,22 @@ class Results(Sequence[Any]):
     def ids(self) -> list[ObjectID]:
         """The IDs of all objects."""
         return [ObjectID._owned(made(lib.cst_results_copy_id, self._handle, at)) for at in range(self._count)]
+
+    def filtered(self, predicate: str | Predicate, *arguments: Any, **variables: Any) -> Results:
+        """The objects for which a predicate holds, decided in memory; keywords are what its $variables stand for."""
+        condition = Predicate(predicate, *arguments) if isinstance(predicate, str) else predicate
+        bound = encode_variables(variables)
+        handle = made(lib.cst_results_copy_filtered, self._handle, condition._handle, bound.address if bound else None)
+        return Results(self._context, handle, self._entity)
+
+    def ordered(self, *keys: SortKey) -> Results:
+        """The objects in another order: as `sort=` of a fetch, and by comparators too."""
+        array, compare, number = prepared(sort_descriptors(keys))
+        try:
+            handle = made(lib.cst_results_copy_sorted, self._handle, len(array), array, compare, number)
+        finally:
+            forget(number)
+        return Results(self._context, handle, self._entity)
 
     # ---- many values at once
 

@@ -9,7 +9,18 @@ from typing import Any
 import pytest
 from conftest import ROOT
 
-from corestone import AttributeType, CoreDataCode, DeleteRule, Status, _abi
+from corestone import (
+    AttributeType,
+    CompareOptions,
+    CoreDataCode,
+    DeleteRule,
+    ExpressionType,
+    Modifier,
+    Operator,
+    PredicateKind,
+    Status,
+    _abi,
+)
 
 HEADER = ROOT / "include/corestone.h"
 
@@ -47,6 +58,11 @@ PLAIN = {
     "cst_log_fn": _abi.LOG_FN,
     "cst_context_perform_fn": _abi.PERFORM_FN,
     "cst_context_interrupt_fn": _abi.INTERRUPT_FN,
+    "cst_predicate_block_fn": _abi.PREDICATE_FN,
+    "cst_expression_block_fn": _abi.EXPRESSION_FN,
+    "cst_compare_fn": _abi.COMPARE_FN,
+    "cst_function_fn": _abi.FUNCTION_FN,
+    "cst_function": ctypes.c_void_p,
 }
 
 
@@ -90,7 +106,16 @@ def enumerators(prefix: str) -> dict[str, int]:
 
 @pytest.mark.parametrize(
     ("kind", "prefix"),
-    [(Status, "CST_E_"), (CoreDataCode, "CST_CODE_"), (AttributeType, "CST_ATTRIBUTE_"), (DeleteRule, "CST_DELETE_")],
+    [
+        (Status, "CST_E_"),
+        (CoreDataCode, "CST_CODE_"),
+        (AttributeType, "CST_ATTRIBUTE_"),
+        (DeleteRule, "CST_DELETE_"),
+        (Operator, "CST_OPERATOR_"),
+        (Modifier, "CST_MODIFIER_"),
+        (PredicateKind, "CST_PREDICATE_IS_"),
+        (ExpressionType, "CST_EXPRESSION_"),
+    ],
 )
 def test_constants(kind: Any, prefix: str) -> None:
     assert {each.name: each.value for each in kind} == enumerators(prefix)
@@ -110,6 +135,11 @@ def test_value_types() -> None:
         "OBJECT",
         "OBJECT_ID",
         "URI",
+        "ARRAY",
+        "SET",
+        "DICTIONARY",
+        "HOST",
+        "EXPRESSION",
     )
     known = enumerators("CST_")
     assert {name: getattr(_abi, name) for name in names} == {name: known[name] for name in names}
@@ -119,6 +149,9 @@ def test_flags() -> None:
     text = plain_header()
     bits = {name: 1 << int(bit) for name, bit in re.findall(r"\bCST_(\w+)\s*=\s*1u\s*<<\s*(\d+)", text)}
     for name, value in bits.items():
+        if name.startswith("COMPARE_"):
+            assert CompareOptions[name[len("COMPARE_") :]].value == value
+            continue
         python = name.replace("PROPERTY_", "")
         assert getattr(_abi, python) == value, name
 
@@ -126,6 +159,9 @@ def test_flags() -> None:
 def test_layout() -> None:
     assert ctypes.sizeof(_abi.Value) == 24
     assert _abi.PAYLOAD_OFFSET == 8
+    assert ctypes.sizeof(_abi.Host) == 16
+    assert ctypes.sizeof(_abi.HostCallbacks) == 10 * ctypes.sizeof(ctypes.c_void_p)
+    assert ctypes.sizeof(_abi.PredicateInfo) == 40
     assert ctypes.sizeof(_abi.InputString) == ctypes.sizeof(_abi.String) == 2 * ctypes.sizeof(ctypes.c_void_p)
 
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from corestone import Context, InvalidArgumentError, Predicate, PredicateError, PredicateSyntaxError, TypeMismatchError
-from corestone.predicate import spread
+from corestone import Context, InvalidArgumentError, Predicate, PredicateError, PredicateSyntaxError
 
 
 def names(found: Any) -> list[str]:
@@ -75,21 +74,6 @@ def test_text(staff: Context) -> None:
     assert str(predicate) == predicate.format
     assert repr(predicate) == "Predicate('name == \"Ada\" AND age >= 3')"
     assert Predicate(predicate.format).format == predicate.format
-
-
-def test_spread() -> None:
-    assert spread("a IN %@ AND b == '%@' AND c = %d", [[1, 2], 3]) == (
-        "a IN {%@, %@} AND b == '%@' AND c = %d",
-        [1, 2, 3],
-    )
-    assert spread("a IN %@", [()]) == ("a IN {}", [])
-    assert spread("a == 'it\\'s %d' AND b = %ld", [4]) == ("a == 'it\\'s %d' AND b = %ld", [4])
-    assert spread("a == '100%%'", []) == ("a == '100%%'", [])
-    assert spread("a == %@", [b"bytes"]) == ("a == %@", [b"bytes"])
-    with pytest.raises(InvalidArgumentError, match=r"has 1 conversions .* 2 arguments"):
-        spread("a == %@", [1, 2])
-    with pytest.raises(TypeMismatchError, match="Only %@ takes a collection"):
-        spread("a == %d", [[1]])
 
 
 def test_syntax_errors_point_at_the_place() -> None:

@@ -1,0 +1,191 @@
+import CCorestone
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+func expressionBox(_ pointer: OpaquePointer?) throws -> ExpressionBox { try resolve(pointer, .expression) }
+
+/// An export that makes an expression: `body` gives it, and the models that its constants need.
+private func making(
+    _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut, _ body: () throws -> (Expression, [Model])
+) -> cst_status {
+    boundary(error) {
+        let out = try place(out, "out_expression")
+        let (expression, models) = try body()
+        try checkDepth(expression.treeDepth)
+        out.pointee = try ExpressionBox(expression, models: models).makeHandle()
+    }
+}
+
+private func boxes(_ pointers: UnsafePointer<OpaquePointer?>?, _ count: Int, _ name: StaticString) throws
+    -> [ExpressionBox]
+{
+    try array(pointers, count, name).map { try expressionBox($0) }
+}
+
+extension [ExpressionBox] {
+    fileprivate var expressions: [Expression] { map(\.expression) }
+    fileprivate var models: [Model] { flatMap(\.models) }
+}
+
+/// A name that stands in a format without quotes.
+private func identifier(_ name: cst_string, _ what: StaticString) throws -> String {
+    let text = try name.string(what)
+    let letters = text.utf8.first == UInt8(ascii: "$") ? text.dropFirst() : text[...]
+    guard !letters.isEmpty, !letters.contains(where: { $0.isWhitespace || "$.,()[]{}'\"".contains($0) }) else {
+        throw CoreError(.invalidArgument, "\(what) \"\(text)\" is no name of a variable; use letters, digits and _")
+    }
+    return String(letters)
+}
+
+@_cdecl("cst_expression_parse") @implementation
+public func cst_expression_parse(
+    _ format: cst_string, _ count: Int, _ arguments: UnsafePointer<cst_value>?,
+    _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    making(out, error) {
+        var reader = ValueReader(isKept: true)
+        let arguments = try array(arguments, count, "arguments").map { try reader.read($0) }
+        return (try Expression.parse(try format.string("format"), arguments: arguments), reader.models)
+    }
+}
+
+@_cdecl("cst_expression_new_constant") @implementation
+public func cst_expression_new_constant(
+    _ value: UnsafePointer<cst_value>?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    making(out, error) {
+        var reader = ValueReader(isKept: true)
+        let constant = try reader.read(try evaluated(value))
+        return (Expression(argument: constant), reader.models)
+    }
+}
+
+@_cdecl("cst_expression_new_self") @implementation
+public func cst_expression_new_self(_ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut) -> cst_status {
+    making(out, error) { (.selfObject, []) }
+}
+
+@_cdecl("cst_expression_new_variable") @implementation
+public func cst_expression_new_variable(
+    _ name: cst_string, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    making(out, error) { (.variable(try identifier(name, "name")), []) }
+}
+
+@_cdecl("cst_expression_new_key_path") @implementation
+public func cst_expression_new_key_path(
+    _ base: OpaquePointer?, _ path: cst_string, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    making(out, error) {
+        let base = base == nil ? nil : try expressionBox(base)
+        let text = try path.string("path")
+        guard !text.isEmpty else { throw CoreError(.invalidArgument, "the key path is empty; SELF needs none") }
+        return (base.map { $0.expression.following(KeyPath(text)) } ?? .keyPath(KeyPath(text)), base?.models ?? [])
+    }
+}
+
+@_cdecl("cst_expression_new_function") @implementation
+public func cst_expression_new_function(
+    _ name: cst_string, _ count: Int, _ arguments: UnsafePointer<OpaquePointer?>?,
+    _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    making(out, error) {
+        let arguments = try boxes(arguments, count, "arguments")
+        return (try Expression.calling(try name.string("name"), arguments.expressions), arguments.models)
+    }
+}
+
+@_cdecl("cst_expression_new_call") @implementation
+public func cst_expression_new_call(
+    _ receiver: OpaquePointer?, _ name: cst_string, _ count: Int, _ arguments: UnsafePointer<OpaquePointer?>?,
+    _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    making(out, error) {
+        let receiver = try expressionBox(receiver)
+        let arguments = try boxes(arguments, count, "arguments")
+        let message = Expression.message(
+            receiver: receiver.expression, selector: .string(try name.string("name")), arguments: arguments.expressions)
+        return (message, receiver.models + arguments.models)
+    }
+}
+
+@_cdecl("cst_expression_new_aggregate") @implementation
+public func cst_expression_new_aggregate(
+    _ count: Int, _ elements: UnsafePointer<OpaquePointer?>?, _ out: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: ErrorOut
+) -> cst_status {
+    making(out, error) {
+        let elements = try boxes(elements, count, "elements")
+        let constants = elements.compactMap(\.expression.constantValue)
+        let isConstant = constants.count == elements.count
+        return (isConstant ? .constant(.array(constants)) : .aggregate(elements.expressions), elements.models)
+    }
+}
+
+@_cdecl("cst_expression_new_subquery") @implementation
+public func cst_expression_new_subquery(
+    _ collection: OpaquePointer?, _ variable: cst_string, _ predicate: OpaquePointer?,
+    _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    making(out, error) {
+        let (collection, condition) = (try expressionBox(collection), try predicateBox(predicate))
+        let name = try identifier(variable, "variable")
+        return (
+            .subquery(collection.expression, variable: name, condition.predicate), collection.models + condition.models
+        )
+    }
+}
+
+@_cdecl("cst_expression_new_conditional") @implementation
+public func cst_expression_new_conditional(
+    _ predicate: OpaquePointer?, _ yes: OpaquePointer?, _ no: OpaquePointer?,
+    _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    making(out, error) {
+        let (condition, yes, no) = (try predicateBox(predicate), try expressionBox(yes), try expressionBox(no))
+        return (
+            .ternary(condition.predicate, yes.expression, no.expression), condition.models + yes.models + no.models
+        )
+    }
+}
+
+@_cdecl("cst_expression_new_set_operation") @implementation
+public func cst_expression_new_set_operation(
+    _ type: UInt32, _ left: OpaquePointer?, _ right: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: ErrorOut
+) -> cst_status {
+    making(out, error) {
+        let (left, right) = (try expressionBox(left), try expressionBox(right))
+        let operation: SetOperator
+        switch Int(type) {
+        case CST_EXPRESSION_UNION: operation = .union
+        case CST_EXPRESSION_INTERSECT: operation = .intersect
+        case CST_EXPRESSION_MINUS: operation = .minus
+        default: throw CoreError(.invalidArgument, "\(type) is no operation on sets; use CST_EXPRESSION_UNION")
+        }
+        return (.setOperation(operation, left.expression, right.expression), left.models + right.models)
+    }
+}
+
+@_cdecl("cst_expression_new_block") @implementation
+public func cst_expression_new_block(
+    _ block: cst_expression_block_fn?, _ userdata: UnsafeMutableRawPointer?, _ destroy: cst_destroy_fn?, _ count: Int,
+    _ arguments: UnsafePointer<OpaquePointer?>?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    let host = HostCallback(block, Userdata(userdata, destroy))
+    return making(out, error) {
+        let host = try host.required("block")
+        let arguments = try boxes(arguments, count, "arguments")
+        let body: BlockExpression.Body = { value, arguments, variables in
+            try lending([value, .dictionary(variables)] + arguments) { cells in
+                var answer = cst_value()
+                try callHost("the host's expression block") {
+                    host.function(host.userdata, cells, arguments.count, cells + 2, cells + 1, &answer, $0)
+                }
+                return try hostValue(answer)
+            }
+        }
+        return (.block(BlockExpression(body), arguments.expressions), arguments.models)
+    }
+}

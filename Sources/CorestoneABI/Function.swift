@@ -1,0 +1,50 @@
+import CCorestone
+import CorestonePredicate
+import CorestoneValues
+
+@_cdecl("cst_function_register") @implementation
+public func cst_function_register(
+    _ name: cst_string, _ call: cst_function_fn?, _ userdata: UnsafeMutableRawPointer?, _ destroy: cst_destroy_fn?,
+    _ error: ErrorOut
+) -> cst_status {
+    let host = HostCallback(call, Userdata(userdata, destroy))
+    return boundary(error) {
+        let name = try functionName(name)
+        let host = try host.required("call")
+        FunctionRegistry.register(name) { receiver, arguments in
+            try lending([receiver] + arguments) { cells in
+                var answer = cst_value()
+                try callHost("the host's function \(name)") {
+                    host.function(host.userdata, cells, arguments.count, cells + 1, &answer, $0)
+                }
+                return try hostValue(answer)
+            }
+        }
+    }
+}
+
+@_cdecl("cst_function_register_typed") @implementation
+public func cst_function_register_typed(
+    _ name: cst_string, _ signature: cst_string, _ function: cst_function?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let name = try functionName(name)
+        let signature = try ForeignSignature(try signature.string("signature"))
+        guard let function else {
+            throw CoreError(.invalidArgument, "function is NULL; there would be nothing to call")
+        }
+        let call = try ForeignFunction(name, signature, function)
+        FunctionRegistry.register(name) { try call($0, $1) }
+    }
+}
+
+@_cdecl("cst_function_unregister") @implementation
+public func cst_function_unregister(_ name: cst_string, _ error: ErrorOut) -> cst_status {
+    outcome(error) { FunctionRegistry.unregister(try name.string("name")) ? .ok : .notFound }
+}
+
+private func functionName(_ name: cst_string) throws -> String {
+    let name = try name.string("name")
+    guard !name.isEmpty else { throw CoreError(.invalidArgument, "the function's name is empty") }
+    return name
+}

@@ -1,0 +1,38 @@
+import CCorestone
+import CorestoneValues
+
+/// Calls the host back; a negative answer is its failure, in its own words.
+///
+/// - Parameter what: which callback, for a failure without words.
+/// - Returns: the answer when it is none: `CST_OK`, `CST_NOT_FOUND`, …
+@discardableResult
+func callHost(_ what: @autoclosure () -> String, _ body: (ErrorOut) -> cst_status) throws -> cst_status {
+    var failure: OpaquePointer?
+    let status = body(&failure)
+    defer { _ = HandleTable.releaseForHost(token(failure)) }
+    guard status < 0 else { return status }
+    let detail = try? resolve(failure, .error, as: ErrorBox.self).error
+    throw CoreError(
+        .callback, detail?.message ?? "\(what()) failed with status \(status)", children: detail.map { [$0] } ?? [])
+}
+
+/// A function of the host's with what it hung on it; the library calls it on whatever thread needs it.
+struct HostCallback<Function>: @unchecked Sendable {
+    let function: Function
+    private let payload: Userdata
+
+    init(_ function: Function, _ payload: Userdata) {
+        self.function = function
+        self.payload = payload
+    }
+
+    var userdata: UnsafeMutableRawPointer? { payload.pointer }
+
+    /// The same, unless there is no function.
+    func required<Present>(_ name: StaticString) throws -> HostCallback<Present> where Function == Present? {
+        guard let function else {
+            throw CoreError(.invalidArgument, "\(name) is NULL; there would be nothing to call")
+        }
+        return HostCallback<Present>(function, payload)
+    }
+}

@@ -1,0 +1,87 @@
+import CCorestone
+import CorestonePredicate
+import CorestoneValues
+
+/// Something that only the host knows, asked through its callbacks.
+final class HostObject: KeyValueCoding, @unchecked Sendable {
+    let host: cst_host
+    private let callbacks: cst_host_callbacks
+
+    init(_ host: cst_host) throws {
+        guard host.callbacks != nil else {
+            throw CoreError(.invalidArgument, "a CST_HOST has no callbacks; the library could not ask it anything")
+        }
+        self.host = host
+        callbacks = try options(host.callbacks, cst_host_callbacks(), "callbacks")
+        callbacks.retain?(host.object)
+    }
+
+    deinit { callbacks.release?(host.object) }
+
+    private var className: String {
+        callbacks.class_name?(host.object).map { String(cString: $0) } ?? "an object of the host"
+    }
+
+    func value(forKey key: String) throws -> PropertyValue {
+        var answer = cst_value()
+        var name = key
+        let status = try name.withUTF8 { bytes in
+            let view = cst_string(
+                data: UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self), size: bytes.count)
+            return try callHost("the value for the key \(key) of \(className)") {
+                callbacks.value_for_key?(host.object, view, &answer, $0) ?? Status.notFound.rawValue
+            }
+        }
+        guard status == Status.ok.rawValue else {
+            throw CoreError(
+                .predicate, "\(className) has no key \"\(key)\"; it is not key value coding-compliant for it", key: key)
+        }
+        return try hostValue(answer)
+    }
+
+    /// The elements, when it is a list; `read` takes each as the host gives it.
+    func elements(_ read: (cst_value) throws -> PropertyValue) throws -> [PropertyValue]? {
+        guard let count = callbacks.count, let element = callbacks.element else { return nil }
+        var size = 0
+        let status = try callHost("the count of \(className)") { count(host.object, &size, $0) }
+        guard status == Status.ok.rawValue else { return nil }
+        guard 0...ValueReader.mostValues ~= size else {
+            throw CoreError(.invalidArgument, "\(className) has \(UInt(bitPattern: size)) elements, which is too many")
+        }
+        return try (0..<size).map { index in
+            var answer = cst_value()
+            try callHost("element \(index) of \(className)") { element(host.object, index, &answer, $0) }
+            return try read(answer)
+        }
+    }
+
+    var classNames: [String] { [className] }
+
+    /// Whether the other one is of the same host, so that they can be compared.
+    private func sibling(_ other: any ValueObject) -> HostObject? {
+        guard let other = other as? HostObject, other.host.callbacks == host.callbacks else { return nil }
+        return other
+    }
+
+    func order(against other: any ValueObject) throws -> Int? {
+        guard let other = sibling(other), let compare = callbacks.compare else { return nil }
+        var order: Int32 = 0
+        let status = try callHost("comparing \(className)") { compare(host.object, other.host.object, &order, $0) }
+        return status == Status.ok.rawValue ? Int(order) : nil
+    }
+
+    func isEqual(to other: any ValueObject) -> Bool {
+        guard let other = sibling(other) else { return false }
+        return other.host.object == host.object || callbacks.is_equal?(host.object, other.host.object) == true
+    }
+
+    func hashIdentity(into hasher: inout Hasher) {
+        if let hash = callbacks.hash {
+            hasher.combine(hash(host.object))
+        } else if callbacks.is_equal == nil {
+            hasher.combine(host.object)
+        }
+    }
+
+    var valueDescription: String { className }
+}

@@ -1,0 +1,100 @@
+import CCorestone
+import CorestoneGraph
+import CorestonePredicate
+import CorestoneValues
+import Glibc
+
+/// In `aux`: what the value holds is the host's to free.
+private let ownedMark: UInt32 = 1 << 31
+
+/// Writes a value with memory and handles of its own; `cst_value_dispose` frees them. Managed objects on their queue.
+func putOwned(_ value: PropertyValue, _ out: UnsafeMutablePointer<cst_value>) throws {
+    putNull(out)
+    switch value {
+    case .text(let text): try putCopy(text.utf8, CST_STRING, out)
+    case .uri(let text): try putCopy(text.utf8, CST_URI, out)
+    case .bytes(let bytes):
+        try putCopy(UnsafeRawBufferPointer(start: bytes.buffer.start, count: bytes.count), CST_BYTES, out)
+    case .array(let members): try putMembers(members, CST_ARRAY, out)
+    case .set(let members): try putMembers(Array(members), CST_SET, out)
+    case .dictionary(let members): try putMembers(members.flatMap { [.string($0.key), $0.value] }, CST_DICTIONARY, out)
+    case .object(let object as ManagedObject):
+        try checkThread(object)
+        out.pointee.as.object = try ownedHandle(object)
+        mark(out, CST_OBJECT)
+    case .object(let reference as ObjectIDReference):
+        out.pointee.as.object_id = try HandleTable.make(ObjectIDBox(reference.id), .objectID)
+        mark(out, CST_OBJECT_ID)
+    case .object(let object as HostObject):
+        try options(object.host.callbacks, cst_host_callbacks(), "callbacks").retain?(object.host.object)
+        out.pointee.as.host = object.host
+        mark(out, CST_HOST)
+    case .object(let object as ExpressionValue):
+        out.pointee.as.expression = try ExpressionBox(object.expression, models: []).makeHandle()
+        mark(out, CST_EXPRESSION)
+    case .object(let object):
+        throw CoreError(.typeMismatch, "\(object.valueDescription) is nothing that a cst_value can hold")
+    default: put(ValueView(value), out)
+    }
+}
+
+private func mark(_ out: UnsafeMutablePointer<cst_value>, _ type: Int) {
+    out.pointee.type = UInt32(type)
+    out.pointee.aux = ownedMark
+}
+
+private func putCopy(_ bytes: UnsafeRawBufferPointer, _ type: Int, _ out: UnsafeMutablePointer<cst_value>) throws {
+    guard let memory = malloc(bytes.count + 1) else {
+        throw CoreError(.noMemory, "there is no memory for a value of \(bytes.count) bytes")
+    }
+    if let start = bytes.baseAddress { memcpy(memory, start, bytes.count) }
+    memory.storeBytes(of: 0, toByteOffset: bytes.count, as: UInt8.self)
+    out.pointee.as.bytes = cst_bytes(data: UnsafePointer(memory.assumingMemoryBound(to: UInt8.self)), size: bytes.count)
+    mark(out, type)
+}
+
+private func putMembers(_ members: [PropertyValue], _ type: Int, _ out: UnsafeMutablePointer<cst_value>) throws {
+    let cells = UnsafeMutablePointer<cst_value>.allocate(capacity: max(members.count, 1))
+    cells.initialize(repeating: cst_value(), count: members.count)
+    out.pointee.as.values = cst_values(data: UnsafePointer(cells), size: members.count)
+    mark(out, type)
+    do { for (place, member) in members.enumerated() { try putOwned(member, cells + place) } } catch {
+        dispose(out)
+        throw error
+    }
+}
+
+/// Frees what `putOwned` made; a value that was lent stays as it is.
+func dispose(_ value: UnsafeMutablePointer<cst_value>) {
+    guard value.pointee.type != CST_DECIMAL, value.pointee.aux & ownedMark != 0 else { return }
+    let held = value.pointee.as
+    switch Int(value.pointee.type) {
+    case CST_STRING, CST_URI, CST_BYTES: free(UnsafeMutableRawPointer(mutating: held.bytes.data))
+    case CST_OBJECT: _ = HandleTable.releaseForHost(token(held.object))
+    case CST_OBJECT_ID: _ = HandleTable.releaseForHost(token(held.object_id))
+    case CST_EXPRESSION: _ = HandleTable.releaseForHost(token(held.expression))
+    case CST_HOST:
+        let callbacks = try? options(held.host.callbacks, cst_host_callbacks(), "callbacks")
+        callbacks?.release?(held.host.object)
+    case CST_ARRAY, CST_SET, CST_DICTIONARY:
+        let cells = UnsafeMutablePointer(mutating: held.values.data)
+        for place in 0..<held.values.size { if let cells { dispose(cells + place) } }
+        cells?.deallocate()
+    default: break
+    }
+    putNull(value)
+}
+
+/// Lends values to a callback of the host's, for as long as it runs.
+func lending<Result>(
+    _ values: [PropertyValue], _ body: (UnsafePointer<cst_value>) throws -> Result
+) throws -> Result {
+    let cells = UnsafeMutablePointer<cst_value>.allocate(capacity: max(values.count, 1))
+    cells.initialize(repeating: cst_value(), count: max(values.count, 1))
+    defer {
+        for place in values.indices { dispose(cells + place) }
+        cells.deallocate()
+    }
+    for (place, value) in values.enumerated() { try putOwned(value, cells + place) }
+    return try body(cells)
+}

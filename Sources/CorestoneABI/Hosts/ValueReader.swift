@@ -1,0 +1,108 @@
+import CCorestone
+import CorestoneGraph
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+/// The host's value, collections and objects of its own included: for evaluation, on the queue of its managed objects.
+func hostValue(_ value: cst_value) throws -> PropertyValue {
+    var reader = ValueReader()
+    return try reader.read(value)
+}
+
+/// The variables of an evaluation, by name without `$`; nil for none.
+func hostVariables(_ variables: UnsafePointer<cst_value>?) throws -> [String: PropertyValue]? {
+    var reader = ValueReader()
+    return try reader.variables(variables)
+}
+
+/// Reads what hosts hand to predicates and expressions.
+struct ValueReader {
+    /// All collections of one value together; a host's list that holds itself must not eat all memory.
+    static let mostValues = 1 << 24
+    private static let mostNesting = 64
+
+    /// Whether managed objects become their IDs: what is kept crosses threads, and objects do not.
+    private let isKept: Bool
+    /// Of the IDs that objects became: their entities need them.
+    private(set) var models: [Model] = []
+    private var left = ValueReader.mostValues
+
+    init(isKept: Bool = false) { self.isKept = isKept }
+
+    mutating func read(_ value: cst_value, nesting: Int = 0) throws -> PropertyValue {
+        guard nesting < ValueReader.mostNesting else {
+            throw CoreError(
+                .invalidArgument, "collections lie more than \(ValueReader.mostNesting) deep in each other here")
+        }
+        switch Int(value.type) {
+        case CST_ARRAY: return .array(try elements(value.as.values, nesting))
+        case CST_SET: return .set(Set(try elements(value.as.values, nesting)))
+        case CST_DICTIONARY: return .dictionary(try dictionary(value.as.values, nesting))
+        case CST_HOST:
+            let object = try HostObject(value.as.host)
+            return try object.elements { try element($0, nesting) }.map { .array($0) } ?? .object(object)
+        case CST_EXPRESSION:
+            let box = try expressionBox(value.as.expression)
+            keep(box.models)
+            return .object(ExpressionValue(box.expression))
+        case CST_OBJECT: return .object(isKept ? try identified(value) : try object(value.as.object))
+        case CST_OBJECT_ID where isKept: return .object(try identified(value))
+        default: return try propertyValue(value)
+        }
+    }
+
+    mutating func variables(_ variables: UnsafePointer<cst_value>?) throws -> [String: PropertyValue]? {
+        guard let variables else { return nil }
+        switch Int(variables.pointee.type) {
+        case CST_NULL: return nil
+        case CST_DICTIONARY: return try dictionary(variables.pointee.as.values, 0)
+        default: throw CoreError(.invalidArgument, "variables is no CST_DICTIONARY of names and values")
+        }
+    }
+
+    private mutating func elements(_ values: cst_values, _ nesting: Int) throws -> [PropertyValue] {
+        try array(values.data, values.size, "values").map { try element($0, nesting) }
+    }
+
+    private mutating func element(_ value: cst_value, _ nesting: Int) throws -> PropertyValue {
+        left -= 1
+        guard left >= 0 else {
+            throw CoreError(.invalidArgument, "the value has more than \(ValueReader.mostValues) elements in all")
+        }
+        return try read(value, nesting: nesting + 1)
+    }
+
+    private mutating func dictionary(_ values: cst_values, _ nesting: Int) throws -> [String: PropertyValue] {
+        let cells = try elements(values, nesting)
+        guard cells.count % 2 == 0 else {
+            throw CoreError(
+                .invalidArgument, "a CST_DICTIONARY of \(cells.count) cells lacks the value of its last key")
+        }
+        var members: [String: PropertyValue] = [:]
+        members.reserveCapacity(cells.count / 2)
+        for place in stride(from: 0, to: cells.count, by: 2) {
+            guard case .text(let key) = cells[place] else {
+                throw CoreError(.invalidArgument, "a key of a CST_DICTIONARY is no string")
+            }
+            members[key.string] = cells[place + 1]
+        }
+        return members
+    }
+
+    /// One that was never saved keeps its temporary ID, by which its context finds it.
+    private mutating func identified(_ value: cst_value) throws -> ObjectIDReference {
+        let scalar = try propertyValue(value)
+        guard case .object(let object) = scalar else { throw CoreError(.invalidHandle, "the object is NULL") }
+        if let object = object as? ManagedObject { try checkThread(object) }
+        guard let id = (object as? ManagedObject)?.objectID ?? (object as? ObjectIDReference)?.id else {
+            throw CoreError(.invalidHandle, "the object has no ID")
+        }
+        keep([id.entity.model])
+        return ObjectIDReference(id)
+    }
+
+    mutating func keep(_ more: [Model]) {
+        for model in more where !models.contains(where: { $0 === model }) { models.append(model) }
+    }
+}

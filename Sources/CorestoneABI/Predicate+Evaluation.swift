@@ -1,0 +1,77 @@
+import CCorestone
+import CorestoneGraph
+import CorestonePredicate
+import CorestoneValues
+
+@_cdecl("cst_predicate_evaluate") @implementation
+public func cst_predicate_evaluate(
+    _ pointer: OpaquePointer?, _ objectPointer: OpaquePointer?, _ out: UnsafeMutablePointer<Bool>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_result")
+        out.pointee = false
+        let predicate = try predicate(pointer)
+        out.pointee = try predicate.evaluate(with: .object(try object(objectPointer)))
+    }
+}
+
+@_cdecl("cst_predicate_evaluate_value") @implementation
+public func cst_predicate_evaluate_value(
+    _ pointer: OpaquePointer?, _ value: UnsafePointer<cst_value>?, _ variables: UnsafePointer<cst_value>?,
+    _ out: UnsafeMutablePointer<Bool>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_result")
+        out.pointee = false
+        let question = try Question(predicate(pointer), variables)
+        out.pointee = try question.holds(for: try hostValue(try evaluated(value)))
+    }
+}
+
+@_cdecl("cst_predicate_filter") @implementation
+public func cst_predicate_filter(
+    _ pointer: OpaquePointer?, _ count: Int, _ values: UnsafePointer<cst_value>?,
+    _ variables: UnsafePointer<cst_value>?, _ out: UnsafeMutablePointer<Bool>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let values = try array(values, count, "values")
+        let question = try Question(predicate(pointer), variables)
+        if values.isEmpty { return }
+        let out = try required(out, "out_results")
+        out.update(repeating: false, count: values.count)
+        var reader = ValueReader()
+        for (place, value) in values.enumerated() { out[place] = try question.holds(for: try reader.read(value)) }
+    }
+}
+
+@_cdecl("cst_results_copy_filtered") @implementation
+public func cst_results_copy_filtered(
+    _ pointer: OpaquePointer?, _ predicatePointer: OpaquePointer?, _ variables: UnsafePointer<cst_value>?,
+    _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try place(out, "out_results")
+        let results = try objectsOnQueue(pointer)
+        let question = try Question(predicate(predicatePointer), variables)
+        out.pointee = try results.of(results.objects.filter { try question.holds(for: .object($0)) }).makeHandle()
+    }
+}
+
+/// A predicate with the variables of one call: expressions among them stand in their place.
+private struct Question {
+    let predicate: Predicate
+    let variables: [String: PropertyValue]?
+
+    init(_ predicate: Predicate, _ given: UnsafePointer<cst_value>?) throws {
+        variables = try hostVariables(given)
+        let expressions = (variables ?? [:]).filter { $0.value.isExpression }
+        self.predicate = expressions.isEmpty ? predicate : predicate.substituting(expressions)
+        if !expressions.isEmpty { try checkDepth(self.predicate.treeDepth) }
+    }
+
+    func holds(for value: PropertyValue) throws -> Bool { try predicate.evaluate(with: value, variables: variables) }
+}
+
+extension PropertyValue {
+    fileprivate var isExpression: Bool { if case .object(is ExpressionValue) = self { true } else { false } }
+}

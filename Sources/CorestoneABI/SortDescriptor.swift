@@ -1,0 +1,94 @@
+import CCorestone
+import CorestoneGraph
+import CorestonePredicate
+import CorestoneValues
+
+/// A host's comparator for the descriptors that ask for it, for the time of one call.
+private struct HostComparator: @unchecked Sendable {
+    let compare: cst_compare_fn
+    let userdata: UnsafeMutableRawPointer?
+
+    func comparator(_ index: Int) -> SortComparator {
+        SortComparator { a, b in
+            try lending([a, b]) { cells in
+                var order: Int32 = 0
+                try callHost("the host's comparator") { compare(userdata, index, cells, cells + 1, &order, $0) }
+                return Int(order)
+            }
+        }
+    }
+}
+
+/// The descriptors of a host; a comparator of its own serves those that are flagged.
+func sortDescriptors(
+    _ sort: UnsafePointer<cst_sort>?, _ count: Int, _ compare: cst_compare_fn?, _ userdata: UnsafeMutableRawPointer?
+) throws -> [SortDescriptor] {
+    let host = compare.map { HostComparator(compare: $0, userdata: userdata) }
+    return try array(sort, count, "sort").enumerated().map { index, sort in
+        let path = try sort.key_path.optionalString("key_path") ?? "self"
+        let flags = Int(sort.flags)
+        guard flags < 2 * CST_SORT_COMPARATOR, sort.reserved == 0, let selector = selector(flags) else {
+            throw CoreError(
+                .unsupported,
+                "the sort by \(path) has flags 0x\(String(flags, radix: 16)), which name no selector; use CST_SORT_ "
+                    + "constants and leave reserved zero", key: path)
+        }
+        var comparator: SortComparator?
+        if flags & CST_SORT_COMPARATOR != 0 {
+            guard let host else {
+                throw CoreError(
+                    .unsupported,
+                    "unsupported sort descriptor by \(path): no store sorts by a comparator; sort the results, with one",
+                    key: path)
+            }
+            comparator = host.comparator(index)
+        }
+        let turns = path.utf8.first == UInt8(ascii: "-")
+        return SortDescriptor(
+            path: KeyPath(turns ? String(path.dropFirst()) : path),
+            ascending: (flags & CST_SORT_DESCENDING == 0) != turns,
+            selector: selector, comparator: comparator)
+    }
+}
+
+private func selector(_ flags: Int) -> SortDescriptor.Selector? {
+    switch flags & (CST_SORT_CASE_INSENSITIVE | CST_SORT_LOCALIZED | CST_SORT_LOCALIZED_STANDARD) {
+    case 0: .compare
+    case CST_SORT_CASE_INSENSITIVE: .caseInsensitive
+    case CST_SORT_LOCALIZED: .localized
+    case CST_SORT_LOCALIZED | CST_SORT_CASE_INSENSITIVE: .localizedCaseInsensitive
+    case CST_SORT_LOCALIZED_STANDARD: .localizedStandard
+    default: nil
+    }
+}
+
+@_cdecl("cst_sort_values") @implementation
+public func cst_sort_values(
+    _ count: Int, _ values: UnsafePointer<cst_value>?, _ sortCount: Int, _ sort: UnsafePointer<cst_sort>?,
+    _ compare: cst_compare_fn?, _ userdata: UnsafeMutableRawPointer?, _ out: UnsafeMutablePointer<Int>?,
+    _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let cells = try array(values, count, "values")
+        let descriptors = try sortDescriptors(sort, sortCount, compare, userdata)
+        if cells.isEmpty { return }
+        let out = try required(out, "out_order")
+        var reader = ValueReader()
+        let order = try SortDescriptor.order(of: try cells.map { try reader.read($0) }, by: descriptors)
+        for (place, index) in order.enumerated() { out[place] = index }
+    }
+}
+
+@_cdecl("cst_results_copy_sorted") @implementation
+public func cst_results_copy_sorted(
+    _ pointer: OpaquePointer?, _ sortCount: Int, _ sort: UnsafePointer<cst_sort>?, _ compare: cst_compare_fn?,
+    _ userdata: UnsafeMutableRawPointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try place(out, "out_results")
+        let results = try objectsOnQueue(pointer)
+        let descriptors = try sortDescriptors(sort, sortCount, compare, userdata)
+        let order = try SortDescriptor.order(of: results.objects.map { .object($0) }, by: descriptors)
+        out.pointee = try results.of(order.map { results.objects[$0] }).makeHandle()
+    }
+}

@@ -1,0 +1,24 @@
+import CCorestone
+import CorestonePredicate
+import CorestoneValues
+
+@_cdecl("cst_value_dispose") @implementation
+public func cst_value_dispose(_ value: UnsafeMutablePointer<cst_value>?) { if let value { dispose(value) } }
+
+@_cdecl("cst_value_copy_at_key_path") @implementation
+public func cst_value_copy_at_key_path(
+    _ value: UnsafePointer<cst_value>?, _ path: cst_string, _ out: UnsafeMutablePointer<cst_value>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_value")
+        putNull(out)
+        let start = try hostValue(try evaluated(value))
+        try putOwned(KeyPathEvaluation.value(of: start, atKeyPath: try path.string("path")), out)
+    }
+}
+
+/// The value that the host hands over to be evaluated.
+func evaluated(_ value: UnsafePointer<cst_value>?) throws -> cst_value {
+    guard let value else { throw CoreError(.invalidArgument, "value is NULL; a CST_NULL is no value") }
+    return value.pointee
+}

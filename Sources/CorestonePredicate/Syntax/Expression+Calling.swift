@@ -1,0 +1,30 @@
+import CorestoneValues
+
+extension Expression {
+    /// A call of a built-in function by the name that it has in a format: `add:to:`, `uppercase:` or `uppercase`.
+    ///
+    /// - Throws: `Status.invalidArgument` for an unknown name, which names one that is near, and for the wrong number of
+    ///   arguments.
+    public static func calling(_ name: String, _ arguments: [Expression]) throws -> Expression {
+        guard let function = Function(named: name) else {
+            throw CoreError(.invalidArgument, unknownFunction(name), key: name)
+        }
+        if function == .random, arguments.count == 1 { return .function(.randomBelow, arguments) }
+        guard function.argumentCounts.contains(arguments.count) else {
+            let wanted = function.argumentCounts.lowerBound
+            throw CoreError(
+                .invalidArgument,
+                "\(name) takes \(wanted) argument\(wanted == 1 ? "" : "s"), not \(arguments.count)", key: name)
+        }
+        switch function {
+        case .elementAt: return .indexed(arguments[0], .value(arguments[1]))
+        case .castObject: return .cast(arguments[0], type: arguments[1])
+        default: return .function(function, arguments)
+        }
+    }
+
+    static func unknownFunction(_ name: String) -> String {
+        let near = nearestName(to: name, among: Function.allCases.map(\.rawValue))
+        return "there is no function \(name)\(near.map { "; did you mean \($0)?" } ?? "")"
+    }
+}

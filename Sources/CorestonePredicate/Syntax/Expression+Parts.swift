@@ -1,0 +1,61 @@
+/// What a tree is made of: for hosts that look at predicates, and for bounds on depth.
+extension Expression {
+    /// The expressions that this one is made of, in the order in which they are written.
+    public var operands: [Expression] {
+        switch self {
+        case .constant, .selfObject, .keyPath, .variable, .anyKey: []
+        case .path(let base, _): [base]
+        case .dynamicKey(let base, let variable): [base, .variable(variable)]
+        case .aggregate(let parts), .function(_, let parts), .block(_, let parts): parts
+        case .message(let receiver, _, let arguments): [receiver] + arguments
+        case .indexed(let base, .value(let index)): [base, index]
+        case .indexed(let base, _): [base]
+        case .subquery(let collection, _, _): [collection]
+        case .ternary(_, let first, let second): [first, second]
+        case .setOperation(_, let left, let right): [left, right]
+        case .cast(let value, let type): [value, type]
+        case .assignment(_, let value): [value]
+        case .fetch(let request, let context, let countOnly): [request, context, countOnly]
+        }
+    }
+
+    /// The condition of a subquery or a conditional.
+    public var condition: Predicate? {
+        switch self {
+        case .subquery(_, _, let condition), .ternary(let condition, _, _): condition
+        default: nil
+        }
+    }
+
+    /// The key path, or the name of the variable or the function, if it has one.
+    public var name: String? {
+        switch self {
+        case .keyPath(let path), .path(_, let path): path.text
+        case .variable(let name), .subquery(_, let name, _), .assignment(let name, _), .dynamicKey(_, let name): name
+        case .function(let function, _): function.rawValue
+        case .message(_, let selector, _):
+            if case .text(let name)? = selector.constantValue { name.string } else { selector.format }
+        case .indexed(_, .first): "FIRST"
+        case .indexed(_, .last): "LAST"
+        case .indexed(_, .size): "SIZE"
+        case .indexed: Function.elementAt.rawValue
+        case .cast: Function.castObject.rawValue
+        default: nil
+        }
+    }
+
+    /// How many expressions and predicates lie within each other here.
+    package var treeDepth: Int {
+        1 + max(operands.lazy.map(\.treeDepth).max() ?? 0, condition?.treeDepth ?? 0)
+    }
+}
+
+extension Predicate {
+    package var treeDepth: Int {
+        switch self {
+        case .constant, .block: 1
+        case .comparison(let comparison): 1 + max(comparison.left.treeDepth, comparison.right.treeDepth)
+        case .compound(let compound): 1 + (compound.parts.lazy.map(\.treeDepth).max() ?? 0)
+        }
+    }
+}

@@ -1,0 +1,97 @@
+/* Sort descriptors over values of the host's own and over results: selectors, comparators, stability, nil first.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "host.h"
+
+static void expect_order(const char *expected, const size_t *order, size_t count) {
+    char found[64] = "";
+    for (size_t i = 0; i < count; i++)
+        found[i] = (char)('0' + order[i]);
+    CHECK_TEXT(expected, text_of_size(found, count));
+}
+
+static void selectors(void) {
+    const cst_value words[] = {
+        value_text("b10"), value_text("B2"), value_text("a"), value_text("\xc3\xa9"), {CST_NULL, 0, {0}}};
+    const struct {
+        uint32_t flags;
+        const char *order;
+    } cases[] = {{0, "41203"},
+                 {CST_SORT_DESCENDING, "30214"},
+                 {CST_SORT_CASE_INSENSITIVE, "42013"},
+                 {CST_SORT_LOCALIZED_STANDARD, "42103"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const cst_sort sort = {{NULL, 0}, cases[i].flags, 0};
+        size_t order[5] = {0};
+        OK(cst_sort_values(5, words, 1, &sort, NULL, NULL, order, E));
+        expect_order(cases[i].order, order, 5);
+    }
+    const cst_sort bad = {{NULL, 0}, CST_SORT_LOCALIZED_STANDARD | CST_SORT_LOCALIZED, 0};
+    size_t order[5];
+    CHECK_STATUS(CST_E_UNSUPPORTED, cst_sort_values(5, words, 1, &bad, NULL, NULL, order, E));
+}
+
+static cst_status by_length(void *userdata, size_t sort, const cst_value *a, const cst_value *b, int32_t *out_order,
+                            cst_error **error) {
+    (void)error;
+    CHECK_INT(0, sort);
+    (*(int *)userdata)++;
+    *out_order = (int32_t)a->as.string.size - (int32_t)b->as.string.size;
+    return CST_OK;
+}
+
+static void comparators_and_further_keys(void) {
+    struct person people[] = {{"Chloe", 3, 0}, {"Ada", 2, 0}, {"Bob", 1, 0}, {"Eve", 2, 0}};
+    cst_value values[4];
+    for (int i = 0; i < 4; i++)
+        values[i] = value_person(&people[i]);
+    const cst_sort sort[] = {{text("name"), CST_SORT_COMPARATOR, 0}, {text("age"), CST_SORT_DESCENDING, 0}};
+    size_t order[4] = {0};
+    int asked = 0;
+    OK(cst_sort_values(4, values, 2, sort, by_length, &asked, order, E));
+    expect_order("1320", order, 4);
+    CHECK(asked > 0);
+    CHECK_STATUS(CST_E_UNSUPPORTED, cst_sort_values(4, values, 2, sort, NULL, NULL, order, E));
+    CHECK_CONTAINS("comparator", cst_error_message(check_error()));
+    const cst_sort unknown = {text("nme"), 0, 0};
+    CHECK_STATUS(CST_E_PREDICATE, cst_sort_values(4, values, 1, &unknown, NULL, NULL, order, E));
+    const cst_sort themselves = {{NULL, 0}, 0, 0}; /* by their own order */
+    OK(cst_sort_values(4, values, 1, &themselves, NULL, NULL, order, E));
+    expect_order("2130", order, 4);
+}
+
+static void results_are_filtered_and_sorted(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *people[] = {company_employee(&c, c.context, "Ada", 2), company_employee(&c, c.context, "Chloe", 3),
+                            company_employee(&c, c.context, "Bob", 1)};
+    cst_results *all = company_fetch(c.context, c.employee, NULL, "number"), *some = NULL, *sorted = NULL;
+    cst_predicate *predicate = NULL;
+    OK(cst_predicate_parse(text("number < $limit"), 0, NULL, &predicate, E));
+    const cst_value pair[] = {value_text("limit"), value_int(3)}, variables = value_list(CST_DICTIONARY, pair, 2);
+    OK(cst_results_copy_filtered(all, predicate, &variables, &some, E));
+    CHECK_INT(2, cst_results_count(some));
+    const cst_sort sort = {text("name"), CST_SORT_COMPARATOR | CST_SORT_DESCENDING, 0};
+    int asked = 0;
+    OK(cst_results_copy_sorted(all, 1, &sort, by_length, &asked, &sorted, E));
+    cst_object *first = NULL;
+    OK(cst_results_get_object(sorted, 0, &first, E));
+    CHECK(first == people[1]);
+    cst_fetch_request *request = NULL;
+    OK(cst_fetch_request_new(c.employee, &request, E));
+    CHECK_STATUS(CST_E_UNSUPPORTED, cst_fetch_request_set_sort(request, 1, &sort, E));
+    const cst_sort localized = {text("name"), CST_SORT_LOCALIZED | CST_SORT_CASE_INSENSITIVE, 0};
+    OK(cst_fetch_request_set_sort(request, 1, &localized, E));
+    cst_release(request), cst_release(all), cst_release(some), cst_release(sorted), cst_release(predicate);
+    for (int i = 0; i < 3; i++)
+        OK(cst_release(people[i]));
+    company_close(&c);
+}
+
+int main(int argc, char **argv) {
+    check_begin(argc, argv);
+    RUN(selectors);
+    RUN(comparators_and_further_keys);
+    RUN(results_are_filtered_and_sorted);
+    return check_end();
+}

@@ -1,0 +1,375 @@
+"""Values of Python as predicates, expressions and sort descriptors see them.
+
+dict · list, tuple and other collections · set and frozenset · what values.py knows (numbers, text, dates …) · managed
+objects · any other object, by its attributes. What a call is given becomes one block of cst_value cells, so that a
+whole list costs one call.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+import struct
+import threading
+from array import array
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from datetime import date, datetime
+from decimal import Decimal
+from itertools import chain, count
+from typing import Any
+from uuid import UUID
+
+from . import _abi, values
+from ._abi import lib
+from ._callbacks import reported
+from ._interrupt import immortal
+from ._validators import wrapper
+from .errors import InvalidArgumentError, TypeMismatchError
+
+_NESTING = 64  # collections in each other, as in the library
+_CELLS = 1 << 24  # of one value
+_CELL = ctypes.sizeof(_abi.Value)
+_words = struct.Struct("=qqq")
+_KIND = [struct.unpack("=q", struct.pack("=II", kind, 0))[0] for kind in range(17)]
+_TRUE = struct.unpack("=q", b"\x01" + bytes(7))[0]
+_NULL, _BOOL, _INT, _DOUBLE = (_KIND[kind] for kind in (_abi.NULL, _abi.BOOL, _abi.INT, _abi.DOUBLE))
+_STRING, _BYTES, _DATE = _KIND[_abi.STRING], _KIND[_abi.BYTES], _KIND[_abi.DATE]
+_ARRAY, _SET, _DICTIONARY = _KIND[_abi.ARRAY], _KIND[_abi.SET], _KIND[_abi.DICTIONARY]
+
+# -------- objects that the library holds -------------------------------------------------------------------
+
+_held: dict[int, list[Any]] = {}  # by id: the object, and how often it is held
+_holding = threading.RLock()  # the library may let go while Python frees something
+
+
+def _hold(item: Any) -> int:
+    token = id(item)
+    with _holding:
+        entry = _held.setdefault(token, [item, 0])
+        entry[1] += 1
+    return token
+
+
+def _let_go(token: int, held: dict[int, list[Any]] = _held) -> None:
+    with _holding:
+        entry = held.get(token)
+        if entry is not None:
+            entry[1] -= 1
+            if entry[1] <= 0:
+                del held[token]
+
+
+def _retain(token: int) -> None:
+    with _holding:
+        _held[token][1] += 1
+
+
+# -------- Python to cst_value ------------------------------------------------------------------------------
+
+
+class Encoded:
+    """An array of cst_value at `address`; alive as long as this."""
+
+    __slots__ = ("_cells", "_given", "_held", "_texts", "address", "count")
+
+    def __init__(self, items: Sequence[Any]) -> None:
+        self._held: list[int] = []
+        self._given: list[Any] = []  # what handles belong to
+        self.count = len(items)
+        encoder = _Encoder(self._held, self._given)
+        encoder.run(items)
+        self._texts = array("b", b"\0".join(encoder.texts) + b"\0")
+        self._cells = array("q", encoder.words) if encoder.words else array("q", (0,))
+        self.address = self._cells.buffer_info()[0]
+        texts, cells = self._texts.buffer_info()[0], self._cells
+        for place in encoder.text_words:
+            cells[place] += texts
+        for place in encoder.member_words:
+            cells[place] = cells[place] * _CELL + self.address
+        if encoder.reals:
+            view = memoryview(cells).cast("B").cast("d")
+            for place, real in encoder.reals:
+                view[place] = real
+
+    def __del__(self, let_go: Any = _let_go) -> None:
+        for token in self._held:
+            let_go(token)
+
+
+class _Encoder:
+    """Lays out values level by level, so that the members of each collection are neighbours."""
+
+    def __init__(self, held: list[int], given: list[Any]) -> None:
+        self.words: list[int] = []
+        self.texts: list[bytes] = []
+        self.text_words: list[int] = []  # words that are places in the texts
+        self.member_words: list[int] = []  # words that are numbers of cells
+        self.reals: list[tuple[int, float]] = []
+        self._end = 0
+        self._known: dict[str, tuple[int, int]] = {}
+        self._held = held
+        self._given = given
+        self._waiting: deque[tuple[int, Sequence[Any], int]] = deque()
+
+    def run(self, items: Sequence[Any]) -> None:
+        self._waiting.append((-1, items, 0))
+        while self._waiting:
+            place, members, depth = self._waiting.popleft()
+            if depth > _NESTING:
+                raise InvalidArgumentError(
+                    f"Collections lie more than {_NESTING} deep in each other here; does one hold itself?"
+                )
+            if place >= 0:
+                self.words[place] = len(self.words) // 3
+                self.member_words.append(place)
+            if len(self.words) // 3 + len(members) > _CELLS:
+                raise InvalidArgumentError(f"The value has more than {_CELLS} elements in all.")
+            self._add(members, depth + 1)
+
+    def _add(self, members: Sequence[Any], depth: int) -> None:
+        words, known, waiting = self.words, self._known, self._waiting
+        for value in members:
+            kind = type(value)
+            if kind is str:
+                found = known.get(value)
+                if found is None:
+                    found = known[value] = self._text(values.utf8(value))
+                self.text_words.append(len(words) + 1)
+                words += (_STRING, *found)
+            elif kind is int and values.INT_MIN <= value <= values.INT_MAX:
+                words += (_INT, value, 0)
+            elif kind is float:
+                self.reals.append((len(words) + 1, value))
+                words += (_DOUBLE, 0, 0)
+            elif value is None:
+                words += (_NULL, 0, 0)
+            elif kind is bool:
+                words += (_BOOL, _TRUE if value else 0, 0)
+            elif kind is dict:
+                waiting.append((len(words) + 1, _flat(value), depth))
+                words += (_DICTIONARY, 0, 2 * len(value))
+            elif kind is list or kind is tuple:
+                waiting.append((len(words) + 1, value, depth))
+                words += (_ARRAY, 0, len(value))
+            else:
+                self._add_other(value, depth)
+
+    def _text(self, data: bytes) -> tuple[int, int]:
+        place = self._end, len(data)
+        self.texts.append(data)
+        self._end += len(data) + 1
+        return place
+
+    def _add_members(self, kind: int, members: Sequence[Any], depth: int) -> None:
+        self._waiting.append((len(self.words) + 1, members, depth))
+        self.words += (kind, 0, len(members))
+
+    def _add_other(self, value: Any, depth: int) -> None:
+        words = self.words
+        handle = getattr(type(value), "_cst_value_handle", None)
+        if handle is not None:
+            kind, token = handle(value)
+            self._given.append(value)
+            words += (_KIND[kind], token - (1 << 64) if token >> 63 else token, 0)
+        elif isinstance(value, datetime):
+            self.reals.append((len(words) + 1, values.date_to_seconds(value)))
+            words += (_DATE, 0, 0)
+        elif isinstance(value, (bytes, bytearray, memoryview)):
+            self.text_words.append(len(words) + 1)
+            words += (_BYTES, *self._text(bytes(value)))
+        elif isinstance(value, int):
+            self._add((int(value),) if values.INT_MIN <= value <= values.INT_MAX else (Decimal(int(value)),), depth)
+        elif isinstance(value, str):
+            self._add((str.__str__(value),), depth)
+        elif isinstance(value, (Decimal, UUID, date)) or _is_number(value):
+            cell = _abi.Value()
+            values.encode(cell, value)
+            words += _words.unpack_from(cell)
+        elif isinstance(value, float):
+            self._add((float(value),), depth)
+        elif isinstance(value, Mapping):
+            self._add_members(_DICTIONARY, _flat(value), depth)
+        elif isinstance(value, tuple) and hasattr(value, "_asdict"):
+            self._add_members(_DICTIONARY, _flat(value._asdict()), depth)
+        elif isinstance(value, Set):
+            self._add_members(_SET, list(value), depth)
+        elif isinstance(value, (Collection, Iterable)) and not isinstance(value, (type, enum.Enum)):
+            self._add_members(_ARRAY, list(value), depth)
+        elif getattr(type(value), "_cst_is_condition", False):
+            raise TypeMismatchError(
+                f"{value!r:.80} is a predicate, which can stand for no value. Combine predicates with &, | and ~."
+            )
+        else:
+            self._held.append(_hold(value))
+            words += (_KIND[_abi.HOST], _CALLBACKS, id(value))
+
+
+def _is_number(value: Any) -> bool:
+    """Numbers of other libraries, such as numpy's."""
+    kind = type(value)
+    return not isinstance(value, enum.Enum) and (hasattr(kind, "__index__") or hasattr(kind, "__float__"))
+
+
+def _flat(members: Mapping[Any, Any]) -> list[Any]:
+    """Keys, which are strings to predicates, and values in turn."""
+    if all(type(key) is str for key in members):
+        return list(chain.from_iterable(members.items()))
+    return list(chain.from_iterable((str(key), value) for key, value in members.items()))
+
+
+def encode_one(value: Any) -> Encoded:
+    return Encoded((value,))
+
+
+def encode_variables(variables: Mapping[str, Any] | None) -> Encoded | None:
+    """What $names stand for; None when nothing does."""
+    return Encoded((dict(variables),)) if variables else None
+
+
+# -------- cst_value to Python ------------------------------------------------------------------------------
+
+
+def decode(cell: Any) -> Any:
+    """The Python value of a cst_value, members included. Text is copied, handles retained."""
+    kind = cell.type
+    if kind in (_abi.ARRAY, _abi.SET, _abi.DICTIONARY):
+        count = cell.payload.values.size
+        members = (
+            [decode(each) for each in (_abi.Value * count).from_address(cell.payload.values.data or 0)] if count else []
+        )
+        if kind == _abi.ARRAY:
+            return members
+        if kind == _abi.DICTIONARY:
+            return dict(zip(members[::2], members[1::2]))
+        try:
+            return set(members)
+        except TypeError:  # dictionaries and lists have no hash in Python
+            return members
+    if kind == _abi.HOST:
+        return _held[cell.payload.host.object][0]
+    if kind == _abi.OBJECT:
+        return wrapper(cell.payload.handle)
+    if kind == _abi.EXPRESSION:
+        from .expression import Expression
+
+        return Expression._borrowed(cell.payload.handle)
+    low, high = struct.unpack_from("=qq", cell, _abi.PAYLOAD_OFFSET)
+    return values.decode_words(kind, cell.aux, low, high, None)
+
+
+def take(cell: _abi.Value) -> Any:
+    """The Python value of a cst_value that a call gave, which is disposed."""
+    try:
+        return decode(cell)
+    finally:
+        lib.cst_value_dispose(ctypes.byref(cell))
+
+
+# -------- what the library asks ----------------------------------------------------------------------------
+
+_answers = threading.local()  # the last answer of each thread, whose cells the library reads after the callback
+
+
+def answer(value: Any, out: Any) -> None:
+    """Puts a value into the place that a callback was given."""
+    encoded = _answers.last = encode_one(value)
+    ctypes.memmove(out, encoded.address, _CELL)
+
+
+class NoSuchKey(Exception):
+    """An object has no attribute of that name, or none that a predicate may see."""
+
+
+def attribute(item: Any, key: str) -> Any:
+    """The value of an attribute. Names with two underscores in front are Python's own, and no business of a text that
+    somebody typed."""
+    if key.startswith("__"):
+        raise NoSuchKey(key)
+    try:
+        return getattr(item, key)
+    except AttributeError:
+        if hasattr(type(item), key):
+            raise  # a property that failed itself
+        raise NoSuchKey(key) from None
+
+
+def _value_for_key(token: int, key: Any, out: Any, error: Any) -> int:
+    try:
+        answer(attribute(_held[token][0], _abi.decode(key) or ""), out)
+        return _abi.OK
+    except NoSuchKey:
+        return _abi.NOT_FOUND
+    except BaseException as raised:
+        return reported(raised, error)
+
+
+_names: dict[str, Any] = {}
+
+
+def _class_name(token: int) -> int:
+    name = type(_held[token][0]).__name__
+    return ctypes.addressof(_names.setdefault(name, ctypes.create_string_buffer(name.encode())))
+
+
+def _is_equal(token: int, other: int) -> bool:
+    try:
+        return bool(_held[token][0] == _held[other][0])
+    except Exception:
+        return False
+
+
+def _hash(token: int) -> int:
+    try:
+        return hash(_held[token][0]) & (1 << 64) - 1
+    except Exception:  # not hashable: equal ones still share a hash
+        return 0
+
+
+def _compare(token: int, other: int, out: Any, error: Any) -> int:
+    a, b = _held[token][0], _held[other][0]
+    try:
+        out[0] = -1 if a < b else 1 if b < a else 0
+        return _abi.OK
+    except TypeError:
+        return _abi.NOT_FOUND
+    except BaseException as raised:
+        return reported(raised, error)
+
+
+_callbacks = immortal(
+    _abi.HostCallbacks(
+        ctypes.sizeof(_abi.HostCallbacks),
+        immortal(_abi.HostCallbacks.VALUE_FOR_KEY(_value_for_key)),
+        _abi.HostCallbacks.COUNT(),
+        _abi.HostCallbacks.ELEMENT(),
+        immortal(_abi.HostCallbacks.CLASS_NAME(_class_name)),
+        immortal(_abi.HostCallbacks.IS_EQUAL(_is_equal)),
+        immortal(_abi.HostCallbacks.HASH(_hash)),
+        immortal(_abi.HostCallbacks.COMPARE(_compare)),
+        immortal(_abi.HostCallbacks.KEEP(_retain)),
+        immortal(_abi.HostCallbacks.KEEP(_let_go)),
+    )
+)
+_CALLBACKS = ctypes.addressof(_callbacks)
+
+
+# -------- functions of Python that the library keeps -------------------------------------------------------
+
+_functions: dict[int, Any] = {}
+_numbers = count(1)
+
+
+def keep(function: Any) -> int:
+    """A number for a function, for the library to hand back."""
+    with _holding:
+        number = next(_numbers)
+        _functions[number] = function
+    return number
+
+
+def kept(number: int) -> Any:
+    return _functions[number]
+
+
+forget = immortal(_abi.DESTROY_FN(lambda number, functions=_functions: functions.pop(number, None) and None))

@@ -1,0 +1,303 @@
+"""Expressions: what stands left and right of an operator, read from text or built without."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Mapping
+from ctypes import byref
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
+
+from . import _abi, _host
+from ._abi import lib, text
+from ._call import call, made
+from ._callbacks import reported
+from ._interrupt import immortal
+
+if TYPE_CHECKING:
+    from .predicate import Predicate
+
+Made = TypeVar("Made", bound="Tree")
+Recipe = tuple[Callable[..., Any], tuple[Any, ...]]
+
+
+class ExpressionType(IntEnum):
+    """NSExpressionType; from 100 what Core Data has no public number for."""
+
+    CONSTANT = 0
+    SELF = 1
+    VARIABLE = 2
+    KEY_PATH = 3
+    FUNCTION = 4
+    UNION = 5
+    INTERSECT = 6
+    MINUS = 7
+    SUBQUERY = 13
+    AGGREGATE = 14
+    ANY_KEY = 15
+    BLOCK = 19
+    CONDITIONAL = 20
+    FETCH = 50
+    CALL = 100
+    ASSIGNMENT = 101
+
+
+class Tree:
+    """What predicates and expressions have in common: a handle that never changes, text, equality, pickling."""
+
+    __slots__ = ("__weakref__", "_handle", "_recipe")
+
+    _handle: int
+    _recipe: Recipe | None  # what makes the same again, in another process too
+
+    @classmethod
+    def _made(cls: type[Made], recipe: Recipe | None, function: Any, *arguments: Any) -> Made:
+        self = object.__new__(cls)
+        self._recipe = recipe
+        self._handle = made(function, *arguments)
+        return self
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+    def __reduce__(self) -> Recipe:
+        if self._recipe is not None:
+            return self._recipe
+        again = type(self)(str(self))  # type: ignore[call-arg]
+        if again != self:
+            raise TypeError(f"{self!r} cannot be pickled: its text means something else.")
+        return type(self), (str(self),)
+
+    def __del__(self, release: Any = lib.cst_release) -> None:
+        handle = getattr(self, "_handle", None)
+        if handle:
+            release(handle)
+
+
+def _handles(items: Iterable[Any]) -> tuple[list[Expression], int, Any]:
+    """Expressions for items, constants among them, as the library takes them; the first keeps them alive."""
+    expressions = [expression(item) for item in items]
+    return expressions, len(expressions), (ctypes.c_void_p * len(expressions))(*[each._handle for each in expressions])
+
+
+def expression(item: Any) -> Expression:
+    """An expression as it is, that of a query's key, or a constant."""
+    if isinstance(item, Expression):
+        return item
+    found = getattr(item, "_cst_expression", None)
+    return found if isinstance(found, Expression) else Expression.constant(item)
+
+
+class Expression(Tree):
+    """A value to be computed: `Expression("salary * 12").value(person)`.
+
+    Arguments are those of `Predicate`; an expression among them stands in the place of its %@. Expressions never change
+    and may be used on any thread.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, format: str, *arguments: Any) -> None:
+        given = _host.Encoded(arguments)
+        self._recipe = (Expression, (format, *arguments))
+        self._handle = made(lib.cst_expression_parse, text(format), given.count, given.address)
+
+    @classmethod
+    def _borrowed(cls, handle: int) -> Expression:
+        """One more owner of a handle that the library lends."""
+        self: Expression = object.__new__(cls)
+        self._recipe = None
+        self._handle = lib.cst_retain(handle)
+        return self
+
+    # ---- made without text
+
+    @classmethod
+    def constant(cls, value: Any) -> Expression:
+        """Any value that `%@` takes."""
+        given = _host.encode_one(value)
+        return cls._made((Expression.constant, (value,)), lib.cst_expression_new_constant, given.address)
+
+    @classmethod
+    def evaluated_object(cls) -> Expression:
+        """SELF: what is evaluated."""
+        return cls._made((Expression.evaluated_object, ()), lib.cst_expression_new_self)
+
+    @classmethod
+    def variable(cls, name: str) -> Expression:
+        """$name."""
+        return cls._made((Expression.variable, (name,)), lib.cst_expression_new_variable, text(name))
+
+    @classmethod
+    def key_path(cls, path: str, base: Expression | None = None) -> Expression:
+        """Keys joined by dots, from another expression or from SELF."""
+        return cls._made(
+            (Expression.key_path, (path, base)), lib.cst_expression_new_key_path,
+            base._handle if base is not None else None, text(path),
+        )  # fmt: skip
+
+    @classmethod
+    def function(cls, name: str, *arguments: Any) -> Expression:
+        """A built-in function by its name in a format: "add:to:", "uppercase:"."""
+        keep, count, array = _handles(arguments)
+        return cls._made(
+            (Expression.function, (name, *keep)), lib.cst_expression_new_function, text(name), count, array
+        )
+
+    @classmethod
+    def call(cls, receiver: Any, name: str, *arguments: Any) -> Expression:
+        """FUNCTION(receiver, "name", …): a method of a value, or a function that was registered."""
+        target = expression(receiver)
+        keep, count, array = _handles(arguments)
+        return cls._made(
+            (Expression.call, (target, name, *keep)), lib.cst_expression_new_call, target._handle, text(name), count,
+            array,
+        )  # fmt: skip
+
+    @classmethod
+    def aggregate(cls, elements: Iterable[Any]) -> Expression:
+        """{a, b, …}"""
+        keep, count, array = _handles(elements)
+        return cls._made((Expression.aggregate, (keep,)), lib.cst_expression_new_aggregate, count, array)
+
+    @classmethod
+    def subquery(cls, collection: Any, variable: str, predicate: Predicate) -> Expression:
+        """SUBQUERY(collection, $variable, predicate): the elements for which it holds."""
+        elements = expression(collection)
+        return cls._made(
+            (Expression.subquery, (elements, variable, predicate)), lib.cst_expression_new_subquery, elements._handle,
+            text(variable), predicate._handle,
+        )  # fmt: skip
+
+    @classmethod
+    def conditional(cls, predicate: Predicate, yes: Any, no: Any) -> Expression:
+        """TERNARY(predicate, yes, no)"""
+        first, second = expression(yes), expression(no)
+        return cls._made(
+            (Expression.conditional, (predicate, first, second)), lib.cst_expression_new_conditional,
+            predicate._handle, first._handle, second._handle,
+        )  # fmt: skip
+
+    @classmethod
+    def union(cls, left: Any, right: Any) -> Expression:
+        """The elements of both."""
+        return _set_operation(ExpressionType.UNION, left, right)
+
+    @classmethod
+    def intersect(cls, left: Any, right: Any) -> Expression:
+        """The elements that both have."""
+        return _set_operation(ExpressionType.INTERSECT, left, right)
+
+    @classmethod
+    def minus(cls, left: Any, right: Any) -> Expression:
+        """The elements of the left that the right does not have."""
+        return _set_operation(ExpressionType.MINUS, left, right)
+
+    @classmethod
+    def block(cls, function: Callable[[Any, list[Any], dict[str, Any]], Any], *arguments: Any) -> Expression:
+        """What a function gives for the evaluated value, the arguments' values and the variables. In memory only."""
+        keep, count, array = _handles(arguments)
+        return cls._made(
+            (Expression.block, (function, *keep)), lib.cst_expression_new_block, _run_callback, _host.keep(function),
+            _host.forget, count, array,
+        )  # fmt: skip
+
+    # ---- what it is made of
+
+    @property
+    def type(self) -> ExpressionType:
+        """Which kind of expression it is."""
+        out = ctypes.c_uint32()
+        call(lib.cst_expression_type, self._handle, byref(out))
+        return ExpressionType(out.value)
+
+    @property
+    def constant_value(self) -> Any:
+        """The value of a constant, None for everything else."""
+        out = _abi.Value()
+        call(lib.cst_expression_copy_constant, self._handle, byref(out))
+        return _host.take(out)
+
+    @property
+    def name(self) -> str | None:
+        """The key path, or the name of the function or variable."""
+        buffer = _abi.Buffer()
+        status = call(lib.cst_expression_copy_name, self._handle, byref(buffer))
+        found = _abi.take_text(buffer)
+        return found if status == _abi.OK else None
+
+    @property
+    def operands(self) -> tuple[Expression, ...]:
+        """The expressions it is made of, in the order in which they are written."""
+        found: list[Expression] = []
+        while True:
+            out = ctypes.c_void_p()
+            if call(lib.cst_expression_copy_operand, self._handle, len(found), byref(out)) == _abi.END:
+                return tuple(found)
+            operand: Expression = object.__new__(Expression)
+            operand._recipe, operand._handle = None, out.value or 0
+            found.append(operand)
+
+    @property
+    def predicate(self) -> Predicate | None:
+        """The condition of a subquery or a conditional."""
+        from .predicate import Predicate
+
+        out = ctypes.c_void_p()
+        call(lib.cst_expression_copy_predicate, self._handle, byref(out))
+        return Predicate._owned(out.value) if out.value else None
+
+    @property
+    def format(self) -> str:
+        """The expression as text, in Core Data's spelling."""
+        buffer = _abi.Buffer()
+        call(lib.cst_expression_copy_format, self._handle, byref(buffer))
+        return _abi.take_text(buffer)
+
+    # ---- use
+
+    def value(self, item: Any, variables: Mapping[str, Any] | None = None) -> Any:
+        """The value for a dict, an object, a managed object or any other value, in memory."""
+        given, bound = _host.encode_one(item), _host.encode_variables(variables)
+        out = _abi.Value()
+        call(lib.cst_expression_value, self._handle, given.address, bound.address if bound else None, byref(out))
+        return _host.take(out)
+
+    def _cst_value_handle(self) -> tuple[int, int]:
+        return _abi.EXPRESSION, self._handle
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Expression):
+            return NotImplemented
+        return bool(lib.cst_expression_equal(self._handle, other._handle))
+
+    def __hash__(self) -> int:
+        return int(lib.cst_expression_hash(self._handle))
+
+    def __str__(self) -> str:
+        return self.format
+
+    def __repr__(self) -> str:
+        return f"Expression({self.format!r})"
+
+
+def _set_operation(kind: ExpressionType, left: Any, right: Any) -> Expression:
+    a, b = expression(left), expression(right)
+    return Expression._made(
+        (_set_operation, (kind, a, b)), lib.cst_expression_new_set_operation, int(kind), a._handle, b._handle
+    )
+
+
+def _run(number: int, value: Any, count: int, arguments: Any, variables: Any, out: Any, error: Any) -> int:
+    try:
+        given = [_host.decode(arguments[place]) for place in range(count)]
+        _host.answer(_host.kept(number)(_host.decode(value[0]), given, _host.decode(variables[0])), out)
+        return _abi.OK
+    except BaseException as raised:
+        return reported(raised, error)
+
+
+_run_callback = immortal(_abi.EXPRESSION_FN(_run))

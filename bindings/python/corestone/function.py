@@ -1,0 +1,61 @@
+"""Functions for `FUNCTION(receiver, "name", …)` in predicates and expressions."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Callable, TypeVar, overload
+
+from . import _abi, _host
+from ._abi import lib, text
+from ._call import call
+from ._callbacks import reported
+from ._interrupt import immortal
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+_typed: dict[str, Any] = {}  # C functions that the library may call, by name
+
+
+@overload
+def register_function(name: str, function: Function, signature: None = None) -> Function: ...
+@overload
+def register_function(name: str, function: Any, signature: str) -> Any: ...
+@overload
+def register_function(name: str) -> Callable[[Function], Function]: ...
+def register_function(name: str, function: Any = None, signature: str | None = None) -> Any:
+    """Makes a function known in the whole process, as `FUNCTION(receiver, "name", a, b)`, in place of a former one.
+
+    A function of Python is called with the receiver and the arguments, on the thread that evaluates. With a signature
+    such as "double(double, double)" or "d(dd)", `function` is a function of C (a ctypes function or an address),
+    called with C's own types; the header, at cst_function_register_typed, lists them. A receiver that is None answers
+    None without a call. Also a decorator: `@register_function("name")`.
+    """
+    if function is None:
+        return lambda decorated: register_function(name, decorated)
+    if signature is None:
+        number = _host.keep(function)
+        call(lib.cst_function_register, text(name), _call_callback, number, _host.forget)
+        _typed.pop(name, None)
+        return function
+    address = function if isinstance(function, int) else ctypes.cast(function, ctypes.c_void_p).value
+    call(lib.cst_function_register_typed, text(name), text(signature), address)
+    _typed[name] = function
+    return function
+
+
+def unregister_function(name: str) -> bool:
+    """Forgets a function; False when none of that name was registered."""
+    known = call(lib.cst_function_unregister, text(name)) == _abi.OK
+    _typed.pop(name, None)
+    return known
+
+
+def _call(number: int, receiver: Any, count: int, arguments: Any, out: Any, error: Any) -> int:
+    try:
+        given = [_host.decode(arguments[place]) for place in range(count)]
+        _host.answer(_host.kept(number)(_host.decode(receiver[0]), *given), out)
+        return _abi.OK
+    except BaseException as raised:
+        return reported(raised, error)
+
+
+_call_callback = immortal(_abi.FUNCTION_FN(_call))

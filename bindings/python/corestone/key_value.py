@@ -1,0 +1,89 @@
+"""Key-value coding over any Python value: what predicates walk over, for use without one."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import MutableMapping
+from ctypes import byref
+from typing import Any
+
+from . import _abi, _host
+from ._abi import lib, text
+from ._call import call
+from .errors import InvalidArgumentError, PredicateError
+from .object import ManagedObject
+
+_SCALARS = (bool, int, float, complex)
+
+
+def value_for_key_path(item: Any, path: str) -> Any:
+    """The value at a key path: of dicts by key, of objects by attribute, of collections by element or by an operator
+    such as `@count`, `@sum.age` or `@distinctUnionOfObjects.name`.
+
+    None anywhere on the way makes the whole None, and a dict has None for keys that it lacks. Raises PredicateError,
+    with `key`, for what an object does not have.
+    """
+    given, out = _host.encode_one(item), _abi.Value()
+    call(lib.cst_value_copy_at_key_path, given.address, text(path), byref(out))
+    return _host.take(out)
+
+
+def set_value_for_key_path(item: Any, path: str, value: Any) -> None:
+    """Sets what the last key of a path stands for: an entry of a dict, an attribute of an object.
+
+    None removes the entry of a dict. For an attribute that is annotated as a number, None is refused as `set_nil` says.
+    Raises PredicateError for an attribute that is not there, or when the way ends early.
+    """
+    *way, key = path.split(".")
+    owner = item
+    for step in way:
+        owner = owner.get(step) if isinstance(owner, MutableMapping) else _attribute(owner, step)
+        if owner is None:
+            raise PredicateError(
+                f"There is nothing at {step} in the key path {path}, so {key} cannot be set.", key=step
+            )
+    if isinstance(owner, MutableMapping):
+        if value is None:
+            owner.pop(key, None)
+        else:
+            owner[key] = value
+        return
+    _attribute(owner, key)
+    if value is None and _is_scalar(owner, key):
+        own = getattr(owner, "set_nil_value_for_key", None)
+        if own is None:
+            raise InvalidArgumentError(
+                f"[<{type(owner).__name__}> setNilValueForKey]: could not set nil as the value for the key {key}, "
+                "which is a number. Define set_nil_value_for_key(key) to say what nil means.",
+                key=key,
+            )
+        own(key)
+        return
+    setattr(owner, key, value)
+
+
+def set_nil(item: Any, path: str) -> None:
+    """Sets None by key. An attribute that is annotated as a number (int, float, bool, not Optional) has no nil: the
+    object's `set_nil_value_for_key(key)` is asked, and without one the call raises InvalidArgumentError."""
+    set_value_for_key_path(item, path, None)
+
+
+def _attribute(item: Any, key: str) -> Any:
+    try:
+        return _host.attribute(item, key)
+    except _host.NoSuchKey:
+        raise PredicateError(
+            f'{type(item).__name__} has no key "{key}"; it is not key value coding-compliant for it.', key=key
+        ) from None
+
+
+def _is_scalar(item: Any, key: str) -> bool:
+    if isinstance(item, ManagedObject):
+        return False  # attributes of managed objects may be nil until validation
+    try:
+        kinds = typing.get_type_hints(type(item))
+    except Exception:  # names that are not there at run time
+        kinds = {field.name: field.type for field in dataclasses.fields(item)} if dataclasses.is_dataclass(item) else {}
+    kind = kinds.get(key)
+    return kind in _SCALARS or (isinstance(kind, str) and kind in {each.__name__ for each in _SCALARS})

@@ -1,0 +1,361 @@
+"""Predicates written in Python: `Employee.age > 40`, `(Employee.department.name == "R&D") & Employee.projects.any(…)`.
+
+On a class of objects, a property's name stands for its value in a query; `key("department.name")` does without a class.
+Comparisons make a `Predicate`, arithmetic and functions another value to compare. All of it becomes expressions, never
+text: printing a predicate shows its format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, overload
+
+from ._entity_type import destination
+from .errors import InvalidArgumentError, UnsupportedError
+from .expression import Expression, ExpressionType, expression
+from .predicate import CompareOptions, Modifier, Operator, Predicate, PredicateKind
+from .sort import Comparator, SortDescriptor
+
+if TYPE_CHECKING:
+    from .model import Entity
+    from .object import ManagedObject
+
+T = TypeVar("T")
+Members = TypeVar("Members")
+Element = TypeVar("Element")
+
+
+class Value(Generic[T]):
+    """What a query computes: the value of a key, or something made of such values."""
+
+    __slots__ = ("_cst_expression",)
+    __hash__ = None  # type: ignore[assignment]
+    __iter__ = None
+
+    def __init__(self, expression: Expression) -> None:
+        self._cst_expression = expression
+
+    # ---- comparisons
+
+    def _compare(self, operator: Operator, other: Any, options: CompareOptions = CompareOptions.NONE) -> Predicate:
+        return Predicate.comparison(self._cst_expression, operator, expression(other), options=options)
+
+    def __eq__(self, other: T | Value[Any] | None) -> Predicate:  # type: ignore[override]
+        return self._compare(Operator.EQUAL, other)
+
+    def __ne__(self, other: T | Value[Any] | None) -> Predicate:  # type: ignore[override]
+        return self._compare(Operator.NOT_EQUAL, other)
+
+    def __lt__(self, other: T | Value[Any]) -> Predicate:
+        return self._compare(Operator.LESS_THAN, other)
+
+    def __le__(self, other: T | Value[Any]) -> Predicate:
+        return self._compare(Operator.LESS_THAN_OR_EQUAL, other)
+
+    def __gt__(self, other: T | Value[Any]) -> Predicate:
+        return self._compare(Operator.GREATER_THAN, other)
+
+    def __ge__(self, other: T | Value[Any]) -> Predicate:
+        return self._compare(Operator.GREATER_THAN_OR_EQUAL, other)
+
+    def in_(self, values: Iterable[T] | Value[Any]) -> Predicate:
+        """Whether it is one of the values."""
+        return self._compare(Operator.IN, values if isinstance(values, Value) else list(values))
+
+    def between(self, low: T | Value[Any], high: T | Value[Any]) -> Predicate:
+        """Whether it lies between the bounds, which count."""
+        return self._compare(Operator.BETWEEN, Expression.aggregate([low, high]))
+
+    def is_null(self) -> Predicate:
+        """Whether there is no value."""
+        return self._compare(Operator.EQUAL, None)
+
+    def is_not_null(self) -> Predicate:
+        """Whether there is a value."""
+        return self._compare(Operator.NOT_EQUAL, None)
+
+    def equals(self, other: Any, *, case_insensitive: bool = False, diacritic_insensitive: bool = False) -> Predicate:
+        """As ==, for texts without regard to case or diacritics."""
+        return self._compare(Operator.EQUAL, other, _options(case_insensitive, diacritic_insensitive))
+
+    def contains(self, part: Any, *, case_insensitive: bool = False, diacritic_insensitive: bool = False) -> Predicate:
+        """Whether a text has the part in it, or a collection the element."""
+        return self._compare(Operator.CONTAINS, part, _options(case_insensitive, diacritic_insensitive))
+
+    def begins_with(
+        self, part: Any, *, case_insensitive: bool = False, diacritic_insensitive: bool = False
+    ) -> Predicate:
+        """Whether a text begins with the part."""
+        return self._compare(Operator.BEGINS_WITH, part, _options(case_insensitive, diacritic_insensitive))
+
+    def ends_with(self, part: Any, *, case_insensitive: bool = False, diacritic_insensitive: bool = False) -> Predicate:
+        """Whether a text ends with the part."""
+        return self._compare(Operator.ENDS_WITH, part, _options(case_insensitive, diacritic_insensitive))
+
+    def like(self, pattern: Any, *, case_insensitive: bool = False, diacritic_insensitive: bool = False) -> Predicate:
+        """Whether a text is as the pattern says: * is any run, ? one character."""
+        return self._compare(Operator.LIKE, pattern, _options(case_insensitive, diacritic_insensitive))
+
+    def matches(
+        self, pattern: Any, *, case_insensitive: bool = False, diacritic_insensitive: bool = False
+    ) -> Predicate:
+        """Whether a whole text matches a regular expression."""
+        return self._compare(Operator.MATCHES, pattern, _options(case_insensitive, diacritic_insensitive))
+
+    # ---- values made of it
+
+    def _call(self, function: str, *others: Any) -> Value[Any]:
+        return Value(Expression.function(function, self._cst_expression, *others))
+
+    def __add__(self, other: Any) -> Value[Any]:
+        return self._call("add:to:", other)
+
+    def __radd__(self, other: Any) -> Value[Any]:
+        return Value(Expression.function("add:to:", other, self._cst_expression))
+
+    def __sub__(self, other: Any) -> Value[Any]:
+        return self._call("from:subtract:", other)
+
+    def __rsub__(self, other: Any) -> Value[Any]:
+        return Value(Expression.function("from:subtract:", other, self._cst_expression))
+
+    def __mul__(self, other: Any) -> Value[Any]:
+        return self._call("multiply:by:", other)
+
+    def __rmul__(self, other: Any) -> Value[Any]:
+        return Value(Expression.function("multiply:by:", other, self._cst_expression))
+
+    def __truediv__(self, other: Any) -> Value[Any]:
+        """As in a predicate: of two integers the whole quotient."""
+        return self._call("divide:by:", other)
+
+    def __rtruediv__(self, other: Any) -> Value[Any]:
+        return Value(Expression.function("divide:by:", other, self._cst_expression))
+
+    def __mod__(self, other: Any) -> Value[Any]:
+        return self._call("modulus:by:", other)
+
+    def __pow__(self, other: Any) -> Value[Any]:
+        return self._call("raise:toPower:", other)
+
+    def __neg__(self) -> Value[Any]:
+        return self._call("negate:")
+
+    def __abs__(self) -> Value[Any]:
+        return self._call("abs:")
+
+    def lower(self) -> Value[Any]:
+        """The text in lower case."""
+        return self._call("lowercase:")
+
+    def upper(self) -> Value[Any]:
+        """The text in upper case."""
+        return self._call("uppercase:")
+
+    def length(self) -> Value[Any]:
+        """How long the text is."""
+        return self._call("length:")
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(
+            f"{self._cst_expression.format} is a value of a query, neither true nor false. Compare it, and combine "
+            "predicates with &, | and ~, in parentheses, not with and, or and not."
+        )
+
+    def __str__(self) -> str:
+        return self._cst_expression.format
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._cst_expression.format!r})"
+
+
+class Key(Value[T]):
+    """The value at a key path. Further properties are attributes: `Employee.department.name`.
+
+    Where a property has the name of a method here (count, say), write `key["count"]`.
+    """
+
+    __slots__ = ("_cst_entity", "_cst_path")
+
+    def __init__(self, path: str, entity: Entity | None = None) -> None:
+        super().__init__(Expression.key_path(path))
+        self._cst_path = path
+        self._cst_entity = entity  # at which further keys begin; None: not known, and not checked
+
+    def __getattr__(self, name: str) -> Key[Any]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self[name]
+
+    def __getitem__(self, name: str) -> Key[Any]:
+        return Key(f"{self._cst_path}.{name}", destination(self._cst_entity, name))
+
+    # ---- order
+
+    def asc(self, selector: str | Comparator = "compare:") -> SortDescriptor:
+        """By this key, the least first."""
+        return SortDescriptor(self._cst_path, True, selector)
+
+    def desc(self, selector: str | Comparator = "compare:") -> SortDescriptor:
+        """By this key, the greatest first."""
+        return SortDescriptor(self._cst_path, False, selector)
+
+    # ---- members of a to-many relationship
+
+    def any(self, predicate: Predicate) -> Predicate:
+        """Whether it holds for one of the members; keys in it begin at the member."""
+        found = self._quantified(predicate)
+        return self._members(predicate) > 0 if found is None else found
+
+    def none(self, predicate: Predicate) -> Predicate:
+        """Whether it holds for none of the members."""
+        found = self._quantified(predicate)
+        return self._members(predicate) == 0 if found is None else ~found
+
+    def all(self, predicate: Predicate) -> Predicate:
+        """Whether it holds for each of the members, and so when there is none."""
+        return self._members(~predicate) == 0
+
+    def _members(self, predicate: Predicate) -> Value[Any]:
+        """How many members it holds for."""
+        variable = _free_variable(predicate)
+        chosen = Expression.subquery(self._cst_expression, variable, rebased(predicate, variable))
+        return Value(Expression.key_path("@count", chosen))
+
+    def _quantified(self, predicate: Predicate) -> Predicate | None:
+        """ANY of a plain comparison, which may use an index; None where a member without the value would count."""
+        left, right, operator = predicate.left, predicate.right, predicate.operator
+        if left is None or right is None or operator is None:
+            return None
+        if operator in (Operator.NOT_EQUAL, Operator.CUSTOM_SELECTOR):
+            return None
+        if left.type != ExpressionType.KEY_PATH or left.operands or predicate.modifier != Modifier.DIRECT:
+            return None
+        if right.type != ExpressionType.CONSTANT or right.constant_value is None:
+            return None
+        path = Expression.key_path(f"{self._cst_path}.{left.name}")
+        return Predicate.comparison(path, operator, right, Modifier.ANY, predicate.options)
+
+    def count(self) -> Value[int]:
+        """How many members there are."""
+        return Key(f"{self._cst_path}.@count")
+
+    def _of(self, operator: str, key: Key[Any] | str | None) -> Value[Any]:
+        tail = "self" if key is None else key._cst_path if isinstance(key, Key) else key
+        return Key(f"{self._cst_path}.{operator}.{tail}")
+
+    def sum(self, key: Key[Any] | str | None = None) -> Value[Any]:
+        """The sum of a key over the members, or of the members themselves."""
+        return self._of("@sum", key)
+
+    def avg(self, key: Key[Any] | str | None = None) -> Value[Any]:
+        """The average of a key over the members."""
+        return self._of("@avg", key)
+
+    def min(self, key: Key[Any] | str | None = None) -> Value[Any]:
+        """The least value of a key over the members."""
+        return self._of("@min", key)
+
+    def max(self, key: Key[Any] | str | None = None) -> Value[Any]:
+        """The greatest value of a key over the members."""
+        return self._of("@max", key)
+
+
+def key(path: str) -> Key[Any]:
+    """A key path as a value of a query, without a class: `key("department.name") == "R&D"`."""
+    return Key(path)
+
+
+def _options(case_insensitive: bool, diacritic_insensitive: bool) -> CompareOptions:
+    options = CompareOptions.CASE_INSENSITIVE if case_insensitive else CompareOptions.NONE
+    return options | CompareOptions.DIACRITIC_INSENSITIVE if diacritic_insensitive else options
+
+
+# -------- conditions on members ----------------------------------------------------------------------------
+
+
+def _free_variable(predicate: Predicate) -> str:
+    """A name that no subquery within has."""
+    text, number = predicate.format, 0
+    while f"$each{number or ''}" in text:
+        number += 1
+    return f"each{number or ''}"
+
+
+@overload
+def rebased(part: Predicate, variable: str) -> Predicate: ...
+@overload
+def rebased(part: Expression, variable: str) -> Expression: ...
+def rebased(part: Predicate | Expression, variable: str) -> Predicate | Expression:
+    """The same with keys that begin at a variable instead of SELF."""
+    if isinstance(part, Expression):
+        return _rebased_expression(part, variable)
+    connective = part.compound_type
+    if connective is not None:
+        return Predicate.compound(connective, [rebased(each, variable) for each in part.parts])
+    left, right, operator = part.left, part.right, part.operator
+    if left is None or right is None or operator is None:
+        if part.kind == PredicateKind.BLOCK:
+            raise UnsupportedError("A block predicate has no keys that could begin at a member; filter the members.")
+        return part
+    return Predicate.comparison(
+        rebased(left, variable), operator, rebased(right, variable), part.modifier, part.options
+    )
+
+
+def _rebased_expression(part: Expression, variable: str) -> Expression:
+    kind, name = part.type, part.name or ""
+    if kind in (ExpressionType.CONSTANT, ExpressionType.VARIABLE):
+        return part
+    if kind == ExpressionType.SELF:
+        return Expression.variable(variable)
+    operands = [rebased(each, variable) for each in part.operands]
+    if kind == ExpressionType.KEY_PATH:
+        return Expression.key_path(name, operands[0] if operands else Expression.variable(variable))
+    if kind == ExpressionType.FUNCTION:
+        is_place = name in ("FIRST", "LAST", "SIZE")
+        return Expression(f"%@[{name}]", *operands) if is_place else Expression.function(name, *operands)
+    if kind == ExpressionType.AGGREGATE:
+        return Expression.aggregate(operands)
+    if kind == ExpressionType.CALL:
+        return Expression.call(operands[0], name, *operands[1:])
+    condition = part.predicate
+    if kind == ExpressionType.SUBQUERY and condition is not None:
+        return Expression.subquery(operands[0], name, rebased(condition, variable))
+    if kind == ExpressionType.CONDITIONAL and condition is not None:
+        return Expression.conditional(rebased(condition, variable), *operands)
+    sets = {ExpressionType.UNION: Expression.union, ExpressionType.INTERSECT: Expression.intersect}
+    if kind in (*sets, ExpressionType.MINUS):
+        return sets.get(kind, Expression.minus)(*operands)
+    raise InvalidArgumentError(f"{part.format} cannot begin at a member. Write the SUBQUERY as text.")
+
+
+# -------- types of generated classes -----------------------------------------------------------------------
+
+
+class Attribute(Generic[T]):
+    """An attribute of a generated class: a key on the class, a value on an object."""
+
+    @overload
+    def __get__(self, item: None, owner: type[Any]) -> Key[T]: ...
+    @overload
+    def __get__(self, item: ManagedObject, owner: type[Any]) -> T: ...
+    def __get__(self, item: Any, owner: type[Any]) -> Any:
+        raise NotImplementedError  # stands in stubs only
+
+    def __set__(self, item: ManagedObject, value: T) -> None:
+        raise NotImplementedError
+
+
+class ToMany(Generic[Members, Element]):
+    """A to-many relationship of a generated class: a key on the class, a collection on an object."""
+
+    @overload
+    def __get__(self, item: None, owner: type[Any]) -> Key[Any]: ...
+    @overload
+    def __get__(self, item: ManagedObject, owner: type[Any]) -> Members: ...
+    def __get__(self, item: Any, owner: type[Any]) -> Any:
+        raise NotImplementedError
+
+    def __set__(self, item: ManagedObject, members: Iterable[Element]) -> None:
+        raise NotImplementedError

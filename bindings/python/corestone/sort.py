@@ -1,0 +1,130 @@
+"""Sort descriptors, for fetches and for values in memory."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Sequence
+from typing import Any, Callable, NamedTuple, TypeVar, Union
+
+from . import _abi, _host
+from ._abi import lib, null_text, text
+from ._call import call
+from ._callbacks import reported
+from ._interrupt import immortal
+from .errors import TypeMismatchError, UnsupportedError
+
+Item = TypeVar("Item")
+Comparator = Callable[[Any, Any], int]
+
+_SELECTORS = {
+    "compare:": 0,
+    "caseInsensitiveCompare:": _abi.SORT_CASE_INSENSITIVE,
+    "localizedCompare:": _abi.SORT_LOCALIZED,
+    "localizedCaseInsensitiveCompare:": _abi.SORT_LOCALIZED | _abi.SORT_CASE_INSENSITIVE,
+    "localizedStandardCompare:": _abi.SORT_LOCALIZED_STANDARD,
+}
+
+
+class SortDescriptor:
+    """One criterion of an order: `SortDescriptor("department.name")`, `SortDescriptor("age", ascending=False)`.
+
+    Without a key it sorts the values themselves. `selector` is one of Core Data's for strings, or a function that gives
+    a negative number when its first argument comes first, which only sorts in memory. Nil comes first.
+    """
+
+    __slots__ = ("ascending", "key", "selector")
+
+    def __init__(self, key: str | None, ascending: bool = True, selector: str | Comparator = "compare:") -> None:
+        if isinstance(selector, str) and selector not in _SELECTORS:
+            raise UnsupportedError(
+                f"unsupported NSSortDescriptor selector: {selector}. The selectors are {', '.join(_SELECTORS)}."
+            )
+        self.key = key
+        self.ascending = ascending
+        self.selector = selector
+
+    @property
+    def reversed(self) -> SortDescriptor:
+        """The same criterion in the other direction."""
+        return SortDescriptor(self.key, not self.ascending, self.selector)
+
+    def sorted(self, items: Iterable[Item]) -> list[Item]:
+        """The items in this order; equal ones keep their places."""
+        return sort(items, [self])
+
+    def _sort(self) -> _abi.Sort:
+        flags = 0 if self.ascending else _abi.SORT_DESCENDING
+        flags |= _SELECTORS[self.selector] if isinstance(self.selector, str) else _abi.SORT_COMPARATOR
+        return _abi.Sort(null_text() if self.key is None else text(self.key), flags, 0)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SortDescriptor):
+            return NotImplemented
+        return (self.key, self.ascending, self.selector) == (other.key, other.ascending, other.selector)
+
+    def __hash__(self) -> int:
+        return hash((self.key, self.ascending, self.selector))
+
+    def __repr__(self) -> str:
+        shown = repr(self.selector) if isinstance(self.selector, str) else "…"
+        return f"SortDescriptor({self.key!r}, ascending={self.ascending}, selector={shown})"
+
+
+class Sort(NamedTuple):
+    """A sort key: a key path through attributes and to-one relationships."""
+
+    key_path: str
+    descending: bool = False
+    case_insensitive: bool = False
+
+
+SortKey = Union[str, Sort, SortDescriptor]
+
+
+def sort_descriptors(sort: SortKey | Sequence[SortKey]) -> list[SortDescriptor]:
+    """Sort keys as descriptors. "-name" is descending, "+name" and "name" are ascending."""
+    keys: Iterable[Any] = (sort,) if isinstance(sort, (str, Sort, SortDescriptor)) else sort
+    return [_descriptor(key) for key in keys]
+
+
+def _descriptor(key: Any) -> SortDescriptor:
+    if isinstance(key, SortDescriptor):
+        return key
+    if isinstance(key, str):
+        return SortDescriptor(key.lstrip("+-"), not key.startswith("-"))
+    if isinstance(key, Sort):
+        selector = "caseInsensitiveCompare:" if key.case_insensitive else "compare:"
+        return SortDescriptor(key.key_path, not key.descending, selector)
+    raise TypeMismatchError(
+        f'{key!r} is no sort key. Write "name", "-name", Sort("name", descending=True) or a SortDescriptor.'
+    )
+
+
+def sort(items: Iterable[Item], descriptors: SortDescriptor | Sequence[SortDescriptor]) -> list[Item]:
+    """The items, of any kind, in the order of the descriptors: where one finds no difference, the next decides."""
+    chosen = list(items)
+    given, order = _host.Encoded(chosen), (ctypes.c_size_t * len(chosen))()
+    array, compare, number = prepared([descriptors] if isinstance(descriptors, SortDescriptor) else descriptors)
+    try:
+        call(lib.cst_sort_values, given.count, given.address, len(array), array, compare, number, order)
+    finally:
+        _host.forget(number)
+    return [chosen[place] for place in order]
+
+
+def prepared(descriptors: Sequence[SortDescriptor]) -> tuple[Any, Any, int]:
+    """Descriptors as the library takes them, with the comparator for those that have one and its number."""
+    array = (_abi.Sort * len(descriptors))(*[each._sort() for each in descriptors])
+    return array, _compare_callback, _host.keep([each.selector for each in descriptors])
+
+
+def _compare(number: int, place: int, a: Any, b: Any, out: Any, error: Any) -> int:
+    try:
+        order = _host.kept(number)[place](_host.decode(a[0]), _host.decode(b[0]))
+        out[0] = (order > 0) - (order < 0)
+        return _abi.OK
+    except BaseException as raised:
+        return reported(raised, error)
+
+
+_compare_callback = immortal(_abi.COMPARE_FN(_compare))

@@ -1,0 +1,144 @@
+"""Predicates written in Python, on classes of objects and by key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corestone import Container, Context, InvalidArgumentError, ManagedObject, Model, Predicate, SortDescriptor, key
+
+
+def names(found: Any) -> list[str]:
+    return sorted(each.name for each in found)
+
+
+class Worker(ManagedObject, entity="Employee"):
+    __slots__ = ()
+
+
+@pytest.mark.parametrize(
+    ("predicate", "format_"),
+    [
+        (key("age") > 40, "age > 40"),
+        (key("age") <= 40.5, "age <= 40.5"),
+        (key("department.name") == "R&D", 'department.name == "R&D"'),
+        (key("department").name != "R&D", 'department.name != "R&D"'),
+        (key("name").in_(["Ada", "Bob"]), 'name IN {"Ada", "Bob"}'),
+        (key("age").between(1, 2), "age BETWEEN {1, 2}"),
+        (key("age").between(key("low"), 2), "age BETWEEN {low, 2}"),
+        (key("name").contains("d", case_insensitive=True), 'name CONTAINS[c] "d"'),
+        (
+            key("name").begins_with("A", case_insensitive=True, diacritic_insensitive=True),
+            'name BEGINSWITH[cd] "A"',
+        ),
+        (key("name").ends_with("a", diacritic_insensitive=True), 'name ENDSWITH[d] "a"'),
+        (key("name").like("A*"), 'name LIKE "A*"'),
+        (key("name").matches("A.*"), 'name MATCHES "A.*"'),
+        (key("name").equals("ada", case_insensitive=True), 'name ==[c] "ada"'),
+        (key("name").is_null(), "name == nil"),
+        (key("name").is_not_null(), "name != nil"),
+        (key("salary") * 12 + key("bonus") > 1000, "(salary * 12) + bonus > 1000"),
+        (1 - key("a") == 2 / key("b"), "1 - a == 2 / b"),
+        (-key("a") < abs(key("b")), "-a < abs:(b)"),
+        (key("a") ** 2 % 3 == 1, "modulus:by:(a ** 2, 3) == 1"),
+        (key("name").lower() == key("name").upper(), "lowercase:(name) == uppercase:(name)"),
+        (key("name").length() > 3, "length:(name) > 3"),
+        (key("projects").count() > 2, "projects.@count > 2"),
+        (key("projects").sum("budget") > 2, "projects.@sum.budget > 2"),
+        (key("projects").avg(key("budget")) > 2, "projects.@avg.budget > 2"),
+        (key("numbers").max() == key("numbers").min(), "numbers.@max.#self == numbers.@min.#self"),
+        (key("projects").any(key("budget") > 1e6), "ANY projects.budget > 1000000"),
+        (key("projects").none(key("budget") > 1e6), "NOT ANY projects.budget > 1000000"),
+        (key("projects").any(key("budget") != 1), "SUBQUERY(projects, $each, $each.budget != 1).@count > 0"),
+        (key("projects").any(key("budget") == None), "SUBQUERY(projects, $each, $each.budget == nil).@count > 0"),  # noqa: E711
+        (key("projects").all(key("budget") > 1), "SUBQUERY(projects, $each, NOT $each.budget > 1).@count == 0"),
+        (
+            key("a").any(key("b").any((key("c") == 1) | (key("d") == 2)) & (key("e") == 3)),
+            "SUBQUERY(a, $each1, SUBQUERY($each1.b, $each, $each.c == 1 OR $each.d == 2).@count > 0 AND $each1.e == 3)"
+            ".@count > 0",
+        ),
+        (key("x")["count"] == 1, "x.count == 1"),
+        (key("a").any(Predicate("b[FIRST] == c")), "SUBQUERY(a, $each, ($each.b)[FIRST] == $each.c).@count > 0"),
+        ((key("a") == 1) & ~(key("b") == 2) | (key("c") == 3), "(a == 1 AND (NOT b == 2)) OR c == 3"),
+    ],
+)
+def test_formats(predicate: Predicate, format_: str) -> None:
+    assert predicate.format == format_
+    assert Predicate(format_) == predicate
+
+
+def test_classes_of_objects(staff: Context) -> None:
+    employee: Any = staff.model["Employee"].object_class
+    project: Any = staff.model["Project"].object_class
+    assert names(staff.fetch(employee, employee.age > 40)) == ["Boris", "Dmitri", "Grace"]
+    both = (employee.department.name == "Sales") & employee.projects.any(project.title == "Beacon")
+    assert both.format == 'department.name == "Sales" AND ANY projects.title == "Beacon"'
+    assert names(staff.fetch(employee, both)) == ["Chloé", "Dmitri"]
+    assert names(staff.fetch(employee, employee.projects.count() == 0)) == names(
+        staff.fetch("Employee", "projects.@count == 0")
+    )
+    assert names(staff.fetch(employee, employee.department == None)) == ["Elena"]  # noqa: E711
+    sales = staff.first("Department", "name == 'Sales'")
+    assert names(staff.fetch(employee, employee.department == sales)) == ["Chloé", "Dmitri"]
+    oldest = staff.fetch(employee, sort=[employee.age.desc(), employee.name.asc()])
+    assert [each.age for each in oldest] == sorted((each.age for each in oldest), reverse=True)
+    assert employee.name.asc("localizedStandardCompare:") == SortDescriptor(
+        "name", selector="localizedStandardCompare:"
+    )
+    everyone = list(oldest)
+    assert (employee.age > 40).filter(everyone) == [each for each in everyone if each.age > 40]
+
+
+def test_objects_are_as_they_were(staff: Context) -> None:
+    """On an object a property is a value, and what Python asks of a class is what it was."""
+    ada = staff.first("Employee", "name == 'Ada'")
+    assert ada.name == "Ada"
+    ada.age = 37
+    assert ada.age == 37
+    employee: Any = type(ada)
+    assert isinstance(vars(employee).get("name") or employee.__mro__, (property, tuple))
+    assert employee.id is ManagedObject.id
+    assert not hasattr(employee, "nmae")
+    assert not hasattr(ManagedObject, "name")
+
+
+def test_bound_classes(tmp_path: Path) -> None:
+    definition = {
+        "Employee": {"name": "string", "age": "int32?", "department": "to-one Department? inverse employees"},
+        "Department": {"name": "string", "employees": "to-many Employee inverse department"},
+    }
+    cls: Any = Worker
+    assert (cls.whatever > 1).format == "whatever > 1"  # not bound: nobody knows better
+    model = Model(definition).bind(Worker)
+    with Container(model, tmp_path / "a.store") as container:
+        context = container.context()
+        context.insert(Worker, name="Ada", age=36, department=context.insert("Department", name="R&D"))
+        assert names(context.fetch(Worker, (cls.age > 30) & (cls.department.name == "R&D"))) == ["Ada"]
+        with pytest.raises(AttributeError, match=r"has no property 'nmae'\. Did you mean 'name'"):
+            _ = cls.nmae
+        with pytest.raises(AttributeError, match="The entity Department has no property 'nam'"):
+            _ = cls.department.nam
+
+
+def test_misuse_is_named() -> None:
+    with pytest.raises(TypeError, match=r"with &, \| and ~"):
+        _ = key("a") == 1 and key("b") == 2
+    with pytest.raises(TypeError, match="1 < key < 3 is two"):
+        _ = 1 < key("a") < 3
+    with pytest.raises(TypeError):
+        _ = 3 in key("a")  # type: ignore[operator]
+    with pytest.raises(TypeError):
+        list(key("a"))  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(key("a"))
+    with pytest.raises(InvalidArgumentError, match="SUBQUERY as text"):
+        key("list").any(Predicate("a == ($x := 1)") & Predicate("b == 1"))
+
+
+def test_over_plain_values() -> None:
+    people = [{"name": "Ada", "tags": ["x", "y"]}, {"name": "Bob", "tags": []}]
+    assert key("tags").contains("x").filter(people) == people[:1]
+    assert (key("tags").count() == 0).filter(people) == people[1:]
+    assert key("name").desc().sorted(people) == people[::-1]
