@@ -88,7 +88,7 @@ test-asan: deps ## the misuse suite in C against a library with AddressSanitizer
 test-tsan: deps ## the Swift tests and the C stress program with ThreadSanitizer
 	@$(TIMED); scripts/test_tsan.sh $(BUILD)
 
-stress: build ## many threads, from C and from Python, against the release library
+stress: build ## many threads, from C and from Python, and 200,000 random predicates
 	@$(TIMED); scripts/stress.sh $(BUILD)
 
 fuzz: deps ## libFuzzer on each reader of foreign files, FUZZ_SECONDS (600) each

@@ -1653,6 +1653,16 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_includes_pending_chan
 /* Objects come as faults over rows already read unless this says no (cst_object_state tells the difference). */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_returns_faults(cst_fetch_request *request, bool faults,
                                                                           cst_error **error);
+/* What a comparison with nil says. CST_NULLS_MEMORY, the default: name != 'x' holds without a name, in the store too.
+ * CST_NULLS_DATABASE: as in SQL, and so in Apple's SQLite store, neither it nor its negation does, nor any comparison but
+ * with a constant nil; unsaved objects are judged alike. */
+enum { CST_NULLS_MEMORY = 0, CST_NULLS_DATABASE = 1 };
+CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_nulls(cst_fetch_request *request, uint32_t nulls,
+                                                                 cst_error **error);
+/* What SQL cannot say of predicate and order (transient attributes, blocks, functions of the host) is done in memory with
+ * the rows that SQL finds, unless this says no: then such a fetch is CST_E_UNSUPPORTED, and the message names it. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_allows_split(cst_fetch_request *request, bool allows,
+                                                                        cst_error **error);
 /* Relationships (key paths) whose targets the fetch reads too, one query for each. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_prefetch(cst_fetch_request *request, size_t count,
                                                                     const cst_string *key_paths, cst_error **error);

@@ -1,6 +1,10 @@
 #!/usr/bin/env bash
-# Many threads against the release library, from C and from Python. Usage: stress.sh BUILD
+# Many threads against the release library, from C and from Python, and a long campaign of random predicates.
+# Usage: stress.sh BUILD
 set -euo pipefail
 cd "$(dirname "$0")/.."
 make -C Tests/C LIB="$1/lib" INCLUDE="$1/include" OUT="$1/c-tests" stress
 "$1/venv/bin/python" -m pytest -p no:cacheprovider bindings/python/tests -k "thread or stress"
+# Predicates in SQL, in memory and in both, another sequence every time; the seed is printed.
+CORESTONE_SEED="${CORESTONE_SEED:-$RANDOM}" CORESTONE_PREDICATES="${CORESTONE_PREDICATES:-200000}" \
+    "${SWIFT:-swift}" test --filter PredicateDifferentialTests

@@ -69,6 +69,23 @@ public func cst_fetch_request_set_returns_faults(
     boundary(error) { try request(pointer).returnsObjectsAsFaults = faults }
 }
 
+@_cdecl("cst_fetch_request_set_nulls") @implementation
+public func cst_fetch_request_set_nulls(_ pointer: OpaquePointer?, _ nulls: UInt32, _ error: ErrorOut) -> cst_status {
+    boundary(error) {
+        guard let meaning = FetchRequest.NullMeaning(rawValue: nulls) else {
+            throw CoreError(.invalidArgument, "there is no meaning of nil \(nulls); use a CST_NULLS_ constant")
+        }
+        try request(pointer).nulls = meaning
+    }
+}
+
+@_cdecl("cst_fetch_request_set_allows_split") @implementation
+public func cst_fetch_request_set_allows_split(
+    _ pointer: OpaquePointer?, _ allows: Bool, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) { try request(pointer).allowsSplit = allows }
+}
+
 @_cdecl("cst_fetch_request_set_prefetch") @implementation
 public func cst_fetch_request_set_prefetch(
     _ pointer: OpaquePointer?, _ count: Int, _ keyPaths: UnsafePointer<cst_string>?, _ error: ErrorOut

@@ -303,6 +303,52 @@ static void unknown_keys_are_named(void) {
     company_close(&c);
 }
 
+/* Memory filters what SQL cannot say, within order and window; a request can refuse that. */
+static void what_sql_cannot_say(void) {
+    struct company c = six_people(check_path("a.sqlite"));
+    cst_fetch_request *fetch = request(c.employee);
+    sorted(fetch, "number", CST_SORT_DESCENDING);
+    filter(fetch, "number > 1 AND NOT name.description IN {'Cyd', 'Zo\xC3\xAB'}");
+    expect(&c, fetch, "Edb");
+    OK(cst_fetch_request_set_limit(fetch, 2, E));
+    OK(cst_fetch_request_set_offset(fetch, 1, E));
+    expect(&c, fetch, "db");
+    uint64_t count = 0;
+    OK(cst_context_count(c.context, fetch, &count, E));
+    CHECK_INT(2, count);
+    OK(cst_fetch_request_set_allows_split(fetch, false, E));
+    cst_results *results = NULL;
+    cst_error *error = NULL;
+    CHECK_STATUS(CST_E_UNSUPPORTED, cst_context_fetch(c.context, fetch, &results, &error));
+    CHECK(strstr(cst_error_message(error).data, "description") != NULL);
+    OK(cst_release(error));
+    filter(fetch, "number > 3");
+    expect(&c, fetch, "Ed");
+    OK(cst_release(fetch));
+    company_close(&c);
+}
+
+/* Without a department, a comparison with its name is false here, and neither true nor false in a database. */
+static void two_meanings_of_nil(void) {
+    struct company c = six_people(check_path("a.sqlite"));
+    cst_object *person = company_employee(&c, c.context, "Fay", 7);
+    set(person, c.notes, value_text("x"));
+    cst_fetch_request *fetch = request(c.employee);
+    sorted(fetch, "number", 0);
+    filter(fetch, "NOT (notes == 'y') AND number > 5");
+    expect(&c, fetch, "ZF");
+    OK(cst_fetch_request_set_nulls(fetch, CST_NULLS_DATABASE, E));
+    expect(&c, fetch, "F");
+    save(c.context);
+    expect(&c, fetch, "F");
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_fetch_request_set_nulls(fetch, 2, NULL));
+    OK(cst_fetch_request_set_nulls(fetch, CST_NULLS_MEMORY, E));
+    expect(&c, fetch, "ZF");
+    OK(cst_release(person));
+    OK(cst_release(fetch));
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(sorting_and_limits);
@@ -314,5 +360,7 @@ int main(int argc, char **argv) {
     RUN(any_over_to_many);
     RUN(objects_as_arguments);
     RUN(unknown_keys_are_named);
+    RUN(what_sql_cannot_say);
+    RUN(two_meanings_of_nil);
     return check_end();
 }

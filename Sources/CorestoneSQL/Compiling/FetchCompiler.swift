@@ -18,17 +18,22 @@ package struct FetchCompiler: Sendable {
 
     /// - Throws: `Status.predicate` for names that the model does not have and comparisons without a meaning, whether SQL or
     ///   memory would come upon them; `Status.unsupported` for what only memory can do, when the fetch says so.
-    package func compile(_ fetch: StoreFetch) throws -> CompiledFetch {
+    ///
+    /// - Parameter reason: why the whole predicate is left to memory; nil compiles it.
+    package func compile(_ fetch: StoreFetch, inMemory reason: String? = nil) throws -> CompiledFetch {
         let mapping = try schema.mapping(of: fetch.entity)
         var compiler = PredicateCompiler(schema: schema, storeIdentifier: storeIdentifier, dialect: dialect)
-        let required = fetch.predicate.map { NullRejection(variable: nil).required($0) } ?? []
+        let required =
+            reason == nil ? fetch.predicate.map { NullRejection(variable: nil).required($0) } ?? [] : []
         let root = Scope(mapping, alias: compiler.newAlias(), required: required)
         var conditions: [SQLFragment] = []
         if let filter = entityFilter(mapping, root.alias, includesSubentities: fetch.includesSubentities) {
             conditions.append(filter)
         }
-        let split = try compiler.split(fetch.predicate, Environment(root: root))
-        conditions += split.conditions
+        let split =
+            try reason.map { SplitPredicate(remainder: fetch.predicate.map { [$0] } ?? [], reasons: [$0]) }
+            ?? compiler.split(fetch.predicate, Environment(root: root))
+        if let condition = split.condition { conditions.append(condition) }
         // A count needs no order and none of its joins, but a wrong key is a mistake all the same.
         let isCount = fetch.result == .count && split.remainder.isEmpty
         let scope = isCount ? Scope(mapping, alias: root.alias, required: []) : root

@@ -98,6 +98,9 @@ extension PredicateCompiler {
         {
             return property
         }
+        if entity.fetchedProperty(named: name) != nil {
+            throw NotExpressible("\(entity.name).\(name) is a fetched property, which runs a fetch of its own")
+        }
         if key.isOperator {
             throw CoreError(
                 .predicate, "\(key.text) computes from a to-many relationship, and \(entity.name) is one object",

@@ -2,9 +2,9 @@ import CorestonePredicate
 
 /// A predicate in two: what SQL says of it, and what is left to memory.
 struct SplitPredicate {
-    /// Conjuncts of WHERE. Each row that satisfies the predicate satisfies them.
-    var conditions: [SQLFragment] = []
-    /// The conjuncts of the predicate that the conditions do not say in full.
+    /// Each row that satisfies the predicate satisfies it; nil when that is true of all rows.
+    var condition: SQLFragment?
+    /// The conjuncts of the predicate that the condition does not say in full.
     var remainder: [Predicate] = []
     /// Why SQL cannot say them.
     var reasons: [String] = []
@@ -15,13 +15,14 @@ extension PredicateCompiler {
     /// no matching row away: of `mood == 'x' AND age > 3 OR age < 2`, with `mood` transient, `age > 3 OR age < 2`.
     mutating func split(_ predicate: Predicate?, _ environment: Environment) throws -> SplitPredicate {
         var split = SplitPredicate()
+        var conditions: [Condition] = []
         for conjunct in predicate?.conjuncts ?? [] {
             let bound = try bound(conjunct, isUpper: true, environment, &split.reasons)
             if !bound.isExact { split.remainder.append(conjunct) }
-            if bound.condition.constant != true {
-                split.conditions.append(bound.condition.isConjunct ? bound.condition.sql : bound.condition.operand)
-            }
+            conditions.append(bound.condition)
         }
+        let whole = chain(conditions, isAnd: true)
+        if whole.constant != true { split.condition = whole.isConjunct ? whole.sql : whole.operand }
         return split
     }
 

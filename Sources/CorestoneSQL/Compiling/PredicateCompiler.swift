@@ -55,10 +55,20 @@ struct PredicateCompiler {
     func chain(_ conditions: [Condition], isAnd: Bool) -> Condition {
         if conditions.contains(where: { $0.constant == !isAnd }) { return .constant(!isAnd) }
         let parts = conditions.filter { $0.constant == nil }
+        // A chain is as deep as it is long to SQLite, which takes a depth of 1,000.
+        let longest = 100
+        if parts.count > longest {
+            let groups = stride(from: 0, to: parts.count, by: longest).map {
+                chain(Array(parts[$0..<min($0 + longest, parts.count)]), isAnd: isAnd)
+            }
+            var whole = chain(groups.map { Condition(sql: $0.operand, isTwoValued: $0.isTwoValued) }, isAnd: isAnd)
+            whole.isConjunct = isAnd
+            return whole
+        }
         guard let first = parts.first else { return .constant(isAnd) }
         if parts.count == 1 { return first }
         var whole = Condition(
-            sql: parts.map(\.operand).joined(separator: isAnd ? " AND " : " OR "),
+            sql: parts.map { isAnd && $0.isConjunct ? $0.sql : $0.operand }.joined(separator: isAnd ? " AND " : " OR "),
             isTwoValued: parts.allSatisfy(\.isTwoValued), isAtom: false)
         whole.isConjunct = isAnd
         return whole

@@ -121,7 +121,7 @@ extension SQLiteStore {
     func cursor(_ fetch: StoreFetch) throws -> (rows: any StoreCursor, remainder: FetchRemainder?)? {
         try withFile { file in
             file.endReads()
-            let compiled = try compiler.compile(fetch)
+            let compiled = try compiled(fetch, file)
             return (try RowCursor(compiled.query, fetch, file, store: self), compiled.remainder)
         }
     }

@@ -7,7 +7,7 @@ extension SQLiteStore {
     func explain(_ fetch: StoreFetch) throws -> FetchExplanation.Share? {
         try withFile { file in
             let plan = file.plan(for: fetch.entity, includesSubentities: fetch.includesSubentities)
-            let compiled = try compiler.compile(fetch)
+            let compiled = try compiled(fetch, file)
             let sql = "SELECT \(plan.selection)\(compiled.query.text)"
             let steps = try QueryPlan.steps(of: sql, in: file.connection)
             return FetchExplanation.Share(

@@ -10,7 +10,7 @@ extension SQLiteStore {
             // A fetch sees the newest state.
             file.endReads()
             var outcome = StoreFetchOutcome()
-            let compiled = try compiler.compile(fetch)
+            let compiled = try compiled(fetch, file)
             let query = compiled.query
             outcome.remainder = compiled.remainder
             let purpose = "fetch \(fetch.entity.name)"

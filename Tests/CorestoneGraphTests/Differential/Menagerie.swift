@@ -60,7 +60,7 @@ enum Menagerie {
     ]
     static let integers: [Int64] = [0, 1, -1, 2, 3, 5, 7, 32767, -32768, 100]
     static let large: [Int64] = [0, 1, -1, .max, .min, 1 << 53, (1 << 53) + 1, 40]
-    static let reals: [Double] = [0, -0.0, 0.5, 1, 2, -1.5, 0.1, 2.25, 1e308, 5e-324, 100, 7]
+    static let reals: [Double] = [0, -0.0, 0.5, 1, 2, -1.5, 0.1, 2.25, 1e308, .leastNonzeroMagnitude, 100, 7]
     static let dates: [Double] = [0, 1, -978_307_200, 86_400.5, 700_000_000, 0.1]
 
     static func fill(_ context: Context, _ dice: inout Dice) throws {

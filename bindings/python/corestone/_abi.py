@@ -57,6 +57,7 @@ PREDICATE_NOT, PREDICATE_AND, PREDICATE_OR = 0, 1, 2
 SORT_DESCENDING, SORT_CASE_INSENSITIVE, SORT_LOCALIZED, SORT_LOCALIZED_STANDARD, SORT_COMPARATOR = (
     1 << bit for bit in range(5)
 )
+NULLS = {"memory": 0, "database": 1}
 
 
 class String(Structure):
@@ -606,6 +607,8 @@ cst_fetch_request_set_offset status handle u64 error
 cst_fetch_request_set_includes_subentities status handle bool error
 cst_fetch_request_set_includes_pending_changes status handle bool error
 cst_fetch_request_set_returns_faults status handle bool error
+cst_fetch_request_set_nulls status handle u32 error
+cst_fetch_request_set_allows_split status handle bool error
 cst_fetch_request_set_prefetch status handle size texts error
 
 cst_results_count size handle

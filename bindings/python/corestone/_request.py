@@ -52,13 +52,15 @@ def make_request(
     include_subentities: bool,
     include_pending_changes: bool,
     as_faults: bool,
+    nulls: str = "memory",
+    split: bool = True,
 ) -> Request:
     """A request with everything that is not the default, of a model that is in use from now on."""
     entity._model.freeze()
     request = Request(entity)
     fill_request(
         request, predicate, arguments, sort, limit, offset, prefetch,
-        include_subentities, include_pending_changes, as_faults,
+        include_subentities, include_pending_changes, as_faults, nulls, split,
     )  # fmt: skip
     return request
 
@@ -74,6 +76,8 @@ def fill_request(
     include_subentities: bool = True,
     include_pending_changes: bool = True,
     as_faults: bool = True,
+    nulls: str = "memory",
+    split: bool = True,
 ) -> None:
     """Sets everything that is not the default."""
     handle = request.handle
@@ -99,3 +103,9 @@ def fill_request(
         call(lib.cst_fetch_request_set_includes_pending_changes, handle, False)
     if not as_faults:
         call(lib.cst_fetch_request_set_returns_faults, handle, False)
+    if nulls != "memory":
+        if nulls not in _abi.NULLS:
+            raise InvalidArgumentError(f'nulls is {nulls!r}, but can be "memory" or "database".')
+        call(lib.cst_fetch_request_set_nulls, handle, _abi.NULLS[nulls])
+    if not split:
+        call(lib.cst_fetch_request_set_allows_split, handle, False)

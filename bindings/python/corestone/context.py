@@ -265,6 +265,8 @@ class Context:
         include_subentities: bool = True,
         include_pending_changes: bool = True,
         as_faults: bool = True,
+        nulls: str = "memory",
+        split: bool = True,
     ) -> Results:
         """The objects for which a predicate holds, in order.
 
@@ -275,10 +277,12 @@ class Context:
         limit       at most this many (None: all), after leaving out `offset`
         prefetch    relationships whose targets are read too
         as_faults   False: every object's values count as asked for
+        nulls       "database": comparisons with nil are neither true nor false, as in SQL
+        split       False: UnsupportedError where memory has to do a part of predicate or order
         """
         request = make_request(
             self._entity(entity), predicate, arguments, sort, limit, offset, prefetch,
-            include_subentities, include_pending_changes, as_faults,
+            include_subentities, include_pending_changes, as_faults, nulls, split,
         )  # fmt: skip
         out = ctypes.c_void_p()
         self._work(lib.cst_context_fetch, request.handle, byref(out))
@@ -311,6 +315,8 @@ class Context:
         batch: int = 1000,
         include_subentities: bool = True,
         include_pending_changes: bool = True,
+        nulls: str = "memory",
+        split: bool = True,
     ) -> Cursor:
         """The objects that a fetch finds, one after the other, for more of them than memory should hold.
 
@@ -323,7 +329,7 @@ class Context:
         """
         request = make_request(
             self._entity(entity), predicate, arguments, sort, limit, offset, prefetch,
-            include_subentities, include_pending_changes, True,
+            include_subentities, include_pending_changes, True, nulls, split,
         )  # fmt: skip
         if batch < 1:
             raise InvalidArgumentError(f"batch is {batch}, but a batch has at least one object.")
@@ -350,11 +356,13 @@ class Context:
         offset: int = 0,
         include_subentities: bool = True,
         include_pending_changes: bool = True,
+        nulls: str = "memory",
+        split: bool = True,
     ) -> int:
         """How many objects a fetch would find."""
         request = make_request(
             self._entity(entity), predicate, arguments, (), limit, offset, (),
-            include_subentities, include_pending_changes, True,
+            include_subentities, include_pending_changes, True, nulls, split,
         )  # fmt: skip
         out = ctypes.c_uint64()
         self._work(lib.cst_context_count, request.handle, byref(out))
@@ -370,6 +378,8 @@ class Context:
         offset: int = 0,
         include_subentities: bool = True,
         include_pending_changes: bool = True,
+        nulls: str = "memory",
+        split: bool = True,
     ) -> FetchExplanation:
         """How a fetch would be answered: the SQL, its values, SQLite's plan, the indexes, what is left to memory.
 
@@ -379,7 +389,7 @@ class Context:
         """
         request = make_request(
             self._entity(entity), predicate, arguments, sort, limit, offset, (),
-            include_subentities, include_pending_changes, True,
+            include_subentities, include_pending_changes, True, nulls, split,
         )  # fmt: skip
         text, report = _abi.Buffer(), _abi.Buffer()
         self._work(lib.cst_context_explain, request.handle, _abi.EXPLAIN_TEXT, byref(text))
@@ -396,11 +406,14 @@ class Context:
         limit: int | None = None,
         offset: int = 0,
         include_subentities: bool = True,
+        nulls: str = "memory",
+        split: bool = True,
     ) -> list[ObjectID]:
         """The IDs that a fetch finds, without making objects."""
         request = make_request(
-            self._entity(entity), predicate, arguments, sort, limit, offset, (), include_subentities, True, True
-        )
+            self._entity(entity), predicate, arguments, sort, limit, offset, (),
+            include_subentities, True, True, nulls, split,
+        )  # fmt: skip
         out = ctypes.c_void_p()
         self._work(lib.cst_context_fetch_ids, request.handle, byref(out))
         return Results(self, out.value or 0, request.entity).ids()

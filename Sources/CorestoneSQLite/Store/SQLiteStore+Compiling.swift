@@ -1,0 +1,29 @@
+import CorestoneGraph
+import CorestoneSQL
+
+extension SQLiteStore {
+    /// The query of a fetch. What is larger or nested more deeply than a statement of SQLite can be is left to memory.
+    func compiled(_ fetch: StoreFetch, _ file: OpenFile) throws -> CompiledFetch {
+        let compiled = try compiler.compile(fetch)
+        guard compiled.query.mayBeTooLarge, fetch.predicate != nil else { return compiled }
+        do {
+            _ = try file.connection.statement("SELECT 1\(compiled.query.text)", "fetch \(fetch.entity.name)")
+            return compiled
+        } catch {
+            return try compiler.compile(fetch, inMemory: "the predicate is larger than a statement of SQLite can be")
+        }
+    }
+}
+
+extension SQLQuery {
+    /// Whether SQLite's bounds (a hundred open parentheses, 64 tables, a million bytes) are anywhere near.
+    fileprivate var mayBeTooLarge: Bool {
+        var (depth, deepest) = (0, 0)
+        for byte in text.utf8 {
+            if byte == UInt8(ascii: "(") { depth += 1 }
+            if byte == UInt8(ascii: ")") { depth -= 1 }
+            deepest = max(deepest, depth)
+        }
+        return deepest > 10 || text.utf8.count > 2000
+    }
+}

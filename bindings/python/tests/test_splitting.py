@@ -1,0 +1,69 @@
+"""Fetches of which SQL cannot say everything, and the two meanings of nil."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corestone import Container, InvalidArgumentError, Model, UnsupportedError
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> Any:
+    model = Model({"Item": {"name": "string?", "number": "int32", "mood": "string? transient"}})
+    with Container(model, tmp_path / "store.sqlite") as container:
+        context = container.context()
+        for number, name in enumerate(["a", "b", None, "c", "d", "e"]):
+            context.insert("Item", name=name, number=number)
+        context.save()
+        yield context
+
+
+def numbers(found: Any) -> list[int]:
+    return [item.number for item in found]
+
+
+# No mood is set: the first is for memory, the second for SQL.
+SPLIT = "mood == nil AND number > 1"
+
+
+def test_memory_filters_within_order_and_window(context: Any) -> None:
+    assert numbers(context.fetch("Item", SPLIT, sort="-number", limit=2, offset=1)) == [4, 3]
+    assert context.count("Item", SPLIT) == 4
+    assert context.count("Item", SPLIT, limit=3) == 3
+    assert [one.uri for one in context.fetch_ids("Item", SPLIT, sort="number", limit=1)] == [
+        item.id.uri for item in context.fetch("Item", "number == 2")
+    ]
+    assert numbers(context.stream("Item", SPLIT, sort="-number", batch=2, limit=3)) == [5, 4, 3]
+    for item in context.fetch("Item"):
+        item.mood = "good" if item.number % 2 else "bad"
+    assert numbers(context.fetch("Item", "mood == 'good' AND number > 1", sort="number")) == [3, 5]
+    assert numbers(context.fetch("Item", sort=["mood", "-number"], limit=4)) == [4, 2, 0, 5]
+
+
+def test_a_split_can_be_refused(context: Any) -> None:
+    for work in (context.fetch, context.count, context.fetch_ids, context.stream):
+        with pytest.raises(UnsupportedError, match=r"Item\.mood is transient"):
+            work("Item", SPLIT, split=False)
+    with pytest.raises(UnsupportedError, match=r"Item\.mood is transient"):
+        context.fetch("Item", sort="mood", split=False)
+    assert context.count("Item", "number > 1", split=False) == 4
+
+
+def test_nil_has_the_meaning_of_a_database_on_request(context: Any) -> None:
+    for format, memory, database in (
+        ("name != 'a'", [1, 2, 3, 4, 5], [1, 3, 4, 5]),
+        ("NOT (name == 'a')", [1, 2, 3, 4, 5], [1, 3, 4, 5]),
+        ("NOT (name > 'b' AND number > 1)", [0, 1, 2], [0, 1]),
+        ("name == nil OR name != 'a'", [1, 2, 3, 4, 5], [1, 2, 3, 4, 5]),
+        ("NOT name IN {'a', 'b'}", [2, 3, 4, 5], [3, 4, 5]),
+    ):
+        assert numbers(context.fetch("Item", format, sort="number")) == memory, format
+        assert numbers(context.fetch("Item", format, sort="number", nulls="database")) == database, format
+    context.insert("Item", name=None, number=9)
+    assert 9 in numbers(context.fetch("Item", "name != 'a'"))
+    assert 9 not in numbers(context.fetch("Item", "name != 'a'", nulls="database"))
+    with pytest.raises(InvalidArgumentError, match="nulls is 'sql'"):
+        context.fetch("Item", nulls="sql")
