@@ -69,6 +69,7 @@ typedef struct cst_expression cst_expression;
 typedef struct cst_fetch_request cst_fetch_request;
 typedef struct cst_results cst_results;
 typedef struct cst_cursor cst_cursor;
+typedef struct cst_rows cst_rows;
 typedef struct cst_mapping_model cst_mapping_model;
 
 /* ======== plain values =================================================================================== */
@@ -1219,6 +1220,10 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_count(cst_context *context, const
 enum { CST_EXPLAIN_TEXT = 0, CST_EXPLAIN_JSON = 1 };
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_explain(cst_context *context, const cst_fetch_request *request,
                                                        uint32_t form, cst_buffer *out_explanation, cst_error **error);
+/* Values of the request's columns instead of objects, of what is saved. CST_E_INVALID_ARGUMENT names a column that cannot
+ * be one. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch_rows(cst_context *context, const cst_fetch_request *request,
+                                                          cst_rows **out_rows CST_OWNED, cst_error **error);
 /* The object of an ID, as a fault when it is not known; never touches the store, so the row may not exist. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_object_with_id(cst_context *context, const cst_object_id *id,
                                                               cst_object **out_object CST_OWNED, cst_error **error);
@@ -1667,6 +1672,26 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_allows_split(cst_fetc
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_prefetch(cst_fetch_request *request, size_t count,
                                                                     const cst_string *key_paths, cst_error **error);
 
+/* A column of cst_context_fetch_rows. */
+typedef struct cst_column {
+    cst_string name;                  /* of the values; without an expression the key path of a property */
+    const cst_expression *expression; /* computes the values; NULL: the property */
+    cst_attribute_type type;          /* what an expression's values are made; CST_ATTRIBUTE_UNDEFINED: as they come */
+    uint32_t reserved;
+} cst_column;
+/* The columns of rows; they are copied, expressions are retained. None: every attribute that is stored. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_columns(cst_fetch_request *request, size_t count,
+                                                                   const cst_column *columns, cst_error **error);
+/* Key paths, or names of columns, whose equal values make one row of many. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_group_by(cst_fetch_request *request, size_t count,
+                                                                    const cst_string *names, cst_error **error);
+/* Which groups to give: it may name columns, and call functions over the rows of a group. NULL: all. Retained. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_having(cst_fetch_request *request, cst_predicate *predicate,
+                                                                  cst_error **error);
+/* Of equal rows only the first. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_distinct(cst_fetch_request *request, bool distinct,
+                                                                    cst_error **error);
+
 /* ======== results ======================================================================================== */
 /* A list of objects or IDs: what a fetch found, the members of a relationship, the changed objects of a context. It
  * never changes, and keeps its objects. On the queue of its context. */
@@ -1710,6 +1735,18 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_results_copy_sorted(const cst_results *re
 CST_EXPORT CST_ON_QUEUE cst_status cst_results_copy_columns(const cst_results *results, size_t first, size_t count,
                                                             size_t columns, const cst_key *keys,
                                                             cst_buffer *out_columns, cst_error **error);
+
+/* ======== rows =========================================================================================== */
+/* Values of columns instead of objects. They never change; any thread may use them. */
+
+CST_EXPORT CST_ANY_THREAD size_t cst_rows_count(const cst_rows *rows);
+CST_EXPORT CST_ANY_THREAD size_t cst_rows_column_count(const cst_rows *rows);
+/* A null string past the last column. */
+CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_rows_column_name(const cst_rows *rows, size_t index);
+/* The values of `count` rows from `first`, row by row: count times cst_rows_column_count of them, each to be disposed. Objects
+ * are CST_OBJECT_ID. CST_E_INVALID_ARGUMENT past the last row. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_rows_copy_values(const cst_rows *rows, size_t first, size_t count,
+                                                          cst_value *out_values CST_OWNED, cst_error **error);
 
 /* ======== cursor ========================================================================================= */
 /* Objects of a fetch, a batch at a time. On the queue of its context. */

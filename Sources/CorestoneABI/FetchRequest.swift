@@ -3,7 +3,7 @@ import CorestoneGraph
 import CorestonePredicate
 import CorestoneValues
 
-private func requestBox(_ pointer: OpaquePointer?) throws -> FetchRequestBox { try resolve(pointer, .fetchRequest) }
+func requestBox(_ pointer: OpaquePointer?) throws -> FetchRequestBox { try resolve(pointer, .fetchRequest) }
 
 func request(_ pointer: OpaquePointer?) throws -> FetchRequest { try requestBox(pointer).request }
 

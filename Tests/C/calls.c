@@ -206,6 +206,9 @@ void world_open(struct world *world, const char *folder) {
     cst_expression *expression = NULL;
     OK(cst_expression_parse(text("name"), 0, NULL, &expression, E));
     world->live[TYPE_EXPRESSION] = expression;
+    cst_rows *rows = NULL;
+    OK(cst_context_fetch_rows(c->context, request, &rows, E));
+    world->live[TYPE_ROWS] = rows;
     world->live[TYPE_FETCH_REQUEST] = request;
     world->live[TYPE_RESULTS] = company_fetch(c->context, c->employee, NULL, "number");
     cst_cursor *cursor = NULL;
@@ -218,9 +221,9 @@ void world_open(struct world *world, const char *folder) {
 
 void world_close(struct world *world) {
     cst_log_set_callback(NULL, NULL, NULL, NULL);
-    static const enum handle_type owned[] = {TYPE_ERROR,     TYPE_OBJECT,        TYPE_OBJECT_ID,
-                                             TYPE_PREDICATE, TYPE_FETCH_REQUEST, TYPE_RESULTS,
-                                             TYPE_CURSOR,    TYPE_MAPPING_MODEL, TYPE_EXPRESSION};
+    static const enum handle_type owned[] = {TYPE_ERROR,         TYPE_OBJECT,  TYPE_OBJECT_ID, TYPE_PREDICATE,
+                                             TYPE_FETCH_REQUEST, TYPE_RESULTS, TYPE_CURSOR,    TYPE_MAPPING_MODEL,
+                                             TYPE_EXPRESSION,    TYPE_ROWS};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         CHECK_STATUS(CST_OK, cst_release(world->live[owned[i]]));
     CHECK_STATUS(CST_OK, cst_release(world->second[TYPE_OBJECT]));
@@ -404,6 +407,10 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
                                        : strstr(call->name, "configuration") ? "A"
                                                                              : "name");
             a->pointer = storage->strings;
+            break;
+        case KIND_COLUMNS:
+            storage->columns[0].name = text("name");
+            a->pointer = storage->columns;
             break;
         case KIND_SORTS:
             storage->sorts[0].key_path = text("name");

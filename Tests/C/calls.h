@@ -27,6 +27,7 @@ enum handle_type {
     TYPE_CURSOR,
     TYPE_MAPPING_MODEL,
     TYPE_EXPRESSION,
+    TYPE_ROWS,
     TYPE_COUNT
 };
 
@@ -45,6 +46,7 @@ enum kind {
     KIND_STRINGS, /* array */
     KIND_BYTES,
     KIND_SORTS,    /* array */
+    KIND_COLUMNS,  /* array */
     KIND_ELEMENTS, /* array */
     KIND_KEYS,     /* array */
     KIND_VALUE,
@@ -123,6 +125,7 @@ struct storage {
     cst_string strings[MAX_ITEMS];
     const char *words[MAX_ITEMS];
     cst_sort sorts[MAX_ITEMS];
+    cst_column columns[MAX_ITEMS];
     cst_index_element elements[MAX_ITEMS];
     void *handles[MAX_ITEMS];
     void *out_handles[MAX_ITEMS];

@@ -41,6 +41,7 @@ static bool may_be_null(const struct call *call, const struct parameter *paramet
         {"cst_log_take_arguments", "out_taken"},
         {"cst_context_insert_many", "out_objects"},
         {"cst_fetch_request_set_predicate", "predicate"},
+        {"cst_fetch_request_set_having", "predicate"},
         {"cst_version", "major"},
         {"cst_version", "minor"},
         {"cst_version", "patch"},

@@ -333,6 +333,13 @@ static void fill(const struct world *world, const struct call *call, union argum
         case KIND_STRINGS:
             a->pointer = s->strings;
             break;
+        case KIND_COLUMNS:
+            for (int n = 0; n < NEAR; n++) {
+                s->columns[n].name = random_string(world);
+                s->columns[n].expression = one_in(2) ? random_handle(world, TYPE_EXPRESSION) : NULL;
+            }
+            a->pointer = s->columns;
+            break;
         case KIND_SORTS:
             a->pointer = s->sorts;
             break;

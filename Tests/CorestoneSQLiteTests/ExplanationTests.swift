@@ -84,7 +84,7 @@ final class ExplanationTests: XCTestCase {
         XCTAssertEqual(counted.fetchedRows, 2)
         XCTAssertEqual(counted.saves, 0)
         coordinator.resetStatistics()
-        XCTAssertEqual(coordinator.statistics, Statistics())
+        XCTAssertEqual(coordinator.statistics, Coordinator.Statistics())
     }
 
     func testLaunchArguments() throws {

@@ -81,9 +81,28 @@ final class FetchRequestBox {
         didSet { request.predicate = predicate?.predicate }
     }
 
+    var having: PredicateBox? {
+        didSet { request.havingPredicate = having?.predicate }
+    }
+    /// Keeps the models of object IDs in expressions.
+    var columns: [ExpressionBox] = []
+
     init(_ request: FetchRequest) {
         self.request = request
         model = request.entity.model
+    }
+}
+
+/// Rows of values. The model is kept for the object IDs among them.
+final class RowsBox {
+    let rows: FetchedRows
+    let names: [Text]
+    private let model: Model
+
+    init(_ rows: FetchedRows, model: Model) {
+        self.rows = rows
+        names = rows.columns.map { Text($0) }
+        self.model = model
     }
 }
 

@@ -12,6 +12,7 @@ enum HandleType: UInt32 {
     case predicate, fetchRequest, results, cursor
     case mappingModel
     case expression
+    case rows
 
     var name: String {
         switch self {
@@ -31,6 +32,7 @@ enum HandleType: UInt32 {
         case .cursor: "cursor"
         case .mappingModel: "mapping model"
         case .expression: "expression"
+        case .rows: "rows"
         }
     }
 

@@ -27,6 +27,15 @@ public final class FetchRequest: @unchecked Sendable {
     /// Relationships whose targets the fetch reads too, one query for each.
     public var relationshipKeyPathsForPrefetching: [String] = []
 
+    /// The columns of `Context.fetchDictionaries`, in order; without any, every attribute that is stored.
+    public var propertiesToFetch: [FetchedColumn] = []
+    /// Key paths, or names of columns, whose equal values make one dictionary of many rows.
+    public var propertiesToGroupBy: [String] = []
+    /// Which groups to give; it may name columns, and what is grouped by, and call functions over the rows of a group.
+    public var havingPredicate: Predicate?
+    /// Of equal dictionaries only the first.
+    public var returnsDistinctResults = false
+
     /// Two meanings of nil in predicates; the values of `CST_NULLS_…`.
     public enum NullMeaning: UInt32, Sendable {
         /// `name != 'x'` holds without a name, as in memory.

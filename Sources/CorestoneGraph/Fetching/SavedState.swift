@@ -8,6 +8,8 @@ final class SavedState: KeyValueCoding {
 
     init(_ object: ManagedObject) { self.object = object }
 
+    var objectID: ObjectID { object.objectID }
+
     /// The object itself when it has no changes, else its saved state.
     static func of(_ object: ManagedObject) -> PropertyValue {
         .object(object.hasChanges ? SavedState(object) : object)

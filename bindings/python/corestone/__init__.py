@@ -72,6 +72,7 @@ from .property import PropertyDescription
 from .query import Attribute, Key, ToMany, Value, key
 from .queue import MainQueue, main_queue
 from .results import Results
+from .rows import ExpressionDescription
 from .sort import Sort, SortDescriptor, SortKey, sort
 from .transformer import raw_value, register_transformer, set_raw_value, unregister_transformer
 
@@ -126,6 +127,7 @@ __all__ = [
     "ManagedObject",
     "ObjectID",
     "Results",
+    "ExpressionDescription",
     "Cursor",
     "ToManySet",
     "ToManyList",

@@ -181,6 +181,15 @@ class Sort(Structure):
     _fields_ = (("key_path", InputString), ("flags", ctypes.c_uint32), ("reserved", ctypes.c_uint32))
 
 
+class Column(Structure):
+    _fields_ = (
+        ("name", InputString),
+        ("expression", ctypes.c_void_p),
+        ("type", ctypes.c_int32),
+        ("reserved", ctypes.c_uint32),
+    )
+
+
 PAYLOAD_OFFSET = Value.payload.offset
 SIZE_OFFSET = PAYLOAD_OFFSET + String.size.offset
 
@@ -277,6 +286,7 @@ _TYPES: dict[str, Any] = {
     "info": POINTER(PropertyInfo),
     "options": POINTER(StoreOptions),
     "sorts": POINTER(Sort),
+    "columns": POINTER(Column),
     "elements": POINTER(IndexElement),
     "bool": ctypes.c_bool,
     "bool*": POINTER(ctypes.c_bool),
@@ -620,6 +630,16 @@ cst_results_get_column_path status handle in size size values size* error
 cst_results_copy_filtered status handle handle values out error
 cst_results_copy_sorted status handle size sorts compare pointer out error
 cst_results_copy_columns status handle size size size keys buffer error
+
+cst_fetch_request_set_columns status handle size columns error
+cst_fetch_request_set_group_by status handle size texts error
+cst_fetch_request_set_having status handle handle error
+cst_fetch_request_set_distinct status handle bool error
+cst_context_fetch_rows status handle handle out error
+cst_rows_count size handle
+cst_rows_column_count size handle
+cst_rows_column_name text handle size
+cst_rows_copy_values status handle size size values error
 
 cst_cursor_copy_next status handle out error
 """

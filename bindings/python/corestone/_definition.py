@@ -81,7 +81,7 @@ def attribute_type(name: str | int) -> AttributeType:
             return AttributeType(name)
         except ValueError:
             raise ModelError(f"{name} is no attribute type. See corestone.AttributeType.") from None
-    known = ATTRIBUTE_TYPES.get(_folded(name))
+    known = ATTRIBUTE_TYPES.get(_folded(name)) if isinstance(name, str) else None
     if known is None:
         raise ModelError(f"{name!r} is no attribute type. There are: {', '.join(sorted(ATTRIBUTE_TYPES))}.")
     return known

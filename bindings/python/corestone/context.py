@@ -25,6 +25,7 @@ from .object_id import ObjectID
 from .predicate import Predicate
 from .property import PropertyDescription
 from .results import Results
+from .rows import ColumnLike, read_rows, set_columns
 from .sort import SortKey
 
 if TYPE_CHECKING:
@@ -367,6 +368,48 @@ class Context:
         out = ctypes.c_uint64()
         self._work(lib.cst_context_count, request.handle, byref(out))
         return out.value
+
+    def fetch_rows(
+        self,
+        entity: EntityLike,
+        predicate: str | Predicate | None = None,
+        *arguments: Any,
+        columns: ColumnLike | Iterable[ColumnLike] = (),
+        group_by: str | Sequence[str] = (),
+        having: str | Predicate | None = None,
+        distinct: bool = False,
+        sort: SortKey | Sequence[SortKey] = (),
+        limit: int | None = None,
+        offset: int = 0,
+        include_subentities: bool = True,
+    ) -> list[dict[str, Any]]:
+        """Values of columns instead of objects, of what is saved: each row a dictionary.
+
+            ctx.fetch_rows("Employee", columns=["department.name", {"pay": "sum:(salary)"}], group_by="department.name")
+
+        columns    key paths, {name: expression}, or ExpressionDescription; none: every attribute that is stored
+        group_by   key paths or names of columns whose equal values make one row of many
+        having     which groups to give; may name columns and call functions over a group
+        distinct   of equal rows only the first
+
+        InvalidArgumentError names a column that cannot be one.
+        """
+        request = make_request(
+            self._entity(entity), predicate, arguments, sort, limit, offset, (), include_subentities, True, True
+        )
+        if columns:
+            set_columns(request.handle, columns)
+        names = [group_by] if isinstance(group_by, str) else list(group_by)
+        if names:
+            call(lib.cst_fetch_request_set_group_by, request.handle, len(names), _abi.texts(names))
+        if having is not None:
+            condition = having if isinstance(having, Predicate) else Predicate(having)
+            call(lib.cst_fetch_request_set_having, request.handle, condition._handle)
+        if distinct:
+            call(lib.cst_fetch_request_set_distinct, request.handle, True)
+        out = ctypes.c_void_p()
+        self._work(lib.cst_context_fetch_rows, request.handle, byref(out))
+        return read_rows(out.value or 0)
 
     def explain(
         self,

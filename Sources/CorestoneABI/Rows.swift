@@ -1,0 +1,59 @@
+import CCorestone
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+private func box(_ pointer: OpaquePointer?) throws -> RowsBox { try resolve(pointer, .rows) }
+
+@_cdecl("cst_context_fetch_rows") @implementation
+public func cst_context_fetch_rows(
+    _ pointer: OpaquePointer?, _ requestPointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try place(out, "out_rows")
+        let context = try onQueue(pointer).context
+        let request = try request(requestPointer)
+        let rows = try context.fetchDictionaries(request)
+        out.pointee = try HandleTable.make(RowsBox(rows, model: request.entity.model), .rows)
+    }
+}
+
+@_cdecl("cst_rows_count") @implementation
+public func cst_rows_count(_ pointer: OpaquePointer?) -> Int { (try? box(pointer))?.rows.rows.count ?? 0 }
+
+@_cdecl("cst_rows_column_count") @implementation
+public func cst_rows_column_count(_ pointer: OpaquePointer?) -> Int { (try? box(pointer))?.names.count ?? 0 }
+
+@_cdecl("cst_rows_column_name") @implementation
+public func cst_rows_column_name(_ pointer: OpaquePointer?, _ index: Int) -> cst_string {
+    guard let names = (try? box(pointer))?.names, names.indices.contains(index) else { return .null }
+    return cst_string(names[index])
+}
+
+@_cdecl("cst_rows_copy_values") @implementation
+public func cst_rows_copy_values(
+    _ pointer: OpaquePointer?, _ first: Int, _ count: Int, _ out: UnsafeMutablePointer<cst_value>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let rows = try box(pointer).rows.rows
+        guard first >= 0, count >= 0, first <= rows.count, count <= rows.count - first else {
+            throw CoreError(
+                .invalidArgument,
+                "there are \(rows.count) rows, not \(UInt(bitPattern: count)) from \(UInt(bitPattern: first))")
+        }
+        let out = try required(out, "out_values")
+        var written = 0
+        do {
+            for row in rows[first..<first + count] {
+                for value in row {
+                    try putOwned(value, out + written)
+                    written += 1
+                }
+            }
+        } catch {
+            for place in 0..<written { dispose(out + place) }
+            throw error
+        }
+    }
+}

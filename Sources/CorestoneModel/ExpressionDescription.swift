@@ -1,0 +1,53 @@
+import CorestonePredicate
+import CorestoneValues
+
+/// A column that a fetch of dictionaries computes: `total` as `sum:(salary)`.
+///
+/// It belongs to a request. An entity has no place for one: its properties are attributes, relationships and fetched
+/// properties.
+public struct ExpressionDescription: Hashable, Sendable {
+    /// The key of the values; any text.
+    public let name: String
+    /// What is computed, from the fetched object, or from the rows of a group.
+    public let expression: Expression
+    /// What the values are made; `undefined` leaves them as they come.
+    public let resultType: AttributeType
+
+    public init(name: String, expression: Expression, resultType: AttributeType = .undefined) {
+        self.name = name
+        self.expression = expression
+        self.resultType = resultType
+    }
+}
+
+extension ExpressionDescription {
+    /// The value as `resultType` says: numbers are made another kind of number, anything becomes its text; a number without
+    /// its fraction is an integer.
+    ///
+    /// - Throws: `Status.typeMismatch` for a value that cannot be made so, with the column's name as key.
+    package func typed(_ value: PropertyValue) throws -> PropertyValue {
+        if value.isNull { return value }
+        switch (resultType, value) {
+        case (.undefined, _), (.integer16, .int), (.integer32, .int), (.integer64, .int), (.boolean, .bool):
+            return value
+        case (.integer16, _), (.integer32, _), (.integer64, _):
+            if let whole = value.number.flatMap({ Int64(exactly: $0.rounded(.towardZero)) }) { return .int(whole) }
+        case (.double, _): if let number = value.number { return .double(number) }
+        case (.float, _): if let number = value.number { return .double(Double(Float(number))) }
+        case (.boolean, _): if let number = value.number { return .bool(number != 0) }
+        case (.decimal, _): if let decimal = cast(value, "NSDecimalNumber") { return decimal }
+        case (.string, _): if let text = cast(value, "NSString") { return text }
+        case (.date, _): if let date = cast(value, "NSDate") { return date }
+        default: return value
+        }
+        throw CoreError(
+            .typeMismatch,
+            "the column \(name) is \(resultType.displayName), but \(expression.format) gave a \(value.kindName)",
+            key: name,
+            value: value)
+    }
+
+    private func cast(_ value: PropertyValue, _ type: String) -> PropertyValue? {
+        try? Expression.cast(.constant(value), type: .string(type)).value(with: .null)
+    }
+}

@@ -1,0 +1,162 @@
+/* Rows: columns, expressions, groups and sums instead of objects.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "company.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { PEOPLE = 6 };
+
+static struct company six_people(void) {
+    struct company c = company_open(check_path("company.sqlite"));
+    for (int i = 0; i < PEOPLE; i++) {
+        char name[24];
+        snprintf(name, sizeof name, "person %d", i);
+        OK(cst_release(company_employee(&c, c.context, name, i % 2)));
+    }
+    save(c.context);
+    return c;
+}
+
+static cst_column property(const char *name) { return (cst_column){text(name), NULL, CST_ATTRIBUTE_UNDEFINED, 0}; }
+
+static cst_column computed(const char *name, const char *format, cst_attribute_type type) {
+    cst_expression *expression = NULL;
+    OK(cst_expression_parse(text(format), 0, NULL, &expression, E));
+    return (cst_column){text(name), expression, type, 0};
+}
+
+static cst_fetch_request *request_of(const struct company *c, size_t count, const cst_column *columns) {
+    cst_fetch_request *request = NULL;
+    OK(cst_fetch_request_new(c->employee, &request, E));
+    OK(cst_fetch_request_set_columns(request, count, columns, E));
+    return request;
+}
+
+static cst_rows *rows_of(const struct company *c, const cst_fetch_request *request) {
+    cst_rows *rows = NULL;
+    OK(cst_context_fetch_rows(c->context, request, &rows, E));
+    return rows;
+}
+
+static void columns_and_their_names(void) {
+    struct company c = six_people();
+    cst_column columns[] = {property("name"), computed("twice", "number * 2", CST_ATTRIBUTE_INTEGER_64)};
+    cst_fetch_request *request = request_of(&c, 2, columns);
+    cst_sort order = {text("name"), CST_SORT_DESCENDING, 0};
+    OK(cst_fetch_request_set_sort(request, 1, &order, E));
+    OK(cst_fetch_request_set_limit(request, 2, E));
+    cst_rows *rows = rows_of(&c, request);
+    CHECK_INT(2, cst_rows_count(rows));
+    CHECK_INT(2, cst_rows_column_count(rows));
+    CHECK_TEXT("twice", cst_rows_column_name(rows, 1));
+    CHECK(cst_rows_column_name(rows, 2).data == NULL);
+    cst_value values[4];
+    OK(cst_rows_copy_values(rows, 0, 2, values, E));
+    CHECK_TEXT("person 5", values[0].as.string);
+    CHECK_INT(CST_INT, values[1].type);
+    CHECK_INT(2, values[1].as.integer);
+    CHECK_TEXT("person 4", values[2].as.string);
+    for (int i = 0; i < 4; i++)
+        cst_value_dispose(&values[i]);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_rows_copy_values(rows, 1, 2, values, E));
+    OK(cst_release(rows));
+    OK(cst_release(request));
+    OK(cst_release((void *)columns[1].expression));
+    company_close(&c);
+}
+
+static void groups(void) {
+    struct company c = six_people();
+    cst_column columns[] = {property("number"), computed("how many", "count:(name)", CST_ATTRIBUTE_UNDEFINED)};
+    cst_fetch_request *request = request_of(&c, 2, columns);
+    cst_string by = text("number");
+    cst_sort order = {by, 0, 0};
+    cst_predicate *having = NULL;
+    OK(cst_fetch_request_set_group_by(request, 1, &by, E));
+    OK(cst_fetch_request_set_sort(request, 1, &order, E));
+    cst_rows *rows = rows_of(&c, request);
+    CHECK_INT(2, cst_rows_count(rows));
+    cst_value values[4];
+    OK(cst_rows_copy_values(rows, 0, 2, values, E));
+    CHECK_INT(0, values[0].as.integer);
+    CHECK_INT(3, values[1].as.integer);
+    CHECK_INT(1, values[2].as.integer);
+    OK(cst_release(rows));
+
+    OK(cst_predicate_parse(text("sum:(number) > 1"), 0, NULL, &having, E));
+    OK(cst_fetch_request_set_having(request, having, E));
+    rows = rows_of(&c, request);
+    CHECK_INT(1, cst_rows_count(rows));
+    OK(cst_release(rows));
+    OK(cst_fetch_request_set_having(request, NULL, E));
+    rows = rows_of(&c, request);
+    CHECK_INT(2, cst_rows_count(rows));
+    OK(cst_release(rows));
+    OK(cst_release(having));
+    OK(cst_release(request));
+    OK(cst_release((void *)columns[1].expression));
+    company_close(&c);
+}
+
+static void each_row_once(void) {
+    struct company c = six_people();
+    cst_column number = property("number");
+    cst_fetch_request *request = request_of(&c, 1, &number);
+    cst_rows *rows = rows_of(&c, request);
+    CHECK_INT(6, cst_rows_count(rows));
+    OK(cst_release(rows));
+    OK(cst_fetch_request_set_distinct(request, true, E));
+    rows = rows_of(&c, request);
+    CHECK_INT(2, cst_rows_count(rows));
+    OK(cst_release(rows));
+    OK(cst_release(request));
+    company_close(&c);
+}
+
+static void objects_come_as_ids(void) {
+    struct company c = six_people();
+    cst_column manager = property("department");
+    cst_fetch_request *request = request_of(&c, 1, &manager);
+    cst_rows *rows = rows_of(&c, request);
+    cst_value value;
+    OK(cst_rows_copy_values(rows, 0, 1, &value, E));
+    CHECK(value.type == CST_NULL || value.type == CST_OBJECT_ID);
+    cst_value_dispose(&value);
+    OK(cst_release(rows));
+    OK(cst_release(request));
+    company_close(&c);
+}
+
+static void what_cannot_be_a_column(void) {
+    struct company c = six_people();
+    cst_rows *rows = NULL;
+    cst_column columns[] = {property("name"), property("projects"), property("name")};
+    cst_fetch_request *request = request_of(&c, 2, columns);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_fetch_rows(c.context, request, &rows, E));
+    CHECK_CONTAINS("to-many", cst_error_message(check_error()));
+    CHECK(rows == NULL);
+    columns[1] = columns[2];
+    OK(cst_fetch_request_set_columns(request, 2, columns, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_fetch_rows(c.context, request, &rows, E));
+    CHECK_CONTAINS("two columns are called name", cst_error_message(check_error()));
+    columns[0].reserved = 1;
+    CHECK_STATUS(CST_E_UNSUPPORTED, cst_fetch_request_set_columns(request, 1, columns, E));
+    columns[0].reserved = 0;
+    columns[0].type = 12345;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_fetch_request_set_columns(request, 1, columns, E));
+    OK(cst_release(request));
+    company_close(&c);
+}
+
+int main(int argc, char **argv) {
+    check_begin(argc, argv);
+    RUN(columns_and_their_names);
+    RUN(groups);
+    RUN(each_row_once);
+    RUN(objects_come_as_ids);
+    RUN(what_cannot_be_a_column);
+    return check_end();
+}

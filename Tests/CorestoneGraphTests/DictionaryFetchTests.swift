@@ -1,0 +1,142 @@
+import Corestone
+import XCTest
+
+/// Fetches of dictionaries: columns, expressions, groups.
+final class DictionaryFetchTests: GraphTestCase {
+    private var employee: Entity!
+
+    override func setUpWithError() throws {
+        try super.setUpWithError()
+        employee = try XCTUnwrap(model.entity(named: "Employee"))
+        let research = try context.insert("Department")
+        try research.setValue(.string("Research"), forKey: "name")
+        for (name, age, salary) in [("amy", 10, 100.0), ("ben", 10, 200), ("cal", 20, 400)] {
+            let object = try context.insert("Employee")
+            try object.setValue(.string(name), forKey: "name")
+            try object.setValue(.int(Int64(age)), forKey: "age")
+            try object.setValue(.double(salary), forKey: "salary")
+            if name != "cal" { try object.setValue(.object(research), forKey: "department") }
+        }
+        try context.save()
+    }
+
+    private func request(
+        _ columns: [FetchedColumn], where predicate: String? = nil, groupBy: [String] = [], having: String? = nil,
+        sort: [SortDescriptor] = [SortDescriptor("name")]
+    ) throws -> FetchRequest {
+        let request = FetchRequest(
+            entity: employee, predicate: try predicate.map { try Predicate.parse($0) }, sortDescriptors: sort)
+        request.propertiesToFetch = columns
+        request.propertiesToGroupBy = groupBy
+        request.havingPredicate = try having.map { try Predicate.parse($0) }
+        return request
+    }
+
+    private func column(_ name: String, _ format: String, _ type: AttributeType = .undefined) throws -> FetchedColumn {
+        .expression(ExpressionDescription(name: name, expression: try Expression.parse(format), resultType: type))
+    }
+
+    func testS023OnlyTheRequestedKeys() throws {
+        let found = try context.fetchDictionaries(try request(["name"], where: "age > 15"))
+        XCTAssertEqual(found.dictionaries, [["name": .string("cal")]])
+        XCTAssertEqual(found.columns, ["name"])
+    }
+
+    func testKeyPathsAndToOneRelationships() throws {
+        let found = try context.fetchDictionaries(try request(["name", "department.name", "department"]))
+        XCTAssertEqual(found.rows[0][1], .string("Research"))
+        XCTAssertEqual(found.rows[2][1], .null)
+        XCTAssertNil(found.dictionaries[2]["department.name"])
+        guard case .object(let reference as ObjectIDReference) = found.rows[0][2] else {
+            return XCTFail("\(found.rows[0][2])")
+        }
+        XCTAssertEqual(reference.id.entity.name, "Department")
+    }
+
+    func testEveryStoredAttributeWithoutColumns() throws {
+        XCTAssertEqual(try context.fetchDictionaries(try request([])).columns, ["name", "age", "salary"])
+    }
+
+    func testS026GroupsWithCounts() throws {
+        let found = try context.fetchDictionaries(
+            try request(
+                ["age", try column("headcount", "count:(name)")], groupBy: ["age"], sort: [SortDescriptor("age")]))
+        XCTAssertEqual(found.rows, [[.int(10), .int(2)], [.int(20), .int(1)]])
+    }
+
+    func testS029HavingByColumnAndByFunction() throws {
+        for having in ["headcount > 1", "count:(name) > 1"] {
+            let found = try context.fetchDictionaries(
+                try request(
+                    ["age", try column("headcount", "count:(name)")], groupBy: ["age"], having: having, sort: []))
+            XCTAssertEqual(found.rows, [[.int(10), .int(2)]], having)
+        }
+    }
+
+    func testS032ToManyColumnsAreRefused() throws {
+        let department = try XCTUnwrap(model.entity(named: "Department"))
+        let request = FetchRequest(entity: department)
+        request.propertiesToFetch = ["employees"]
+        XCTAssertThrowsError(try context.fetchDictionaries(request)) {
+            XCTAssertTrue("\($0)".contains("Department.employees is a to-many relationship"), "\($0)")
+        }
+    }
+
+    func testS035OneRowOfATotalWithAFreeName() throws {
+        let found = try context.fetchDictionaries(
+            try request([try column("total age", "sum:(age)", .integer64)], sort: []))
+        XCTAssertEqual(found.dictionaries, [["total age": .int(40)]])
+        let none = try context.fetchDictionaries(
+            try request(
+                [try column("total age", "sum:(age)"), try column("oldest", "max:(age)")], where: "age > 99", sort: []))
+        XCTAssertEqual(none.rows, [[.int(0), .null]])
+    }
+
+    func testExpressionsOfEachRowAndTheirTypes() throws {
+        let found = try context.fetchDictionaries(
+            try request([
+                try column("whole", "salary / 3", .integer32), try column("text", "age", .string),
+                try column("colleagues", "department.employees.@count"), try column("always", "7"),
+            ]))
+        XCTAssertEqual(found.rows[0], [.int(33), .string("10"), .int(2), .int(7)])
+        XCTAssertThrowsError(try context.fetchDictionaries(try request([try column("age", "name", .integer32)]))) {
+            XCTAssertTrue("\($0)".contains("the column age is"), "\($0)")
+        }
+    }
+
+    func testAggregatesWithinExpressions() throws {
+        let found = try context.fetchDictionaries(
+            try request(
+                [try column("spread", "max:(salary) - min:(salary)"), try column("mean", "average:(age)")], sort: []))
+        XCTAssertEqual(found.rows, [[.double(300), .double(40.0 / 3)]])
+    }
+
+    func testDistinctRowsAndTheirWindow() throws {
+        let request = try request(["age"], sort: [SortDescriptor("age", ascending: false)])
+        request.returnsDistinctResults = true
+        XCTAssertEqual(try context.fetchDictionaries(request).rows, [[.int(20)], [.int(10)]])
+        request.offset = 1
+        request.limit = 5
+        XCTAssertEqual(try context.fetchDictionaries(request).rows, [[.int(10)]])
+    }
+
+    func testUnsavedChangesDoNotCount() throws {
+        let cal = try XCTUnwrap(context.fetch(try request([], where: "name == 'cal'")).first)
+        try cal.setValue(.int(99), forKey: "age")
+        _ = try context.insert("Employee")
+        XCTAssertEqual(try context.fetchDictionaries(try request(["age"])).rows, [[.int(10)], [.int(10)], [.int(20)]])
+    }
+
+    func testWhatCannotBeAColumn() throws {
+        func complaint(_ request: FetchRequest) -> String {
+            do { return "gave \(try context.fetchDictionaries(request).rows)" } catch { return "\(error)" }
+        }
+        let count = try column("n", "count:(name)")
+        XCTAssertTrue(complaint(try request(["age", "age"])).contains("two columns are called age"))
+        XCTAssertTrue(complaint(try request(["speed"])).contains("Employee.speed is not stored"))
+        XCTAssertTrue(complaint(try request(["nothing"])).contains("nothing"))
+        XCTAssertTrue(complaint(try request(["name", count], groupBy: ["age"])).contains("max:(name)"))
+        XCTAssertTrue(complaint(try request(["name"], having: "name == 'x'")).contains("needs properties to group by"))
+        XCTAssertTrue(complaint(try request([count], groupBy: ["age"])).contains("cannot be sorted by name"))
+    }
+}

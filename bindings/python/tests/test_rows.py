@@ -1,0 +1,134 @@
+"""Rows: columns, expressions, groups and sums instead of objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from corestone import (
+    Container,
+    Context,
+    Expression,
+    ExpressionDescription,
+    InvalidArgumentError,
+    Model,
+    ModelError,
+    ObjectID,
+    Predicate,
+    TypeMismatchError,
+)
+
+STAFF = {
+    "Team": {"name": "string", "members": "to-many Person inverse team"},
+    "Person": {
+        "name": "string", "age": "int = 0", "pay": "decimal?", "mood": "string? transient",
+        "team": "to-one Team? inverse members",
+    },
+}  # fmt: skip
+
+
+@pytest.fixture
+def staff(tmp_path: Path) -> Iterator[Context]:
+    with Container(Model(STAFF), tmp_path / "staff.sqlite") as container:
+        context = container.context()
+        teams = [context.insert("Team", name=name) for name in ("Research", "Sales")]
+        for number, name in enumerate(["Ada", "Bob", "Cyd"]):
+            context.insert("Person", name=name, age=30 + number, pay=Decimal(number), team=teams[number // 2])
+        context.insert("Person", name="Dan")
+        context.save()
+        yield context
+
+
+def test_columns_in_their_order(staff: Context) -> None:
+    rows = staff.fetch_rows("Person", columns=["name", "team.name", {"months": "age * 12"}], sort="-name", limit=2)
+    assert rows == [
+        {"name": "Dan", "team.name": None, "months": 0},
+        {"name": "Cyd", "team.name": "Sales", "months": 384},
+    ]
+    assert list(rows[0]) == ["name", "team.name", "months"]
+
+
+def test_every_stored_attribute_without_columns(staff: Context) -> None:
+    [row] = staff.fetch_rows("Person", "name == %@", "Bob")
+    assert row == {"name": "Bob", "age": 31, "pay": Decimal(1)}
+
+
+def test_groups(staff: Context) -> None:
+    rows = staff.fetch_rows(
+        "Person",
+        columns=["team.name", {"people": "count:(name)", "pay": Expression("sum:(pay)")}],
+        group_by="team.name",
+        sort="team.name",
+    )
+    assert [tuple(row.values()) for row in rows] == [(None, 1, 0), ("Research", 2, 1), ("Sales", 1, 2)]
+    for having in ("people > 1", Predicate("count:(name) > 1")):
+        [row] = staff.fetch_rows(
+            "Person", columns=["team.name", {"people": "count:(name)"}], group_by=["team.name"], having=having
+        )
+        assert row == {"team.name": "Research", "people": 2}
+
+
+def test_one_row_over_all(staff: Context) -> None:
+    total = ExpressionDescription("total age", "sum:(age)", "double")
+    [row] = staff.fetch_rows("Person", columns=[total, {"modes": "mode:(age)"}])
+    assert row["total age"] == 93.0
+    assert isinstance(row["total age"], float)
+    assert sorted(row["modes"]) == [0, 30, 31, 32]
+
+
+def test_relationships_are_ids_and_members_are_counted(staff: Context) -> None:
+    [row] = staff.fetch_rows("Person", "name == 'Ada'", columns=["team", {"peers": "team.members.@count"}])
+    assert isinstance(row["team"], ObjectID)
+    assert staff.get(row["team"]).name == "Research"
+    assert row["peers"] == 2
+
+
+def test_each_row_once(staff: Context) -> None:
+    assert len(staff.fetch_rows("Person", columns="team", distinct=True)) == 3
+
+
+def test_unsaved_changes_do_not_count(staff: Context) -> None:
+    staff.insert("Person", name="Eve")
+    assert staff.fetch_rows("Person", columns={"n": "count:(name)"}) == [{"n": 4}]
+
+
+def test_more_rows_than_are_read_at_once(staff: Context) -> None:
+    for number in range(2500):
+        staff.insert("Team", name=str(number))
+    staff.save()
+    rows = staff.fetch_rows("Team", columns="name")
+    assert len(rows) == 2502
+    assert {row["name"] for row in rows} >= {str(number) for number in range(2500)}
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        (["members"], "Team.members is a to-many relationship"),
+        (["name", "name"], "two columns are called name"),
+        (["nothing"], "nothing"),
+        (["name", {"n": "count:(name)"}], "max:\\(name\\)"),
+    ],
+)
+def test_what_cannot_be_a_column(staff: Context, columns: list[str], words: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=words):
+        staff.fetch_rows("Team", columns=columns)
+
+
+def test_a_column_of_a_wrong_kind(staff: Context) -> None:
+    with pytest.raises(TypeMismatchError, match="is no column"):
+        staff.fetch_rows("Team", columns=[5])  # type: ignore[list-item]
+    with pytest.raises(TypeMismatchError, match="the column age is"):
+        staff.fetch_rows("Team", columns=ExpressionDescription("age", "name", "int64"))
+
+
+def test_an_entity_has_no_place_for_one() -> None:
+    total = ExpressionDescription("total", "sum:(age)")
+    with pytest.raises(ModelError, match="is no property"):
+        Model({"Person": {"total": total}})
+    model = Model({"Person": {"age": "int"}})
+    with pytest.raises(ModelError, match="is no attribute type"):
+        model["Person"].attribute("total", total)  # type: ignore[arg-type]
