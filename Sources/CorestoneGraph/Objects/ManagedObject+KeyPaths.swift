@@ -10,6 +10,8 @@ extension ManagedObject: KeyValueCoding {
         if let fetched = entity.fetchedProperty(named: name) {
             return .array(try self.fetched(fetched).map { .object($0) })
         }
+        // What a predicate asks of an entity is its name: `entity.name == 'Manager'`.
+        if name == "entity" { return .dictionary(["name": .string(entity.name)]) }
         if name == "objectID" { return .object(ObjectIDReference(objectID)) }
         do { _ = try entity.requireProperty(named: name) } catch let error as CoreError {
             throw CoreError(.predicate, error.message, entity: error.entity, key: name, objectURI: objectID.uri)

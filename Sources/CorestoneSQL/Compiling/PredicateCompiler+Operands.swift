@@ -18,18 +18,35 @@ extension PredicateCompiler {
             if let place = path.keys.firstIndex(where: { $0.collectionOperator != nil }) {
                 return try aggregate(expression, base, path.keys[...], place, environment)
             }
+            if let (scope, keys) = self.path(expression, environment), let name = entityName(keys, scope) {
+                return name
+            }
             guard let (scope, keys) = self.path(expression, environment) else {
                 return try path.keys.reduce(try operand(base, environment)) { try key($1, of: $0) }
             }
             return try operand(try resolve(keys, scope))
         default:
             guard let (scope, keys) = path(expression, environment) else { break }
+            if let name = entityName(keys, scope) { return name }
             if let place = keys.firstIndex(where: { $0.collectionOperator != nil }) {
                 return try aggregate(expression, .selfObject, keys, place, environment)
             }
             return try operand(try resolve(keys, scope))
         }
         throw NotExpressible("\(expression.format) is computed in memory")
+    }
+
+    /// `entity.name` of a scope's rows, unless a property has that name; nil for other keys.
+    private func entityName(_ keys: ArraySlice<KeyName>, _ scope: Scope) -> Operand? {
+        let entity = scope.mapping.entity
+        guard keys.count == 2, keys.map(\.text) == ["entity", "name"],
+            entity.withDescendants.allSatisfy({ $0.property(named: "entity") == nil })
+        else { return nil }
+        let cases = zip(scope.mapping.numbers, entity.withDescendants).map { number, heir in
+            " WHEN \(number: number) THEN \(bind: .text(Text(heir.name)))" as SQLFragment
+        }
+        return Operand(
+            sql: "CASE \(scope.alias, "Z_ENT")\(cases.joined(separator: "")) END", kind: .text, isNullable: false)
     }
 
     /// A path with an operator on collections, which is at `place`.

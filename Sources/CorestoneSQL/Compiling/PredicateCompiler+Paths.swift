@@ -98,6 +98,7 @@ extension PredicateCompiler {
         {
             return property
         }
+        if name == "entity" { throw NotExpressible("the entity of \(entity.name) objects is looked at in memory") }
         if entity.fetchedProperty(named: name) != nil {
             throw NotExpressible("\(entity.name).\(name) is a fetched property, which runs a fetch of its own")
         }

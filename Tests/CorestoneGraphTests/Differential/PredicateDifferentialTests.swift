@@ -98,6 +98,7 @@ final class DifferentialBench {
             ]
         constants.texts =
             Menagerie.texts.map { .string($0) } + ["lib", "amd64", "python3-apt3", "libs"].map { .string($0) }
+        constants.texts += model.entities.map { .string($0.name) }
         constants.dates = Menagerie.dates.map { .date($0) }
         for type in [AttributeType.uuid, .binary, .uri, .decimal, .boolean] {
             constants.others[type] = (0..<12).map { _ in Menagerie.value(type, &dice) }

@@ -291,7 +291,10 @@ struct PredicateGenerator {
     private mutating func text(_ entity: Entity, _ depth: Int) -> String {
         if dice.chance(35) { return argument(dice.pick(constants.texts)) }
         if depth <= 0 || dice.chance(70) { return path(entity, .text)?.path ?? "'x'" }
-        switch dice.below(5) {
+        switch dice.below(6) {
+        case 5:
+            let own = variables.last.map { "$\($0.name)." } ?? ""
+            return dice.chance(80) ? "\(own)entity.name" : "\(path(entity, .object)?.path ?? "SELF").entity.name"
         case 0: return "uppercase(\(text(entity, 0)))"
         case 1: return "lowercase(\(text(entity, 0)))"
         case 2: return "canonical(\(text(entity, 0)))"
