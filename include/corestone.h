@@ -730,6 +730,11 @@ typedef cst_status (*cst_validate_fn)(void *userdata, cst_object *object, uint32
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_validator(cst_entity *entity, cst_string property,
                                                               cst_validate_fn validate, void *userdata,
                                                               cst_destroy_fn destroy, cst_error **error);
+/* The same by a function that predicates know too (cst_function_register, cst_function_register_typed): it gets the value as
+ * its receiver, and answers whether it is fine; text that it answers says why not. Null is fine without a call. A function
+ * that is not registered when it is asked fails the save. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_validator_function(cst_entity *entity, cst_string property,
+                                                                       cst_string function, cst_error **error);
 
 /* ======== attribute, relationship ======================================================================== */
 
@@ -955,6 +960,11 @@ typedef struct cst_transformer_callbacks {
 CST_EXPORT CST_ANY_THREAD cst_status cst_transformer_register(cst_string name,
                                                               const cst_transformer_callbacks *callbacks,
                                                               cst_error **error);
+/* The same of two functions that predicates know too (cst_function_register, cst_function_register_typed), by name: one makes
+ * bytes or text of a value, the other the value of bytes. What cst_object_get_transformed gives is then a const cst_value *
+ * of the library's; what cst_object_set_transformed gets is one of the host's, which is copied. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_transformer_register_functions(cst_string name, cst_string transform,
+                                                                        cst_string reverse, cst_error **error);
 /* Forgets a transformer; CST_NOT_FOUND when none of that name was registered. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_transformer_unregister(cst_string name, cst_error **error);
 /* Whether a host registered a transformer under the name; the built-in ones were not. */
@@ -1632,6 +1642,11 @@ enum {
     CST_SORT_LOCALIZED_STANDARD = 1u << 3,
     CST_SORT_COMPARATOR = 1u << 4 /* by the call's comparator; in memory only */
 };
+/* The locale whose rules localized selectors and the option [l] follow, in the whole process: as ICU spells it, "de_DE"; empty
+ * for the rules of no language, null for the environment's (LC_ALL, LC_COLLATE, LANG), which hold at first. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_sort_set_locale(cst_string locale, cst_error **error);
+/* The locale in use; out_uses_icu, which may be NULL, says whether ICU knows it or the rules of no language stand in. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_sort_copy_locale(cst_buffer *out_text, bool *out_uses_icu, cst_error **error);
 /* The order of two values, neither of them nil: negative when `a` comes first. `sort` is the descriptor's index. */
 typedef cst_status (*cst_compare_fn)(void *userdata, size_t sort, const cst_value *a, const cst_value *b,
                                      int32_t *out_order, cst_error **error);

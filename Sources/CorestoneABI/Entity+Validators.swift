@@ -22,6 +22,23 @@ public func cst_entity_add_validator(
     }
 }
 
+@_cdecl("cst_entity_add_validator_function") @implementation
+public func cst_entity_add_validator_function(
+    _ pointer: OpaquePointer?, _ property: cst_string, _ function: cst_string, _ error: ErrorOut
+) -> cst_status {
+    building(error, { try entity(pointer).model }) {
+        let (entity, key, name) = (
+            try entity(pointer), try property.string("property"), try function.string("function")
+        )
+        try entity.addValidator(forKey: key) { (_: ManagedObject, value) in
+            if value.isNull { return value }
+            let answer = try callFunction(name, value)
+            guard answer.number ?? 0 == 0 else { return value }
+            throw CoreError(.callback, answer.textual?.string ?? "the function \(name) refuses it", key: key)
+        }
+    }
+}
+
 /// A function of the host's with its userdata. Called on the queue of the object that it is called about.
 private final class HostValidator: @unchecked Sendable {
     private let validate: cst_validate_fn

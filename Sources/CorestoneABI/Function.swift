@@ -43,6 +43,15 @@ public func cst_function_unregister(_ name: cst_string, _ error: ErrorOut) -> cs
     outcome(error) { FunctionRegistry.unregister(try name.string("name")) ? .ok : .notFound }
 }
 
+/// Calls a function that is known by name, for those that are no predicate.
+func callFunction(_ name: String, _ receiver: PropertyValue) throws -> PropertyValue {
+    guard let function = FunctionRegistry.function(named: name) else {
+        throw CoreError(
+            .unsupported, "the function \(name) is not registered; register it with cst_function_register", key: name)
+    }
+    return try function(receiver, [])
+}
+
 private func functionName(_ name: cst_string) throws -> String {
     let name = try name.string("name")
     guard !name.isEmpty else { throw CoreError(.invalidArgument, "the function's name is empty") }

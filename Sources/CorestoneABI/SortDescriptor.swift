@@ -62,6 +62,22 @@ private func selector(_ flags: Int) -> SortDescriptor.Selector? {
     }
 }
 
+@_cdecl("cst_sort_set_locale") @implementation
+public func cst_sort_set_locale(_ locale: cst_string, _ error: ErrorOut) -> cst_status {
+    boundary(error) { Collation.use(locale: try locale.optionalString("locale")) }
+}
+
+@_cdecl("cst_sort_copy_locale") @implementation
+public func cst_sort_copy_locale(
+    _ out: UnsafeMutablePointer<cst_buffer>?, _ usesICU: UnsafeMutablePointer<Bool>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let collation = Collation.current
+        try required(out, "out_text").fill(collation.locale)
+        usesICU?.pointee = collation.usesICU
+    }
+}
+
 @_cdecl("cst_sort_values") @implementation
 public func cst_sort_values(
     _ count: Int, _ values: UnsafePointer<cst_value>?, _ sortCount: Int, _ sort: UnsafePointer<cst_sort>?,

@@ -1,6 +1,7 @@
 import CCorestone
 import CorestoneGraph
 import CorestoneModel
+import CorestonePredicate
 import CorestoneValues
 
 @_cdecl("cst_transformer_register") @implementation
@@ -17,6 +18,16 @@ public func cst_transformer_register(
         guard given.transform != nil, given.reverse != nil else {
             throw CoreError(.invalidArgument, "callbacks lacks transform or reverse; a transformer needs both")
         }
+        ValueTransformers.register(transformer, forName: try name.string("name"))
+    }
+}
+
+@_cdecl("cst_transformer_register_functions") @implementation
+public func cst_transformer_register_functions(
+    _ name: cst_string, _ transform: cst_string, _ reverse: cst_string, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let transformer = NamedTransformer(try transform.string("transform"), try reverse.string("reverse"))
         ValueTransformers.register(transformer, forName: try name.string("name"))
     }
 }
@@ -58,9 +69,9 @@ public func cst_object_set_transformed(
         let object = try object(pointer)
         guard let value else { return try object.setTransformedValue(nil, key: key) }
         guard let maker = try object.maker(key: key) else { throw object.isNoHostValue(key: key) }
-        let held = HostValue(value, maker)
+        let held = try maker.held(value)
         do { try object.setTransformedValue(held, key: key) } catch {
-            held.giveBack()
+            if held.pointer == value { held.giveBack() }
             throw error
         }
     }
@@ -72,7 +83,7 @@ extension ManagedObject {
     fileprivate func maker(key: UInt32) throws -> HostValueMaker? {
         let (transformer, className) = try registeredTransformer(key: key)
         if transformer is ArchiveTransformer { return className.flatMap(ArchivableClasses.named) as? HostClass }
-        return transformer as? HostTransformer
+        return transformer as? HostValueMaker
     }
 
     fileprivate func isNoHostValue(key: UInt32) -> CoreError {
@@ -110,4 +121,44 @@ private final class HostTransformer: HostValueMaker, ValueTransformer, @unchecke
         let view = cst_bytes(data: bytes.buffer.start, size: bytes.count)
         return try made("reverse") { reverse(userdata.pointer, view, $0, $1) }
     }
+}
+
+/// A transformer of two functions that are known by name; its values are `cst_value`s of the library's.
+private final class NamedTransformer: HostValueMaker, ValueTransformer, @unchecked Sendable {
+    private let transform, reverse: String
+
+    init(_ transform: String, _ reverse: String) {
+        (self.transform, self.reverse) = (transform, reverse)
+        super.init(Userdata(nil, nil)) { _, value in
+            let cell = value?.assumingMemoryBound(to: cst_value.self)
+            if let cell { dispose(cell) }
+            cell?.deallocate()
+        }
+    }
+
+    override func held(_ value: UnsafeMutableRawPointer) throws -> HostValue {
+        try copy(try hostValue(value.assumingMemoryBound(to: cst_value.self).pointee))
+    }
+
+    private func copy(_ value: PropertyValue) throws -> HostValue {
+        let cell = UnsafeMutablePointer<cst_value>.allocate(capacity: 1)
+        cell.initialize(to: cst_value())
+        let held = HostValue(cell, self)
+        try putOwned(value, cell)
+        return held
+    }
+
+    func bytes(for value: Any) throws -> Bytes {
+        guard let value = value as? HostValue else {
+            throw CoreError(.typeMismatch, "a host's transformer takes a value of the host's")
+        }
+        let answer = try callFunction(transform, try hostValue(value.pointer.load(as: cst_value.self)))
+        switch answer {
+        case .bytes(let bytes): return bytes
+        case .text(let text): return Bytes(copying: text.utf8)
+        default: throw CoreError(.typeMismatch, "the function \(transform) made neither bytes nor text of a value")
+        }
+    }
+
+    func value(for bytes: Bytes) throws -> Any { try copy(try callFunction(reverse, .bytes(bytes))) }
 }

@@ -49,6 +49,7 @@ static bool may_be_null(const struct call *call, const struct parameter *paramet
         {"cst_retain", "handle"},
         {"cst_release", "handle"},
         {"cst_value_dispose", "value"},
+        {"cst_sort_copy_locale", "out_uses_icu"},
         {"cst_expression_new_key_path", "base"},
     };
     if (parameter->kind == KIND_ERROR || parameter->kind == KIND_USERDATA || parameter->kind == KIND_DESTROY ||

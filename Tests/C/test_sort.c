@@ -88,10 +88,31 @@ static void results_are_filtered_and_sorted(void) {
     company_close(&c);
 }
 
+static void the_locale_is_the_hosts_choice(void) {
+    cst_buffer name = {NULL, 0, 0};
+    bool uses_icu = false;
+    OK(cst_sort_set_locale(text("sv_SE"), E));
+    OK(cst_sort_copy_locale(&name, &uses_icu, E));
+    CHECK_TEXT("sv_SE", text_of_size(name.data, name.size));
+    if (uses_icu) { /* in Swedish after z, in German beside a */
+        const cst_value words[] = {value_text("\xc3\xa4"), value_text("z")};
+        const cst_sort sort = {{NULL, 0}, CST_SORT_LOCALIZED, 0};
+        size_t order[2];
+        OK(cst_sort_values(2, words, 1, &sort, NULL, NULL, order, E));
+        expect_order("10", order, 2);
+        OK(cst_sort_set_locale(text("de_DE"), E));
+        OK(cst_sort_values(2, words, 1, &sort, NULL, NULL, order, E));
+        expect_order("01", order, 2);
+    }
+    OK(cst_sort_set_locale((cst_string){NULL, 0}, E));
+    cst_buffer_dispose(&name);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(selectors);
     RUN(comparators_and_further_keys);
     RUN(results_are_filtered_and_sorted);
+    RUN(the_locale_is_the_hosts_choice);
     return check_end();
 }

@@ -306,6 +306,52 @@ static void what_is_registered_and_known_is_told(void) {
     cst_buffer_dispose(&kinds);
 }
 
+static const char *reversed(const char *value) {
+    static char text[64];
+    size_t size = strlen(value);
+    for (size_t i = 0; i < size && size < sizeof text; i++)
+        text[i] = value[size - 1 - i];
+    text[size] = 0;
+    return text;
+}
+
+static cst_status forwards(void *userdata, const cst_value *receiver, size_t count, const cst_value *arguments,
+                           cst_value *out_value, cst_error **error) {
+    static char words[64];
+    (void)userdata, (void)count, (void)arguments, (void)error;
+    CHECK_INT(CST_BYTES, receiver->type);
+    memcpy(words, receiver->as.bytes.data, receiver->as.bytes.size);
+    words[receiver->as.bytes.size] = 0;
+    *out_value = value_text(reversed(words));
+    return CST_OK;
+}
+
+static void registered_functions_transform(void) {
+    struct paint p;
+    paint_open(&p, check_path("f.sqlite"));
+    OK(cst_function_register_typed(text("backwards"), text("s(s)"), (cst_function)reversed, E));
+    OK(cst_function_register(text("forwards"), forwards, NULL, NULL, E));
+    OK(cst_transformer_register_functions(text("Nobody's"), text("backwards"), text("forwards"), E));
+    cst_object *wall = NULL;
+    OK(cst_context_insert(p.context, p.wall, &wall, E));
+    cst_value words = value_text("red"), bytes;
+    OK(cst_object_set_transformed(wall, p.strange, &words, E));
+    OK(cst_object_get(wall, p.strange, &bytes, E));
+    CHECK(bytes.type == CST_BYTES && memcmp(bytes.as.bytes.data, "der", 3) == 0);
+    OK(cst_context_save(p.context, E));
+    OK(cst_object_refresh(wall, false, E));
+    void *found = NULL;
+    OK(cst_object_get_transformed(wall, p.strange, &found, E));
+    CHECK_TEXT("red", ((cst_value *)found)->as.string);
+    OK(cst_function_unregister(text("backwards"), E));
+    CHECK(cst_object_set_transformed(wall, p.strange, &words, E) < 0);
+    CHECK_CONTAINS("backwards is not registered", cst_error_message(check_error()));
+    OK(cst_function_unregister(text("forwards"), E));
+    OK(cst_transformer_unregister(text("Nobody's"), E));
+    OK(cst_release(wall));
+    paint_close(&p);
+}
+
 int main(int count, char **arguments) {
     check_begin(count, arguments);
     RUN(a_value_is_kept_read_and_freed);
@@ -314,5 +360,6 @@ int main(int count, char **arguments) {
     RUN(an_object_of_a_registered_class);
     RUN(a_class_needs_its_functions);
     RUN(what_is_registered_and_known_is_told);
+    RUN(registered_functions_transform);
     return check_end();
 }

@@ -135,11 +135,52 @@ static void userdata_ends_once(void) {
     CHECK_INT(3, destroyed);
 }
 
+static bool is_short(const char *value) { return strlen(value) < 4; }
+
+static cst_status praise(void *userdata, const cst_value *receiver, size_t count, const cst_value *arguments,
+                         cst_value *out_value, cst_error **error) {
+    (void)userdata, (void)count, (void)arguments, (void)error;
+    *out_value = receiver->as.string.data[0] == 'X' ? value_text("too strange") : value_int(1);
+    return CST_OK;
+}
+
+static void registered_functions_check_values(void) {
+    struct company c = {0};
+    c.model = company_model();
+    cst_entity *person = NULL;
+    OK(cst_model_entity(c.model, text("Person"), &person, E));
+    OK(cst_function_register_typed(text("is short"), text("bool(const char *)"), (cst_function)is_short, E));
+    OK(cst_function_register(text("praise"), praise, NULL, NULL, E));
+    OK(cst_entity_add_validator_function(person, text("name"), text("is short"), E));
+    OK(cst_entity_add_validator_function(person, text("name"), text("praise"), E));
+    OK(cst_coordinator_new(c.model, &c.coordinator, E));
+    OK(cst_coordinator_add_store(c.coordinator, text("SQLite"), text(check_path("s.sqlite")), NULL, &c.store, E));
+    company_resolve(&c);
+    c.context = company_context(&c, CST_QUEUE_CALLER);
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    save(c.context);
+    set(ada, c.name, value_text("Ada Lovelace"));
+    CHECK_STATUS(CST_E_VALIDATION, cst_context_save(c.context, E));
+    CHECK_CONTAINS("the function is short refuses it", cst_error_message(check_error()));
+    CHECK_TEXT("name", cst_error_key(check_error()));
+    set(ada, c.name, value_text("Xyz"));
+    CHECK_STATUS(CST_E_VALIDATION, cst_context_save(c.context, E));
+    CHECK_CONTAINS("too strange", cst_error_message(check_error()));
+    OK(cst_function_unregister(text("praise"), E));
+    set(ada, c.name, value_text("Eve"));
+    CHECK(cst_context_save(c.context, E) < 0);
+    CHECK_CONTAINS("praise is not registered", cst_error_message(check_error()));
+    OK(cst_function_unregister(text("is short"), E));
+    OK(cst_release(ada));
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(values_are_replaced_and_refused);
     RUN(several_failures_are_details);
     RUN(objects_are_checked_whole);
     RUN(userdata_ends_once);
+    RUN(registered_functions_check_values);
     return check_end();
 }

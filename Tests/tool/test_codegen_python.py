@@ -46,6 +46,9 @@ def work(model: Path, store: Path) -> None:
         for named in Tag.fetch_all_tags(context):
             print(named.name, [each.class_ for each in named.notes], named.shout())
         print(len(Note.fetch_from(context, "class == %@", "first", limit=1)))
+        red = (Note.class_ == "first") & Note.tags.any(Tag.name == "red") & (Note.price > 1)
+        print(red, [each.price for each in Note.fetch_from(context, red, sort=[Note.price.desc()])])
+        print(Tag.notes.count() > 0, Note.context.price.is_null())
         print(NoteAttributes.import_, ItemUserInfo.color_of)
 """
 
@@ -88,18 +91,26 @@ def test_at_work_and_typed(tmp_path: Path) -> None:
         "Note 2.5 [2]",
         "red ['first'] RED",
         "1",
+        'class == "first" AND ANY tags.name == "red" AND price > 1 [Decimal(\'1.5\')]',
+        "notes.@count > 0 context.price == nil",
         'import say "red"',
     ]
 
 
 def test_types_are_those_of_the_model(tmp_path: Path) -> None:
     generate(ODD, tmp_path / "odd")
-    wrong = "from odd import Note\ndef f(n: Note) -> int:\n    n.price = 'a'\n    return n.score + len(n.tags)\n"
+    wrong = (
+        "from odd import Note\ndef f(n: Note) -> int:\n    n.price = 'a'\n    return n.score + len(n.tags)\n"
+        "condition = Note.price > 'a'\nif (Note.price == 1).format > 1: pass\nmore = Note.rank > 1.5\n"
+    )
     (tmp_path / "wrong.py").write_text(wrong)
     command = [sys.executable, "-m", "mypy", "--strict", "wrong.py"]
     checked = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "wrong.py:3: error: Incompatible types in assignment" in checked.stdout
     assert "wrong.py:4: error:" in checked.stdout
+    assert "wrong.py:5: error: Unsupported operand types for >" in checked.stdout
+    assert "wrong.py:6: error: Unsupported operand types for >" in checked.stdout
+    assert "wrong.py:7" not in checked.stdout
 
 
 def test_again(tmp_path: Path) -> None:

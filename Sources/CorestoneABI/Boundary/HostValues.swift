@@ -17,6 +17,9 @@ class HostValueMaker: @unchecked Sendable {
 
     fileprivate func free(_ value: UnsafeMutableRawPointer) { freeValue?(userdata.pointer, value) }
 
+    /// A value of the host's, from now on the library's.
+    func held(_ value: UnsafeMutableRawPointer) throws -> HostValue { HostValue(value, self) }
+
     /// What the host puts into a buffer.
     func filled<Result>(
         _ body: (UnsafeMutablePointer<cst_buffer>, ErrorOut) -> cst_status,

@@ -74,7 +74,7 @@ struct ValueReader {
     }
 
     private mutating func dictionary(_ values: cst_values, _ nesting: Int) throws -> [String: PropertyValue] {
-        let cells = try elements(values, nesting)
+        let cells = try array(values.data, values.size, "values")
         guard cells.count % 2 == 0 else {
             throw CoreError(
                 .invalidArgument, "a CST_DICTIONARY of \(cells.count) cells lacks the value of its last key")
@@ -82,10 +82,10 @@ struct ValueReader {
         var members: [String: PropertyValue] = [:]
         members.reserveCapacity(cells.count / 2)
         for place in stride(from: 0, to: cells.count, by: 2) {
-            guard case .text(let key) = cells[place] else {
+            guard cells[place].type == CST_STRING else {
                 throw CoreError(.invalidArgument, "a key of a CST_DICTIONARY is no string")
             }
-            members[key.string] = cells[place + 1]
+            members[try cells[place].as.string.string("the key")] = try element(cells[place + 1], nesting)
         }
         return members
     }

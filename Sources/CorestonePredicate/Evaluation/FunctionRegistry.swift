@@ -27,7 +27,7 @@ public enum FunctionRegistry {
         return removed != nil
     }
 
-    static func function(named name: String) -> HostFunction? { functions.withLock { $0[name] } }
+    package static func function(named name: String) -> HostFunction? { functions.withLock { $0[name] } }
 
     static var names: [String] { functions.withLock { Array($0.keys) } }
 }

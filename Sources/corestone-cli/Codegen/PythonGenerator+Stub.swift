@@ -34,26 +34,21 @@ extension PythonGenerator {
         "validate_for_delete", "validate_for_insert", "validate_for_update", "validate_value",
     ]
 
-    private func remark(_ name: String, _ code: String) -> String {
-        PythonGenerator.taken.contains(name) ? "  # type: ignore[\(code)]" : ""
+    private func remark(_ name: String) -> String {
+        PythonGenerator.taken.contains(name) ? "  # type: ignore[assignment]" : ""
     }
 
     private func declaration(_ attribute: Attribute, _ words: TypeWords) -> String {
-        "    \(name(attribute.name)): \(type(of: attribute, words))\(remark(attribute.name, "assignment"))"
+        "    \(name(attribute.name)): \(words["Attribute"])[\(type(of: attribute, words))]\(remark(attribute.name))"
     }
 
     private func declaration(_ relationship: Relationship, _ words: TypeWords) -> [String] {
         let target = className(relationship.destination)
-        let name = name(relationship.name)
-        guard relationship.isToMany else {
-            let isOptional = relationship.isOptional
-            return ["    \(name): \(target)\(isOptional ? " | None" : "")\(remark(relationship.name, "assignment"))"]
+        var type = "\(words["Attribute"])[\(target)\(relationship.isOptional ? " | None" : "")]"
+        if relationship.isToMany {
+            type = "\(words["ToMany"])[ToMany\(relationship.isOrdered ? "List" : "Set")[\(target)], \(target)]"
         }
-        return [
-            "    @\(words["property"])\(remark(relationship.name, "override"))",
-            "    def \(name)(self) -> ToMany\(relationship.isOrdered ? "List" : "Set")[\(target)]: ...",
-            "    @\(name).setter", "    def \(name)(self, members: Iterable[\(target)]) -> None: ...",
-        ]
+        return ["    \(name(relationship.name)): \(type)\(remark(relationship.name))"]
     }
 
     private func className(_ entity: Entity?) -> String { model.generated(entity)?.name ?? "ManagedObject" }
@@ -96,11 +91,11 @@ extension PythonGenerator {
         if !values.isEmpty { lines += ["        *,"] + values.map { "        \($0) = ...," } }
         lines += ["    ) -> Self:", "        \"\"\"A new object.\"\"\"", "    @classmethod"]
         if model.parent(of: generated) == nil {
-            let (text, number, sort) = (words["str"], words["int"], words["Sort"])
+            let (text, number, sort) = (words["str"], words["int"], words["SortKey"])
             lines += [
                 "    def fetch_from(", "        cls,", "        context: \(words["Context"]),", "        /,",
                 "        predicate: \(text) | \(words["Predicate"]) | None = None,", "        *arguments: Any,",
-                "        sort: \(text) | \(sort) | Sequence[\(text) | \(sort)] = (),",
+                "        sort: \(sort) | Sequence[\(sort)] = (),",
                 "        limit: \(number) | None = None,",
                 "        offset: \(number) = 0,", "        prefetch: \(text) | Sequence[\(text)] = (),",
                 "    ) -> Sequence[Self]:",
@@ -150,7 +145,8 @@ extension PythonGenerator {
             + from("collections.abc", ["Iterable", "Sequence"]) + from("datetime", ["datetime"])
             + from("decimal", ["Decimal"]) + from("typing", ["Any", "Final"]) + from("uuid", ["UUID"]) + [""]
             + from(
-                "corestone", ["Context", "ManagedObject", "Predicate", "Sort", "ToManyList", "ToManySet"])
+                "corestone",
+                ["Attribute", "Context", "ManagedObject", "Predicate", "SortKey", "ToMany", "ToManyList", "ToManySet"])
             + ["from typing_extensions import Self", ""]
             + others.map { "from .\(moduleOfClass($0)) import \($0.name)" }.sorted()
     }

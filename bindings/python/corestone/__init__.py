@@ -73,7 +73,7 @@ from .query import Attribute, Key, ToMany, Value, key
 from .queue import MainQueue, main_queue
 from .results import Results
 from .rows import ExpressionDescription
-from .sort import Sort, SortDescriptor, SortKey, sort
+from .sort import Sort, SortDescriptor, SortKey, set_sort_locale, sort, sort_locale
 from .transformer import raw_value, register_transformer, set_raw_value, unregister_transformer
 
 __version__ = "0.1.0"
@@ -153,6 +153,8 @@ __all__ = [
     "SortDescriptor",
     "SortKey",
     "sort",
+    "sort_locale",
+    "set_sort_locale",
     "MainQueue",
     "main_queue",
     "Status",

@@ -439,6 +439,7 @@ cst_entity_set_property_version_hash_modifier status handle in in error
 cst_entity_set_property_user_info status handle in in in error
 cst_entity_remove_validation status handle in error
 cst_entity_add_validator status handle in validate pointer destroy error
+cst_entity_add_validator_function status handle in in error
 cst_entity_add_fetched_property status handle in handle error
 cst_entity_set_fetched_request status handle in handle error
 cst_entity_copy_fetched_request status handle in out error
@@ -472,6 +473,7 @@ cst_archive_unregister_class status in error
 cst_archive_copy_class_kinds status in buffer error
 
 cst_transformer_register status in pointer error
+cst_transformer_register_functions status in in in error
 cst_transformer_unregister status in error
 cst_transformer_is_registered status in bool* error
 
@@ -611,6 +613,8 @@ cst_function_unregister status in error
 cst_fetch_request_new status handle out error
 cst_fetch_request_set_predicate status handle handle error
 cst_fetch_request_set_sort status handle size sorts error
+cst_sort_set_locale status in error
+cst_sort_copy_locale status buffer bool* error
 cst_sort_values status size values size sorts compare pointer size* error
 cst_fetch_request_set_limit status handle u64 error
 cst_fetch_request_set_offset status handle u64 error

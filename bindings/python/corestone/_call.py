@@ -68,7 +68,10 @@ def call(function: Any, *arguments: Any) -> int:
     status: int = function(*arguments, byref(error))
     if status < 0:
         failed = failure(status, error.value)
-        raise failed from (cause(failed) if status == _abi.E_CALLBACK else None)
+        reason = cause(failed) if status == _abi.E_CALLBACK else None
+        if reason is None:
+            raise failed
+        raise failed from reason
     return status
 
 

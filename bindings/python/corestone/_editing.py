@@ -157,14 +157,15 @@ class EntityEditing:
         return self._itself()
 
     def validator(
-        self, which: str | Callable[[Any, str], None], function: Callable[[Any, Any], Any] | None = None
+        self, which: str | Callable[[Any, str], None], function: Callable[[Any, Any], Any] | str | None = None
     ) -> Entity:
         """Lets a function check values or objects before each save, Context.validate and the checks of one object.
 
         `validator("name", function)` checks the values of a property: function(object, value) returns None when the
         value is fine, another value to be saved instead, or raises what is wrong; of a to-many relationship the value
-        is None, since the object has the members. `validator(function)` checks whole objects of which nothing else is
-        wrong: function(object, purpose) with "insert", "update" or "delete" raises what is wrong.
+        is None, since the object has the members. A str is the name of a function that register_function made known,
+        which answers whether a value is fine, or says in words why not. `validator(function)` checks whole objects of
+        which nothing else is wrong: function(object, purpose) with "insert", "update" or "delete" raises what is wrong.
 
         The functions run on the queue of the context, and must not save. What they raise becomes a ValidationError with
         entity, key, value and object; the code of a CorestoneError stays, else it is 1550. Entities that inherit have
@@ -174,6 +175,8 @@ class EntityEditing:
 
         if callable(which):
             add_validator(self._handle, None, which)
+        elif isinstance(function, str):
+            call(lib.cst_entity_add_validator_function, self._handle, text(which), text(function))
         elif function is not None:
             add_validator(self._handle, which, function)
         else:

@@ -12,7 +12,6 @@ import enum
 import struct
 import threading
 from array import array
-from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from datetime import date, datetime
 from decimal import Decimal
@@ -27,6 +26,7 @@ from ._interrupt import immortal
 from ._validators import wrapper
 from .errors import InvalidArgumentError, TypeMismatchError
 
+_SUSPICIOUS = 12  # levels after which it is worth looking for a collection that holds itself
 _NESTING = 64  # collections in each other, as in the library
 _CELLS = 1 << 24  # of one value
 _CELL = ctypes.sizeof(_abi.Value)
@@ -34,6 +34,7 @@ _words = struct.Struct("=qqq")
 _KIND = [struct.unpack("=q", struct.pack("=II", kind, 0))[0] for kind in range(17)]
 _TRUE = struct.unpack("=q", b"\x01" + bytes(7))[0]
 _NULL, _BOOL, _INT, _DOUBLE = (_KIND[kind] for kind in (_abi.NULL, _abi.BOOL, _abi.INT, _abi.DOUBLE))
+_NOTHING, _TEXT_ONLY = (_NULL, 0, 0), {str}
 _STRING, _BYTES, _DATE = _KIND[_abi.STRING], _KIND[_abi.BYTES], _KIND[_abi.DATE]
 _ARRAY, _SET, _DICTIONARY = _KIND[_abi.ARRAY], _KIND[_abi.SET], _KIND[_abi.DICTIONARY]
 
@@ -97,6 +98,12 @@ class Encoded:
             let_go(token)
 
 
+class Entries(list[Any]):
+    """Keys and values in turn, to be encoded as a dictionary."""
+
+    __slots__ = ()
+
+
 class _Encoder:
     """Lays out values level by level, so that the members of each collection are neighbours."""
 
@@ -107,53 +114,61 @@ class _Encoder:
         self.member_words: list[int] = []  # words that are numbers of cells
         self.reals: list[tuple[int, float]] = []
         self._end = 0
-        self._known: dict[str, tuple[int, int]] = {}
         self._held = held
         self._given = given
-        self._waiting: deque[tuple[int, Sequence[Any], int]] = deque()
+        self._next: list[tuple[int, Sequence[Any]]] = []  # collections of the next level, by the word for their place
 
     def run(self, items: Sequence[Any]) -> None:
-        self._waiting.append((-1, items, 0))
-        while self._waiting:
-            place, members, depth = self._waiting.popleft()
-            if depth > _NESTING:
-                raise InvalidArgumentError(
-                    f"Collections lie more than {_NESTING} deep in each other here; does one hold itself?"
-                )
-            if place >= 0:
-                self.words[place] = len(self.words) // 3
-                self.member_words.append(place)
-            if len(self.words) // 3 + len(members) > _CELLS:
-                raise InvalidArgumentError(f"The value has more than {_CELLS} elements in all.")
-            self._add(members, depth + 1)
+        level: list[tuple[int, Sequence[Any]]] = [(-1, items)]
+        known: dict[str, tuple[int, int, int]] = {}
+        for depth in range(_NESTING + 2):
+            if depth == _SUSPICIOUS and _holds_itself(items):
+                break
+            self._next = []
+            self._add_level(level, known)
+            level = self._next
+            if not level:
+                return
+        raise InvalidArgumentError(
+            f"Collections lie more than {_NESTING} deep in each other here; does one hold itself?"
+        )
 
-    def _add(self, members: Sequence[Any], depth: int) -> None:
-        words, known, waiting = self.words, self._known, self._waiting
-        for value in members:
-            kind = type(value)
-            if kind is str:
-                found = known.get(value)
-                if found is None:
-                    found = known[value] = self._text(values.utf8(value))
-                self.text_words.append(len(words) + 1)
-                words += (_STRING, *found)
-            elif kind is int and values.INT_MIN <= value <= values.INT_MAX:
-                words += (_INT, value, 0)
-            elif kind is float:
-                self.reals.append((len(words) + 1, value))
-                words += (_DOUBLE, 0, 0)
-            elif value is None:
-                words += (_NULL, 0, 0)
-            elif kind is bool:
-                words += (_BOOL, _TRUE if value else 0, 0)
-            elif kind is dict:
-                waiting.append((len(words) + 1, _flat(value), depth))
-                words += (_DICTIONARY, 0, 2 * len(value))
-            elif kind is list or kind is tuple:
-                waiting.append((len(words) + 1, value, depth))
-                words += (_ARRAY, 0, len(value))
-            else:
-                self._add_other(value, depth)
+    def _add_level(self, level: list[tuple[int, Sequence[Any]]], known: dict[str, tuple[int, int, int]]) -> None:
+        words, member_words, note_text, wait = self.words, self.member_words, self.text_words.append, self._next.append
+        for place, members in level:
+            if place >= 0:
+                words[place] = len(words) // 3
+                member_words.append(place)
+            if len(words) // 3 + len(members) > _CELLS:
+                raise InvalidArgumentError(f"The value has more than {_CELLS} elements in all.")
+            for value in members:
+                kind = type(value)
+                if kind is str:
+                    found = known.get(value)
+                    if found is None:
+                        found = known[value] = (_STRING, *self._text(values.utf8(value)))
+                    note_text(len(words) + 1)
+                    words += found
+                elif kind is int and values.INT_MIN <= value <= values.INT_MAX:
+                    words += (_INT, value, 0)
+                elif kind is float:
+                    self.reals.append((len(words) + 1, value))
+                    words += (_DOUBLE, 0, 0)
+                elif value is None:
+                    words += _NOTHING
+                elif kind is bool:
+                    words += (_BOOL, _TRUE if value else 0, 0)
+                elif kind is Entries:
+                    wait((len(words) + 1, value))
+                    words += (_DICTIONARY, 0, len(value))
+                elif kind is dict:
+                    wait((len(words) + 1, _flat(value)))
+                    words += (_DICTIONARY, 0, 2 * len(value))
+                elif kind is list or kind is tuple:
+                    wait((len(words) + 1, value))
+                    words += (_ARRAY, 0, len(value))
+                else:
+                    self._add_other(value)
 
     def _text(self, data: bytes) -> tuple[int, int]:
         place = self._end, len(data)
@@ -161,11 +176,15 @@ class _Encoder:
         self._end += len(data) + 1
         return place
 
-    def _add_members(self, kind: int, members: Sequence[Any], depth: int) -> None:
-        self._waiting.append((len(self.words) + 1, members, depth))
+    def _add_members(self, kind: int, members: Sequence[Any]) -> None:
+        self._next.append((len(self.words) + 1, members))
         self.words += (kind, 0, len(members))
 
-    def _add_other(self, value: Any, depth: int) -> None:
+    def _add_as(self, value: Any) -> None:
+        """What is nearly of a plain type, as that type."""
+        self._add_level([(-1, (value,))], {})
+
+    def _add_other(self, value: Any) -> None:
         words = self.words
         handle = getattr(type(value), "_cst_value_handle", None)
         if handle is not None:
@@ -179,23 +198,23 @@ class _Encoder:
             self.text_words.append(len(words) + 1)
             words += (_BYTES, *self._text(bytes(value)))
         elif isinstance(value, int):
-            self._add((int(value),) if values.INT_MIN <= value <= values.INT_MAX else (Decimal(int(value)),), depth)
+            self._add_as(int(value) if values.INT_MIN <= value <= values.INT_MAX else Decimal(int(value)))
         elif isinstance(value, str):
-            self._add((str.__str__(value),), depth)
+            self._add_as(str.__str__(value))
         elif isinstance(value, (Decimal, UUID, date)) or _is_number(value):
             cell = _abi.Value()
             values.encode(cell, value)
             words += _words.unpack_from(cell)
         elif isinstance(value, float):
-            self._add((float(value),), depth)
+            self._add_as(float(value))
         elif isinstance(value, Mapping):
-            self._add_members(_DICTIONARY, _flat(value), depth)
+            self._add_members(_DICTIONARY, _flat(value))
         elif isinstance(value, tuple) and hasattr(value, "_asdict"):
-            self._add_members(_DICTIONARY, _flat(value._asdict()), depth)
+            self._add_members(_DICTIONARY, _flat(value._asdict()))
         elif isinstance(value, Set):
-            self._add_members(_SET, list(value), depth)
+            self._add_members(_SET, list(value))
         elif isinstance(value, (Collection, Iterable)) and not isinstance(value, (type, enum.Enum)):
-            self._add_members(_ARRAY, list(value), depth)
+            self._add_members(_ARRAY, list(value))
         elif getattr(type(value), "_cst_is_condition", False):
             raise TypeMismatchError(
                 f"{value!r:.80} is a predicate, which can stand for no value. Combine predicates with &, | and ~."
@@ -203,6 +222,25 @@ class _Encoder:
         else:
             self._held.append(_hold(value))
             words += (_KIND[_abi.HOST], _CALLBACKS, id(value))
+
+
+def _holds_itself(items: Sequence[Any]) -> bool:
+    """Whether a collection among them leads to itself."""
+    done, way, waiting = set[int](), set[int](), [(items, False)]
+    while waiting:
+        members, is_left = waiting.pop()
+        mark = id(members)
+        if is_left:
+            way.discard(mark)
+            done.add(mark)
+        elif mark in way:
+            return True
+        elif mark not in done:
+            way.add(mark)
+            waiting.append((members, True))
+            inner = members.values() if isinstance(members, dict) else members
+            waiting += [(each, False) for each in inner if type(each) in (dict, list, tuple)]
+    return False
 
 
 def _is_number(value: Any) -> bool:
@@ -213,7 +251,7 @@ def _is_number(value: Any) -> bool:
 
 def _flat(members: Mapping[Any, Any]) -> list[Any]:
     """Keys, which are strings to predicates, and values in turn."""
-    if all(type(key) is str for key in members):
+    if set(map(type, members)) <= _TEXT_ONLY:
         return list(chain.from_iterable(members.items()))
     return list(chain.from_iterable((str(key), value) for key, value in members.items()))
 

@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Iterable, Mapping
 from ctypes import byref
 from enum import IntEnum, IntFlag
-from itertools import compress
+from itertools import chain, compress
 from typing import Any, Callable, NoReturn, TypeVar
 
 from . import _abi, _host
@@ -164,7 +164,12 @@ class Predicate(Tree):
         return self.compound(CompoundType.NOT, [self])
 
     def _combined(self, type: CompoundType, other: Predicate) -> Predicate:
-        return self.compound(type, [self, other]) if isinstance(other, Predicate) else NotImplemented
+        if not isinstance(other, Predicate):
+            return NotImplemented
+        recipe = self._recipe
+        # A chain of the same sign is one compound, as it is in text.
+        chain = recipe[1][1] if recipe is not None and recipe[0] is _joined and recipe[1][0] == type else [self]
+        return _joined(type, [*chain, other])
 
     def __bool__(self) -> NoReturn:
         raise TypeError(
@@ -271,7 +276,7 @@ class Predicate(Tree):
         return list(compress(chosen, bytes(out)))
 
     def _narrowed(self, items: list[Item]) -> list[Any]:
-        """Large dicts with nothing but the keys that count: the others need not be converted."""
+        """Of large dicts nothing but the keys that count; one that is missing is nil as well."""
         if len(items) < 16:
             return items
         try:
@@ -283,7 +288,9 @@ class Predicate(Tree):
             return items
         most, given = len(keys), list[Any](items)
         return [
-            {key: item[key] for key in keys if key in item} if type(item) is dict and len(item) > most else item
+            _host.Entries(chain.from_iterable(zip(keys, map(item.get, keys))))
+            if type(item) is dict and len(item) > most
+            else item
             for item in given
         ]
 
@@ -300,6 +307,12 @@ class Predicate(Tree):
 
     def __repr__(self) -> str:
         return f"Predicate({self.format!r})"
+
+
+def _joined(type: CompoundType, parts: list[Predicate]) -> Predicate:
+    made = Predicate.compound(type, parts)
+    made._recipe = (_joined, (type, parts))
+    return made
 
 
 def _substituted(predicate: Predicate, variables: dict[str, Any]) -> Predicate:

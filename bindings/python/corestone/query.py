@@ -8,6 +8,7 @@ text: printing a predicate shows its format.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, overload
 
 from ._entity_type import destination
@@ -336,6 +337,15 @@ def _rebased_expression(part: Expression, variable: str) -> Expression:
 class Attribute(Generic[T]):
     """An attribute of a generated class: a key on the class, a value on an object."""
 
+    # Numbers are compared with numbers of other types too.
+    @overload
+    def __get__(self: Attribute[Decimal], item: None, owner: type[Any]) -> Key[Decimal | int]: ...
+    @overload
+    def __get__(self: Attribute[Decimal | None], item: None, owner: type[Any]) -> Key[Decimal | int | None]: ...
+    @overload
+    def __get__(self: Attribute[int], item: None, owner: type[Any]) -> Key[float]: ...
+    @overload
+    def __get__(self: Attribute[int | None], item: None, owner: type[Any]) -> Key[float | None]: ...
     @overload
     def __get__(self, item: None, owner: type[Any]) -> Key[T]: ...
     @overload

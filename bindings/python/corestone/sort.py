@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Callable, NamedTuple, TypeVar, Union
 
 from . import _abi, _host
-from ._abi import lib, null_text, text
+from ._abi import lib, null_text, optional_text, text
 from ._call import call
 from ._callbacks import reported
 from ._interrupt import immortal
@@ -110,6 +110,22 @@ def sort(items: Iterable[Item], descriptors: SortDescriptor | Sequence[SortDescr
     finally:
         _host.forget(number)
     return [chosen[place] for place in order]
+
+
+def set_sort_locale(locale: str | None) -> None:
+    """The locale whose rules localized selectors and the option [l] follow, in the whole process.
+
+    As ICU spells it: "de_DE". "" are the rules of no language; None is the locale of the environment (LC_ALL,
+    LC_COLLATE, LANG), which holds at first.
+    """
+    call(lib.cst_sort_set_locale, optional_text(locale))
+
+
+def sort_locale() -> str:
+    """The locale in use."""
+    buffer = _abi.Buffer()
+    call(lib.cst_sort_copy_locale, ctypes.byref(buffer), None)
+    return _abi.take_text(buffer)
 
 
 def prepared(descriptors: Sequence[SortDescriptor]) -> tuple[Any, Any, int]:

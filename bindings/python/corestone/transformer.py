@@ -55,13 +55,26 @@ _BUILT_IN = {
 _registered: dict[str | None, Transformer] = {}
 
 
-def register_transformer(name: str, transform: Callable[[Any], bytes], reverse: Callable[[bytes], Any]) -> None:
+def _called(function: Callable[[Any], Any] | str) -> Callable[[Any], Any]:
+    """A function, or the one that is registered by a name when it is called."""
+    if not isinstance(function, str):
+        return function
+    from .expression import Expression  # which imports modules that import this one
+
+    made = Expression.call(Expression.evaluated_object(), function)
+    return made.value
+
+
+def register_transformer(
+    name: str, transform: Callable[[Any], bytes] | str, reverse: Callable[[bytes], Any] | str
+) -> None:
     """Makes a transformer known in the whole process, instead of a former one of that name.
 
-    `transform` gives the bytes for a value, `reverse` the value for bytes; neither is asked about None. It may have the
+    `transform` gives the bytes for a value, `reverse` the value for bytes; neither is asked about None. A str is the
+    name of a function that register_function made known, of C too. It may have the
     name of a built-in one, which it then hides.
     """
-    _registered[name] = Transformer(transform, reverse)
+    _registered[name] = Transformer(_called(transform), _called(reverse))
 
 
 def unregister_transformer(name: str) -> bool:

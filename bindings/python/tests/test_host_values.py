@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from decimal import Decimal
 from enum import IntEnum
+from pathlib import Path
 from typing import Any, NamedTuple, Optional
 from uuid import UUID
 
@@ -20,10 +21,12 @@ from corestone import (
     CallbackError,
     CompareOptions,
     CompoundType,
+    Container,
     Context,
     Expression,
     ExpressionType,
     InvalidArgumentError,
+    Model,
     Modifier,
     Operator,
     Predicate,
@@ -33,13 +36,19 @@ from corestone import (
     SortDescriptor,
     TypeMismatchError,
     UnsupportedError,
+    ValidationError,
     _host,
     handle_count,
+    raw_value,
     register_function,
+    register_transformer,
     set_nil,
+    set_sort_locale,
     set_value_for_key_path,
     sort,
+    sort_locale,
     unregister_function,
+    unregister_transformer,
     value_for_key_path,
 )
 
@@ -298,6 +307,14 @@ def test_sorting() -> None:
     assert len({SortDescriptor("a"), SortDescriptor("a", False)}) == 2
 
 
+def test_the_locale_of_sorting() -> None:
+    before = sort_locale()
+    set_sort_locale("sv_SE")
+    assert sort_locale() == "sv_SE"
+    set_sort_locale(None)
+    assert sort_locale() == before
+
+
 def test_setting_by_key() -> None:
     item: dict[str, Any] = {"who": Person("Ada", 36), "n": 1}
     set_value_for_key_path(item, "who.name", "Eve")
@@ -340,3 +357,25 @@ def test_managed_objects_among_others(staff: Context) -> None:
     unregister_function("shout")
     with pytest.raises(UnsupportedError, match="comparator"):
         staff.fetch("Employee", sort=[SortDescriptor("name", selector=lambda a, b: 0)])
+
+
+def test_functions_check_and_transform_values(tmp_path: Path) -> None:
+    register_function("isupper", lambda text: text.isupper() or f"{text} is not loud")
+    register_function("pack", lambda value: ",".join(value).encode())
+    register_function("unpack", lambda data: data.decode().split(","))
+    register_transformer("Words", "pack", "unpack")
+    model = Model({"Note": {"title": "string", "words": {"type": "transformable", "transformer": "Words"}}})
+    model["Note"].validator("title", "isupper")
+    with Container(model, tmp_path / "a.store") as container:
+        context = container.context()
+        note = context.insert("Note", title="LOUD", words=["a", "b"])
+        context.save()
+        assert raw_value(note, "words") == b"a,b"
+        assert note.words == ["a", "b"]
+        note.title = "quiet"
+        with pytest.raises(ValidationError, match="quiet is not loud") as caught:
+            context.save()
+        assert caught.value.key == "title"
+    unregister_transformer("Words")
+    for name in ("isupper", "pack", "unpack"):
+        unregister_function(name)

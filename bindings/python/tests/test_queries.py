@@ -62,6 +62,8 @@ class Worker(ManagedObject, entity="Employee"):
         (key("x")["count"] == 1, "x.count == 1"),
         (key("a").any(Predicate("b[FIRST] == c")), "SUBQUERY(a, $each, ($each.b)[FIRST] == $each.c).@count > 0"),
         ((key("a") == 1) & ~(key("b") == 2) | (key("c") == 3), "(a == 1 AND (NOT b == 2)) OR c == 3"),
+        ((key("a") == 1) & (key("b") == 2) & (key("c") == 3), "a == 1 AND b == 2 AND c == 3"),
+        ((key("a") == 1) & (Predicate("b == 2 AND c == 3")), "a == 1 AND (b == 2 AND c == 3)"),
     ],
 )
 def test_formats(predicate: Predicate, format_: str) -> None:
@@ -135,6 +137,14 @@ def test_misuse_is_named() -> None:
         hash(key("a"))
     with pytest.raises(InvalidArgumentError, match="SUBQUERY as text"):
         key("list").any(Predicate("a == ($x := 1)") & Predicate("b == 1"))
+
+
+def test_long_chains() -> None:
+    whole = key("a") == 0
+    for number in range(1, 1000):
+        whole |= key("a") == number
+    assert whole.evaluate({"a": 999})
+    assert len(whole.parts) == 1000
 
 
 def test_over_plain_values() -> None:
