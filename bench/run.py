@@ -203,7 +203,7 @@ def main() -> int:
         stores.make_orm_store(places.data, Path(places.store("orm")))
 
     with_corestone = any(peer.name == "corestone" for peer in peers)
-    build_programs(places, ["raw", *(["corestone", "getter", "opening"] if with_corestone else [])])
+    build_programs(places, ["raw", *(["corestone", "getter", "predicate", "opening"] if with_corestone else [])])
     processor = arguments.cpu if arguments.cpu >= 0 else None
     for peer in peers:  # the stores that the reading workloads need, when W1 is not part of this run
         missing = not Path(peer.command("W3")[-1]).exists()
@@ -212,8 +212,9 @@ def main() -> int:
     try:
         samples = run_rounds(peers, arguments.workloads, arguments.orm_workloads, arguments.rounds, processor)
         if with_corestone and not arguments.no_getters:
-            getter = Peer("getter", lambda run: [str(places.out / "getter"), str(places.data), run], {})
-            samples += [{**sample, "round": 0} for sample in run_one(getter, places.store("corestone"), processor)]
+            for name in ("getter", "predicate"):
+                calls = Peer(name, lambda run, name=name: [str(places.out / name), str(places.data), run], {})
+                samples += [{**sample, "round": 0} for sample in run_one(calls, places.store("corestone"), processor)]
     except RuntimeError as error:
         print(f"run.py: {error}", file=sys.stderr)
         return 1

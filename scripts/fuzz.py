@@ -10,6 +10,7 @@ SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import subprocess
@@ -30,7 +31,22 @@ def stores() -> list[bytes]:
     return [path.read_bytes() for path in files if path.stat().st_size <= LARGEST]
 
 
-SEEDS: dict[str, Callable[[], list[bytes]]] = {name: reader[0] for name, reader in READERS.items()} | {"store": stores}
+def predicates() -> list[bytes]:
+    """The formats of the sample cases, and those of the tests of the language."""
+    texts = set(
+        re.findall(r'"((?:[^"\\\n]|\\.)+)"', (ROOT / "Tests/CorestonePredicateTests/LanguageTests.swift").read_text())
+    )
+    cases = FIXTURES.parent / "predicate-cases.json"
+    if cases.exists():
+        texts |= {str(case["format"]) for case in json.loads(cases.read_text(encoding="utf-8"))}
+    return [text.encode() for text in sorted(texts)]
+
+
+SEEDS: dict[str, Callable[[], list[bytes]]] = {name: reader[0] for name, reader in READERS.items()} | {
+    "store": stores,
+    "predicate": predicates,
+    "evaluation": predicates,
+}
 
 
 def build() -> Path:

@@ -15,7 +15,7 @@ extension Expression {
         switch self {
         case .constant: CST_EXPRESSION_CONSTANT
         case .selfObject: CST_EXPRESSION_SELF
-        case .keyPath, .path, .dynamicKey: CST_EXPRESSION_KEY_PATH
+        case .keyPath, .path, .dynamicKey, .computedKey: CST_EXPRESSION_KEY_PATH
         case .variable: CST_EXPRESSION_VARIABLE
         case .aggregate: CST_EXPRESSION_AGGREGATE
         case .function, .indexed, .cast: CST_EXPRESSION_FUNCTION

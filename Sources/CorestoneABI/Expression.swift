@@ -12,8 +12,8 @@ private func making(
     boundary(error) {
         let out = try place(out, "out_expression")
         let (expression, models) = try body()
-        try checkDepth(expression.treeDepth)
-        out.pointee = try ExpressionBox(expression, models: models).makeHandle()
+        // Hosts may put parts into each other as they like; what is evaluated must not exhaust the stack.
+        out.pointee = try ExpressionBox(try expression.checked(), models: models).makeHandle()
     }
 }
 

@@ -15,15 +15,6 @@ private let operatorTypes: [(code: Int, operator: Comparison.Operator)] = [
 /// `NSComparisonPredicateModifier` by place.
 private let modifiers: [Comparison.Modifier] = [.direct, .all, .any]
 
-/// Hosts may put expressions into each other as they like; what is evaluated must not exhaust the stack.
-func checkDepth(_ depth: Int) throws {
-    guard depth <= 2 * Compound.maximumDepth else {
-        throw CoreError(
-            .invalidArgument,
-            "expressions and predicates lie more than \(2 * Compound.maximumDepth) deep in each other here")
-    }
-}
-
 @_cdecl("cst_predicate_new_comparison") @implementation
 public func cst_predicate_new_comparison(
     _ left: OpaquePointer?, _ type: UInt32, _ right: OpaquePointer?, _ modifier: UInt32, _ options: UInt32,
@@ -79,7 +70,7 @@ public func cst_predicate_new_substituted(
         let box = try predicateBox(pointer)
         var reader = ValueReader(isKept: true)
         let values = try reader.variables(variables) ?? [:]
-        try give(box.predicate.substituting(values), box.models + reader.models, out)
+        try give(try box.predicate.substituting(values), box.models + reader.models, out)
     }
 }
 

@@ -65,8 +65,7 @@ private struct Question {
     init(_ predicate: Predicate, _ given: UnsafePointer<cst_value>?) throws {
         variables = try hostVariables(given)
         let expressions = (variables ?? [:]).filter { $0.value.isExpression }
-        self.predicate = expressions.isEmpty ? predicate : predicate.substituting(expressions)
-        if !expressions.isEmpty { try checkDepth(self.predicate.treeDepth) }
+        self.predicate = expressions.isEmpty ? predicate : try predicate.substituting(expressions)
     }
 
     func holds(for value: PropertyValue) throws -> Bool { try predicate.evaluate(with: value, variables: variables) }

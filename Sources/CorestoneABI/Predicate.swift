@@ -12,8 +12,8 @@ func predicate(_ pointer: OpaquePointer?) throws -> Predicate { try predicateBox
 ///
 /// - Throws: `Status.invalidArgument` when that made it too deep to be evaluated safely.
 func give(_ predicate: Predicate, _ models: [Model], _ out: UnsafeMutablePointer<OpaquePointer?>) throws {
-    try checkDepth(predicate.treeDepth)
-    out.pointee = try PredicateBox(predicate, models: models).makeHandle()
+    // Hosts may put parts into each other as they like; what is evaluated must not exhaust the stack.
+    out.pointee = try PredicateBox(try predicate.checked(), models: models).makeHandle()
 }
 
 @_cdecl("cst_predicate_parse") @implementation

@@ -128,7 +128,7 @@ extension Expression {
         case .cast: "CAST"
         case .setOperation(let operation, _, _): operation.rawValue
         case .indexed: "an index in brackets"
-        case .dynamicKey: "a key that is a variable"
+        case .dynamicKey, .computedKey: "a key that is computed"
         case .assignment: "an assignment"
         case .anyKey: "ANYKEY"
         case .constant(.set), .constant(.dictionary): "a set or dictionary as a constant"

@@ -60,7 +60,7 @@ final class EvaluationTests: XCTestCase {
             "1 BETWEEN 2", "ANY 1 == 1", "$x == 1", "1 + nil == 2", "1 / 0 == 1", "modulus:by:(5, 0.5) == 1",
             "{1}[1] == 1",
             "{1}[-1] == 1", "'abc'.nokey == 1", "abs:('a') == 1", "random:(0) == 1", "FETCH(1, 2, 3) == 1",
-            "'b' isOfClass: 'a'", "'a' UTI-CONFORMS-TO 'b'", "CAST('x', 'NSDate') == 1", "CAST(1, 'Thing') == 1",
+            "'b' isOfClass: 'a'", "'a' UTI-CONFORMS-TO 3", "CAST('x', 'NSDate') == 1", "CAST(1, 'Thing') == 1",
             "1 UNION 2 == 3", "{nil}.@unionOfObjects.self == 1", "{1}.@nosuch.self == 1", "$v := 1 == 1",
         ] {
             assertThrows(format)

@@ -67,7 +67,7 @@ final class SampleCaseTests: XCTestCase {
         }
         var predicate = try predicate(sample)
         if case .dictionary(let values) = sample.fields["substitute"] {
-            predicate = predicate.substituting(values.mapValues(\.decoded))
+            predicate = try predicate.substituting(values.mapValues(\.decoded))
         }
         return predicate.format
     }

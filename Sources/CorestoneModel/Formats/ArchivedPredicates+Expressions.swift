@@ -91,6 +91,9 @@ extension ArchivedPredicates {
         if archive.className(arguments[0]) == "NSVariableExpression" {
             return archive.string(specifier["NSVariable"]).map { .dynamicKey(base, variable: $0) }
         }
+        if archive.className(arguments[0]) == "NSFunctionExpression" {
+            return try expression(arguments[0], depth: depth + 1).map { .computedKey(base, key: $0) }
+        }
         guard let text = archive.string(specifier["NSKeyPath"]), !text.isEmpty else { return nil }
         let isPlain =
             base == .selfObject

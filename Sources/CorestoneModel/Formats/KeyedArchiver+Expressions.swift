@@ -30,6 +30,7 @@ extension KeyedArchiver {
             return try keyPath(specifier(path), of: .selfObject, selector, .keyPath)
         case .path(let base, let path): return try keyPath(specifier(path), of: base)
         case .dynamicKey(let base, let name): return try keyPath(self.expression(.variable(name)), of: base)
+        case .computedKey(let base, let key): return try keyPath(self.expression(key), of: base)
         case .aggregate(let elements): return try aggregate(elements)
         case .function(let function, let arguments):
             return try builtIn(function, arguments.map { try self.expression($0) })

@@ -7,7 +7,8 @@ enum Arithmetic {
     static func combine(_ function: Function, _ left: PropertyValue, _ right: PropertyValue) throws -> PropertyValue {
         guard let a = left.number, let b = right.number else {
             let other = left.number == nil ? left : right
-            throw predicateError("\(function.rawValue) takes numbers, not \(other.kind)", value: other)
+            throw predicateError(
+                "\(function.rawValue) takes numbers, and \(other.excerpt) is \(other.kind)", value: other)
         }
         if function == .power { return .double(pow(a, b)) }
         if let x = left.integer, let y = right.integer { return try integers(function, x, y) }
@@ -58,7 +59,7 @@ enum Arithmetic {
     static func whole(_ value: PropertyValue) throws -> Int64 {
         if let integer = value.integer { return integer }
         guard let number = value.number, let integer = Int64(exactly: number.rounded(.towardZero)) else {
-            throw predicateError("\(value.kind) is no integer", value: value)
+            throw predicateError("\(value.excerpt) is no integer of 64 bits", value: value)
         }
         return integer
     }
@@ -66,7 +67,8 @@ enum Arithmetic {
     /// A function of one number.
     static func apply(_ function: Function, _ value: PropertyValue) throws -> PropertyValue {
         guard let number = value.number else {
-            throw predicateError("\(function.rawValue) takes a number, not \(value.kind)", value: value)
+            throw predicateError(
+                "\(function.rawValue) takes a number, and \(value.excerpt) is \(value.kind)", value: value)
         }
         switch function {
         case .negate, .abs:

@@ -20,9 +20,14 @@ enum CollectionOperation {
         case .average: return try Statistics.average(leaves, countingNil: true)
         case .minimum: return try Statistics.extreme(leaves, sign: -1)
         case .maximum: return try Statistics.extreme(leaves, sign: 1)
-        case .unionOfObjects: return .array(try withoutNil(leaves, key))
+        case .unionOfObjects:
+            guard !isSet else {
+                throw predicateError(
+                    "\(key.text) keeps an order, which a set has not; use @distinctUnionOfObjects", key: key.text)
+            }
+            return .array(try withoutNil(leaves, key))
         case .distinctUnionOfObjects: return distinct(try withoutNil(leaves, key), isSet)
-        case .unionOfArrays, .unionOfSets: return .array(try joined(leaves, key))
+        case .unionOfArrays: return .array(try joined(leaves, key))
         case .distinctUnionOfArrays: return distinct(try joined(leaves, key), isSet)
         case .distinctUnionOfSets: return .set(Set(try joined(leaves, key)))
         }

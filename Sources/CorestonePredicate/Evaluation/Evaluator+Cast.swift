@@ -3,7 +3,9 @@ import CorestoneValues
 extension Evaluator {
     /// `CAST(value, "type")`
     func cast(_ value: PropertyValue, to type: PropertyValue) throws -> PropertyValue {
-        guard case .text(let name) = type else { throw predicateError("CAST takes the name of a type as a string") }
+        guard case .text(let name) = type else {
+            throw predicateError("CAST takes the name of a type as a string, not \(type.excerpt)", value: type)
+        }
         if value.isNull { return .null }
         switch name.string {
         case "NSDate":
@@ -20,19 +22,23 @@ extension Evaluator {
             switch value {
             case .decimal: return value
             case .int(let number): return .decimal(DecimalNumber(number))
+            case .bool(let flag): return .decimal(DecimalNumber(flag ? 1 : 0))
             case .double(let number): if let decimal = DecimalNumber(number) { return .decimal(decimal) }
-            case .text(let text): return .decimal(try DecimalNumber(text.string))
+            case .text(let text): if let number = try? DecimalNumber(text.string) { return .decimal(number) }
             default: break
             }
         case "NSString":
-            if let text = try value.property("description") { return text }
+            return .string(value.plainText)
+        case "Class":
+            // Classes go by their names; what has one, isKindOfClass: decides.
+            if case .text = value { return value }
         case "NSUUID", "NSURL", "NSData", "NSSet", "NSDictionary":
             if let constant = value.constant(castTo: name.string) { return constant }
         default:
             throw predicateError(
                 "CAST knows no type \(name); it takes NSDate, NSNumber, NSDecimalNumber, NSString, NSUUID, NSURL, NSData, "
-                    + "NSSet and NSDictionary", value: type)
+                    + "NSSet, NSDictionary and Class", value: type)
         }
-        throw predicateError("\(value.kind) cannot be cast to \(name)", value: value)
+        throw predicateError("\(value.excerpt) is \(value.kind) and cannot be cast to \(name)", value: value)
     }
 }

@@ -21,9 +21,10 @@ extension Evaluator {
         case .array(let members): elements = members
         case .set(let members): elements = Array(members)
         case let other:
+            let word = comparison.modifier == .all ? "ALL" : "ANY"
             throw predicateError(
-                "the left side of \(comparison.modifier == .all ? "ALL" : "ANY") must be a collection; "
-                    + "\(comparison.left.format) is \(other.kind)", value: other)
+                "the left hand side for an \(word) operator must be a list or a set; \(comparison.left.format) is "
+                    + "\(other.excerpt); leave \(word) out, or name a to-many key path", value: other)
         }
         // A path over two to-many relationships gives collections of collections; their leaves are what is meant.
         if comparison.left.isPath { elements = elements.flattened }
@@ -55,11 +56,15 @@ extension Evaluator {
         case .in: return try isMember(left.owned, of: right, comparison)
         case .contains: return try isMember(right, of: left.owned, comparison)
         case .beginsWith, .endsWith, .like, .matches, .utiEquals:
+            let what = comparison.operator == .matches ? "regex matching" : "a substring operation"
             throw predicateError(
-                "\(comparison.operator.symbol) compares strings, not \(left.owned.kind) with \(right.kind)",
+                "can't do \(what) with something that isn't a string (lhs = \(left.owned.excerpt) rhs = "
+                    + "\(right.excerpt)); \(comparison.operator.symbol) takes two strings, CAST(…, \"NSString\") makes one",
                 value: left.utf8 == nil ? left.owned : right)
         case .tokenMatches, .utiConformsTo:
-            throw predicateError("\(comparison.operator.symbol) belongs to Spotlight and has no meaning for objects")
+            throw predicateError(
+                "\(comparison.operator.symbol) compares strings, not \(left.owned.excerpt) with \(right.excerpt)",
+                value: left.utf8 == nil ? left.owned : right)
         case .custom(let selector):
             return try holds(selector, left.owned, right)
         }
@@ -73,12 +78,15 @@ extension Evaluator {
             if let order = try left.order(against: right) { return order }
             if left.number != nil, right.number != nil { return nil }
         }
-        throw predicateError("\(left.kind) and \(right.kind) have no order", value: right)
+        throw predicateError(
+            "\(left.excerpt) and \(right.excerpt) have no order: one is \(left.kind), the other \(right.kind)",
+            value: right)
     }
 
     private func isBetween(_ value: BorrowedValue, _ bounds: PropertyValue, _ comparison: Comparison) throws -> Bool {
         guard case .array(let limits) = bounds, limits.count == 2 else {
-            throw predicateError("BETWEEN takes a list of two bounds, not \(bounds.kind)", value: bounds)
+            throw predicateError(
+                "BETWEEN takes a list of two bounds, {low, high}, not \(bounds.excerpt)", value: bounds)
         }
         for (limit, sign) in [(limits[0], 1), (limits[1], -1)] as [(PropertyValue, Int)] {
             if limit.isNull { return false }
@@ -108,10 +116,12 @@ extension Evaluator {
         case .set(let members): return members.contains(element)
         case .dictionary(let members): return members.values.contains(element)
         case .text, .uri:
-            throw predicateError("only a string can be part of a string, not \(element.kind)", value: element)
+            throw predicateError(
+                "can't look for \(element.excerpt) in a string: only a string can be part of one", value: element)
         default:
             throw predicateError(
-                "\(comparison.operator.symbol) needs a collection or a string, not \(collection.kind)",
+                "can't use \(comparison.operator == .in ? "in" : "contains") operator with collection "
+                    + "\(collection.excerpt) (not a collection); it needs a list, a set, a dictionary or a string",
                 value: collection)
         }
     }

@@ -8,6 +8,13 @@ extension Evaluator {
         case .keyPath(let path): return try KeyPathEvaluation.value(of: root, keys: path.keys[...])
         case .path(let base, let path): return try KeyPathEvaluation.value(of: try value(base), keys: path.keys[...])
         case .dynamicKey(let base, let name): return try dynamicKey(try value(base), name)
+        case .computedKey(let base, let key):
+            guard case .text(let name) = try value(key) else {
+                throw predicateError(
+                    "\(expression.format) takes \(key.format) for the name of a key, and it is none; "
+                        + "for an element of the list put the path before the brackets in parentheses")
+            }
+            return try KeyPathEvaluation.value(of: try value(base), keys: KeyPath(name.string).keys[...])
         case .variable(let name): return try variable(name)
         case .aggregate(let elements): return .array(try elements.map { try value($0) })
         case .function(let function, let arguments):
@@ -42,7 +49,11 @@ extension Evaluator {
     }
 
     private func variable(_ name: String) throws -> PropertyValue {
-        if let value = bindings?[name] { return value }
+        if let value = bindings?[name] {
+            guard case .object(let bound as ExpressionValue) = value else { return value }
+            // Its own variables have their values already, or none: one that stands for itself would never end.
+            return try Evaluator(root: root, bindings: nil, arithmetic: arithmetic).value(bound.expression)
+        }
         throw predicateError("$\(name) has no value; give one with the variables of the evaluation")
     }
 
@@ -56,42 +67,51 @@ extension Evaluator {
 
     private func element(_ index: ElementIndex, of collection: PropertyValue) throws -> PropertyValue {
         if collection.isNull { return .null }
-        switch index {
-        case .size:
-            if case .dictionary(let values) = collection { return .int(Int64(values.count)) }
-            guard let elements = collection.elements else { throw notIndexable(collection) }
-            return .int(Int64(elements.count))
-        case .first, .last:
-            guard case .array(let elements) = collection else { throw notIndexable(collection) }
-            return (index == .first ? elements.first : elements.last) ?? .null
-        case .value(let expression):
-            return try element(at: try value(expression), of: collection)
+        switch (index, collection) {
+        case (.size, .dictionary(let values)): return .int(Int64(values.count))
+        case (.size, .array(let elements)): return .int(Int64(elements.count))
+        case (.size, .set(let elements)): return .int(Int64(elements.count))
+        case (.first, .array(let elements)): return elements.first ?? .null
+        case (.last, .array(let elements)): return elements.last ?? .null
+        case (.value(let expression), _): return try element(at: try value(expression), of: collection)
+        default: throw notIndexable(collection)
         }
     }
 
     func element(at place: PropertyValue, of collection: PropertyValue) throws -> PropertyValue {
-        switch (collection, place) {
-        case (.array(let elements), .int(let index)):
-            guard index >= 0, index < elements.count else {
-                throw predicateError("there is no element \(index) in a list of \(elements.count)", value: place)
+        switch collection {
+        case .null: return .null
+        case .array(let elements):
+            guard let number = place.number, let index = Int(exactly: number) else {
+                throw predicateError(
+                    "a list is indexed by an integer, not by \(place.excerpt); its elements have no other names",
+                    value: place)
             }
-            return elements[Int(index)]
-        case (.array, _): throw predicateError("a list is indexed by an integer, not by \(place.kind)", value: place)
-        case (.dictionary(let values), .text(let key)): return values[key.string] ?? .null
-        case (.dictionary, _): return .null
+            guard elements.indices.contains(index) else {
+                throw predicateError(
+                    "index \(index) is beyond the bounds of a list of \(elements.count); [FIRST] and [LAST] give nil "
+                        + "where there is none", value: place)
+            }
+            return elements[index]
+        case .dictionary(let values):
+            guard case .text(let key) = place else { return .null }
+            return values[key.string] ?? .null
         default: throw notIndexable(collection)
         }
     }
 
     private func notIndexable(_ value: PropertyValue) -> CoreError {
-        predicateError("[ ] takes an element of a list or a dictionary, not of \(value.kind)", value: value)
+        if case .set = value {
+            return predicateError("a set has no order and no element to index; only [SIZE] has a meaning", value: value)
+        }
+        return predicateError("[ ] takes an element of a list or a dictionary, not of \(value.excerpt)", value: value)
     }
 
     /// The elements for which the condition holds; key paths in it start from the outer object.
     private func subquery(_ collection: PropertyValue, _ name: String, _ condition: Predicate) throws -> PropertyValue {
         if collection.isNull { return .array([]) }
         guard let elements = collection.elements else {
-            throw predicateError("SUBQUERY takes a collection, not \(collection.kind)", value: collection)
+            throw predicateError("SUBQUERY takes a collection, not \(collection.excerpt)", value: collection)
         }
         let inner = Bindings([:], outer: bindings)
         let evaluator = Evaluator(self, bindings: inner)
@@ -106,14 +126,23 @@ extension Evaluator {
     private func combine(_ operation: SetOperator, _ left: PropertyValue, _ right: PropertyValue) throws
         -> PropertyValue
     {
-        guard let a = left.elements, let b = right.elements else {
+        guard let a = left.elements, let b = right.members else {
+            let other = left.elements == nil ? left : right
             throw predicateError(
-                "\(operation.rawValue) takes two collections, not \(left.elements == nil ? left.kind : right.kind)")
+                "\(operation.rawValue) takes two collections, not \(other.excerpt)", value: other)
         }
         switch operation {
         case .union: return .set(Set(a).union(b))
         case .intersect: return .set(Set(a).intersection(b))
         case .minus: return .set(Set(a).subtracting(b))
         }
+    }
+}
+
+extension PropertyValue {
+    /// The elements of a list or a set, the values of a dictionary; nil for everything else.
+    var members: [PropertyValue]? {
+        if case .dictionary(let values) = self { return Array(values.values) }
+        return elements
     }
 }

@@ -4,6 +4,9 @@ import Glibc
 extension Evaluator {
     /// Arithmetic on one or two operands without an array between; nil for every other function.
     func arithmetic(_ function: Function, _ arguments: [Expression]) throws -> PropertyValue? {
+        if !function.argumentCounts.contains(arguments.count) {
+            try function.requireCount(arguments.count, as: function.rawValue)
+        }
         switch function {
         case .add, .subtract, .multiply, .divide, .modulus, .power, .bitwiseAnd, .bitwiseOr, .bitwiseXor, .leftShift,
             .rightShift:
@@ -40,12 +43,14 @@ extension Evaluator {
         case .random: return .double(Double.random(in: 0..<1))
         case .randomBelow, .randomBelowN:
             let bound = try Arithmetic.whole(arguments[0])
-            guard bound > 0 else { throw predicateError("\(function.rawValue) takes a positive number") }
+            guard bound > 0 else {
+                throw predicateError("\(function.rawValue) takes a positive number, not \(bound)", value: arguments[0])
+            }
             return .int(Int64.random(in: 0..<bound))
         case .noIndex, .inverseOrderKey: return arguments[0]
         case .distinct:
             guard let elements = arguments[0].elements else {
-                throw predicateError("distinct: takes a collection, not \(arguments[0].kind)", value: arguments[0])
+                throw predicateError("distinct: takes a collection, not \(arguments[0].excerpt)", value: arguments[0])
             }
             return .set(Set(elements))
         case .elementAt: return try element(at: arguments[1], of: arguments[0])
@@ -76,7 +81,7 @@ extension Evaluator {
     private func text(_ function: Function, _ value: PropertyValue) throws -> PropertyValue {
         if value.isNull { return .null }
         guard let text = value.textual else {
-            throw predicateError("\(function.rawValue) takes a string, not \(value.kind)", value: value)
+            throw predicateError("\(function.rawValue) takes a string, not \(value.excerpt)", value: value)
         }
         switch function {
         case .uppercase: return .string(text.string.uppercased())
@@ -89,13 +94,21 @@ extension Evaluator {
     /// Metres between two points of latitude and longitude in degrees, on a sphere of the earth's mean radius.
     private func distance(_ from: PropertyValue, _ to: PropertyValue) throws -> PropertyValue {
         func point(_ value: PropertyValue) throws -> (latitude: Double, longitude: Double) {
-            guard case .array(let parts) = value, parts.count == 2, let latitude = parts[0].number,
-                let longitude = parts[1].number
-            else {
-                throw predicateError("a location is a list of latitude and longitude, not \(value.kind)", value: value)
+            let parts: [PropertyValue]
+            switch value {
+            case .array(let pair): parts = pair
+            case .dictionary, .object:
+                parts = try ["latitude", "longitude"].map { try KeyPathEvaluation.value(of: value, atKeyPath: $0) }
+            default: parts = []
+            }
+            guard parts.count == 2, let latitude = parts[0].number, let longitude = parts[1].number else {
+                throw predicateError(
+                    "a location is {latitude, longitude} in degrees, or has keys of these names; \(value.excerpt) is none",
+                    value: value)
             }
             return (latitude * .pi / 180, longitude * .pi / 180)
         }
+        if from.isNull || to.isNull { return .null }
         let (a, b) = (try point(from), try point(to))
         let (u, v) = (sin((b.latitude - a.latitude) / 2), sin((b.longitude - a.longitude) / 2))
         let chord = u * u + cos(a.latitude) * cos(b.latitude) * v * v

@@ -156,5 +156,5 @@ extension PropertyValue {
     }
 
     /// The text itself, or what a message would show of another value.
-    fileprivate var plainText: String { textual?.string ?? literal(.message) }
+    var plainText: String { textual?.string ?? literal(.message) }
 }

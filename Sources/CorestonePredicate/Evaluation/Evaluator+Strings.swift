@@ -15,6 +15,9 @@ extension Evaluator {
         case .greater: return TextSearch.order(left, right.utf8, options: options) > 0
         case .greaterOrEqual: return TextSearch.order(left, right.utf8, options: options) >= 0
         case .utiEquals: return compareFolded(left, right.utf8, caseInsensitive: true, diacriticInsensitive: false) == 0
+        case .utiConformsTo:
+            return UniformType.conforms(String(decoding: left, as: UTF8.self), to: right.string)
+        case .tokenMatches: return TokenSearch.matches(left, right.utf8, options: options)
         case .beginsWith: return contains(left, right, comparison, .start)
         case .endsWith: return contains(left, right, comparison, .end)
         case .contains: return contains(left, right, comparison, .anywhere)
@@ -29,7 +32,7 @@ extension Evaluator {
                 return try TextSearch.matches(left, try result.get(), options: options)
             }
             return try TextSearch.matches(left, try compilePattern(right, options, isCached: true), options: options)
-        case .between, .tokenMatches, .utiConformsTo, .custom: return nil
+        case .between, .custom: return nil
         }
     }
 

@@ -54,9 +54,16 @@ public enum KeyPathEvaluation {
         switch value {
         case .null: return .null
         case .dictionary(let values):
-            if key.collectionOperator == .count { return .int(Int64(values.count)) }
-            if key.text == "self" { return value }
-            return values[key.text] ?? .null
+            if let value = values[key.text] { return value }
+            switch key.text {
+            case "self": return value
+            case "@count": return .int(Int64(values.count))
+            case "@allKeys": return .array(values.keys.sorted().map { .string($0) })
+            case "@allValues": return .array(values.sorted { $0.key < $1.key }.map(\.value))
+            default:
+                if key.isOperator { throw unknown(key, value) }
+                return .null
+            }
         case .object, .array, .set: return try self.value(of: value, keys: [key])
         default:
             if let found = try value.property(key.text) { return found }
@@ -65,6 +72,8 @@ public enum KeyPathEvaluation {
     }
 
     private static func unknown(_ key: KeyName, _ value: PropertyValue) -> CoreError {
-        predicateError("\(value.kind) has no key \"\(key.text)\"", key: key.text, value: value)
+        predicateError(
+            "\(value.excerpt) is \(value.kind), which is not key value coding-compliant for the key \"\(key.text)\"",
+            key: key.text, value: value)
     }
 }

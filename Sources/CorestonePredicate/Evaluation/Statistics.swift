@@ -28,7 +28,8 @@ enum Statistics {
             } else if let order = try value.order(against: best) {
                 if order * sign > 0 { best = value }
             } else {
-                throw predicateError("\(value.kind) and \(best.kind) have no order", value: value)
+                throw predicateError(
+                    "\(value.excerpt) and \(best.excerpt) have no order: \(value.kind) and \(best.kind)", value: value)
             }
         }
         return best
@@ -61,7 +62,9 @@ enum Statistics {
 
     private static func doubles(_ values: [PropertyValue]) throws -> [Double] {
         try values.filter { !$0.isNull }.map { value in
-            guard let number = value.number else { throw predicateError("\(value.kind) is no number", value: value) }
+            guard let number = value.number else {
+                throw predicateError("\(value.excerpt) is \(value.kind), not a number", value: value)
+            }
             return number
         }
     }

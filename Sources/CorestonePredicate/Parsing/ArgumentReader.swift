@@ -28,7 +28,7 @@ struct ArgumentReader {
                 throw refused(sign, "a key path, as a string", offset)
             }
             return .keyPath(KeyPath(path.string))
-        case UInt8(ascii: "s"):
+        case UInt8(ascii: "s"), UInt8(ascii: "S"):
             guard case .text = value else { throw refused(sign, "a string", offset) }
             return .constant(value)
         case let letter where Array("fFeEgGaA".utf8).contains(letter):
@@ -39,6 +39,9 @@ struct ArgumentReader {
             switch value {
             case .int, .decimal, .double: return .constant(value)
             case .bool(let flag): return .constant(.int(flag ? 1 : 0))
+            case .text(let text) where conversion | 0x20 == UInt8(ascii: "c"):
+                guard let unit = text.string.utf16.first, text.string.utf16.count == 1 else { fallthrough }
+                return .constant(.int(Int64(unit)))
             default: throw refused(sign, "an integer", offset)
             }
         }

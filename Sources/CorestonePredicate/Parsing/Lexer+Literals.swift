@@ -84,26 +84,23 @@ extension Lexer {
 }
 
 extension Lexer {
-    /// A number: an integer, or a double when it has a fraction or an exponent.
+    /// A number: an integer, or a double when it has a point or an exponent.
     ///
     /// Integers beyond 64 bits are decimals as long as those hold them exactly.
     mutating func number() -> PropertyValue {
-        if byte() == UInt8(ascii: "0"), let prefixed = prefixedNumber() { return prefixed }
         let start = position
+        if byte() == UInt8(ascii: "0"), let prefixed = prefixedNumber() { return prefixed }
         skipDigits()
         var isReal = false
-        if byte() == UInt8(ascii: "."), Lexer.digit(byte(1), base: 10) != nil {
+        if byte() == UInt8(ascii: "."), !startsKey(at: 1) {
             isReal = true
             position += 1
             skipDigits()
         }
-        if byte() | 0x20 == UInt8(ascii: "e") {
-            let sign = byte(1) == UInt8(ascii: "+") || byte(1) == UInt8(ascii: "-") ? 1 : 0
-            if Lexer.digit(byte(1 + sign), base: 10) != nil {
-                isReal = true
-                position += 1 + sign
-                skipDigits()
-            }
+        if let length = exponentLength(at: 0) {
+            isReal = true
+            position += length
+            skipDigits()
         }
         let text = String(decoding: source[start..<position], as: UTF8.self)
         if !isReal {
@@ -112,7 +109,23 @@ extension Lexer {
                 return .decimal(DecimalNumber(mantissa: mantissa))
             }
         }
-        return .double(Double(text) ?? .infinity)
+        return .double(Double(text.last == "." ? text + "0" : text) ?? .infinity)
+    }
+
+    /// Whether a key, not the end of a number, stands behind a dot: `1.description`, but `1.` and `1.e5`.
+    private func startsKey(at distance: Int) -> Bool {
+        let next = byte(distance)
+        if exponentLength(at: distance) != nil { return false }
+        return next >= 0x80 || Lexer.isNameByte(next) && Lexer.digit(next, base: 10) == nil
+            || [UInt8(ascii: "@"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "\\")].contains(next)
+    }
+
+    /// The letter and the sign of an exponent, when digits follow them.
+    private func exponentLength(at distance: Int) -> Int? {
+        guard byte(distance) | 0x20 == UInt8(ascii: "e") else { return nil }
+        let hasSign = byte(distance + 1) == UInt8(ascii: "+") || byte(distance + 1) == UInt8(ascii: "-")
+        let length = hasSign ? 2 : 1
+        return Lexer.digit(byte(distance + length), base: 10) == nil ? nil : length
     }
 
     /// `0x1F`, `0o17`, `0b101`; nil when the zero is just a zero.

@@ -1,21 +1,14 @@
 import CorestoneValues
 
-/// Splits a predicate's text into tokens, in one pass.
+/// Splits a predicate's text into tokens, one at a time: what is never reached costs nothing.
 struct Lexer {
     let source: [UInt8]
     let errors: SyntaxError
     var position = 0
 
-    init(_ source: [UInt8]) {
+    init(_ source: [UInt8], errors: SyntaxError) {
         self.source = source
-        errors = SyntaxError(source: source)
-    }
-
-    static func tokens(of source: [UInt8]) throws -> [Token] {
-        var lexer = Lexer(source)
-        var tokens: [Token] = []
-        repeat { tokens.append(try lexer.next()) } while tokens.last?.kind != .end
-        return tokens
+        self.errors = errors
     }
 
     /// The byte at the position plus `distance`; 0 behind the end.
@@ -24,7 +17,7 @@ struct Lexer {
         return index < source.count ? source[index] : 0
     }
 
-    private mutating func next() throws -> Token {
+    mutating func next() throws -> Token {
         while isBlank(byte()), position < source.count { position += 1 }
         let start = position
         guard position < source.count else { return Token(kind: .end, range: start..<start) }
@@ -85,15 +78,19 @@ struct Lexer {
         return single
     }
 
-    /// `%@`, `%K`, or a printf conversion with its length letters.
+    /// `%@`, `%K`, or a printf conversion with its length letters: `%lld`, `%hhu`, `%zu`, `%Lf`.
     private mutating func argument() throws -> Token.Kind {
         let start = position
         position += 1
         while Array("hlqLzjt".utf8).contains(byte()) { position += 1 }
         let conversion = byte()
         let bare = position == start + 1
-        guard Array("diouxXcsfFeEgGaA".utf8).contains(conversion) || (bare && Array("@K".utf8).contains(conversion))
+        guard
+            Array("diuDUoOxXcCsSfFeEgGaA".utf8).contains(conversion) || (bare && Array("@K".utf8).contains(conversion))
         else {
+            if conversion == UInt8(ascii: "%") {
+                throw errors.make("%% is a percent sign, which has a meaning within a string only", at: start)
+            }
             let shown = String(decoding: source[start..<min(position + 1, source.count)], as: UTF8.self)
             throw errors.make(
                 "\(shown) is no conversion; %@ takes a value, %K a key path, %d an integer, %f a double, %s a string",

@@ -1,51 +1,48 @@
 import CorestoneValues
 
 extension Parser {
-    /// A literal, a key, a call, or anything in parentheses.
+    /// A literal, a key or a call.
     mutating func atom() throws -> Node {
-        let found = token
-        switch found.kind {
-        case .string(let text):
-            advance()
-            return .expression(.constant(.text(text)))
-        case .number(let value):
-            advance()
-            return .expression(.constant(value))
-        case .argument(let conversion):
-            advance()
-            let argument = try arguments.next(for: conversion, at: found.range.lowerBound)
-            return .expression(argument, depth: try checked(argument.treeDepth))
-        case .variable(let name):
-            advance()
-            guard skip(.assign) else { return .expression(.variable(name)) }
-            let value = try nested { try $0.expression() }
-            return .expression(.assignment(variable: name, value.expression), depth: try checked(value.depth + 1))
-        case .atKey(let name):
-            advance()
-            return .expression(.keyPath(KeyPath(keys: [KeyName(name)])))
-        case .identifier(let name, let escaped):
-            advance()
-            if !escaped, token.kind == .symbol(.leftParenthesis) || token.kind == .symbol(.colon) {
-                return try nested { try $0.functionCall(name, at: found) }
-            }
-            return .expression(.keyPath(KeyPath(keys: [KeyName(name)])))
-        case .symbol(.leftBrace):
-            advance()
-            return try nested { try $0.aggregate() }
-        case .symbol(.leftParenthesis):
-            advance()
-            return try nested { parser in
-                let node = try parser.orLevel()
-                try parser.expect(.rightParenthesis)
-                return node
-            }
-        case .keyword(let word):
-            return try keywordAtom(word)
-        case .symbol, .end:
-            throw expected("a value or a key")
+        if token.symbol == .leftBrace { return try aggregate() }
+        switch token.kind {
+        case .keyword(let word): return try keywordAtom(word)
+        case .identifier(_, escaped: false) where following.symbol == .leftParenthesis || following.symbol == .colon:
+            return try functionCall()
+        case .variable(let name) where following.symbol == .assign: return try assignment(to: name)
+        default: return try simpleAtom()
         }
     }
 
+    /// What holds nothing else.
+    @inline(never)
+    private mutating func simpleAtom() throws -> Node {
+        let found = token
+        let expression: Expression
+        switch found.kind {
+        case .string(let text): expression = .constant(.text(text))
+        case .number(let value): expression = .constant(value)
+        case .argument(let conversion):
+            expression = try arguments.next(for: conversion, at: found.range.lowerBound)
+            advance()
+            return .expression(expression, depth: try checked(expression.size.depth + 1))
+        case .variable(let name): expression = .variable(name)
+        case .atKey(let name), .identifier(let name, _): expression = .keyPath(KeyPath(keys: [KeyName(name)]))
+        case .keyword, .symbol, .invalid, .end: throw expected("a value or a key")
+        }
+        advance()
+        return .expression(expression)
+    }
+
+    /// `$name := value`
+    @inline(never)
+    private mutating func assignment(to name: String) throws -> Node {
+        advance()
+        advance()
+        let value = try nested { try $0.expression() }
+        return .expression(.assignment(variable: name, value.expression), depth: try checked(value.depth + 1))
+    }
+
+    @inline(never)
     private mutating func keywordAtom(_ word: String) throws -> Node {
         let constant: PropertyValue?
         switch word {
@@ -78,7 +75,11 @@ extension Parser {
     }
 
     /// `{a, b}`; of constants only, it is a constant.
+    @inline(never)
     private mutating func aggregate() throws -> Node {
+        advance()
+        try enter()
+        defer { leave() }
         var elements: [Expression] = []
         var constants: [PropertyValue]? = []
         var depth = 0
@@ -99,28 +100,45 @@ extension Parser {
 // MARK: - Calls
 
 extension Parser {
-    /// `name:(a, b)`, `name(a)`; the position is behind the first part of the name.
-    fileprivate mutating func functionCall(_ first: String, at start: Token) throws -> Node {
-        var name = first
-        while skip(.colon) {
-            name += ":"
-            guard case .identifier(let part, escaped: false) = token.kind else { break }
+    /// `name:(a, b)`, `name(a)`
+    @inline(never)
+    fileprivate mutating func functionCall() throws -> Node {
+        let start = token.range.lowerBound
+        let name = try functionName()
+        try enter()
+        defer { leave() }
+        let (arguments, depth) = try expressionList()
+        return try call(name, arguments, depth: depth, at: start)
+    }
+
+    /// The name and the opening parenthesis.
+    @inline(never)
+    private mutating func functionName() throws -> String {
+        let start = token
+        var name = ""
+        while case .identifier(let part, escaped: false) = token.kind {
             advance()
             name += part
+            guard skip(.colon) else { break }
+            name += ":"
         }
         guard skip(.leftParenthesis) else { throw expected("( and the arguments of the function \(name)") }
-        guard Function(named: name) != nil else {
+        if Function(named: name) == nil {
             throw errors.make(Expression.unknownFunction(name), at: start.range.lowerBound)
         }
-        let (arguments, depth) = try expressionList()
-        do {
-            return .expression(try Expression.calling(name, arguments), depth: try checked(depth + 1))
-        } catch let error as CoreError where error.status == .invalidArgument {
-            throw errors.make(error.message, at: start.range.lowerBound)
+        return name
+    }
+
+    @inline(never)
+    private func call(_ name: String, _ arguments: [Expression], depth: Int, at start: Int) throws -> Node {
+        let depth = try checked(depth + 1)
+        do { return .expression(try Expression.calling(name, arguments), depth: depth) } catch let error as CoreError {
+            throw errors.make(error.message, at: start)
         }
     }
 
     /// Expressions up to the closing parenthesis.
+    @inline(never)
     private mutating func expressionList() throws -> (expressions: [Expression], depth: Int) {
         var expressions: [Expression] = []
         var depth = 0
@@ -135,12 +153,16 @@ extension Parser {
     }
 
     /// Steps over a keyword and its parenthesis and reads the operands up to the closing one.
+    @inline(never)
     private mutating func call(_ operands: (inout Parser) throws -> Node) throws -> Node {
         advance()
         try expect(.leftParenthesis)
-        return try nested(operands)
+        try enter()
+        defer { leave() }
+        return try operands(&self)
     }
 
+    @inline(never)
     private mutating func subquery() throws -> Node {
         let collection = try expression()
         try expect(.comma, " after the collection")
@@ -153,6 +175,7 @@ extension Parser {
         return .expression(.subquery(collection.expression, variable: name, condition.predicate), depth: depth)
     }
 
+    @inline(never)
     private mutating func cast() throws -> Node {
         let value = try expression()
         try expect(.comma, " after the value")
@@ -168,6 +191,7 @@ extension Parser {
         return .expression(.cast(value.expression, type: type.expression), depth: depth)
     }
 
+    @inline(never)
     private mutating func ternary() throws -> Node {
         let condition = try condition()
         try expect(.comma, " after the condition")
@@ -179,6 +203,7 @@ extension Parser {
         return .expression(.ternary(condition.predicate, first.expression, second.expression), depth: depth)
     }
 
+    @inline(never)
     private mutating func message() throws -> Node {
         let start = token
         let (parts, depth) = try expressionList()
@@ -190,6 +215,7 @@ extension Parser {
             depth: try checked(depth + 1))
     }
 
+    @inline(never)
     private mutating func fetch() throws -> Node {
         let start = token
         let (parts, depth) = try expressionList()

@@ -1,66 +1,71 @@
 import CorestoneValues
 
 extension Parser {
-    /// Operands joined by operators that bind at least as tightly as `minimum`; all are left associative.
-    mutating func binaryLevel(_ minimum: Int) throws -> Node {
-        var left = try unaryLevel()
-        while let (operation, precedence) = infix(), precedence >= minimum {
-            guard case .expression(let first) = left.content else { break }
-            advance()
-            let right = try nested { try $0.expression(precedence + 1) }
-            let depth = try checked(max(left.depth, right.depth) + 1)
-            left = .expression(operation(first, right.expression), depth: depth)
-        }
-        return left
+    /// Signs, the nearest to the operand applied first.
+    mutating func unary() throws -> Node {
+        token.symbol == .minus || token.symbol == .tilde ? try signed() : try postfix()
     }
 
-    /// The binary operator that is next.
-    private func infix() -> (combine: (Expression, Expression) -> Expression, precedence: Int)? {
-        switch token.kind {
-        case .symbol(let symbol):
-            guard let function = symbol.function, let infix = function.infix else { return nil }
-            return ({ .function(function, [$0, $1]) }, infix.precedence)
-        case .keyword(let word):
-            let spelling = word == "INTERSECTION" ? "INTERSECT" : word
-            guard let operation = SetOperator(rawValue: spelling) else { return nil }
-            return ({ .setOperation(operation, $0, $1) }, 1)
-        default:
-            return nil
+    @inline(never)
+    private mutating func signed() throws -> Node {
+        var signs: [Function] = []
+        while true {
+            if skip(.minus) {
+                signs.append(.negate)
+            } else if skip(.tilde) {
+                signs.append(.onesComplement)
+            } else {
+                break
+            }
+            _ = try checked(signs.count)
         }
-    }
-
-    private mutating func unaryLevel() throws -> Node {
-        let function: Function
-        switch token.kind {
-        case .symbol(.minus): function = .negate
-        case .symbol(.tilde): function = .onesComplement
-        default: return try postfixLevel()
+        let node = try postfix()
+        var (operand, depth) = try requireExpression(node)
+        depth = try checked(depth + signs.count)
+        for sign in signs.reversed() {
+            if sign == .negate, let negative = operand.constantValue?.negated {
+                operand = .constant(negative)
+            } else {
+                operand = .function(sign, [operand])
+            }
         }
-        advance()
-        let operand = try nested { parser in
-            let node = try parser.unaryLevel()
-            return try parser.requireExpression(node)
-        }
-        if function == .negate, let negative = operand.expression.constantValue?.negated {
-            return .expression(.constant(negative))
-        }
-        return .expression(.function(function, [operand.expression]), depth: try checked(operand.depth + 1))
+        return .expression(operand, depth: depth)
     }
 
     /// An atom and the keys and indexes behind it.
-    private mutating func postfixLevel() throws -> Node {
-        var node = try atom()
+    private mutating func postfix() throws -> Node {
+        let node = token.symbol == .leftParenthesis ? try parenthesis() : try atom()
+        return token.symbol == .dot || token.symbol == .leftBracket ? try suffixes(of: node) : node
+    }
+
+    /// A predicate or an expression: what follows decides which one it had to be.
+    @inline(never)
+    private mutating func parenthesis() throws -> Node {
+        advance()
+        try enter()
+        defer { leave() }
+        let node = try node()
+        try expect(.rightParenthesis)
+        return node
+    }
+
+    @inline(never)
+    private mutating func suffixes(of first: Node) throws -> Node {
+        var node = first
         while true {
-            guard token.kind == .symbol(.dot) || token.kind == .symbol(.leftBracket) else { return node }
+            guard token.symbol == .dot || token.symbol == .leftBracket else { return node }
             let (base, depth) = try requireExpression(node)
             if skip(.leftBracket) {
                 let index = try nested { try $0.elementIndex() }
                 node = .expression(.indexed(base, index.index), depth: try checked(max(depth, index.depth) + 1))
                 continue
             }
-            let keys = try followingKeys()
+            var (keys, endsAtVariable) = try followingKeys()
+            var indexed: KeyName?
+            if token.symbol == .leftBracket { indexed = keys.popLast() }
             if !keys.isEmpty { node = .expression(base.followed(by: keys), depth: try checked(depth + 1)) }
-            if case .variable(let name) = token.kind, tokens[index - 1].kind == .symbol(.dot) {
+            if let indexed { node = try computedKey(node, .keyPath(KeyPath(keys: [indexed]))) }
+            if endsAtVariable, case .variable(let name) = token.kind {
                 advance()
                 let (base, depth) = try requireExpression(node)
                 node = .expression(.dynamicKey(base, variable: name), depth: try checked(depth + 1))
@@ -68,8 +73,21 @@ extension Parser {
         }
     }
 
+    /// `.b[0]`: the brackets bind more tightly than the dot before the key.
+    @inline(never)
+    private mutating func computedKey(_ base: Node, _ key: Expression) throws -> Node {
+        let (base, baseDepth) = try requireExpression(base)
+        var (key, depth) = (key, 1)
+        while skip(.leftBracket) {
+            let index = try nested { try $0.elementIndex() }
+            key = .indexed(key, index.index)
+            depth = try checked(max(depth, index.depth) + 1)
+        }
+        return .expression(.computedKey(base, key: key), depth: try checked(max(depth, baseDepth) + 1))
+    }
+
     /// `.a.b.@count`, all at once, so that a long path is built in one go. Stops behind the dot of `.$variable`.
-    private mutating func followingKeys() throws -> [KeyName] {
+    private mutating func followingKeys() throws -> (keys: [KeyName], endsAtVariable: Bool) {
         var keys: [KeyName] = []
         while skip(.dot) {
             switch token.kind {
@@ -77,17 +95,18 @@ extension Parser {
             case .keyword:
                 // Behind a dot only a key can stand, so a reserved word needs no #.
                 keys.append(KeyName(String(decoding: errors.source[token.range], as: UTF8.self)))
-            case .variable: return keys
+            case .variable: return (keys, true)
             default: throw expected("a key after the dot")
             }
             advance()
         }
-        return keys
+        return (keys, false)
     }
 
+    @inline(never)
     private mutating func elementIndex() throws -> (index: ElementIndex, depth: Int) {
         if token.kind == .keyword("FIRST") || token.kind == .keyword("LAST") || token.kind == .keyword("SIZE"),
-            tokens[index + 1].kind == .symbol(.rightBracket)
+            following.symbol == .rightBracket
         {
             let word = token.kind
             advance()

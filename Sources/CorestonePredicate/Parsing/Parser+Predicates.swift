@@ -1,51 +1,121 @@
 import CorestoneValues
 
+/// How tightly what joins two operands binds; `Function.infix` has the rest. One function reads all levels, so that a
+/// parenthesis within others costs little of the stack.
+enum Level {
+    static let or = 0, and = 1, not = 2, comparison = 3, sets = 4
+    /// What `Function.infix` counts from 1.
+    static let functions = 4
+}
+
+// Every level that a parenthesis goes through takes its part of the stack: what is rare stays out of line.
 extension Parser {
-    mutating func orLevel() throws -> Node {
-        try chain(.or, keyword: "OR", symbol: .doubleBar) { try $0.andLevel() }
+    /// Operands and all that joins them at least as tightly as `minimum`.
+    mutating func node(_ minimum: Int = Level.or) throws -> Node {
+        var left = try operand(minimum)
+        while let joint = joint(behind: left), joint.level >= minimum {
+            left = try joined(left, joint)
+        }
+        return left
     }
 
-    private mutating func andLevel() throws -> Node {
-        try chain(.and, keyword: "AND", symbol: .doubleAmpersand) { try $0.notLevel() }
+    /// What joins the operand that was read with another one.
+    private struct Joint {
+        enum Kind {
+            case compound(CompoundType)
+            case comparison
+            case function(Function)
+            case sets(SetOperator)
+        }
+
+        let kind: Kind
+        let level: Int
     }
 
-    /// One operand, or several joined by a connective, flat.
+    @inline(never)
+    private func joint(behind left: Node) -> Joint? {
+        if isNext("AND", .doubleAmpersand) { return Joint(kind: .compound(.and), level: Level.and) }
+        if isNext("OR", .doubleBar) { return Joint(kind: .compound(.or), level: Level.or) }
+        guard case .expression = left.content else { return nil }
+        if let function = token.symbol?.function, let infix = function.infix {
+            return Joint(kind: .function(function), level: Level.functions + infix.precedence)
+        }
+        if case .keyword(let word) = token.kind,
+            let operation = SetOperator(rawValue: word == "INTERSECTION" ? "INTERSECT" : word)
+        {
+            return Joint(kind: .sets(operation), level: Level.sets)
+        }
+        return isComparison ? Joint(kind: .comparison, level: Level.comparison) : nil
+    }
+
+    @inline(never)
+    private mutating func joined(_ left: Node, _ joint: Joint) throws -> Node {
+        switch joint.kind {
+        case .compound(.and): return try chain(left, .and, "AND", .doubleAmpersand, operandLevel: Level.not)
+        case .compound: return try chain(left, .or, "OR", .doubleBar, operandLevel: Level.and)
+        case .comparison: return try comparison(left, quantifier: nil)
+        case .function, .sets: break
+        }
+        advance()
+        let first = try requireExpression(left)
+        let second = try expression(joint.level + 1)
+        let depth = try checked(max(first.depth, second.depth) + 1)
+        if case .sets(let operation) = joint.kind {
+            return .expression(.setOperation(operation, first.expression, second.expression), depth: depth)
+        }
+        guard case .function(let function) = joint.kind else { return left }
+        return .expression(.function(function, [first.expression, second.expression]), depth: depth)
+    }
+
+    /// What stands first: with NOT or a quantifier before it, a constant predicate, or a value.
+    private mutating func operand(_ minimum: Int) throws -> Node {
+        if minimum <= Level.comparison, let prefixed = try prefixed(minimum) { return prefixed }
+        return try unary()
+    }
+
+    @inline(never)
+    private mutating func prefixed(_ minimum: Int) throws -> Node? {
+        if minimum <= Level.not, isNext("NOT", .not) { return try negation() }
+        guard case .keyword = token.kind else { return nil }
+        if let quantifier = quantifier() {
+            let left = try node(Level.sets)
+            return try comparison(left, quantifier: quantifier)
+        }
+        if skip(keyword: "TRUEPREDICATE") { return .predicate(.constant(true), depth: 1) }
+        if skip(keyword: "FALSEPREDICATE") { return .predicate(.constant(false), depth: 1) }
+        return nil
+    }
+
+    private func isNext(_ keyword: String, _ symbol: Symbol) -> Bool {
+        if token.symbol == symbol { return true }
+        if case .keyword(let found) = token.kind { return found == keyword }
+        return false
+    }
+
+    /// The first operand was read: it and the others that follow, flat.
+    @inline(never)
     private mutating func chain(
-        _ type: CompoundType, keyword: String, symbol: Symbol, operand: (inout Parser) throws -> Node
+        _ first: Node, _ type: CompoundType, _ keyword: String, _ symbol: Symbol, operandLevel: Int
     ) throws -> Node {
-        let first = try operand(&self)
-        guard token.kind == .keyword(keyword) || token.kind == .symbol(symbol) else { return first }
         var (predicate, depth) = try requirePredicate(first)
         var parts = [predicate]
         while skip(keyword: keyword) || skip(symbol) {
-            let node = try operand(&self)
-            let next = try requirePredicate(node)
+            let next = try condition(operandLevel)
             predicate = next.predicate
             depth = max(depth, next.depth)
             parts.append(predicate)
         }
-        return .predicate(.compound(try Compound(type, parts)), depth: try checked(depth + 1))
+        return .predicate(try compound(type, parts), depth: try checked(depth + 1))
     }
 
-    private mutating func notLevel() throws -> Node {
-        guard skip(keyword: "NOT") || skip(.not) else { return try comparisonLevel() }
-        let negated = try nested { parser in
-            let node = try parser.notLevel()
-            return try parser.requirePredicate(node)
-        }
-        return .predicate(try .not(negated.predicate), depth: try checked(negated.depth + 1))
-    }
-
-    private mutating func comparisonLevel() throws -> Node {
-        if skip(keyword: "TRUEPREDICATE") { return .predicate(.constant(true), depth: 1) }
-        if skip(keyword: "FALSEPREDICATE") { return .predicate(.constant(false), depth: 1) }
-        let quantifier = quantifier()
-        let left = try binaryLevel(0)
-        if quantifier == nil {
-            if case .predicate = left.content { return left }
-            guard isOperator else { return left }
-        }
-        return try comparison(try requireExpression(left), quantifier: quantifier)
+    @inline(never)
+    private mutating func negation() throws -> Node {
+        var count = 0
+        while skip(keyword: "NOT") || skip(.not) { count = try checked(count + 1) }
+        var (predicate, depth) = try condition(Level.comparison)
+        depth = try checked(depth + count)
+        for _ in 0..<count { predicate = try compound(.not, [predicate]) }
+        return .predicate(predicate, depth: depth)
     }
 
     private enum Quantifier { case any, all, none }
@@ -57,9 +127,9 @@ extension Parser {
     }
 
     /// The rest of a comparison whose left side was read.
-    private mutating func comparison(
-        _ left: (expression: Expression, depth: Int), quantifier: Quantifier?
-    ) throws -> Node {
+    @inline(never)
+    private mutating func comparison(_ left: Node, quantifier: Quantifier?) throws -> Node {
+        let left = try requireExpression(left)
         let isNegated = token.kind == .keyword("NOT")
         if isNegated { advance() }
         guard let kind = comparisonOperator(), !isNegated || kind == .in else {
@@ -67,21 +137,22 @@ extension Parser {
         }
         let options = try options()
         let right = try expression()
+        // NONE is no ANY; NOT IN of some element is not IN of all of them.
+        let isAll = (quantifier == .all) != (isNegated && quantifier != nil)
         let comparison = Comparison(
-            left.expression, kind, right.expression,
-            modifier: quantifier == nil ? .direct : quantifier == .all ? .all : .any, options: options)
-        var predicate = Predicate.comparison(comparison)
-        if quantifier == Quantifier.none { predicate = try .not(predicate) }
-        if isNegated { predicate = try .not(predicate) }
-        return .predicate(predicate, depth: try checked(max(left.depth, right.depth) + 1))
+            left.expression, kind, right.expression, modifier: quantifier == nil ? .direct : isAll ? .all : .any,
+            options: options)
+        let depth = try checked(max(left.depth, right.depth) + 1)
+        if isNegated == (quantifier == Quantifier.none) { return .predicate(.comparison(comparison), depth: depth) }
+        return .predicate(try compound(.not, [.comparison(comparison)]), depth: try checked(depth + 1))
     }
 
     /// Whether a comparison operator, or NOT IN, is next.
-    private var isOperator: Bool {
+    private var isComparison: Bool {
         switch token.kind {
         case .symbol(let symbol): symbol.comparison != nil
         case .keyword(let word): word == "NOT" || Comparison.Operator(keyword: word) != nil
-        case .identifier(_, escaped: false): tokens[index + 1].kind == .symbol(.colon)
+        case .identifier(_, escaped: false): following.symbol == .colon
         default: false
         }
     }
@@ -97,7 +168,7 @@ extension Parser {
             advance()
             return found
         case .identifier(let name, escaped: false):
-            guard tokens[index + 1].kind == .symbol(.colon) else { return nil }
+            guard following.symbol == .colon else { return nil }
             advance()
             advance()
             return .custom(name + ":")
@@ -108,10 +179,10 @@ extension Parser {
 
     /// `[cd]` behind an operator.
     private mutating func options() throws -> Comparison.Options {
-        guard token.kind == .symbol(.leftBracket) else { return [] }
+        guard token.symbol == .leftBracket else { return [] }
         advance()
         guard case .identifier(let letters, escaped: false) = token.kind else {
-            throw expected("options: letters of c, d, n, l")
+            throw expected("options: letters of c, d, n, l, w")
         }
         var options: Comparison.Options = []
         for letter in letters.lowercased() {
@@ -121,7 +192,8 @@ extension Parser {
             case "n": options.insert(.normalized)
             case "l": options.insert(.localeSensitive)
             case "w": options.insert(.word)
-            default: throw expected("options of the letters c (case), d (diacritics), n (normalized), l (locale)")
+            default:
+                throw expected("options of the letters c (case), d (diacritics), n (normalized), l (locale), w (words)")
             }
         }
         advance()

@@ -3,11 +3,8 @@ import CorestoneValues
 /// Reads tokens as a predicate or an expression.
 ///
 /// A parenthesis may hold either, so the levels hand up a `Node` and decide when an operator follows: nothing is ever read
-/// twice, and hostile nesting costs no more than its length.
+/// twice, and hostile nesting costs no more than its length. `PredicateLimits` bounds it.
 struct Parser {
-    /// Deeper nesting is refused: hostile text must not exhaust the stack.
-    static let maximumNesting = 128
-
     /// What was read, and how deep its tree is: long chains make deep trees without nesting.
     struct Node {
         enum Content {
@@ -26,27 +23,48 @@ struct Parser {
         }
     }
 
-    let tokens: [Token]
     let errors: SyntaxError
     var arguments: ArgumentReader
-    var index = 0
+    /// The token that is read next, and the one behind it.
+    private(set) var token: Token
+    private(set) var following: Token
+    private var lexer: Lexer
+    /// Why the token is `invalid`.
+    private var lexicalError: CoreError?
     private var nesting = 0
 
-    init(_ source: [UInt8], arguments: [PropertyValue]) throws {
-        errors = SyntaxError(source: source)
-        tokens = try Lexer.tokens(of: source)
+    init(_ source: [UInt8], arguments: [PropertyValue], noun: String) throws {
+        errors = SyntaxError(source: source, noun: noun)
         self.arguments = ArgumentReader(arguments, errors: errors)
+        lexer = Lexer(source, errors: errors)
+        token = Token(kind: .end, range: 0..<0)
+        following = token
+        guard source.count <= PredicateLimits.maximumLength else {
+            throw errors.make(
+                "the text has \(source.count) bytes, more than the \(PredicateLimits.maximumLength) that are read; "
+                    + "give long lists as arguments", at: PredicateLimits.maximumLength)
+        }
+        guard arguments.count <= PredicateLimits.maximumArguments else {
+            throw errors.make(
+                "there are \(arguments.count) arguments, more than the \(PredicateLimits.maximumArguments) that are taken; "
+                    + "give many values as one list", at: 0)
+        }
+        advance()
+        advance()
     }
 
-    var token: Token { tokens[index] }
-
     mutating func advance() {
-        if index < tokens.count - 1 { index += 1 }
+        token = following
+        if lexicalError != nil { return }
+        do { following = try lexer.next() } catch {
+            lexicalError = error as? CoreError ?? CoreError(.internal, "\(error)")
+            following = Token(kind: .invalid, range: lexer.position..<lexer.position)
+        }
     }
 
     /// Steps over the symbol when it is next.
     mutating func skip(_ symbol: Symbol) -> Bool {
-        guard token.kind == .symbol(symbol) else { return false }
+        guard token.symbol == symbol else { return false }
         advance()
         return true
     }
@@ -62,24 +80,43 @@ struct Parser {
     }
 
     func expected(_ what: String) -> CoreError {
-        errors.make("expected \(what), found \(errors.describe(token))", at: token.range.lowerBound)
+        if token.kind == .invalid, let lexicalError { return lexicalError }
+        return errors.make("expected \(what), found \(errors.describe(token))", at: token.range.lowerBound)
     }
 
     /// Runs `body` one level deeper.
     mutating func nested<T>(_ body: (inout Parser) throws -> T) throws -> T {
-        nesting += 1
-        defer { nesting -= 1 }
-        guard nesting <= Parser.maximumNesting else { throw tooDeep() }
+        try enter()
+        defer { leave() }
         return try body(&self)
     }
 
-    func tooDeep() -> CoreError {
-        errors.make("this is nested more than \(Parser.maximumNesting) deep", at: token.range.lowerBound)
+    mutating func enter() throws {
+        nesting += 1
+        guard nesting <= PredicateLimits.maximumNesting else {
+            throw errors.make(
+                "this is nested more than \(PredicateLimits.maximumNesting) deep, the bound of a text",
+                at: token.range.lowerBound)
+        }
     }
 
+    mutating func leave() { nesting -= 1 }
+
+    /// The depth of a tree, when it is within the bound.
     func checked(_ depth: Int) throws -> Int {
-        guard depth < Parser.maximumNesting * 2 else { throw tooDeep() }
+        guard depth <= PredicateLimits.maximumDepth else {
+            throw errors.make(
+                "more than \(PredicateLimits.maximumDepth) operations are nested here, the bound of a predicate",
+                at: token.range.lowerBound)
+        }
         return depth
+    }
+
+    /// A compound; its bounds are told with the place.
+    func compound(_ type: CompoundType, _ parts: [Predicate]) throws -> Predicate {
+        do { return .compound(try Compound(type, parts)) } catch let error as CoreError {
+            throw errors.make(error.message, at: token.range.lowerBound)
+        }
     }
 }
 
@@ -98,13 +135,14 @@ extension Parser {
         return expression.expression
     }
 
-    mutating func condition() throws -> (predicate: Predicate, depth: Int) {
-        let node = try orLevel()
+    /// A predicate whose operators bind at least as tightly as `minimum`.
+    mutating func condition(_ minimum: Int = Level.or) throws -> (predicate: Predicate, depth: Int) {
+        let node = try node(minimum)
         return try requirePredicate(node)
     }
 
-    mutating func expression(_ minimum: Int = 0) throws -> (expression: Expression, depth: Int) {
-        let node = try binaryLevel(minimum)
+    mutating func expression(_ minimum: Int = Level.sets) throws -> (expression: Expression, depth: Int) {
+        let node = try node(minimum)
         return try requireExpression(node)
     }
 

@@ -3,12 +3,14 @@ import CorestoneValues
 /// Makes the error of a text that cannot be read: what was expected, what stands there, and a caret under the place.
 struct SyntaxError {
     let source: [UInt8]
+    /// What is read.
+    let noun: String
 
     func make(_ complaint: String, at offset: Int) -> CoreError {
         let place = min(offset, source.count)
         return CoreError(
             .predicateSyntax,
-            "cannot read the predicate at byte \(place): \(complaint)\n  \(excerpt(around: place))", offset: place)
+            "cannot read the \(noun) at byte \(place): \(complaint)\n  \(excerpt(around: place))", offset: place)
     }
 
     /// What a token looks like in a message.

@@ -15,12 +15,22 @@ struct Token {
         /// `%@`, `%K` or the last letter of a printf conversion.
         case argument(UInt8)
         case symbol(Symbol)
+        /// What is no token at all; the parser has the reason.
+        case invalid
         case end
     }
 
     let kind: Kind
+    /// The symbol, when it is one: most questions are about it, and it is a single byte.
+    let symbol: Symbol?
     /// The bytes of the source that the token covers.
     let range: Range<Int>
+
+    init(kind: Kind, range: Range<Int>) {
+        self.kind = kind
+        if case .symbol(let symbol) = kind { self.symbol = symbol } else { symbol = nil }
+        self.range = range
+    }
 }
 
 /// Operators and punctuation. The raw value is the spelling.

@@ -11,6 +11,7 @@ extension Expression {
         case .keyPath(let path): return path.format
         case .path(let base, let path): return "\(base.pathBase(style)).\(path.format)"
         case .dynamicKey(let base, let variable): return "\(base.pathBase(style)).$\(variable)"
+        case .computedKey(let base, let key): return "\(base.pathBase(style)).\(key.format(style))"
         case .variable(let name): return "$\(name)"
         case .aggregate(let elements): return "{\(elements.format(style))}"
         case .function(let function, let arguments): return Expression.call(function, arguments, style.ofArguments)
@@ -66,7 +67,8 @@ extension Expression {
     private func indexBase(_ style: LiteralStyle) -> String {
         switch self {
         case .keyPath(let path) where path.keys.count > 1: "(\(format(style)))"
-        case .path, .dynamicKey: "(\(format(style)))"
+        case .path, .dynamicKey, .computedKey: "(\(format(style)))"
+        case .constant(let value) where (value.number ?? 0) < 0: "(\(format(style)))"
         default: operand(style)
         }
     }

@@ -34,6 +34,7 @@ public final class Comparison: Hashable, Sendable {
     public let `operator`: Operator
     public let options: Options
     public let right: Expression
+    let size: TreeSize
     /// What could be prepared once from a constant right side.
     let prepared: PreparedOperand
 
@@ -46,6 +47,7 @@ public final class Comparison: Hashable, Sendable {
         self.operator = `operator`
         self.options = options
         self.right = right
+        size = .over([left.size, right.size])
         prepared = PreparedOperand(right, of: `operator`, options: options)
     }
 

@@ -10,12 +10,7 @@ extension Expression {
             throw CoreError(.invalidArgument, unknownFunction(name), key: name)
         }
         if function == .random, arguments.count == 1 { return .function(.randomBelow, arguments) }
-        guard function.argumentCounts.contains(arguments.count) else {
-            let wanted = function.argumentCounts.lowerBound
-            throw CoreError(
-                .invalidArgument,
-                "\(name) takes \(wanted) argument\(wanted == 1 ? "" : "s"), not \(arguments.count)", key: name)
-        }
+        try function.requireCount(arguments.count, as: name)
         switch function {
         case .elementAt: return .indexed(arguments[0], .value(arguments[1]))
         case .castObject: return .cast(arguments[0], type: arguments[1])
@@ -26,5 +21,18 @@ extension Expression {
     static func unknownFunction(_ name: String) -> String {
         let near = nearestName(to: name, among: Function.allCases.map(\.rawValue))
         return "there is no function \(name)\(near.map { "; did you mean \($0)?" } ?? "")"
+    }
+}
+
+extension Function {
+    /// - Throws: `Status.invalidArgument` when the function takes another number of arguments.
+    func requireCount(_ count: Int, as name: String) throws {
+        let least = argumentCounts.lowerBound
+        if argumentCounts.contains(count) { return }
+        let orMore = argumentCounts.upperBound == least ? "" : " or more"
+        throw CoreError(
+            .invalidArgument,
+            "\(name) takes \(least)\(orMore) argument\(least == 1 && orMore.isEmpty ? "" : "s"), not \(count)",
+            key: name)
     }
 }

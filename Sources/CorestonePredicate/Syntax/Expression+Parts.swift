@@ -1,4 +1,4 @@
-/// What a tree is made of: for hosts that look at predicates, and for bounds on depth.
+/// What a tree is made of: for hosts that look at predicates, and for `PredicateLimits`.
 extension Expression {
     /// The expressions that this one is made of, in the order in which they are written.
     public var operands: [Expression] {
@@ -6,8 +6,10 @@ extension Expression {
         case .constant, .selfObject, .keyPath, .variable, .anyKey: []
         case .path(let base, _): [base]
         case .dynamicKey(let base, let variable): [base, .variable(variable)]
+        case .computedKey(let base, let key): [base, key]
         case .aggregate(let parts), .function(_, let parts), .block(_, let parts): parts
-        case .message(let receiver, _, let arguments): [receiver] + arguments
+        case .message(let receiver, let selector, let arguments):
+            [receiver] + (selector.constantValue == nil ? [selector] : []) + arguments
         case .indexed(let base, .value(let index)): [base, index]
         case .indexed(let base, _): [base]
         case .subquery(let collection, _, _): [collection]
@@ -41,21 +43,6 @@ extension Expression {
         case .indexed: Function.elementAt.rawValue
         case .cast: Function.castObject.rawValue
         default: nil
-        }
-    }
-
-    /// How many expressions and predicates lie within each other here.
-    package var treeDepth: Int {
-        1 + max(operands.lazy.map(\.treeDepth).max() ?? 0, condition?.treeDepth ?? 0)
-    }
-}
-
-extension Predicate {
-    package var treeDepth: Int {
-        switch self {
-        case .constant, .block: 1
-        case .comparison(let comparison): 1 + max(comparison.left.treeDepth, comparison.right.treeDepth)
-        case .compound(let compound): 1 + (compound.parts.lazy.map(\.treeDepth).max() ?? 0)
         }
     }
 }

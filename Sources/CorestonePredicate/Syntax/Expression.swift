@@ -14,6 +14,9 @@ public indirect enum Expression: Hashable, Sendable {
     case path(Expression, KeyPath)
     /// `record.$key`: the key is the variable's value.
     case dynamicKey(Expression, variable: String)
+    /// `a.b[0]`: the index belongs to what stands before it, so that the key is the value of `b[0]`. The element of a list
+    /// is `(a.b)[0]`.
+    case computedKey(Expression, key: Expression)
     /// `$name`
     case variable(String)
     /// `{a, b}`

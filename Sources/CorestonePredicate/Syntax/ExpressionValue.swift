@@ -1,6 +1,6 @@
 import CorestoneValues
 
-/// An expression in the place of a value: an argument of `%@`, or what a variable stands for. It is put where it is used.
+/// An expression as a value: `%@` and a variable's value put it in the place where they stand.
 public final class ExpressionValue: ValueObject, Sendable {
     public let expression: Expression
 
@@ -12,12 +12,19 @@ public final class ExpressionValue: ValueObject, Sendable {
 }
 
 extension Expression {
-    /// The constant of a value, or the expression that it carries.
+    /// What a value stands for in a predicate: itself, or the expression that it is; of a list with expressions an aggregate.
     package init(argument value: PropertyValue) {
-        if case .object(let carrier as ExpressionValue) = value {
-            self = carrier.expression
-        } else {
-            self = .constant(value)
+        switch value {
+        case .object(let value as ExpressionValue): self = value.expression
+        case .array(let elements) where elements.contains(where: \.isExpression):
+            self = .aggregate(elements.map { Expression(argument: $0) })
+        default: self = .constant(value)
         }
+    }
+}
+
+extension PropertyValue {
+    fileprivate var isExpression: Bool {
+        if case .object(let value) = self { value is ExpressionValue } else { false }
     }
 }

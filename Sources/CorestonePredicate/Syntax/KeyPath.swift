@@ -61,6 +61,5 @@ public enum CollectionOperator: String, Sendable, CaseIterable {
     case distinctUnionOfObjects = "@distinctUnionOfObjects"
     case unionOfArrays = "@unionOfArrays"
     case distinctUnionOfArrays = "@distinctUnionOfArrays"
-    case unionOfSets = "@unionOfSets"
     case distinctUnionOfSets = "@distinctUnionOfSets"
 }

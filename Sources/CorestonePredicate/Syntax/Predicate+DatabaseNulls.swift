@@ -18,7 +18,7 @@ extension Predicate {
             if compound.type == .not { return compound.parts[0].rewritten(negated: !negated) }
             let type: CompoundType = (compound.type == .and) != negated ? .and : .or
             let parts = compound.parts.map { $0.rewritten(negated: negated) }
-            return .compound(Compound(type, parts, depth: 1 + (parts.map(\.depth).max() ?? 0)))
+            return .compound(Compound(unchecked: type, parts))
         }
     }
 }
@@ -40,12 +40,12 @@ extension Comparison {
         let present = sides.filter { $0.constantValue == nil }.map {
             Predicate.comparison(Comparison($0.withDatabaseNulls, .notEqual, .constant(.null)))
         }
-        return .compound(Compound(.and, present + [same], depth: 2))
+        return .compound(Compound(unchecked: .and, present + [same]))
     }
 }
 
 extension Predicate {
-    fileprivate var negated: Predicate { .compound(Compound(.not, [self], depth: 1 + depth)) }
+    fileprivate var negated: Predicate { .compound(Compound(unchecked: .not, [self])) }
 }
 
 extension Expression {

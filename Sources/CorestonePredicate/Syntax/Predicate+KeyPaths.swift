@@ -59,7 +59,7 @@ private struct KeyPathWalk {
             visit(condition)
             visit(first)
             visit(second)
-        case .setOperation(_, let left, let right), .cast(let left, let right):
+        case .setOperation(_, let left, let right), .cast(let left, let right), .computedKey(let left, let right):
             visit(left)
             visit(right)
         case .fetch(let request, let context, let countOnly):

@@ -1,12 +1,14 @@
 import CorestoneValues
 
 extension Predicate {
-    /// A copy in which the variables that `values` names are constants.
-    public func substituting(_ values: [String: PropertyValue]) -> Predicate {
-        mapExpressions { expression in
-            if case .variable(let name) = expression, let value = values[name] { return Expression(argument: value) }
+    /// A copy in which the variables that `values` names are constants, or the expressions that the values are.
+    ///
+    /// - Throws: `Status.invalidArgument` beyond `PredicateLimits`.
+    public func substituting(_ values: [String: PropertyValue]) throws -> Predicate {
+        try mapExpressions { expression in
+            if case .variable(let name) = expression { return values[name].map { Expression(argument: $0) } }
             return nil
-        }
+        }.checked()
     }
 
     /// A copy in which `replacement` stands for the expressions it has an answer to, wherever they are.
@@ -19,19 +21,22 @@ extension Predicate {
                     comparison.left.mapped(replacement), comparison.operator, comparison.right.mapped(replacement),
                     modifier: comparison.modifier, options: comparison.options))
         case .compound(let compound):
-            return .compound(compound.replacingParts { $0.mapExpressions(replacement) })
+            return .compound(Compound(unchecked: compound.type, compound.parts.map { $0.mapExpressions(replacement) }))
         }
     }
 }
 
-extension Compound {
-    /// The same connective over parts that are as deep as the old ones.
-    fileprivate func replacingParts(_ body: (Predicate) -> Predicate) -> Compound {
-        Compound(type, parts.map(body), depth: depth)
-    }
-}
-
 extension Expression {
+    /// A copy in which the variables that `values` names are constants, or the expressions that the values are.
+    ///
+    /// - Throws: `Status.invalidArgument` beyond `PredicateLimits`.
+    public func substituting(_ values: [String: PropertyValue]) throws -> Expression {
+        try mapped { expression in
+            if case .variable(let name) = expression { return values[name].map { Expression(argument: $0) } }
+            return nil
+        }.checked()
+    }
+
     /// A copy in which `replacement` stands for the expressions it has an answer to, wherever they are.
     package func mapped(_ replacement: (Expression) -> Expression?) -> Expression {
         if let other = replacement(self) { return other }
@@ -43,6 +48,8 @@ extension Expression {
                 return base.mapped(replacement).following(KeyPath(key.string))
             }
             return .dynamicKey(base.mapped(replacement), variable: name)
+        case .computedKey(let base, let key):
+            return .computedKey(base.mapped(replacement), key: key.mapped(replacement))
         case .aggregate(let elements):
             let mapped = elements.map { $0.mapped(replacement) }
             let constants = mapped.compactMap(\.constantValue)

@@ -22,32 +22,24 @@ public final class Compound: Hashable, Sendable {
     public let type: CompoundType
     /// One for NOT; any number for AND (none: true) and OR (none: false).
     public let parts: [Predicate]
-    /// Compounds below each other, this one included.
-    let depth: Int
+    let size: TreeSize
 
-    /// Deeper predicates are refused, so that no predicate can exhaust the stack of the thread that evaluates it.
-    public static let maximumDepth = 400
-
-    /// - Throws: `Status.invalidArgument` when NOT has not exactly one part or compounds are nested too deeply.
+    /// - Throws: `Status.invalidArgument` when NOT has not exactly one part, or beyond `PredicateLimits`.
     public init(_ type: CompoundType, _ parts: [Predicate]) throws {
         guard type != .not || parts.count == 1 else {
             throw CoreError(.invalidArgument, "NOT takes exactly one predicate, not \(parts.count)")
         }
-        depth = 1 + (parts.map(\.depth).max() ?? 0)
-        guard depth <= Compound.maximumDepth else {
-            throw CoreError(
-                .invalidArgument,
-                "predicates can be nested \(Compound.maximumDepth) deep; combine many in one AND or OR instead")
-        }
+        size = .over(parts.lazy.map(\.size))
+        try size.require()
         self.type = type
         self.parts = parts
     }
 
-    /// Parts that take the place of others of the same depth.
-    init(_ type: CompoundType, _ parts: [Predicate], depth: Int) {
+    /// Parts of a predicate that was within the bounds, rewritten; the size is right, whatever it is.
+    init(unchecked type: CompoundType, _ parts: [Predicate]) {
         self.type = type
         self.parts = parts
-        self.depth = depth
+        size = .over(parts.lazy.map(\.size))
     }
 
     public static func == (a: Compound, b: Compound) -> Bool {
@@ -66,8 +58,4 @@ extension Predicate {
     /// Any of `parts`; false without any.
     public static func or(_ parts: [Predicate]) throws -> Predicate { .compound(try Compound(.or, parts)) }
     public static func not(_ part: Predicate) throws -> Predicate { .compound(try Compound(.not, [part])) }
-
-    var depth: Int {
-        if case .compound(let compound) = self { compound.depth } else { 0 }
-    }
 }

@@ -284,7 +284,7 @@ struct PredicateGenerator {
         case 9: return "raise:toPower:(\(number(entity, 0)), 2)"
         default:
             guard let (start, _) = collection(entity, depth) else { return "1" }
-            return dice.pick(["\(start).@count", "\(start)[SIZE]", "count:(\(start))"])
+            return dice.pick(["\(start).@count", "(\(start))[SIZE]", "count:(\(start))"])
         }
     }
 
