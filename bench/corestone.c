@@ -9,6 +9,7 @@
  * W3_many               the same with one cst_object_get_many for each object
  * W3_columns            the same with one cst_results_copy_columns
  * W4                    1,000 predicate fetches
+ * W4_any, W4_subquery   200 with ANY or SUBQUERY over a many-to-many relationship
  * W5a                   fetch all with a prefetched to-one relationship, then follow it
  * W9                    each object once by ID, not loaded (W9_cold), then again in reverse (W9_hot)
  *
@@ -206,7 +207,7 @@ static void read_columns(host *with) {
     cst_release(request);
 }
 
-static void query(host *with) {
+static void query(host *with, const char *workload, const char *format, int repetitions) {
     const cst_sort by_salary = {.key_path = {"salary", CST_NUL}, .flags = CST_SORT_DESCENDING};
     measure_begin();
     cst_fetch_request *request = host_all_employees(with);
@@ -214,12 +215,11 @@ static void query(host *with) {
     MUST(cst_fetch_request_set_limit(request, 50, &host_error));
     long total = 0;
     double check = 0;
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < repetitions; i++) {
         char name[32];
         cst_value argument = text_value(name, company_query_name(i, name));
         cst_predicate *predicate;
-        MUST(cst_predicate_parse(host_text("age > 40 AND department.name == %@"), 1, &argument, &predicate,
-                                 &host_error));
+        MUST(cst_predicate_parse(host_text(format), 1, &argument, &predicate, &host_error));
         MUST(cst_fetch_request_set_predicate(request, predicate, &host_error));
         cst_results *results = fetch(with, request);
         size_t count = cst_results_count(results);
@@ -230,7 +230,7 @@ static void query(host *with) {
         cst_release(predicate);
     }
     cst_release(request);
-    measure_end("corestone", "W4", total, check, 0);
+    measure_end("corestone", workload, total, check, 0);
 }
 
 static void follow(host *with) {
@@ -304,7 +304,11 @@ int main(int count, char **arguments) {
     else if (!strcmp(workload, "W3_columns"))
         read_columns(&with);
     else if (!strcmp(workload, "W4"))
-        query(&with);
+        query(&with, workload, "age > 40 AND department.name == %@", 1000);
+    else if (!strcmp(workload, "W4_any"))
+        query(&with, workload, "department.name == %@ AND ANY projects.budget > 400000", 200);
+    else if (!strcmp(workload, "W4_subquery"))
+        query(&with, workload, "department.name == %@ AND SUBQUERY(projects, $p, $p.budget > 400000).@count > 1", 200);
     else if (!strcmp(workload, "W5a"))
         follow(&with);
     else if (!strcmp(workload, "W9"))

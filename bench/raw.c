@@ -243,17 +243,22 @@ static void read_objects(void) {
     measure_end("raw", "W3_objects", count, check, text);
 }
 
-static void query(void) {
+#define QUERY(condition)                                                                                               \
+    "SELECT e.Z_PK, e.Z_OPT, e.ZAGE, e.ZACTIVE, e.ZDEPARTMENT, e.ZSALARY, e.ZHIREDATE, e.ZNAME, e.ZEMAIL"              \
+    " FROM ZEMPLOYEE e JOIN ZDEPARTMENT d ON d.Z_PK = e.ZDEPARTMENT WHERE d.ZNAME = ? AND " condition                  \
+    " ORDER BY e.ZSALARY DESC LIMIT 50"
+#define PROJECTS_ABOVE(budget)                                                                                         \
+    " FROM Z_2PROJECTS j JOIN ZPROJECT p ON p.Z_PK = j.Z_3PROJECTS WHERE j.Z_2EMPLOYEES = e.Z_PK AND p.ZBUDGET "       \
+    "> " budget
+
+static void query(const char *workload, const char *text, int repetitions) {
     measure_begin();
-    sqlite3_stmt *select =
-        prepare("SELECT e.Z_PK, e.Z_OPT, e.ZAGE, e.ZACTIVE, e.ZDEPARTMENT, e.ZSALARY, e.ZHIREDATE, e.ZNAME, e.ZEMAIL"
-                " FROM ZEMPLOYEE e JOIN ZDEPARTMENT d ON d.Z_PK = e.ZDEPARTMENT"
-                " WHERE e.ZAGE > 40 AND d.ZNAME = ? ORDER BY e.ZSALARY DESC LIMIT 50");
+    sqlite3_stmt *select = prepare(text);
     row rows[50];
     char name[32];
     long total = 0;
     double check = 0;
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < repetitions; i++) {
         char *before = arena;
         int count = 0;
         bind_text(select, 1, name, company_query_name(i, name));
@@ -266,7 +271,7 @@ static void query(void) {
         if (before) arena = before;
     }
     sqlite3_finalize(select);
-    measure_end("raw", "W4", total, check, 0);
+    measure_end("raw", workload, total, check, 0);
 }
 
 static void follow(void) {
@@ -332,7 +337,11 @@ int main(int count, char **arguments) {
     else if (!strcmp(workload, "W3_objects"))
         read_objects();
     else if (!strcmp(workload, "W4"))
-        query();
+        query(workload, QUERY("e.ZAGE > 40"), 1000);
+    else if (!strcmp(workload, "W4_any"))
+        query(workload, QUERY("EXISTS (SELECT 1" PROJECTS_ABOVE("400000") ")"), 200);
+    else if (!strcmp(workload, "W4_subquery"))
+        query(workload, QUERY("(SELECT COUNT(*)" PROJECTS_ABOVE("400000") ") > 1"), 200);
     else if (!strcmp(workload, "W5a"))
         follow();
     else if (!strcmp(workload, "W9"))

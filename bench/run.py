@@ -73,7 +73,14 @@ def make_peers(places: Places) -> dict[str, Peer]:
     raw = Peer(
         "raw",
         program("raw"),
-        {"W1": ["W1"], "W1_full": ["W1_full"], "W3": ["W3", "W3_objects"], "W4": ["W4"], "W5a": ["W5a"], "W9": ["W9"]},
+        {
+            "W1": ["W1"],
+            "W1_full": ["W1_full"],
+            "W3": ["W3", "W3_objects"],
+            "W4": ["W4", "W4_any", "W4_subquery"],
+            "W5a": ["W5a"],
+            "W9": ["W9"],
+        },
     )
     corestone = Peer(
         "corestone",
@@ -82,7 +89,7 @@ def make_peers(places: Places) -> dict[str, Peer]:
             "W1": ["W1", "W1_single", "W1_bulk"],
             "W1_full": ["W1_full"],
             "W3": ["W3", "W3_many", "W3_columns"],
-            "W4": ["W4"],
+            "W4": ["W4", "W4_any", "W4_subquery"],
             "W5a": ["W5a"],
             "W9": ["W9"],
         },

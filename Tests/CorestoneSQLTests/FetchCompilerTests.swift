@@ -410,7 +410,7 @@ final class FetchCompilerTests: XCTestCase {
             " ORDER BY t0.ZAGE, t0.Z_PK LIMIT -1 OFFSET 5")
         XCTAssertEqual(
             try tail([SortDescriptor("department.name")], limit: 3, "department.name != 'x'"),
-            " LEFT JOIN ZDEPARTMENT t1 ON t1.Z_PK = t0.ZDEPARTMENT WHERE t1.ZNAME IS NOT ? ORDER BY t1.ZNAME, t0.Z_PK LIMIT 3"
+            " LEFT JOIN ZDEPARTMENT t1 ON t1.Z_PK = t0.ZDEPARTMENT WHERE t1.ZNAME IS NOT ? ORDER BY t1.ZNAME, +t0.Z_PK LIMIT 3"
         )
         XCTAssertEqual(
             try tail([SortDescriptor("-projects.@count")]),

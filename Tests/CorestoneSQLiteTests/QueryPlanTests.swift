@@ -101,6 +101,10 @@ final class QueryPlanTests: StoreTestCase {
             let plan = try plan(store, try query(store, entity, format, arguments))
             XCTAssert(plan.contains(expected), "\(format): \(plan)")
         }
+        // A narrow table comes first, whatever is sorted by.
+        let narrow = "team.name == 'x' AND SUBQUERY(team.members, $m, $m.age > 4).@count > 1"
+        let joined = try plan(store, try query(store, person, narrow, sort: [Order("-height")]))
+        XCTAssert(joined.hasPrefix("SEARCH t1"), joined)
         let ascending = try plan(store, try query(store, person, nil, sort: [Order("name")]))
         XCTAssert(ascending.contains("INDEX Z_Person_byname"), ascending)
         XCTAssertFalse(ascending.contains("TEMP B-TREE"), ascending)

@@ -45,8 +45,10 @@ package struct FetchCompiler: Sendable {
         var query: SQLFragment = " FROM \(identifier: mapping.table) \(root.alias)\(root.joins)"
         if !conditions.isEmpty { query += " WHERE \(conditions.joined(separator: " AND "))" }
         if !isCount, !fetch.sortDescriptors.isEmpty {
-            // Rows that are equal under all descriptors come by primary key, here as in memory.
-            let terms = (order ?? []) + ["\(root.alias, "Z_PK")"]
+            // Rows that are equal under all descriptors come by primary key, here as in memory. The sign keeps SQLite from taking
+            // the key for a reason to begin with this table, whatever the others narrow: a hundred times as much work.
+            let key: SQLFragment = root.joins.isEmpty ? "\(root.alias, "Z_PK")" : "+\(root.alias, "Z_PK")"
+            let terms = (order ?? []) + [key]
             query += " ORDER BY \(terms.joined(separator: ", "))"
         }
         guard !split.remainder.isEmpty || isUnordered else {
