@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import generate
@@ -189,6 +190,11 @@ def parse_arguments() -> argparse.Namespace:
     return arguments
 
 
+def calls_command(program: Path, data: Path, store: str) -> list[str]:
+    """A program that times single calls over a store."""
+    return [str(program), str(data), store]
+
+
 def main() -> int:
     arguments = parse_arguments()
     places = Places(arguments.out.resolve(), arguments.library.resolve(), arguments.include.resolve())
@@ -219,8 +225,8 @@ def main() -> int:
     try:
         samples = run_rounds(peers, arguments.workloads, arguments.orm_workloads, arguments.rounds, processor)
         if with_corestone and not arguments.no_getters:
-            for name in ("getter", "predicate"):
-                calls = Peer(name, lambda run, name=name: [str(places.out / name), str(places.data), run], {})
+            for program in (places.out / "getter", places.out / "predicate"):
+                calls = Peer(program.name, partial(calls_command, program, places.data), {})
                 samples += [{**sample, "round": 0} for sample in run_one(calls, places.store("corestone"), processor)]
     except RuntimeError as error:
         print(f"run.py: {error}", file=sys.stderr)
