@@ -4,6 +4,7 @@
  */
 #include <corestone.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,13 +23,30 @@ static const char *word(void) {
     return begin;
 }
 
+/* What a case needs is freed when it is over. */
+struct block {
+    struct block *next;
+    max_align_t content[];
+};
+static struct block *blocks;
+
 static void *memory(size_t size) {
-    void *made = calloc(1, size ? size : 1);
-    if (!made) abort();
-    return made;
+    struct block *block = calloc(1, sizeof *block + size);
+    if (!block) abort();
+    block->next = blocks;
+    blocks = block;
+    return block->content;
 }
 
-/* "x…" in hexadecimal. Kept until the program ends, like all that is read. */
+static void free_memory(void) {
+    while (blocks) {
+        struct block *next = blocks->next;
+        free(blocks);
+        blocks = next;
+    }
+}
+
+/* "x…" in hexadecimal. */
 static cst_string unhex(const char *digits) {
     size_t size = (strlen(digits) - 1) / 2;
     char *text = memory(size + 1);
@@ -253,7 +271,6 @@ static cst_status filter(const struct test_case *t, const cst_predicate *predica
     for (size_t i = 0; i < all->size; i++)
         if (holds[i]) chosen[count++] = all->data[i];
     *out = (cst_value){CST_ARRAY, 0, {.values = {chosen, count}}};
-    free(holds);
     return status;
 }
 
@@ -265,7 +282,6 @@ static cst_status sorted(const struct test_case *t, cst_value *out, cst_error **
     for (size_t i = 0; i < all->size; i++)
         members[i] = all->data[order[i]];
     *out = (cst_value){CST_ARRAY, 0, {.values = {members, all->size}}};
-    free(order);
     return status;
 }
 
@@ -349,6 +365,7 @@ int main(void) {
         bool one = holds(&t);
         kinds[place].total++, total++;
         kinds[place].passed += one, passed += one;
+        free_memory();
     }
     for (int place = 0; place < MAX_KINDS && kinds[place].total; place++)
         printf("predicate_cases: %s: %d of %d\n", kinds[place].name, kinds[place].passed, kinds[place].total);
