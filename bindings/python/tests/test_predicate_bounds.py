@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 
 import pytest
 
-from corestone import Expression, Predicate, PredicateSyntaxError
+from corestone import Expression, Predicate, PredicateError, PredicateSyntaxError
 
 DEEPEST = 99
 MEGABYTE = 1 << 20
@@ -62,10 +63,8 @@ def test_the_deepest_formats_fit(text: str) -> None:
     def body() -> None:
         predicate = Predicate(text)
         assert predicate.format
-        try:
+        with contextlib.suppress(PredicateError):
             predicate.evaluate({"a": 1, "b": [1]})
-        except Exception as error:
-            assert "Error" in type(error).__name__
 
     on_small_stack(body)
 
@@ -86,4 +85,7 @@ def test_a_megabyte_of_anything_is_refused(unit: str) -> None:
 
 
 def test_a_megabyte_of_keys_is_a_key_path() -> None:
-    on_small_stack(lambda: None if not Predicate("a." * (MEGABYTE // 2) + "a == 1").evaluate({}) else pytest.fail())
+    def body() -> None:
+        assert not Predicate("a." * (MEGABYTE // 2) + "a == 1").evaluate({})
+
+    on_small_stack(body)
