@@ -109,7 +109,7 @@ extension Context {
     /// - Throws: what the fetch would throw before it reads a row, such as `Status.predicate` for a wrong key.
     public func explain(_ request: FetchRequest) throws -> FetchExplanation {
         try prepareFetch(request)
-        let stores = coordinator.stores
+        let stores = try stores(for: request)
         guard !stores.isEmpty else { throw noStore(request) }
         let pending = pendingChanges(for: request)
         let isWindowed = stores.count == 1 && pending.isEmpty
