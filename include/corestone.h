@@ -477,7 +477,8 @@ enum {
 };
 /* The model as the `contents` of an .xcdatamodel, the XML that Xcode edits: what was read from one comes back in its order
  * and its words, but for what was changed. CST_E_MODEL names what a source has no way to say, a condition in an author's own
- * words for example, unless CST_MODEL_LOSSY leaves it out. */
+ * words for example, unless CST_MODEL_LOSSY leaves it out. A model that cst_model_freeze would refuse is written as well, so
+ * that it can be mended mistake by mistake. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_source(const cst_model *model, uint32_t flags, cst_buffer *out_text,
                                                            cst_error **error);
 /* Writes the model to a path whose extension says as what: .xcdatamodel, .mom, or into a bundle of versions, .xcdatamodeld
@@ -677,6 +678,12 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_entity_attribute(const cst_entity *enti
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_relationship(const cst_entity *entity, cst_string name,
                                                              cst_relationship **out_relationship CST_BORROWED,
                                                              cst_error **error);
+/* The names of the relationships, inherited ones included, that lead to `destination` itself, each ended by a NUL, and how many
+ * they are (out_count may be NULL). */
+CST_EXPORT CST_ANY_THREAD cst_status cst_entity_copy_relationships_to(const cst_entity *entity,
+                                                                      const cst_entity *destination,
+                                                                      cst_buffer *out_names, size_t *out_count,
+                                                                      cst_error **error);
 /* Removes a property of any kind, and the indexes and unique constraints that name it. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_remove_property(cst_entity *entity, cst_string property,
                                                                 cst_error **error);
@@ -1209,14 +1216,16 @@ enum { CST_CHANGED_INSERTED = 1, CST_CHANGED_UPDATED = 2, CST_CHANGED_DELETED = 
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_copy_changed(const cst_context *context, uint32_t which,
                                                             cst_results **out_results CST_OWNED, cst_error **error);
 
-/* The objects that a request asks for, in its order. Pending changes count (see cst_fetch_request_…). */
+/* The objects that a request asks for, in its order. Pending changes count (see cst_fetch_request_…). CST_E_UNSUPPORTED for a
+ * request of a template that asks for something else: cst_context_fetch_ids and cst_context_count give IDs and counts. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch(cst_context *context, const cst_fetch_request *request,
                                                      cst_results **out_results CST_OWNED, cst_error **error);
 /* The same as IDs only: no object is made; read them with cst_results_copy_id. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch_ids(cst_context *context, const cst_fetch_request *request,
                                                          cst_results **out_results CST_OWNED, cst_error **error);
-/* A cursor over what a request asks for, in its order: objects come in batches of at most `batch_size`, so that memory does
- * not grow with their number (docs/reference/cursor.md says when it does). The request is read during the call only. */
+/* A cursor over what a request asks for, in its order: objects come in batches of at most `batch_size` (0: the batch size of the
+ * template of which the request was made), so that memory does not grow with their number (docs/reference/cursor.md says when
+ * it does). The request is read during the call only. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch_cursor(cst_context *context, const cst_fetch_request *request,
                                                             size_t batch_size, cst_cursor **out_cursor CST_OWNED,
                                                             cst_error **error);

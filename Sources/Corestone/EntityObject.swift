@@ -38,10 +38,7 @@ extension EntityObject {
     /// - Throws: `.validation` while it has no value yet, as in a fresh object.
     public func requiredValue<Value: PropertyConvertible>(_ key: String) throws -> Value {
         if let value: Value = try managedObject.get(key) { return value }
-        throw CoreError(
-            .validation, code: .validationMissingMandatoryProperty,
-            "\(managedObject.entityName).\(key) has no value yet", entity: managedObject.entityName, key: key,
-            objectURI: managedObject.objectID.uri)
+        throw missing(key)
     }
 
     /// The value of an optional property; nil when it is null.
@@ -51,6 +48,30 @@ extension EntityObject {
 
     public func setValue(_ value: (any PropertyConvertible)?, _ key: String) throws {
         try managedObject.set(key, value)
+    }
+
+    /// The value of a transformable attribute as its transformer gives it; nil when there is none.
+    public func transformed<Value>(_ key: String) throws -> Value? { try managedObject.transformed(key) }
+
+    /// The same of one that is not optional.
+    /// - Throws: `.validation` while it has no value yet, as in a fresh object.
+    public func requiredTransformed<Value>(_ key: String) throws -> Value {
+        if let value: Value = try managedObject.transformed(key) { return value }
+        throw missing(key)
+    }
+
+    public func setTransformed(_ value: Any?, _ key: String) throws { try managedObject.setTransformed(key, to: value) }
+
+    /// The objects of a fetched property.
+    public func fetched<Kind: EntityObject>(_ key: String) throws -> [Kind] {
+        try managedObject.fetched(key).map { Kind($0) }
+    }
+
+    private func missing(_ key: String) -> CoreError {
+        CoreError(
+            .validation, code: .validationMissingMandatoryProperty,
+            "\(managedObject.entityName).\(key) has no value yet", entity: managedObject.entityName, key: key,
+            objectURI: managedObject.objectID.uri)
     }
 
     /// The target of a to-one relationship.

@@ -28,7 +28,8 @@ public func cst_context_fetch_cursor(
         let box = try onQueue(pointer)
         let request = try request(requestPointer)
         // Sizes beyond Int.max come as negative numbers.
-        let cursor = try box.context.cursor(request, batchSize: batchSize < 0 ? .max : batchSize)
+        let given = batchSize < 0 ? .max : batchSize
+        let cursor = try box.context.cursor(request, batchSize: given == 0 && request.batchSize > 0 ? nil : given)
         out.pointee = try HandleTable.make(
             CursorBox(cursor, entity: request.entity, box: box), .cursor, owner: box)
     }

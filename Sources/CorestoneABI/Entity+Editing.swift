@@ -102,6 +102,16 @@ public func cst_entity_relationship(
     }
 }
 
+@_cdecl("cst_entity_copy_relationships_to") @implementation
+public func cst_entity_copy_relationships_to(
+    _ pointer: OpaquePointer?, _ destination: OpaquePointer?, _ out: UnsafeMutablePointer<cst_buffer>?,
+    _ count: UnsafeMutablePointer<Int>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        try list(try entity(pointer).relationships(to: try entity(destination)).map(\.name), out, count)
+    }
+}
+
 /// A change of a property that the entity itself declares.
 private func editing(
     _ pointer: OpaquePointer?, _ property: cst_string, _ error: ErrorOut, _ body: (Property) throws -> Void

@@ -3,13 +3,19 @@ import CorestonePredicate
 /// Where key paths lead in a model that may not be frozen yet.
 extension Entity {
     /// The property that each key names, as far as the path can be followed: nil for operators and unknown keys. A key may
-    /// name a property of an entity that inherits from the one reached.
+    /// name a property of an entity that inherits from the one reached, or an element of the composite attribute before it.
     func properties(along path: KeyPath) -> [Property?] {
         var found: [Property?] = []
         var current: Entity? = self
+        var composite: Attribute?
         for key in path.keys {
             if key.isOperator {
                 found.append(nil)
+                continue
+            }
+            if let element = composite?.elements.first(where: { $0.name == key.text }) {
+                found.append(element)
+                composite = element
                 continue
             }
             let property = current.flatMap { entity in
@@ -18,6 +24,7 @@ extension Entity {
             }
             found.append(property)
             current = property?.target
+            composite = property as? Attribute
         }
         return found
     }

@@ -31,7 +31,8 @@ extension Property {
 }
 
 extension Property {
-    /// An element's name is free within its composite attribute. Its key is a path, which nothing follows yet.
+    /// An element's name is free within its composite attribute. Its key is a path, which names of indexes, constraints and
+    /// validators begin with when the element is composite itself.
     private func renameElement(of composite: Attribute, to newName: String) throws {
         try checkName(newName, of: "an element", in: entity.name)
         guard !composite.elements.contains(where: { $0.name == newName }) else {
@@ -39,11 +40,35 @@ extension Property {
                 "\(entity.name).\(composite.path) has an element \(newName) already", entity: entity.name,
                 key: composite.path)
         }
+        PropertyRenaming(self, newName).followEverywhere()
+        let former = path
         name = newName
+        let (newPath, begin) = (path, former + ".")
+        func following(_ key: String) -> String {
+            key == former ? newPath : key.hasPrefix(begin) ? newPath + key.dropFirst(former.count) : key
+        }
+        for owner in entity.withDescendants { owner.followElements(following) }
     }
 }
 
 extension Entity {
+    fileprivate func followElements(_ following: (String) -> String) {
+        validators.values = validators.values.map { (following($0.key), $0.check) }
+        uniqueConstraints = uniqueConstraints.map { $0.map(following) }
+        indexes = indexes.map { index in
+            FetchIndex(
+                name: index.name,
+                elements: index.elements.map { element in
+                    guard element.expression == nil else { return element }
+                    return FetchIndex.Element(
+                        property: following(element.property), collation: element.collation,
+                        isAscending: element.isAscending)
+                },
+                partialPredicate: index.partialPredicate
+            ).spelt(index.spelling)
+        }
+    }
+
     fileprivate func follow(_ former: String, _ name: String) {
         validators.values = validators.values.map { ($0.key == former ? name : $0.key, $0.check) }
         uniqueConstraints = uniqueConstraints.map { $0.map { $0 == former ? name : $0 } }

@@ -24,6 +24,7 @@ static bool may_be_null(const struct call *call, const struct parameter *paramet
         {"cst_model_set_template", "request"},
         {"cst_model_copy_configuration", "out_count"},
         {"cst_model_copy_names", "out_count"},
+        {"cst_entity_copy_relationships_to", "out_count"},
         {"cst_relationship_set_inverse", "inverse"},
         {"cst_attribute_set_bounds", "least"},
         {"cst_attribute_set_bounds", "greatest"},

@@ -95,14 +95,19 @@ static void relationships_lead_to_types(void) {
     end();
 }
 
+static size_t count_of(cst_results *results) {
+    REQUIRE(results != NULL);
+    size_t count = cst_results_count(results);
+    cst_release(results);
+    return count;
+}
+
 static size_t found(cst_fetch_request *request) {
     cst_results *results = NULL;
     REQUIRE(request != NULL);
     OK(cst_context_fetch(context, request, &results, E));
-    size_t count = cst_results_count(results);
-    cst_release(results);
     cst_release(request);
-    return count;
+    return count_of(results);
 }
 
 static void fetches_have_parameters(void) {
@@ -115,7 +120,7 @@ static void fetches_have_parameters(void) {
     name.as.string = text("red");
     CHECK_INT(1, found(odd_fetch_notes_of_tag(name, E)));
     CHECK_INT(1, found(odd_fetch_all_tags(E)));
-    CHECK_INT(1, found(odd_note_twins_request(first, E)));
+    CHECK_INT(1, count_of(odd_note_twins(first, E)));
     CHECK_INT(2, found(odd_note_fetch_request(E)));
     CHECK(strcmp(ODD_ITEM_KEY_CLASS, "class") == 0 && strcmp(ODD_ITEM_USER_INFO_COLOR_OF, "say \"red\"") == 0);
     cst_release(first), cst_release(second), cst_release(red);
@@ -129,11 +134,52 @@ static void a_model_without_the_entities_is_refused(void) {
     cst_release(model);
 }
 
+static cst_status to_fields(void *userdata, const void *value, cst_buffer *out_json, cst_error **error) {
+    (void)userdata, (void)value;
+    return cst_buffer_fill(out_json, (cst_bytes){(const uint8_t *)"{}", 2}, error);
+}
+
+static cst_status from_fields(void *userdata, cst_string json, void **out_value, cst_error **error) {
+    (void)json, (void)error;
+    *out_value = userdata;
+    return CST_OK;
+}
+
+static void composites_and_transformables(void) {
+    begin();
+    odd_note *note = new_note("first");
+    OK(odd_note_set_place_x(note, 1.5, E));
+    OK(odd_note_set_place_name(note, text("here"), E));
+    OK(odd_note_set_place_inner_count(note, 3, E));
+    CHECK_REAL(1.5, odd_note_place_x(note, E));
+    CHECK_TEXT("here", odd_note_place_name(note, E));
+    CHECK_INT(3, odd_note_place_inner_count(note, E));
+    CHECK(odd_note_payload(note, E) == NULL);
+    static int made;
+    cst_archive_class_callbacks callbacks = CST_ARCHIVE_CLASS_CALLBACKS_INIT;
+    callbacks.to_fields = to_fields;
+    callbacks.from_fields = from_fields;
+    callbacks.userdata = &made;
+    OK(cst_archive_register_class(text("Odd"), &callbacks, E));
+    cst_buffer archive = {NULL, 0, 0};
+    OK(cst_archive_from_json(text("{\"$object\": {\"class\": \"Odd\", \"fields\": {}}}"), &archive, E));
+    OK(odd_note_set_payload_bytes(note, (cst_bytes){(const uint8_t *)archive.data, archive.size}, E));
+    CHECK(odd_note_payload(note, E) == &made);
+    CHECK_INT(archive.size, odd_note_payload_bytes(note, E).size);
+    OK(odd_note_set_payload(note, NULL, E));
+    CHECK(odd_note_payload_bytes(note, E).data == NULL);
+    cst_buffer_dispose(&archive);
+    OK(cst_archive_unregister_class(text("Odd"), E));
+    cst_release(note);
+    end();
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(attributes_have_types);
     RUN(relationships_lead_to_types);
     RUN(fetches_have_parameters);
     RUN(a_model_without_the_entities_is_refused);
+    RUN(composites_and_transformables);
     return check_end();
 }

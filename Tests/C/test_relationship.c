@@ -85,6 +85,23 @@ static void a_relationship_to_itself(void) {
     company_close(&c);
 }
 
+static void relationships_are_found_by_their_destination(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_buffer names = {NULL, 0, 0};
+    size_t count = 0, listed = 0;
+    OK(cst_entity_copy_relationships_to(c.employee, c.employee, &names, &count, E));
+    for (size_t at = 0; at < names.size; at += strlen(names.data + at) + 1) {
+        cst_relationship *relationship = NULL;
+        OK(cst_entity_relationship(c.employee, text(names.data + at), &relationship, E));
+        listed++;
+    }
+    CHECK(count >= 3 && listed == count);
+    OK(cst_entity_copy_relationships_to(c.task, c.department, &names, &count, E));
+    CHECK(count == 0 && names.size == 0);
+    cst_buffer_dispose(&names);
+    company_close(&c);
+}
+
 static void order_is_kept(void) {
     const char *path = check_path("a.sqlite");
     struct company c = company_open(path);
@@ -246,5 +263,6 @@ int main(int argc, char **argv) {
     RUN(wrong_members_are_refused);
     RUN(delete_rules);
     RUN(members_are_a_snapshot);
+    RUN(relationships_are_found_by_their_destination);
     return check_end();
 }

@@ -170,6 +170,42 @@ final class ModelEditingTests: XCTestCase {
         try model.freeze()
     }
 
+    func testRenamingAnElement() throws {
+        let model = Model()
+        let entity = try model.addEntity(named: "Town")
+        let place = try entity.addAttribute(named: "place", type: .composite)
+        let point = try place.addElement(named: "point", type: .composite)
+        let latitude = try point.addElement(named: "latitude", type: .double)
+        try point.addElement(named: "longitude", type: .double)
+        let house = try model.addEntity(named: "House")
+        let town = try house.addRelationship(named: "town", destination: entity)
+        try entity.addRelationship(named: "houses", destination: house, isToMany: true).setInverse(town)
+        try house.addAttribute(named: "breadth", type: .double)
+            .setDerivation(Derivation(ExpressionText("town.place.point.latitude")))
+        try entity.addIndex(
+            FetchIndex(
+                name: "byPlace", elements: [.init(property: "place.point.latitude")],
+                partialPredicate: PredicateText("place.point.longitude > 0")))
+        try entity.addUniqueConstraint(["place.point.latitude", "place.point.longitude"])
+        var request = FetchRequestTemplate(
+            entityName: "House",
+            predicate: PredicateText(
+                "town.place.point.latitude > 1 AND SUBQUERY(town.houses, $h, $h.town.place != nil).@count > 0"))
+        request.sortDescriptors = [SortDescriptor("town.place.point.latitude")]
+        try model.setFetchRequestTemplate(request, forName: "north")
+        try latitude.rename(to: "y")
+        try point.rename(to: "at")
+        XCTAssertEqual(entity.indexes[0].elements.map(\.property), ["place.at.y"])
+        XCTAssertEqual(entity.indexes[0].partialPredicate?.text, "place.at.longitude > 0")
+        XCTAssertEqual(entity.uniqueConstraints, [["place.at.y", "place.at.longitude"]])
+        let derived = try XCTUnwrap(house.ownProperty(named: "breadth") as? Attribute)
+        XCTAssertEqual(derived.derivation?.expression.text, "town.place.at.y")
+        let north = try XCTUnwrap(model.fetchRequestTemplates["north"])
+        XCTAssert(north.predicate?.text.hasPrefix("town.place.at.y > 1 AND SUBQUERY(") == true, "\(north)")
+        XCTAssertEqual(north.sortDescriptors.map(\.keyPath), ["town.place.at.y"])
+        XCTAssert(model.lint().allSatisfy { $0.rule != .unknownKey }, "\(model.lint())")
+    }
+
     func testAnElementIsNoPropertyOfTheEntity() throws {
         let model = Model()
         let entity = try model.addEntity(named: "A")

@@ -140,6 +140,25 @@ final class ConfigurationTests: StoreTestCase {
         try context.save()
     }
 
+    /// The target of a to-one relationship in a unique constraint is told by its URI.
+    func testAConstraintOverARelationship() throws {
+        let model = Model()
+        let (seat, guest) = (try model.addEntity(named: "Seat"), try model.addEntity(named: "Guest"))
+        try seat.addRelationship(named: "guest", destination: guest)
+        try seat.addUniqueConstraint(["guest"])
+        coordinator = try Coordinator(model: model)
+        try coordinator.addSQLiteStore(at: path("seats.sqlite"))
+        context = Context(coordinator: coordinator)
+        let someone = try context.insert(guest)
+        try context.save()
+        for _ in 0..<2 { try context.insert(seat).setValue(.object(someone), forKey: "guest") }
+        let error = failure { try context.save() }
+        XCTAssertEqual(error.code, 133021)
+        XCTAssertEqual([error.entity, error.key], ["Seat", "guest"])
+        XCTAssertEqual(error.value, .uri(Text(someone.objectID.uri)))
+        XCTAssert(error.message.contains(someone.objectID.uri), error.message)
+    }
+
     func testConfigurationsThatAreNone() throws {
         try open([])
         var options = StoreOptions()

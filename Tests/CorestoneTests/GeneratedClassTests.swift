@@ -71,10 +71,25 @@ final class GeneratedClassTests: XCTestCase {
         try context.save()
         XCTAssertEqual(try Note.fetchNotesOfTag(in: context, name: "red"), [first])
         XCTAssertEqual(try Tag.fetchAllTags(in: context), [tag])
-        XCTAssertEqual(try first.twins(in: context), [twin])
+        XCTAssertEqual(try first.twins, [twin])
         XCTAssertEqual(try context.fetch(Note.self, "class == %@", "same", limit: 1).count, 1)
         XCTAssertEqual(try context.count(try Item.fetchRequest(in: context)), 2)
         XCTAssertEqual(NoteRelationships.context, "context")
         XCTAssertEqual(ItemUserInfo.color_of, "say \"red\"")
+    }
+
+    func testCompositesAndTransformables() throws {
+        let note = try note("first")
+        XCTAssertNil(try note.place.x)
+        try note.place.setX(1.5)
+        try note.place.setName("here")
+        try note.place.inner.setCount(3)
+        XCTAssertEqual(try note.place.x, 1.5)
+        XCTAssertEqual(try note.managedObject.value(forKeyPath: "place.inner.count"), .int(3))
+        XCTAssertNil(try note.payload)
+        try note.setPayload(PropertyValue.array([.int(1)]))
+        XCTAssertEqual(try note.payload as? PropertyValue, .array([.int(1)]))
+        try note.setWords("some words")
+        XCTAssertEqual(try note.words, "some words")
     }
 }

@@ -4,6 +4,7 @@ import CorestoneValues
 
 extension Context {
     public func fetch(_ request: FetchRequest) throws -> [ManagedObject] {
+        try request.requireObjects()
         try prepareFetch(request)
         let pending = pendingChanges(for: request)
         let objects =

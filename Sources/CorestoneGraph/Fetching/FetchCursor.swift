@@ -119,14 +119,17 @@ extension Context {
     ///
     /// - Parameters:
     ///   - request: read during the call only.
-    ///   - batchSize: how many objects one call of `next` gives at most.
+    ///   - batchSize: how many objects one call of `next` gives at most; nil for the batch size of the template of which the
+    ///     request was made, else 1,000.
     /// - Throws: `.invalidArgument` for a batch size below 1, and what a fetch throws.
-    public func cursor(_ request: FetchRequest, batchSize: Int = 1000) throws -> FetchCursor {
+    public func cursor(_ request: FetchRequest, batchSize: Int? = nil) throws -> FetchCursor {
+        let batchSize = batchSize ?? (request.batchSize > 0 ? request.batchSize : 1000)
         guard batchSize > 0 else {
             throw CoreError(
                 .invalidArgument, "a cursor of \(request.entity.name) has batches of \(batchSize); give 1 or more",
                 entity: request.entity.name)
         }
+        try request.requireObjects()
         try prepareFetch(request)
         return try FetchCursor(self, request, batchSize: batchSize)
     }

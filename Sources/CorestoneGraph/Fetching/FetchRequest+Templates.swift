@@ -4,7 +4,7 @@ import CorestoneValues
 
 extension FetchRequest {
     /// The request of a template. `variables` are the values of the `$variables` of its predicate; nil leaves them as they
-    /// are, for somebody else to bind. What kind of result the template asks for is not part of a request.
+    /// are, for somebody else to bind.
     /// - Throws: `.model` when the template fetches no entity of the model, `.predicateSyntax` when its predicate cannot be
     ///   read, `.predicate` that names a variable without a value.
     public convenience init(
@@ -15,6 +15,7 @@ extension FetchRequest {
         if let variables { predicate = try predicate?.binding(variables) }
         sortDescriptors = template.sortDescriptors
         (limit, offset) = (template.limit, template.offset)
+        (resultType, batchSize) = (template.resultType, template.batchSize)
         includesSubentities = template.includesSubentities
         returnsObjectsAsFaults = template.returnsObjectsAsFaults
         relationshipKeyPathsForPrefetching = template.relationshipKeyPathsForPrefetching
@@ -25,10 +26,28 @@ extension FetchRequest {
         var template = FetchRequestTemplate(entityName: entity.name, predicate: predicate.map { PredicateText($0) })
         template.sortDescriptors = sortDescriptors
         (template.limit, template.offset) = (limit, offset)
+        (template.resultType, template.batchSize) = (resultType, batchSize)
         template.includesSubentities = includesSubentities
         template.returnsObjectsAsFaults = returnsObjectsAsFaults
         template.relationshipKeyPathsForPrefetching = relationshipKeyPathsForPrefetching
         return template
+    }
+}
+
+extension FetchRequest {
+    /// - Throws: `.unsupported` for a request of a template that asks for something else than objects.
+    func requireObjects() throws {
+        guard resultType != .objects else { return }
+        let (what, remedy) =
+            switch resultType {
+            case .objectIDs: ("object IDs", "fetch its IDs")
+            case .count: ("a count", "count it")
+            default: ("dictionaries", "which requests cannot give yet; let the template ask for objects")
+            }
+        throw CoreError(
+            .unsupported, code: .persistentStoreUnsupportedRequestType,
+            "the request for \(entity.name) was made of a template that asks for \(what): \(remedy)",
+            entity: entity.name)
     }
 }
 

@@ -44,6 +44,12 @@ public final class FetchRequest: @unchecked Sendable {
         case database
     }
 
+    /// What the template asked for of which the request was made: a fetch gives objects, so it refuses another kind, which
+    /// `fetchIDs` and `count` give.
+    public var resultType = FetchRequestTemplate.ResultType.objects
+    /// How many objects a cursor reads at a time when it is not told; 0 is its own number.
+    public var batchSize = 0
+
     public init(entity: Entity) { self.entity = entity }
 
     public init(

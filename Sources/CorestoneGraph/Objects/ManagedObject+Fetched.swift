@@ -34,8 +34,10 @@ extension ManagedObject {
             let variables: [String: PropertyValue] = [
                 "FETCH_SOURCE": .object(self), "FETCHED_PROPERTY": property.description,
             ]
-            return try context.fetch(
-                try FetchRequest(property.fetchRequest, in: entity.model, variables: variables))
+            let request = try FetchRequest(property.fetchRequest, in: entity.model, variables: variables)
+            // Whatever the request says, the value of the property is objects.
+            request.resultType = .objects
+            return try context.fetch(request)
         }
         context.fetchedValues[ObjectIdentifier(self), default: [:]][property.name] = found
         state.insert(.keepsFetched)

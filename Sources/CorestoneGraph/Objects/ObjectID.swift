@@ -23,7 +23,11 @@ public struct ObjectID: Sendable {
     /// `x-coredata://<store UUID>/<Entity>/p<key>`, or `x-coredata:///<Entity>/t<UUID>` while temporary.
     public var uri: String {
         if isTemporary { return "x-coredata:///\(entity.name)/t\(TemporaryReference.uuid(reference))" }
-        return "x-coredata://\(store?.identifier ?? "")/\(entity.name)/p\(reference)"
+        return ObjectID.uri(ofKey: reference, entity: entity.name, store: store?.identifier ?? "")
+    }
+
+    package static func uri(ofKey key: Int64, entity: String, store: String) -> String {
+        "x-coredata://\(store)/\(entity)/p\(key)"
     }
 }
 

@@ -37,7 +37,8 @@ extension SQLiteStore {
             try file.connection.execute("BEGIN IMMEDIATE", purpose)
             let files = ExternalWrites(folder: externalFolder)
             do {
-                let transaction = try WriteTransaction(file: file, path: path, files: files, author: author)
+                let transaction = try WriteTransaction(
+                    file: file, path: path, identifier: identifier, files: files, author: author)
                 let result = try body(transaction)
                 try transaction.finish()
                 try files.prepareCommit()

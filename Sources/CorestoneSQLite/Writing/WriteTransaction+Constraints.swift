@@ -49,6 +49,11 @@ extension WriteTransaction {
     private func value(of property: Property, in record: Record, _ entity: Entity) -> PropertyValue {
         let slot = Int(property.slot)
         guard slot < entity.properties.count, entity.properties[slot] === property else { return .null }
+        if property is Relationship {
+            guard let target = record.target(slot, entity.layout.slots[slot]) else { return .null }
+            let name = schema.model.entities[Int(target.entity)].name
+            return .uri(Text(ObjectID.uri(ofKey: target.primaryKey, entity: name, store: identifier)))
+        }
         return record.view(slot, entity.layout.slots[slot]).propertyValue
     }
 
@@ -56,6 +61,7 @@ extension WriteTransaction {
         switch value {
         case .null: "of nothing"
         case .text(let text): "\"\(text.string.prefix(60))\""
+        case .uri(let uri): "\(uri.string.prefix(120))"
         case .int(let number): "\(number)"
         case .bool(let flag): flag ? "YES" : "NO"
         case .double(let number), .date(let number): "\(number)"

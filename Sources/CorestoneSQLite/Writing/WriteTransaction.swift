@@ -7,6 +7,8 @@ import CorestoneValues
 final class WriteTransaction: SaveTransaction {
     let file: OpenFile
     let path: String
+    /// The store's.
+    let identifier: String
     var schema: StoreSchema { file.schema }
     var connection: Connection { file.connection }
     /// By the table's place: the highest primary key handed out, and whether that is news for the file.
@@ -21,9 +23,10 @@ final class WriteTransaction: SaveTransaction {
         let slots: [Int]
     }
 
-    init(file: OpenFile, path: String, files: ExternalWrites, author: SaveAuthor) throws {
+    init(file: OpenFile, path: String, identifier: String, files: ExternalWrites, author: SaveAuthor) throws {
         self.file = file
         self.path = path
+        self.identifier = identifier
         self.files = files
         history = try file.history.map {
             var names: [HistoryDesign.Label: String] = [

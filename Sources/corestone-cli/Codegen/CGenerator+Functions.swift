@@ -31,7 +31,7 @@ extension CGenerator {
         for property in generated.entity.properties where declarer(of: property, for: generated) != nil {
             lines += functions(for: property, of: generated)
         }
-        for property in generated.entity.fetchedProperties { lines += request(for: property, of: generated) }
+        for property in generated.entity.fetchedProperties { lines += list(of: property, generated) }
         for (name, request) in model.templates(of: generated) { lines += self.request(named: name, request, generated) }
         return lines
     }
@@ -76,9 +76,13 @@ extension CGenerator {
         let status = "cst_status"
         if let attribute = property as? Attribute {
             guard let type = CGenerator.type(of: attribute.type) else { return [] }
-            var lines =
-                function("GET", name, type, changes: false)
-                + function("SET", "set_\(name)", status, [Parameter(type, "value")], changes: true)
+            // What a transformer makes of the bytes has the plain name.
+            let isTransformed = attribute.type == .transformable
+            let suffix = isTransformed ? "_bytes" : ""
+            var lines = isTransformed ? transformed(attribute, of: generated) : []
+            lines +=
+                function("GET", name + suffix, type, changes: false)
+                + function("SET", "set_\(name)\(suffix)", status, [Parameter(type, "value")], changes: true)
             if attribute.needsNullInC {
                 lines += function("IS_NULL", "\(name)_is_null", "bool", changes: false)
                 lines += function("SET_NULL", "set_\(name)_null", status, changes: true)
@@ -161,32 +165,31 @@ extension CGenerator {
 
     // MARK: Requests
 
-    /// A function that makes the request of a fetched property, whose predicate needs nothing but the object itself.
-    private func request(for property: FetchedProperty, of generated: GeneratedClass) -> [String] {
-        let request = GeneratedRequest(property.fetchRequest)
-        let needsMore = request.arguments.contains { $0 != "FETCH_SOURCE" && !$0.hasPrefix("FETCH_SOURCE.") }
-        guard let target = model.generated(model.model.entity(named: request.template.entityName)), !needsMore else {
-            return []
-        }
-        let (name, own) = (spelling(property, of: generated), type(generated))
-        var reading: [String] = request.arguments.isEmpty ? ["    (void)self;"] : []
-        for (place, argument) in request.arguments.enumerated() {
-            let path = argument.dropFirst("FETCH_SOURCE".count).dropFirst()
-            if path.isEmpty {
-                reading += [
-                    "    arguments[\(place)].type = CST_OBJECT;",
-                    "    arguments[\(place)].as.object = (cst_object *)self;",
-                ]
-            } else {
-                let text = "(cst_string){\(Spelling.literal(String(path))), CST_NUL}"
-                reading += [
-                    "    if (cst_object_get_path((const cst_object *)self, \(text), &arguments[\(place)], error) < 0) return NULL;"
-                ]
-            }
-        }
+    /// A transformable attribute through the transformer, or the class in archives, that the program registered.
+    private func transformed(_ attribute: Attribute, of generated: GeneratedClass) -> [String] {
+        let (own, name) = (type(generated), spelling(attribute, of: generated))
+        let owner = declarer(of: attribute, for: generated) ?? generated
+        let words = [type(owner), "KEY_OF", spelling(attribute, of: owner)]
+        let key = "\(prefix)_keys[\(words.joined(separator: "_").uppercased())]"
         return [
-            "/* What the fetched property \(property.name) fetches: \(Spelling.comment(request.template.predicate)). */"
-        ] + function("\(own)_\(name)_request", ["const \(own) *self"], request, target, reading)
+            "static inline void *\(own)_\(name)(const \(own) *self, cst_error **error) {", "    void *value = NULL;",
+            "    cst_object_get_transformed((const cst_object *)self, \(key), &value, error);", "    return value;",
+            "}",
+            "static inline cst_status \(own)_set_\(name)(\(own) *self, void *value, cst_error **error) {",
+            "    return cst_object_set_transformed((cst_object *)self, \(key), value, error);", "}",
+        ]
+    }
+
+    /// What a fetched property finds, by the model's own request.
+    private func list(of property: FetchedProperty, _ generated: GeneratedClass) -> [String] {
+        let (own, name) = (type(generated), spelling(property, of: generated))
+        return [
+            "/* What the fetched property \(property.name) finds: \(Spelling.comment(property.fetchRequest.predicate)). Owned. */",
+            "static inline cst_results *\(own)_\(name)(\(own) *self, cst_error **error) {",
+            "    cst_results *found = NULL;",
+            "    cst_string name = {\(Spelling.literal(property.name)), CST_NUL};",
+            "    cst_object_copy_fetched((cst_object *)self, name, &found, error);", "    return found;", "}",
+        ]
     }
 
     private func request(named name: String, _ request: GeneratedRequest, _ generated: GeneratedClass) -> [String] {

@@ -11,6 +11,8 @@ struct CGenerator: CodeGenerator {
     private let spellings: [String: [String: String]]
     /// The accessors that are wanted, in the order of their numbers.
     let accessors: [Accessor]
+    /// The keys that are wanted of transformable attributes, likewise.
+    let keys: [Accessor]
 
     /// What the functions of every entity are called.
     private static let ownNames: Set<String> = ["object", "from", "insert", "fetch_request"]
@@ -27,31 +29,38 @@ struct CGenerator: CodeGenerator {
         self.model = model
         let prefix = Spelling.snake(Spelling.identifier(model.name))
         self.prefix = prefix
-        var (spellings, accessors) = ([String: [String: String]](), [Accessor]())
+        var (spellings, accessors, keys) = ([String: [String: String]](), [Accessor](), [Accessor]())
         let types = Set(model.classes.map { "\(prefix)_\(Spelling.snake($0.name))" })
         for generated in model.classes {
             let entity = generated.entity
-            var (names, taken) = ([String: String](), CGenerator.ownNames)
-            for property in (entity.properties + entity.fetchedProperties).map(\.name) {
-                var name = Spelling.snake(property)
+            func plain(_ path: String) -> String {
+                path.split(separator: ".").map { Spelling.snake(String($0)) }.joined(separator: "_")
+            }
+            var names: [String: String] = [:]
+            // The bytes of a transformable attribute have functions beside those of its value.
+            let transformed = entity.properties.filter { ($0 as? Attribute)?.type == .transformable }
+            var taken = CGenerator.ownNames.union(transformed.map { plain($0.path) + "_bytes" })
+            for property in (entity.properties + entity.fetchedProperties).map(\.path) {
+                var name = plain(property)
                 // A function must not be called like the type of another entity.
                 let owner = "\(prefix)_\(Spelling.snake(generated.name))"
                 while types.contains("\(owner)_\(name)") || !taken.insert(name).inserted { name += "_" }
                 names[property] = name
             }
             spellings[entity.name] = names
-            let own: [Property] = model.attributes(of: generated) as [Property] + model.relationships(of: generated)
-            for property in own {
-                for kind in property.accessorKinds {
-                    let words = [prefix, Spelling.snake(generated.name), kind, names[property.name] ?? property.name]
-                    accessors.append(
-                        Accessor(
-                            entity: entity.name, property: property.name, kind: kind,
-                            constant: words.joined(separator: "_").uppercased()))
+            let leaves = model.attributes(of: generated).flatMap(\.leaves)
+            for property in leaves as [Property] + model.relationships(of: generated) {
+                func accessor(_ kind: String) -> Accessor {
+                    let words = [prefix, Spelling.snake(generated.name), kind, names[property.path] ?? property.path]
+                    return Accessor(
+                        entity: entity.name, property: property.path, kind: kind,
+                        constant: words.joined(separator: "_").uppercased())
                 }
+                accessors += property.accessorKinds.map(accessor)
+                if (property as? Attribute)?.type == .transformable { keys.append(accessor("KEY_OF")) }
             }
         }
-        (self.spellings, self.accessors) = (spellings, accessors)
+        (self.spellings, self.accessors, self.keys) = (spellings, accessors, keys)
     }
 
     var files: [GeneratedFile] {
@@ -68,7 +77,7 @@ struct CGenerator: CodeGenerator {
     /// `odd_note`, which is the name of a type and begins those of its functions.
     func type(_ generated: GeneratedClass) -> String { "\(prefix)_\(Spelling.snake(generated.name))" }
     func spelling(_ property: Property, of generated: GeneratedClass) -> String {
-        spellings[generated.entity.name]?[property.name] ?? property.name
+        spellings[generated.entity.name]?[property.path] ?? property.path
     }
 
     // MARK: The header
@@ -104,10 +113,10 @@ struct CGenerator: CodeGenerator {
         for generated in model.classes {
             let upper = type(generated).uppercased()
             let own: [Property] =
-                model.attributes(of: generated) as [Property] + model.relationships(of: generated)
-                + model.fetchedProperties(of: generated)
+                model.attributes(of: generated).flatMap(\.withElements) as [Property]
+                + model.relationships(of: generated) + model.fetchedProperties(of: generated)
             lines += own.map { property in
-                "#define \(upper)_KEY_\(spelling(property, of: generated).uppercased()) \(Spelling.literal(property.name))"
+                "#define \(upper)_KEY_\(spelling(property, of: generated).uppercased()) \(Spelling.literal(property.path))"
             }
             lines += generated.entity.userInfo.sorted { $0.key < $1.key }.map { key, value in
                 "#define \(upper)_USER_INFO_\(Spelling.upperSnake(Spelling.identifier(key))) \(Spelling.literal(value))"
@@ -122,7 +131,10 @@ struct CGenerator: CodeGenerator {
             + model.classes.map { "    \(type($0).uppercased())_ENTITY," } + ["    \(upper)_ENTITIES", "};", "enum {"]
             + accessors.map { "    \($0.constant)," }
             + [
-                "    \(upper)_ACCESSORS", "};", "extern cst_entity *\(prefix)_entities[\(upper)_ENTITIES + 1];",
+                "    \(upper)_ACCESSORS", "};", "enum {",
+            ] + keys.map { "    \($0.constant)," } + [
+                "    \(upper)_KEYS", "};", "extern cst_key \(prefix)_keys[\(upper)_KEYS + 1];",
+                "extern cst_entity *\(prefix)_entities[\(upper)_ENTITIES + 1];",
                 "extern cst_function \(prefix)_accessors[\(upper)_ACCESSORS + 1];",
             ]
     }
@@ -131,27 +143,33 @@ struct CGenerator: CodeGenerator {
         let upper = prefix.uppercased()
         return [
             "", "#ifdef \(upper)_IMPLEMENTATION", "cst_entity *\(prefix)_entities[\(upper)_ENTITIES + 1];",
-            "cst_function \(prefix)_accessors[\(upper)_ACCESSORS + 1];", "",
+            "cst_function \(prefix)_accessors[\(upper)_ACCESSORS + 1];",
+            "cst_key \(prefix)_keys[\(upper)_KEYS + 1];", "",
             "cst_status \(prefix)_bind(cst_model *model, cst_error **error) {",
             "    static const char *const entities[] = {",
         ] + model.classes.map { "        \(Spelling.literal($0.entity.name))," } + [
             "        NULL};", "    static const struct {", "        int entity;", "        const char *property;",
             "        uint32_t kind;", "    } accessors[] = {",
-        ]
-            + accessors.map { accessor in
-                let owner = model.classes.first { $0.entity.name == accessor.entity }.map(type) ?? ""
-                return "        {\(owner.uppercased())_ENTITY, \(Spelling.literal(accessor.property)), "
-                    + "CST_ACCESSOR_\(accessor.kind)},"
-            } + [
+        ] + accessors.map { "        {\(place(of: $0)), CST_ACCESSOR_\($0.kind)}," }
+            + ["        {0, NULL, 0}}, keys[] = {"] + keys.map { "        {\(place(of: $0)), 0}," } + [
                 "        {0, NULL, 0}};", "    cst_status status = cst_model_freeze(model, error);",
                 "    for (int at = 0; status == CST_OK && entities[at] != NULL; at++) {",
                 "        status = cst_model_entity(model, (cst_string){entities[at], CST_NUL}, &\(prefix)_entities[at], error);",
                 "    }", "    for (int at = 0; status == CST_OK && accessors[at].property != NULL; at++) {",
                 "        status = cst_entity_accessor(\(prefix)_entities[accessors[at].entity],",
                 "                                     (cst_string){accessors[at].property, CST_NUL}, accessors[at].kind,",
-                "                                     &\(prefix)_accessors[at], error);", "    }", "    return status;",
+                "                                     &\(prefix)_accessors[at], error);", "    }",
+                "    for (int at = 0; status == CST_OK && keys[at].property != NULL; at++) {",
+                "        status = cst_entity_key(\(prefix)_entities[keys[at].entity],",
+                "                                (cst_string){keys[at].property, CST_NUL}, &\(prefix)_keys[at], error);",
+                "    }", "    return status;",
                 "}",
                 "#endif",
             ]
+    }
+
+    private func place(of accessor: Accessor) -> String {
+        let owner = model.classes.first { $0.entity.name == accessor.entity }.map(type) ?? ""
+        return "\(owner.uppercased())_ENTITY, \(Spelling.literal(accessor.property))"
     }
 }

@@ -14,10 +14,11 @@ extension PythonGenerator {
         let words = TypeWords(generated.entity, model.classes)
         for attribute in model.attributes(of: generated) { body.append(declaration(attribute, words)) }
         for relationship in model.relationships(of: generated) { body += declaration(relationship, words) }
-        for (property, request) in readableFetches(of: generated) {
+        for property in model.fetchedProperties(of: generated) {
+            let found = model.model.entity(named: property.fetchRequest.entityName)
             body += [
                 "    @\(words["property"])",
-                "    def \(name(property.name))(self) -> Sequence[\(className(model.model.entity(named: request.template.entityName)))]: ...",
+                "    def \(name(property.name))(self) -> Sequence[\(className(found))]: ...",
             ]
         }
         body += functions(generated, words)

@@ -78,8 +78,6 @@ struct PythonGenerator: CodeGenerator {
             "\"\"\"The objects of the entity \(generated.entity.name), as the model \(model.name) has them.", "",
             GeneratedFile.warning, "\"\"\"", "", "from __future__ import annotations", "",
         ]
-        let fetches = readableFetches(of: generated)
-        if !fetches.isEmpty { lines.append("from corestone.object import context_of") }
         if let parent = model.parent(of: generated) {
             lines.append("from .\(moduleOfClass(parent)) import \(parent.name)")
         } else {
@@ -116,14 +114,10 @@ struct PythonGenerator: CodeGenerator {
         for relationship in model.relationships(of: generated) where name(relationship.name) != relationship.name {
             lines += property(relationship.name, "self.primitive_value(\(Spelling.literal(relationship.name)))")
         }
-        for (property, request) in fetches {
-            let arguments = arguments(request, request.template.entityName) { argument in
-                let path = argument.dropFirst("FETCH_SOURCE".count).dropFirst()
-                return path.isEmpty ? "self" : "self[\(Spelling.literal(String(path)))]"
-            }
+        for property in model.fetchedProperties(of: generated) where name(property.name) != property.name {
             lines += [
                 "", "    @property", "    def \(name(property.name))(self):",
-                "        return context_of(self).fetch(\(arguments))",
+                "        return self[\(Spelling.literal(property.name))]",
             ]
         }
         return lines
@@ -160,14 +154,6 @@ struct PythonGenerator: CodeGenerator {
         if request.template.offset > 0 { words.append("offset=\(request.template.offset)") }
         if !request.template.includesSubentities { words.append("include_subentities=False") }
         return words.joined(separator: ", ")
-    }
-
-    /// Fetched properties whose predicate needs nothing but the object itself.
-    func readableFetches(of generated: GeneratedClass) -> [(FetchedProperty, GeneratedRequest)] {
-        model.fetchedProperties(of: generated).map { ($0, GeneratedRequest($0.fetchRequest)) }.filter { _, request in
-            request.arguments.allSatisfy { $0 == "FETCH_SOURCE" || $0.hasPrefix("FETCH_SOURCE.") }
-                && model.model.entity(named: request.template.entityName) != nil
-        }
     }
 
     /// Names for what is named by text otherwise, and the user info, each as a class with constants.

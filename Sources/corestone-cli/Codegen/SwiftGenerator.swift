@@ -34,7 +34,7 @@ struct SwiftGenerator: CodeGenerator {
     ]
     /// What no property can be called, even in back quotes, or what the base class has.
     private static let taken: Set<String> = [
-        "self", "Self", "Type", "Protocol", "managedObject", "entityName", "hash", "hashValue", "init",
+        "self", "Self", "Type", "Protocol", "managedObject", "entityName", "hash", "hashValue", "init", "object",
     ]
 
     private func name(_ name: String) -> String {
@@ -74,18 +74,60 @@ struct SwiftGenerator: CodeGenerator {
     }
 
     private func property(_ attribute: Attribute) -> [String] {
-        let key = Spelling.literal(attribute.name)
+        let key = Spelling.literal(attribute.path)
+        // An element asks the object of which its composite attribute is.
+        let receiver = attribute.composite == nil ? "" : "object."
+        if attribute.type == .composite { return composite(attribute) }
+        if attribute.type == .transformable {
+            let (type, reading) = (
+                transformedType(attribute), attribute.isOptional ? "transformed" : "requiredTransformed"
+            )
+            return accessors(
+                attribute.name, attribute.isOptional ? type + "?" : type, "try \(receiver)\(reading)(\(key))"
+            ) { "try \(receiver)setTransformed(\($0), \(key))" }
+        }
+        let set = { (value: String) in "try \(receiver)setValue(\(value), \(key))" }
         guard let type = SwiftGenerator.type(of: attribute.type).map(library) else {
-            return accessors(attribute.name, library("PropertyValue"), "try managedObject.value(forKey: \(key))") {
-                "try managedObject.setValue(\($0), forKey: \(key))"
-            }
+            return accessors(
+                attribute.name, library("PropertyValue"), "try \(receiver)optionalValue(\(key)) ?? .null", set)
         }
         if attribute.isNullableInCode {
-            return accessors(attribute.name, type + "?", "try optionalValue(\(key))") { "try setValue(\($0), \(key))" }
+            return accessors(attribute.name, type + "?", "try \(receiver)optionalValue(\(key))", set)
         }
         let zero = attribute.type == .boolean ? "false" : "0"
-        let reading = attribute.readsNullAsZero ? "try optionalValue(\(key)) ?? \(zero)" : "try requiredValue(\(key))"
-        return accessors(attribute.name, type, reading) { "try setValue(\($0), \(key))" }
+        let reading =
+            attribute.readsNullAsZero
+            ? "try \(receiver)optionalValue(\(key)) ?? \(zero)" : "try \(receiver)requiredValue(\(key))"
+        return accessors(attribute.name, type, reading, set)
+    }
+
+    /// A type with the elements of a composite attribute, and the attribute itself.
+    private func composite(_ attribute: Attribute) -> [String] {
+        let type = Spelling.capitalized(Spelling.identifier(attribute.name)) + "Elements"
+        let object = attribute.composite == nil ? "self" : "object"
+        return [
+            "", "    /// The elements of \(attribute.path), read and set one by one.", "    public struct \(type) {",
+            "        let object: \(library("EntityObject"))",
+        ] + attribute.elements.flatMap(property).map { $0.isEmpty ? "" : "    " + $0 } + [
+            "    }", "    public var \(name(attribute.name)): \(type) { \(type)(object: \(object)) }",
+        ]
+    }
+
+    /// The class of the values, where Swift can have it: one of the author's own, or what stands for Foundation's.
+    private func transformedType(_ attribute: Attribute) -> String {
+        let name = attribute.valueClassName?.split(separator: ".").last.map { String($0) } ?? ""
+        switch name.replacing("NSMutable", with: "NS") {
+        case "NSString", "NSURL": return "String"
+        case "NSData": return "[UInt8]"
+        case "NSDate": return library("ReferenceDate")
+        case "NSUUID": return library("UUIDValue")
+        case "NSDecimalNumber": return library("DecimalNumber")
+        case "NSNumber", "NSArray", "NSSet", "NSDictionary": return library("PropertyValue")
+        // Apple's other classes begin with two capitals or more.
+        case let own where !own.isEmpty && own == Spelling.identifier(own) && !own.prefix(2).allSatisfy(\.isUppercase):
+            return own
+        default: return "Any"
+        }
     }
 
     private func accessors(
@@ -137,21 +179,13 @@ struct SwiftGenerator: CodeGenerator {
 
     // MARK: Fetches
 
-    /// Fetched properties whose predicate needs nothing but the object itself.
+    /// A fetched property; that of an entity without a class of its own gives plain objects.
     private func property(_ property: FetchedProperty) -> [String] {
-        let request = GeneratedRequest(property.fetchRequest)
-        let needsMore = request.arguments.contains { $0 != "FETCH_SOURCE" && !$0.hasPrefix("FETCH_SOURCE.") }
-        guard let kind = className(model.model.entity(named: request.template.entityName)), !needsMore else {
-            return []
-        }
-        let arguments = arguments(of: request, kind) { argument in
-            let path = argument.dropFirst("FETCH_SOURCE".count).dropFirst()
-            return path.isEmpty
-                ? "managedObject" : "try managedObject.value(forKeyPath: \(Spelling.literal(String(path))))"
-        }
+        let kind = className(model.model.entity(named: property.fetchRequest.entityName))
+        let reading = "\(kind == nil ? "managedObject." : "")fetched(\(Spelling.literal(property.name)))"
         return [
-            "", "    public func \(name(property.name))(in context: \(library("Context"))) throws -> [\(kind)] {",
-            "        try context.fetch(\(arguments))", "    }",
+            "",
+            "    public var \(name(property.name)): [\(kind ?? library("ManagedObject"))] { get throws { try \(reading) } }",
         ]
     }
 
@@ -191,9 +225,9 @@ struct SwiftGenerator: CodeGenerator {
         case .decimal: "DecimalNumber"
         case .string, .uri: "String"
         case .date: "ReferenceDate"
-        case .binary, .transformable: "[UInt8]"
+        case .binary: "[UInt8]"
         case .uuid: "UUIDValue"
-        case .undefined, .objectID, .composite: nil
+        case .undefined, .objectID, .transformable, .composite: nil
         }
     }
 

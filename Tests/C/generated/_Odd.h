@@ -33,6 +33,12 @@ cst_status odd_bind(cst_model *model, cst_error **error);
 #define ODD_ITEM_KEY_RANK "rank"
 #define ODD_ITEM_KEY_SCORE "score"
 #define ODD_ITEM_KEY_PAYLOAD "payload"
+#define ODD_ITEM_KEY_WORDS "words"
+#define ODD_ITEM_KEY_PLACE "place"
+#define ODD_ITEM_KEY_PLACE_X "place.x"
+#define ODD_ITEM_KEY_PLACE_NAME "place.name"
+#define ODD_ITEM_KEY_PLACE_INNER "place.inner"
+#define ODD_ITEM_KEY_PLACE_INNER_COUNT "place.inner.count"
 #define ODD_ITEM_USER_INFO_COLOR_OF "say \"red\""
 #define ODD_NOTE_KEY_BYTES "bytes"
 #define ODD_NOTE_KEY_DATETIME "datetime"
@@ -71,6 +77,16 @@ enum {
     ODD_ITEM_SET_NULL_SCORE,
     ODD_ITEM_GET_PAYLOAD,
     ODD_ITEM_SET_PAYLOAD,
+    ODD_ITEM_GET_WORDS,
+    ODD_ITEM_SET_WORDS,
+    ODD_ITEM_GET_PLACE_X,
+    ODD_ITEM_SET_PLACE_X,
+    ODD_ITEM_IS_NULL_PLACE_X,
+    ODD_ITEM_SET_NULL_PLACE_X,
+    ODD_ITEM_GET_PLACE_NAME,
+    ODD_ITEM_SET_PLACE_NAME,
+    ODD_ITEM_GET_PLACE_INNER_COUNT,
+    ODD_ITEM_SET_PLACE_INNER_COUNT,
     ODD_NOTE_GET_BYTES,
     ODD_NOTE_SET_BYTES,
     ODD_NOTE_GET_DATETIME,
@@ -120,6 +136,12 @@ enum {
     ODD_TAG_REMOVE_NOTES,
     ODD_ACCESSORS
 };
+enum {
+    ODD_ITEM_KEY_OF_PAYLOAD,
+    ODD_ITEM_KEY_OF_WORDS,
+    ODD_KEYS
+};
+extern cst_key odd_keys[ODD_KEYS + 1];
 extern cst_entity *odd_entities[ODD_ENTITIES + 1];
 extern cst_function odd_accessors[ODD_ACCESSORS + 1];
 
@@ -191,11 +213,57 @@ static inline bool odd_item_score_is_null(const odd_item *self, cst_error **erro
 static inline cst_status odd_item_set_score_null(odd_item *self, cst_error **error) {
     return ((cst_status (*)(cst_object *, cst_error **))odd_accessors[ODD_ITEM_SET_NULL_SCORE])((cst_object *)self, error);
 }
-static inline cst_bytes odd_item_payload(const odd_item *self, cst_error **error) {
+static inline void *odd_item_payload(const odd_item *self, cst_error **error) {
+    void *value = NULL;
+    cst_object_get_transformed((const cst_object *)self, odd_keys[ODD_ITEM_KEY_OF_PAYLOAD], &value, error);
+    return value;
+}
+static inline cst_status odd_item_set_payload(odd_item *self, void *value, cst_error **error) {
+    return cst_object_set_transformed((cst_object *)self, odd_keys[ODD_ITEM_KEY_OF_PAYLOAD], value, error);
+}
+static inline cst_bytes odd_item_payload_bytes(const odd_item *self, cst_error **error) {
     return ((cst_bytes (*)(const cst_object *, cst_error **))odd_accessors[ODD_ITEM_GET_PAYLOAD])((const cst_object *)self, error);
 }
-static inline cst_status odd_item_set_payload(odd_item *self, cst_bytes value, cst_error **error) {
+static inline cst_status odd_item_set_payload_bytes(odd_item *self, cst_bytes value, cst_error **error) {
     return ((cst_status (*)(cst_object *, cst_bytes, cst_error **))odd_accessors[ODD_ITEM_SET_PAYLOAD])((cst_object *)self, value, error);
+}
+static inline void *odd_item_words(const odd_item *self, cst_error **error) {
+    void *value = NULL;
+    cst_object_get_transformed((const cst_object *)self, odd_keys[ODD_ITEM_KEY_OF_WORDS], &value, error);
+    return value;
+}
+static inline cst_status odd_item_set_words(odd_item *self, void *value, cst_error **error) {
+    return cst_object_set_transformed((cst_object *)self, odd_keys[ODD_ITEM_KEY_OF_WORDS], value, error);
+}
+static inline cst_bytes odd_item_words_bytes(const odd_item *self, cst_error **error) {
+    return ((cst_bytes (*)(const cst_object *, cst_error **))odd_accessors[ODD_ITEM_GET_WORDS])((const cst_object *)self, error);
+}
+static inline cst_status odd_item_set_words_bytes(odd_item *self, cst_bytes value, cst_error **error) {
+    return ((cst_status (*)(cst_object *, cst_bytes, cst_error **))odd_accessors[ODD_ITEM_SET_WORDS])((cst_object *)self, value, error);
+}
+static inline double odd_item_place_x(const odd_item *self, cst_error **error) {
+    return ((double (*)(const cst_object *, cst_error **))odd_accessors[ODD_ITEM_GET_PLACE_X])((const cst_object *)self, error);
+}
+static inline cst_status odd_item_set_place_x(odd_item *self, double value, cst_error **error) {
+    return ((cst_status (*)(cst_object *, double, cst_error **))odd_accessors[ODD_ITEM_SET_PLACE_X])((cst_object *)self, value, error);
+}
+static inline bool odd_item_place_x_is_null(const odd_item *self, cst_error **error) {
+    return ((bool (*)(const cst_object *, cst_error **))odd_accessors[ODD_ITEM_IS_NULL_PLACE_X])((const cst_object *)self, error);
+}
+static inline cst_status odd_item_set_place_x_null(odd_item *self, cst_error **error) {
+    return ((cst_status (*)(cst_object *, cst_error **))odd_accessors[ODD_ITEM_SET_NULL_PLACE_X])((cst_object *)self, error);
+}
+static inline cst_string odd_item_place_name(const odd_item *self, cst_error **error) {
+    return ((cst_string (*)(const cst_object *, cst_error **))odd_accessors[ODD_ITEM_GET_PLACE_NAME])((const cst_object *)self, error);
+}
+static inline cst_status odd_item_set_place_name(odd_item *self, cst_string value, cst_error **error) {
+    return ((cst_status (*)(cst_object *, cst_string, cst_error **))odd_accessors[ODD_ITEM_SET_PLACE_NAME])((cst_object *)self, value, error);
+}
+static inline int32_t odd_item_place_inner_count(const odd_item *self, cst_error **error) {
+    return ((int32_t (*)(const cst_object *, cst_error **))odd_accessors[ODD_ITEM_GET_PLACE_INNER_COUNT])((const cst_object *)self, error);
+}
+static inline cst_status odd_item_set_place_inner_count(odd_item *self, int32_t value, cst_error **error) {
+    return ((cst_status (*)(cst_object *, int32_t, cst_error **))odd_accessors[ODD_ITEM_SET_PLACE_INNER_COUNT])((cst_object *)self, value, error);
 }
 
 /* ---- Note ---- */
@@ -246,11 +314,57 @@ static inline bool odd_note_score_is_null(const odd_note *self, cst_error **erro
 static inline cst_status odd_note_set_score_null(odd_note *self, cst_error **error) {
     return ((cst_status (*)(cst_object *, cst_error **))odd_accessors[ODD_ITEM_SET_NULL_SCORE])((cst_object *)self, error);
 }
-static inline cst_bytes odd_note_payload(const odd_note *self, cst_error **error) {
+static inline void *odd_note_payload(const odd_note *self, cst_error **error) {
+    void *value = NULL;
+    cst_object_get_transformed((const cst_object *)self, odd_keys[ODD_ITEM_KEY_OF_PAYLOAD], &value, error);
+    return value;
+}
+static inline cst_status odd_note_set_payload(odd_note *self, void *value, cst_error **error) {
+    return cst_object_set_transformed((cst_object *)self, odd_keys[ODD_ITEM_KEY_OF_PAYLOAD], value, error);
+}
+static inline cst_bytes odd_note_payload_bytes(const odd_note *self, cst_error **error) {
     return ((cst_bytes (*)(const cst_object *, cst_error **))odd_accessors[ODD_ITEM_GET_PAYLOAD])((const cst_object *)self, error);
 }
-static inline cst_status odd_note_set_payload(odd_note *self, cst_bytes value, cst_error **error) {
+static inline cst_status odd_note_set_payload_bytes(odd_note *self, cst_bytes value, cst_error **error) {
     return ((cst_status (*)(cst_object *, cst_bytes, cst_error **))odd_accessors[ODD_ITEM_SET_PAYLOAD])((cst_object *)self, value, error);
+}
+static inline void *odd_note_words(const odd_note *self, cst_error **error) {
+    void *value = NULL;
+    cst_object_get_transformed((const cst_object *)self, odd_keys[ODD_ITEM_KEY_OF_WORDS], &value, error);
+    return value;
+}
+static inline cst_status odd_note_set_words(odd_note *self, void *value, cst_error **error) {
+    return cst_object_set_transformed((cst_object *)self, odd_keys[ODD_ITEM_KEY_OF_WORDS], value, error);
+}
+static inline cst_bytes odd_note_words_bytes(const odd_note *self, cst_error **error) {
+    return ((cst_bytes (*)(const cst_object *, cst_error **))odd_accessors[ODD_ITEM_GET_WORDS])((const cst_object *)self, error);
+}
+static inline cst_status odd_note_set_words_bytes(odd_note *self, cst_bytes value, cst_error **error) {
+    return ((cst_status (*)(cst_object *, cst_bytes, cst_error **))odd_accessors[ODD_ITEM_SET_WORDS])((cst_object *)self, value, error);
+}
+static inline double odd_note_place_x(const odd_note *self, cst_error **error) {
+    return ((double (*)(const cst_object *, cst_error **))odd_accessors[ODD_ITEM_GET_PLACE_X])((const cst_object *)self, error);
+}
+static inline cst_status odd_note_set_place_x(odd_note *self, double value, cst_error **error) {
+    return ((cst_status (*)(cst_object *, double, cst_error **))odd_accessors[ODD_ITEM_SET_PLACE_X])((cst_object *)self, value, error);
+}
+static inline bool odd_note_place_x_is_null(const odd_note *self, cst_error **error) {
+    return ((bool (*)(const cst_object *, cst_error **))odd_accessors[ODD_ITEM_IS_NULL_PLACE_X])((const cst_object *)self, error);
+}
+static inline cst_status odd_note_set_place_x_null(odd_note *self, cst_error **error) {
+    return ((cst_status (*)(cst_object *, cst_error **))odd_accessors[ODD_ITEM_SET_NULL_PLACE_X])((cst_object *)self, error);
+}
+static inline cst_string odd_note_place_name(const odd_note *self, cst_error **error) {
+    return ((cst_string (*)(const cst_object *, cst_error **))odd_accessors[ODD_ITEM_GET_PLACE_NAME])((const cst_object *)self, error);
+}
+static inline cst_status odd_note_set_place_name(odd_note *self, cst_string value, cst_error **error) {
+    return ((cst_status (*)(cst_object *, cst_string, cst_error **))odd_accessors[ODD_ITEM_SET_PLACE_NAME])((cst_object *)self, value, error);
+}
+static inline int32_t odd_note_place_inner_count(const odd_note *self, cst_error **error) {
+    return ((int32_t (*)(const cst_object *, cst_error **))odd_accessors[ODD_ITEM_GET_PLACE_INNER_COUNT])((const cst_object *)self, error);
+}
+static inline cst_status odd_note_set_place_inner_count(odd_note *self, int32_t value, cst_error **error) {
+    return ((cst_status (*)(cst_object *, int32_t, cst_error **))odd_accessors[ODD_ITEM_SET_PLACE_INNER_COUNT])((cst_object *)self, value, error);
 }
 static inline cst_bytes odd_note_bytes(const odd_note *self, cst_error **error) {
     return ((cst_bytes (*)(const cst_object *, cst_error **))odd_accessors[ODD_NOTE_GET_BYTES])((const cst_object *)self, error);
@@ -369,21 +483,12 @@ static inline cst_status odd_note_add_to_from_(odd_note *self, cst_object *membe
 static inline cst_status odd_note_remove_from_from_(odd_note *self, cst_object *member, cst_error **error) {
     return ((cst_status (*)(cst_object *, cst_object *, cst_error **))odd_accessors[ODD_NOTE_REMOVE_FROM_])((cst_object *)self, member, error);
 }
-/* What the fetched property twins fetches: class == $FETCH_SOURCE.class AND SELF != $FETCH_SOURCE. */
-static inline cst_fetch_request *odd_note_twins_request(const odd_note *self, cst_error **error) {
-    cst_value arguments[2] = {{0}};
-    if (cst_object_get_path((const cst_object *)self, (cst_string){"class", CST_NUL}, &arguments[0], error) < 0) return NULL;
-    arguments[1].type = CST_OBJECT;
-    arguments[1].as.object = (cst_object *)self;
-    cst_fetch_request *request = odd_note_fetch_request(error);
-    cst_predicate *predicate = NULL;
-    if (request != NULL && (cst_predicate_parse((cst_string){"class == %@ AND SELF != %@", CST_NUL}, 2, arguments, &predicate, error) < 0 ||
-                            cst_fetch_request_set_predicate(request, predicate, error) < 0)) {
-        cst_release(request);
-        request = NULL;
-    }
-    if (predicate != NULL) cst_release(predicate);
-    return request;
+/* What the fetched property twins finds: class == $FETCH_SOURCE.class AND SELF != $FETCH_SOURCE. Owned. */
+static inline cst_results *odd_note_twins(odd_note *self, cst_error **error) {
+    cst_results *found = NULL;
+    cst_string name = {"twins", CST_NUL};
+    cst_object_copy_fetched((cst_object *)self, name, &found, error);
+    return found;
 }
 /* The model's fetch request NotesOfTag: ANY tags.name == $name AND class != "$no". */
 static inline cst_fetch_request *odd_fetch_notes_of_tag(cst_value name_, cst_error **error) {
@@ -452,6 +557,7 @@ static inline cst_fetch_request *odd_fetch_all_tags(cst_error **error) {
 #ifdef ODD_IMPLEMENTATION
 cst_entity *odd_entities[ODD_ENTITIES + 1];
 cst_function odd_accessors[ODD_ACCESSORS + 1];
+cst_key odd_keys[ODD_KEYS + 1];
 
 cst_status odd_bind(cst_model *model, cst_error **error) {
     static const char *const entities[] = {
@@ -479,6 +585,16 @@ cst_status odd_bind(cst_model *model, cst_error **error) {
         {ODD_ITEM_ENTITY, "score", CST_ACCESSOR_SET_NULL},
         {ODD_ITEM_ENTITY, "payload", CST_ACCESSOR_GET},
         {ODD_ITEM_ENTITY, "payload", CST_ACCESSOR_SET},
+        {ODD_ITEM_ENTITY, "words", CST_ACCESSOR_GET},
+        {ODD_ITEM_ENTITY, "words", CST_ACCESSOR_SET},
+        {ODD_ITEM_ENTITY, "place.x", CST_ACCESSOR_GET},
+        {ODD_ITEM_ENTITY, "place.x", CST_ACCESSOR_SET},
+        {ODD_ITEM_ENTITY, "place.x", CST_ACCESSOR_IS_NULL},
+        {ODD_ITEM_ENTITY, "place.x", CST_ACCESSOR_SET_NULL},
+        {ODD_ITEM_ENTITY, "place.name", CST_ACCESSOR_GET},
+        {ODD_ITEM_ENTITY, "place.name", CST_ACCESSOR_SET},
+        {ODD_ITEM_ENTITY, "place.inner.count", CST_ACCESSOR_GET},
+        {ODD_ITEM_ENTITY, "place.inner.count", CST_ACCESSOR_SET},
         {ODD_NOTE_ENTITY, "bytes", CST_ACCESSOR_GET},
         {ODD_NOTE_ENTITY, "bytes", CST_ACCESSOR_SET},
         {ODD_NOTE_ENTITY, "datetime", CST_ACCESSOR_GET},
@@ -526,6 +642,9 @@ cst_status odd_bind(cst_model *model, cst_error **error) {
         {ODD_TAG_ENTITY, "notes", CST_ACCESSOR_CONTAINS},
         {ODD_TAG_ENTITY, "notes", CST_ACCESSOR_ADD},
         {ODD_TAG_ENTITY, "notes", CST_ACCESSOR_REMOVE},
+        {0, NULL, 0}}, keys[] = {
+        {ODD_ITEM_ENTITY, "payload", 0},
+        {ODD_ITEM_ENTITY, "words", 0},
         {0, NULL, 0}};
     cst_status status = cst_model_freeze(model, error);
     for (int at = 0; status == CST_OK && entities[at] != NULL; at++) {
@@ -535,6 +654,10 @@ cst_status odd_bind(cst_model *model, cst_error **error) {
         status = cst_entity_accessor(odd_entities[accessors[at].entity],
                                      (cst_string){accessors[at].property, CST_NUL}, accessors[at].kind,
                                      &odd_accessors[at], error);
+    }
+    for (int at = 0; status == CST_OK && keys[at].property != NULL; at++) {
+        status = cst_entity_key(odd_entities[keys[at].entity],
+                                (cst_string){keys[at].property, CST_NUL}, &odd_keys[at], error);
     }
     return status;
 }

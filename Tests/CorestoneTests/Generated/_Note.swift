@@ -68,9 +68,7 @@ open class Note: Item {
         try managedObject.remove(member, from: "from")
     }
 
-    public func twins(in context: Corestone.Context) throws -> [Note] {
-        try context.fetch(Note.self, "class == %@ AND SELF != %@", try managedObject.value(forKeyPath: "class"), managedObject)
-    }
+    public var twins: [Note] { get throws { try fetched("twins") } }
 
     /// The model's fetch request NotesOfTag: `ANY tags.name == $name AND class != "$no"`.
     public class func fetchNotesOfTag(in context: Corestone.Context, name: any PropertyConvertible) throws -> [Note] {

@@ -430,6 +430,7 @@ cst_entity_remove_unique_constraint status handle size texts error
 cst_entity_copy_json status handle in buffer error
 cst_entity_copy_user_info status handle in buffer error
 cst_entity_attribute status handle in out error
+cst_entity_copy_relationships_to status handle handle buffer size* error
 cst_entity_relationship status handle in out error
 cst_entity_remove_property status handle in error
 cst_entity_rename_property status handle in in error

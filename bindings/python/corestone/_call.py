@@ -8,7 +8,7 @@ from typing import Any
 
 from . import _abi, values
 from ._abi import lib
-from ._callbacks import cause
+from ._callbacks import cause, kept
 from .errors import BY_STATUS, CorestoneError
 
 
@@ -34,7 +34,7 @@ def read_error(handle: int, status: int | None = None) -> CorestoneError:
         if detail:
             details.append(read_error(detail))
     offset = lib.cst_error_offset(handle)
-    return BY_STATUS.get(status, CorestoneError)(
+    found = BY_STATUS.get(status, CorestoneError)(
         _abi.decode(lib.cst_error_message(handle)) or f"The library answered {status}.",
         status=status,
         code=lib.cst_error_code(handle),
@@ -49,6 +49,8 @@ def read_error(handle: int, status: int | None = None) -> CorestoneError:
         offset=offset if offset >= 0 else None,
         details=details,
     )
+    found.__cause__ = kept(handle) or next((each.__cause__ for each in details if each.__cause__), None)
+    return found
 
 
 def failure(status: int, handle: int | None) -> CorestoneError:

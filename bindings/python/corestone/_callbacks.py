@@ -2,31 +2,52 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from typing import Any
 
 from . import _abi
 from ._abi import lib, optional_text, text
+from ._interrupt import immortal
 from .errors import CorestoneError
 
 _raised = threading.local()
-_no_destroy = _abi.DESTROY_FN(0)
+# By the number that an error of the library carries as its userdata, as long as the error is there. Userdata of other hosts in
+# the process are addresses, which are no such small numbers.
+_kept: dict[int, BaseException] = {}
+_numbers = itertools.count(1)
+
+
+def _forget(number: int, kept: dict[int, BaseException] = _kept) -> None:
+    kept.pop(number, None)
+
+
+_forget_callback = immortal(_abi.DESTROY_FN(_forget))
 
 
 def reported(exception: BaseException, error: Any) -> int:
     """Tells the library of an exception, and keeps it for `cause`. The status for the callback to return."""
     known = exception if isinstance(exception, CorestoneError) else None
     words = known.message if known else str(exception) or type(exception).__name__
+    number = next(_numbers)
+    _kept[number] = exception
     lib.cst_error_new_custom(
-        optional_text(known.domain if known else "Python"), known.code if known else 0, text(words), None,
-        _no_destroy, error,
+        optional_text(known.domain if known else "Python"), known.code if known else 0, text(words), number,
+        _forget_callback, error,
     )  # fmt: skip
     _raised.last = exception, words
     return _abi.E_CALLBACK
+
+
+def kept(handle: int) -> BaseException | None:
+    """The exception that an error of the library was made for."""
+    return _kept.get(lib.cst_error_userdata(handle) or 0)
 
 
 def cause(failure: CorestoneError) -> BaseException | None:
     """The exception of this thread's callback that made a call fail."""
     exception, words = getattr(_raised, "last", (None, ""))
     _raised.last = None, ""
+    if failure.__cause__ is not None:
+        return failure.__cause__
     return exception if words and words in failure.message and exception is not failure else None

@@ -477,6 +477,7 @@ class Model(Mapping[str, Entity]):
 
         What was read from one comes back in its order and its words, but for what was changed. ModelError names what a
         source has no way to say (a condition in an author's own words, a binary default) unless `lossy` leaves it out.
+        A model that `freeze` would refuse is written as well, so that it can be mended mistake by mistake.
         """
         self._check_waiting()
         buffer = _abi.Buffer()

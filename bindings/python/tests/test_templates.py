@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from corestone import Container, InvalidArgumentError, Model, ModelError, PredicateError
+from corestone import Container, InvalidArgumentError, Model, ModelError, PredicateError, UnsupportedError
 
 
 @pytest.fixture
@@ -48,6 +48,23 @@ def test_templates(library: Model, tmp_path: Path) -> None:
             context.fetch_template("thick", LEAST=1)
         with pytest.raises(InvalidArgumentError, match="did you mean"):
             context.fetch_template("thikc")
+
+
+def test_kinds_of_results_and_batches(tmp_path: Path) -> None:
+    folder = tmp_path / "Books.xcdatamodel"
+    folder.mkdir()
+    requests = "".join(
+        f'<fetchRequest name="{name}" entity="Book" {more}/>'
+        for name, more in {"ids": 'resultType="1"', "number": 'resultType="4"', "rows": 'resultType="2"'}.items()
+    )
+    (folder / "contents").write_text(f'<model><entity name="Book"/>{requests}</model>')
+    with Container(Model.load(folder), tmp_path / "s.sqlite") as container:
+        context = container.context()
+        context.insert("Book")
+        for name, remedy in {"ids": "fetch its IDs", "number": "count it", "rows": "dictionaries"}.items():
+            with pytest.raises(UnsupportedError, match=remedy) as refused:
+                context.fetch_template(name)
+            assert refused.value.entity == "Book"
 
 
 def test_fetched_properties(library: Model, tmp_path: Path) -> None:

@@ -47,6 +47,8 @@ def test_values(context: Context) -> None:
     with pytest.raises(ValidationError, match="We do not say") as raised:
         context.save()
     failure = raised.value
+    assert type(failure.__cause__) is ValueError
+    assert failure.__cause__.__traceback__ is not None
     assert (failure.code, failure.entity, failure.key, failure.value) == (1550, "Child", "name", "Voldemort")
     person.name = " x "
     with pytest.raises(ValidationError, match="too short"):
