@@ -1217,7 +1217,8 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_copy_changed(const cst_context *c
                                                             cst_results **out_results CST_OWNED, cst_error **error);
 
 /* The objects that a request asks for, in its order. Pending changes count (see cst_fetch_request_…). CST_E_UNSUPPORTED for a
- * request of a template that asks for something else: cst_context_fetch_ids and cst_context_count give IDs and counts. */
+ * request of a template that asks for something else: cst_context_fetch_ids, cst_context_count and cst_context_fetch_rows give
+ * that. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch(cst_context *context, const cst_fetch_request *request,
                                                      cst_results **out_results CST_OWNED, cst_error **error);
 /* The same as IDs only: no object is made; read them with cst_results_copy_id. */

@@ -42,7 +42,7 @@ extension FetchRequest {
             switch resultType {
             case .objectIDs: ("object IDs", "fetch its IDs")
             case .count: ("a count", "count it")
-            default: ("dictionaries", "which requests cannot give yet; let the template ask for objects")
+            default: ("dictionaries", "fetch its rows")
             }
         throw CoreError(
             .unsupported, code: .persistentStoreUnsupportedRequestType,

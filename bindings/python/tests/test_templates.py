@@ -61,7 +61,7 @@ def test_kinds_of_results_and_batches(tmp_path: Path) -> None:
     with Container(Model.load(folder), tmp_path / "s.sqlite") as container:
         context = container.context()
         context.insert("Book")
-        for name, remedy in {"ids": "fetch its IDs", "number": "count it", "rows": "dictionaries"}.items():
+        for name, remedy in {"ids": "fetch its IDs", "number": "count it", "rows": "fetch its rows"}.items():
             with pytest.raises(UnsupportedError, match=remedy) as refused:
                 context.fetch_template(name)
             assert refused.value.entity == "Book"
