@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from . import _abi, log
 from ._library import LibraryNotFoundError
+from ._model_files import ModelVersions
 from .archive import (
     URL,
     ArchivedObject,
@@ -32,6 +33,7 @@ from .container import Container, open_container
 from .context import Context
 from .coordinator import AppleCheck, AppleFinding, Coordinator, Statistics, Store, check_apple, metadata
 from .cursor import Cursor
+from .entity import Entity
 from .errors import (
     CallbackError,
     CancelledError,
@@ -64,7 +66,7 @@ from .expression import Expression, ExpressionType
 from .function import register_function, unregister_function
 from .key_value import set_nil, set_value_for_key_path, value_for_key_path
 from .mapping import EntityMapping, MappingModel, PropertyMapping
-from .model import Entity, LintFinding, Model, ModelChange, ModelVersions
+from .model import LintFinding, Model, ModelChange
 from .object import ManagedObject
 from .object_id import ObjectID
 from .predicate import CompareOptions, CompoundType, Modifier, Operator, Predicate, PredicateKind

@@ -12,8 +12,8 @@ from ._interrupt import immortal
 from .errors import CorestoneError
 
 _raised = threading.local()
-# By the number that an error of the library carries as its userdata, as long as the error is there. Userdata of other hosts in
-# the process are addresses, which are no such small numbers.
+# By the number that an error of the library carries as its userdata, as long as the error is there. Userdata of other
+# hosts in the process are addresses, which are no such small numbers.
 _kept: dict[int, BaseException] = {}
 _numbers = itertools.count(1)
 

@@ -18,7 +18,8 @@ from .property import PropertyDescription, nearest, read_properties
 from .transformer import to_bytes
 
 if TYPE_CHECKING:
-    from .model import Entity, Model
+    from .entity import Entity
+    from .model import Model
 
 
 class Unset:

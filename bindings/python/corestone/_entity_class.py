@@ -25,7 +25,7 @@ from .results import Results
 from .transformer import transformed_property
 
 if TYPE_CHECKING:
-    from .model import Entity
+    from .entity import Entity
 
 _get = _abi.raw("cst_object_get")
 _set = _abi.raw("cst_object_set")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .property import nearest
 
 if TYPE_CHECKING:
-    from .model import Entity
+    from .entity import Entity
 
 
 class EntityType(type):

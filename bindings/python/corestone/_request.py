@@ -8,8 +8,8 @@ from typing import Any
 from . import _abi
 from ._abi import lib, texts
 from ._call import call, made
+from .entity import Entity
 from .errors import InvalidArgumentError
-from .model import Entity
 from .predicate import Predicate
 from .sort import SortKey, sort_descriptors
 

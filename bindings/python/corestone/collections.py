@@ -16,7 +16,7 @@ from .property import PropertyDescription
 from .results import Results
 
 if TYPE_CHECKING:
-    from .model import Entity
+    from .entity import Entity
 
 REPR_MEMBERS = 6
 

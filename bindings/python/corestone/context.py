@@ -17,9 +17,9 @@ from ._call import call, failure, made, made_quickly
 from ._host import Encoded
 from ._request import make_request
 from .cursor import Cursor
+from .entity import Entity
 from .errors import CorestoneError, InvalidArgumentError, InvalidHandleError
 from .explanation import FetchExplanation, explanation
-from .model import Entity
 from .object import ManagedObject, drop_held_values, place, set_single_values, wrap, wrap_all, wrappers
 from .object_id import ObjectID
 from .predicate import Predicate

@@ -12,7 +12,7 @@ from .results import Results
 
 if TYPE_CHECKING:
     from .context import Context
-    from .model import Entity
+    from .entity import Entity
 
 
 class Cursor(Iterable[Any]):

@@ -22,7 +22,7 @@ from .transformer import from_bytes, to_bytes
 
 if TYPE_CHECKING:
     from .context import Context
-    from .model import Entity
+    from .entity import Entity
 
 try:
     from _weakref import _remove_dead_weakref  # type: ignore[attr-defined]

@@ -18,7 +18,7 @@ from .predicate import CompareOptions, Modifier, Operator, Predicate, PredicateK
 from .sort import Comparator, SortDescriptor
 
 if TYPE_CHECKING:
-    from .model import Entity
+    from .entity import Entity
     from .object import ManagedObject
 
 T = TypeVar("T")

@@ -24,7 +24,7 @@ from .transformer import from_bytes
 
 if TYPE_CHECKING:
     from .context import Context
-    from .model import Entity
+    from .entity import Entity
 
 BLOCK = 256  # handles that are asked for at a time
 HTML_ROWS, HTML_COLUMNS = 20, 12

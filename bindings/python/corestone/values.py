@@ -20,7 +20,7 @@ from .errors import CorestoneError, InternalError, InvalidArgumentError, Invalid
 
 if TYPE_CHECKING:
     from .context import Context
-    from .model import Entity
+    from .entity import Entity
 
 EPOCH = datetime(2001, 1, 1, tzinfo=timezone.utc)
 INT_MIN, INT_MAX = -(1 << 63), (1 << 63) - 1
