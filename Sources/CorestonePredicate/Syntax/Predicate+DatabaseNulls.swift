@@ -32,7 +32,10 @@ extension Comparison {
         let isNullTest = `operator` == .equal || `operator` == .notEqual
         let sides = [left, right]
         if modifier != .direct || isNullTest && sides.contains(where: \.isNullConstant) { return same }
-        if sides.contains(where: \.isNullConstant) { return .constant(false) }
+        // Never true, but what has no meaning is still found.
+        if sides.contains(where: \.isNullConstant) {
+            return .compound(Compound(unchecked: .and, [inner, .constant(false)]))
+        }
         // A comparison that no nil satisfies says so itself.
         let isStrict = !isNullTest && ![.lessOrEqual, .greaterOrEqual].contains(`operator`)
         let hasConstant = sides.contains { $0.constantValue != nil }
