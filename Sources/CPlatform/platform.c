@@ -53,3 +53,7 @@ void **platform_thread_slot(void) {
 bool platform_exchange(const char *one, const char *other) {
     return renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE) == 0;
 }
+
+static _Thread_local bool telling;
+bool platform_is_telling(void) { return telling; }
+void platform_set_telling(bool now) { telling = now; }

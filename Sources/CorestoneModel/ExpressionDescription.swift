@@ -28,10 +28,10 @@ extension ExpressionDescription {
     package func typed(_ value: PropertyValue) throws -> PropertyValue {
         if value.isNull { return value }
         switch (resultType, value) {
-        case (.undefined, _), (.integer16, .int), (.integer32, .int), (.integer64, .int), (.boolean, .bool):
-            return value
-        case (.integer16, _), (.integer32, _), (.integer64, _):
-            if let whole = value.number.flatMap({ Int64(exactly: $0.rounded(.towardZero)) }) { return .int(whole) }
+        case (.undefined, _), (.integer64, .int), (.boolean, .bool): return value
+        case (.integer16, _): if let whole = whole(value), Int16(exactly: whole) != nil { return .int(whole) }
+        case (.integer32, _): if let whole = whole(value), Int32(exactly: whole) != nil { return .int(whole) }
+        case (.integer64, _): if let whole = whole(value) { return .int(whole) }
         case (.double, _): if let number = value.number { return .double(number) }
         case (.float, _): if let number = value.number { return .double(Double(Float(number))) }
         case (.boolean, _): if let number = value.number { return .bool(number != 0) }
@@ -45,6 +45,11 @@ extension ExpressionDescription {
             "the column \(name) is \(resultType.displayName), but \(expression.format) gave a \(value.kindName)",
             key: name,
             value: value)
+    }
+
+    private func whole(_ value: PropertyValue) -> Int64? {
+        if case .int(let number) = value { return number }
+        return value.number.flatMap { Int64(exactly: $0.rounded(.towardZero)) }
     }
 
     private func cast(_ value: PropertyValue, _ type: String) -> PropertyValue? {

@@ -74,6 +74,10 @@ public enum DebugLog {
 
     /// Tells one line.
     package static func write(_ line: String) {
+        // What a sink does against the rules is not told to it in turn.
+        if platform_is_telling() { return }
+        platform_set_telling(true)
+        defer { platform_set_telling(false) }
         let (sink, isQuiet, isColoured) = settings.withLock { ($0.sink, $0.isQuiet, $0.isColoured) }
         if let sink { return sink(line) }
         if isQuiet { return }

@@ -240,8 +240,12 @@ extension Context {
             (
                 place: place, object: object, key: object.isInserted ? .max : object.primaryKey,
                 keys: try descriptors.map { descriptor in
-                    if !usesSaved { return try object.value(forKeyPath: descriptor.keyPath) }
-                    return try KeyPathEvaluation.value(of: SavedState.of(object), atKeyPath: descriptor.keyPath)
+                    // The store has sorted objects without changes by what is saved, also at the end of a key path: a
+                    // window of them would not fit into an order by anything else.
+                    let leadsOn = descriptor.path.single == nil && !object.hasChanges
+                    if !usesSaved, !leadsOn { return try object.value(forKeyPath: descriptor.keyPath) }
+                    let saved = leadsOn ? .object(SavedState(object)) : SavedState.of(object)
+                    return try KeyPathEvaluation.value(of: saved, atKeyPath: descriptor.keyPath)
                 }
             )
         }

@@ -151,9 +151,27 @@ extension DictionaryFetch {
             }
         }
         for name in request.propertiesToGroupBy where !names.contains(name) { try checkStored(name) }
-        if request.havingPredicate != nil, request.propertiesToGroupBy.isEmpty {
+        if let having = request.havingPredicate { try check(having, names.union(request.propertiesToGroupBy)) }
+    }
+
+    /// What a having predicate asks of a group must be a column of it, or computed over its rows.
+    private func check(_ having: Predicate, _ names: Set<String>) throws {
+        guard !request.propertiesToGroupBy.isEmpty else {
             throw invalid("a having predicate needs properties to group by", nil)
         }
+        var arguments: [Expression] = []
+        let others = having.mapExpressions { expression in
+            if case .keyPath(let path) = expression, names.contains(path.text) { return .constant(.null) }
+            guard let aggregated = expression.aggregatedArgument(of: request.entity) else { return nil }
+            arguments.append(aggregated.argument)
+            return .constant(.null)
+        }
+        for path in arguments.flatMap(\.keyPaths) { _ = try properties(along: path) }
+        guard let stray = others.keyPaths.first else { return }
+        let near = nearestName(to: stray.text, among: names.sorted()).map { "; did you mean \($0)?" } ?? ""
+        throw invalid(
+            "the having predicate names \(stray.text), which is no column, is not grouped by, and is not computed over the "
+                + "group, as max:(\(stray.text)) would be\(near)", stray.text)
     }
 
     private func isGroupedBy(_ column: FetchedColumn) -> Bool {

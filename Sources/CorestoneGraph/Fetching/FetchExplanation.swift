@@ -44,7 +44,8 @@ public struct FetchExplanation: Sendable {
             self.indexes = indexes
             self.remainder = remainder?.predicate
             isSortedInMemory = remainder?.isUnordered ?? false
-            reasons = remainder?.reasons ?? []
+            var seen: Set<String> = []
+            reasons = (remainder?.reasons ?? []).filter { seen.insert($0).inserted }
         }
     }
 

@@ -44,7 +44,7 @@ extension FetchedColumn {
 extension Expression {
     /// What a statistical function is asked over many rows; nil for anything else, and for one over a collection that each
     /// row has.
-    fileprivate func aggregatedArgument(of entity: Entity) -> (function: Function, argument: Expression)? {
+    func aggregatedArgument(of entity: Entity) -> (function: Function, argument: Expression)? {
         guard case .function(let function, let arguments) = self, arguments.count == 1,
             [.average, .sum, .count, .min, .max, .median, .mode, .standardDeviation].contains(function)
         else { return nil }

@@ -51,8 +51,17 @@ final class SQLiteStore: PersistentStore, @unchecked Sendable {
                 file: path)
         }
         file.connection.followLog()
+        if platform_sql_detail() != 0, platform_is_telling() { throw calledFromLog() }
         guard let watch = file.watch else { return try body(file) }
         return try watch.reading { try body(file) }
+    }
+
+    /// SQLite is in the middle of the statement that the log is told of.
+    private func calledFromLog() -> CoreError {
+        CoreError(
+            .invalidArgument, code: .persistentStoreOperation,
+            "the function that takes the lines of the log used the store \(path); let it keep the line, and use the store "
+                + "after the call that is under way", file: path)
     }
 
     func setInterruptCheck(_ check: (() -> Bool)?) {

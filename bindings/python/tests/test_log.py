@@ -130,3 +130,26 @@ def test_statistics(staff: Context) -> None:
     people[0].age = 99
     other.save()
     assert (coordinator.statistics.saves, coordinator.statistics.updated) == (1, 1)
+
+
+def test_a_function_that_uses_a_store_is_refused(staff: Context) -> None:
+    told: list[str] = []
+
+    def nosy(line: str) -> None:
+        with pytest.raises(InvalidArgumentError, match="used the store"):
+            staff.count("Person")
+        told.append(line)
+
+    log.set_callback(nosy)
+    log.set_sql_detail(1)
+    try:
+        assert staff.count("Person") == 10
+    finally:
+        log.set_sql_detail(0)
+        log.set_callback(None)
+    assert len(told) >= 2
+
+
+def test_a_reason_is_given_once(staff: Context) -> None:
+    [share] = staff.explain("Person", "mood == 'x'", sort="mood").shares
+    assert len(share.reasons) == len(set(share.reasons))

@@ -132,3 +132,25 @@ def test_an_entity_has_no_place_for_one() -> None:
     model = Model({"Person": {"age": "int"}})
     with pytest.raises(ModelError, match="is no attribute type"):
         model["Person"].attribute("total", total)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("having", "words"),
+    [
+        ("peple > 1", "did you mean people"),
+        ("age > 1", "max:\\(age\\)"),
+        ("team.nothing == 1", "team.nothing"),
+        ("NOT (zz == 1)", "zz"),
+        ("count:(nmae) > 1", "nmae"),
+    ],
+)
+def test_having_names_what_a_group_has(staff: Context, having: str, words: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=words):
+        staff.fetch_rows(
+            "Person", "age > 99", columns=["team.name", {"people": "count:(name)"}], group_by="team.name", having=having
+        )
+
+
+def test_a_number_that_its_type_does_not_hold(staff: Context) -> None:
+    with pytest.raises(TypeMismatchError, match="the column x is"):
+        staff.fetch_rows("Person", columns=ExpressionDescription("x", "age * 100000 + 1", "int16"))
