@@ -54,6 +54,12 @@ final class ParserTests: XCTestCase {
         let lines = message.split(separator: "\n")
         XCTAssertLessThan(lines[1].count, 120)
         XCTAssertEqual(Array(lines[1])[lines[2].count - 1], "?")
+
+        let nested = try XCTUnwrap(error(String(repeating: "(", count: 200) + "a == 1")?.message)
+        let window = nested.split(separator: "\n")
+        XCTAssertLessThan(window[1].count, 120)
+        XCTAssertLessThan(window[2].count, window[1].count)
+        XCTAssertEqual(window[2].last, "^")
     }
 
     func testArguments() throws {
@@ -67,6 +73,44 @@ final class ParserTests: XCTestCase {
         XCTAssertEqual(
             try Predicate.parse("a == %@", arguments: [.string(#"1" OR TRUEPREDICATE OR "" == "#)]).format,
             ##"a == "1\" OR TRUEPREDICATE OR \"\" == ""##)
+    }
+
+    func testKeyPathArgumentsBehindDots() throws {
+        let table: [(format: String, arguments: [PropertyValue], printed: String)] = [
+            ("items.%K == 1", [.string("a")], "items.a == 1"),
+            ("items.%K.c == 1", [.string("a.b")], "items.a.b.c == 1"),
+            ("SELF.%K = 1", [.string("a")], "SELF.a == 1"),
+            ("$a.%K.%K == 1", [.string("x"), .string("y.z")], "$a.x.y.z == 1"),
+            ("ANY %K.%K <= %lu", [.string("items"), .string("n"), .int(3)], "ANY items.n <= 3"),
+            ("%K.@max.%K > 0", [.string("items"), .string("n")], "items.@max.n > 0"),
+            ("items.%K > 0", [.string("@max.n")], "items.@max.n > 0"),
+            ("items.%K[0] == 1", [.string("a")], "items.a[0] == 1"),
+            ("%@.%K == 1", [.string("text"), .string("length")], #""text".length == 1"#),
+            (
+                "SUBQUERY(%K, $x, $x.%K >= %d).@count == 0", [.string("items"), .string("n"), .int(7)],
+                "SUBQUERY(items, $x, $x.n >= 7).@count == 0"
+            ),
+        ]
+        for (format, arguments, printed) in table {
+            let predicate = try Predicate.parse(format, arguments: arguments)
+            XCTAssertEqual(predicate.format, printed, format)
+            XCTAssertEqual(predicate, try Predicate.parse(predicate.format), format)
+        }
+        let mistakes: [(format: String, arguments: [PropertyValue], offset: Int, words: String)] = [
+            ("items.%K == 1", [], 6, "%K needs argument 1, but none was given"),
+            (
+                "%K.%K == 1", [.string("a"), .int(3)], 3,
+                "%K takes a key path, as a string; argument 2 is something else"
+            ),
+            ("%K.%K == 1", [.string("a"), .string("")], 3, "argument 2 is something else"),
+            ("items.%@ == 1", [.string("a")], 6, "expected a key after the dot, found %@"),
+            ("items.%d == 1", [.int(1)], 6, "expected a key after the dot, found %d"),
+        ]
+        for (format, arguments, offset, words) in mistakes {
+            let error = try XCTUnwrap(error(format, arguments))
+            XCTAssertEqual(error.offset, offset, format)
+            XCTAssertTrue(error.message.contains(words), "\(format): \(error.message)")
+        }
     }
 
     func testExpressionsAsArgumentsArePutInPlace() throws {

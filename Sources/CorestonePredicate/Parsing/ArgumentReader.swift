@@ -13,21 +13,11 @@ struct ArgumentReader {
 
     /// The next argument as the conversion takes it.
     mutating func next(for conversion: UInt8, at offset: Int) throws -> Expression {
+        if conversion == UInt8(ascii: "K") { return .keyPath(try keyPath(at: offset)) }
         let sign = "%" + String(UnicodeScalar(conversion))
-        guard used < values.count else {
-            throw errors.make(
-                "\(sign) needs argument \(used + 1), but \(values.isEmpty ? "none was given" : "only \(values.count) were given")",
-                at: offset)
-        }
-        let value = values[used]
-        used += 1
+        let value = try take(sign, offset)
         switch conversion {
         case UInt8(ascii: "@"): return Expression(argument: value)
-        case UInt8(ascii: "K"):
-            guard case .text(let path) = value, !path.isEmpty else {
-                throw refused(sign, "a key path, as a string", offset)
-            }
-            return .keyPath(KeyPath(path.string))
         case UInt8(ascii: "s"), UInt8(ascii: "S"):
             guard case .text = value else { throw refused(sign, "a string", offset) }
             return .constant(value)
@@ -45,6 +35,24 @@ struct ArgumentReader {
             default: throw refused(sign, "an integer", offset)
             }
         }
+    }
+
+    /// The next argument as `%K` takes it.
+    mutating func keyPath(at offset: Int) throws -> KeyPath {
+        guard case .text(let path) = try take("%K", offset), !path.isEmpty else {
+            throw refused("%K", "a key path, as a string", offset)
+        }
+        return KeyPath(path.string)
+    }
+
+    private mutating func take(_ sign: String, _ offset: Int) throws -> PropertyValue {
+        guard used < values.count else {
+            throw errors.make(
+                "\(sign) needs argument \(used + 1), but \(values.isEmpty ? "none was given" : "only \(values.count) were given")",
+                at: offset)
+        }
+        used += 1
+        return values[used - 1]
     }
 
     private func refused(_ sign: String, _ wanted: String, _ offset: Int) -> CoreError {

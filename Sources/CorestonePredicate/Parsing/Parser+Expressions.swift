@@ -86,7 +86,8 @@ extension Parser {
         return .expression(.computedKey(base, key: key), depth: try checked(max(depth, baseDepth) + 1))
     }
 
-    /// `.a.b.@count`, all at once, so that a long path is built in one go. Stops behind the dot of `.$variable`.
+    /// `.a.b.@count`, all at once, so that a long path is built in one go; `.%K` gives the keys of its argument. Stops
+    /// behind the dot of `.$variable`.
     private mutating func followingKeys() throws -> (keys: [KeyName], endsAtVariable: Bool) {
         var keys: [KeyName] = []
         while skip(.dot) {
@@ -95,6 +96,7 @@ extension Parser {
             case .keyword:
                 // Behind a dot only a key can stand, so a reserved word needs no #.
                 keys.append(KeyName(String(decoding: errors.source[token.range], as: UTF8.self)))
+            case .argument(UInt8(ascii: "K")): keys += try arguments.keyPath(at: token.range.lowerBound).keys
             case .variable: return (keys, true)
             default: throw expected("a key after the dot")
             }
