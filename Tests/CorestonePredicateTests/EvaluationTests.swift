@@ -6,6 +6,8 @@ final class EvaluationTests: XCTestCase {
     /// An object as a context's objects are: asked by key, refusing unknown ones, counting how.
     private final class Person: KeyValueCoding {
         var values: [String: PropertyValue]
+        /// Keys of to-many relationships that paths gather, as a context's objects have them.
+        var gathered: Set<String> = []
         private(set) var reads = 0
 
         init(_ values: [String: PropertyValue]) { self.values = values }
@@ -15,6 +17,8 @@ final class EvaluationTests: XCTestCase {
             if let value = values[key] { return value }
             throw CoreError(.predicate, "no key \(key)", key: key)
         }
+
+        func hasMembers(for key: KeyName) -> Bool { gathered.contains(key.text) }
 
         func isEqual(to other: any ValueObject) -> Bool { self === other }
         func hashIdentity(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
@@ -108,6 +112,31 @@ final class EvaluationTests: XCTestCase {
         XCTAssertTrue(try holds("ANY lists.tags == 'c'", with: object))
         XCTAssertFalse(try holds("ANY lists.tags == 'd'", with: object))
         XCTAssertTrue(try holds("(lists.@distinctUnionOfSets.tags)[SIZE] == 3", with: object))
+    }
+
+    func testPathsOverSeveralRelationshipsLeadToLeaves() throws {
+        func person(_ age: Int64, _ friends: [Person] = []) -> Person {
+            let person = Person([
+                "age": .int(age), "friends": .array(friends.map { .object($0) }),
+                "lists": .array([.array([.int(1)]), .array([.int(2)])]),
+            ])
+            person.gathered = ["friends"]
+            return person
+        }
+        let root = PropertyValue.object(
+            person(0, [person(1, [person(3), person(4)]), person(2, [person(5, [person(9)]), person(4)])]))
+        for format in [
+            "SUBQUERY(friends.friends, $f, $f.age > 3).@count == 3", "friends.friends.@count == 4",
+            "friends.friends.@sum.age == 16", "friends.friends.@avg.age == 4", "friends.friends.@min.age == 3",
+            "friends.friends.@max.age == 5", "friends.friends.friends.@sum.age == 9", "ANY friends.friends.age == 5",
+            "5 IN friends.friends.age", "friends.friends.age == {3, 4, 5, 4}", "friends.@sum.friends.@count == 4",
+            "SUBQUERY(friends, $f, $f.friends.@count == 2).friends.@max.age == 5",
+            "(friends.friends)[SIZE] == 4", "friends.@unionOfArrays.friends == friends.friends",
+            // What is no relationship stays as key-value coding has it.
+            "(friends.lists)[0] == {{1}, {2}}", "friends.lists.@count == 2",
+        ] {
+            XCTAssertTrue(try holds(format, with: root), format)
+        }
     }
 
     func testLongListsAreLookedUp() throws {

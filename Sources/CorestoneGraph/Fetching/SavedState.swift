@@ -27,6 +27,8 @@ final class SavedState: KeyValueCoding {
         return SavedState.of(try context.object(with: reference.id))
     }
 
+    func hasMembers(for key: KeyName) -> Bool { object.hasMembers(for: key) }
+
     private func savedMembers(_ relationship: Relationship) throws -> [ManagedObject] {
         guard let context = object.context, let store = object.store else { return [] }
         let found = try context.coordinator.withLock {

@@ -53,6 +53,11 @@ extension ManagedObject {
         (entity.properties[slot] as? Attribute)?.type == .transformable
     }
 
+    public func hasMembers(for key: KeyName) -> Bool {
+        if let property = entity.property(named: key.text) { return (property as? Relationship)?.isToMany == true }
+        return entity.fetchedProperty(named: key.text) != nil
+    }
+
     public func memberCount(for key: KeyName) throws -> Int? {
         guard let slot = slot(of: key), let relationship = entity.properties[slot] as? Relationship,
             relationship.isToMany

@@ -27,13 +27,13 @@ public enum KeyPathEvaluation {
                     return try CollectionOperation.value(key, of: elements, isSet: false, path: keys[index...])
                 }
                 if key.text == "self" { continue }
-                current = .array(try elements.map { try value(of: $0, key: key) })
+                current = .array(try values(of: elements, key: key))
             case .set(let elements):
                 if key.isOperator {
                     return try CollectionOperation.value(key, of: Array(elements), isSet: true, path: keys[index...])
                 }
                 if key.text == "self" { continue }
-                current = .set(Set(try elements.map { try value(of: $0, key: key) }.filter { !$0.isNull }))
+                current = .set(Set(try values(of: Array(elements), key: key).filter { !$0.isNull }))
             case .object(let object):
                 guard let object = object as? any KeyValueCoding else { throw unknown(key, current) }
                 if index < keys.endIndex, keys[index].collectionOperator == .count,
@@ -47,6 +47,24 @@ public enum KeyPathEvaluation {
             }
         }
         return current
+    }
+
+    /// What each element has for the key. Where that is a to-many relationship its members are meant, one after the
+    /// other, so that a path over several leads to the leaves.
+    private static func values(of elements: [PropertyValue], key: KeyName) throws -> [PropertyValue] {
+        var found: [PropertyValue] = []
+        found.reserveCapacity(elements.count)
+        for element in elements {
+            let value = try value(of: element, key: key)
+            if case .array(let members) = value, case .object(let object as any KeyValueCoding) = element,
+                object.hasMembers(for: key)
+            {
+                found += members
+            } else {
+                found.append(value)
+            }
+        }
+        return found
     }
 
     /// The value for one key that is no operator on a collection.

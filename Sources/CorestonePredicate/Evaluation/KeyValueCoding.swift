@@ -19,6 +19,9 @@ public protocol KeyValueCoding: ValueObject {
     /// The number of members of a to-many relationship, where it is known without reading them; else nil.
     func memberCount(for key: KeyName) throws -> Int?
 
+    /// Whether the key is a to-many relationship's, whose members a path from several objects gathers.
+    func hasMembers(for key: KeyName) -> Bool
+
     /// The names of its class and of those above it, the nearest first: what `isKindOfClass:` asks for.
     var classNames: [String] { get }
 
@@ -36,6 +39,8 @@ extension KeyValueCoding {
     public func isNull(for key: KeyName) throws -> Bool { try withValue(for: key) { $0.isNull } }
 
     public func memberCount(for key: KeyName) throws -> Int? { nil }
+
+    public func hasMembers(for key: KeyName) -> Bool { false }
 
     public var classNames: [String] { [] }
 

@@ -16,7 +16,10 @@ extension PredicateCompiler {
         let members = try rows(collection, path, required: [], environment)
         // Each member stands for one element, whatever its keys lead to.
         let elements = path.rest + collection.tail
-        if operation == .count { _ = try resolve(elements, members.rows.scope) }
+        if operation == .count, case .toMany = try resolve(elements, members.rows.scope) {
+            throw NotExpressible(
+                "\(collection.format) leads over several relationships; its leaves are counted in memory")
+        }
         var operand = try aggregate(
             operation, members.rows, operation == .count ? [] : elements + rest, members.condition, collection.format)
         if path.ownerIsNullable, collection.filters.isEmpty {
