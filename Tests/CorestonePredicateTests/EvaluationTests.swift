@@ -139,6 +139,30 @@ final class EvaluationTests: XCTestCase {
         }
     }
 
+    func testComparisonMethodsAsFunctions() throws {
+        for format in [
+            "FUNCTION('abc', 'hasPrefix:', 'a') == YES", "FUNCTION('abc', 'hasSuffix:', 'a') == NO",
+            "FUNCTION('abc', 'containsString:', 'bc') == 1", "FUNCTION('abc', 'isEqualToString:', 'abc') == YES",
+            "FUNCTION(3, 'isKindOfClass:', 'NSNumber') == YES", "FUNCTION(3, 'isLessThan:', 4) == YES",
+            "FUNCTION({1, 2}, 'containsObject:', 2) == YES", "FUNCTION(nil, 'hasPrefix:', 'a') == nil",
+            "FUNCTION('abc', 'isLike:', 'a*') == YES", "'abc' hasPrefix: 'a'",
+        ] {
+            XCTAssertTrue(try holds(format), format)
+        }
+        let mistakes = [
+            ("FUNCTION('abc', 'hasPrefx:', 'a') == 1", "did you mean hasPrefix:?"),
+            ("FUNCTION(5, 'stringByAppendingString:', 'a') == 1", "means nothing for"),
+            ("'abc' stringByAppendingString: 'a'", "there is no function stringByAppendingString:"),
+        ]
+        for (format, words) in mistakes {
+            XCTAssertThrowsError(try holds(format)) { error in
+                let message = (error as? CoreError)?.message ?? ""
+                XCTAssertTrue(message.contains(words), message)
+                XCTAssertFalse(message.contains("mean stringByAppendingString:"), message)
+            }
+        }
+    }
+
     func testLongListsAreLookedUp() throws {
         let list = PropertyValue.array((0..<5_000).map { .int($0 * 2) })
         XCTAssertTrue(try holds("SELF IN %@", list, with: .int(9_998)))

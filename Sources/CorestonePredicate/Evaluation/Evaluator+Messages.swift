@@ -19,8 +19,12 @@ extension Evaluator {
             if let value = try receiver.property(name) { return value }
             if case .object(let object as any KeyValueCoding) = receiver { return try object.value(forKey: name) }
             if case .dictionary = receiver { return try KeyPathEvaluation.value(of: receiver, atKeyPath: name) }
-        } else if let message = Message(rawValue: name), let value = try self.value(of: message, receiver, arguments) {
-            return value
+        } else if ComparisonMethod(rawValue: name) != nil {
+            return .bool(try holds(name, receiver, arguments[0]))
+        } else if let message = Message(rawValue: name) {
+            if let value = try self.value(of: message, receiver, arguments) { return value }
+            throw predicateError(
+                "\(name) means nothing for \(receiver.kind) and \(arguments[0].kind)", key: name, value: receiver)
         }
         throw unknown(name, of: receiver)
     }
@@ -72,7 +76,7 @@ extension Evaluator {
     private func unknown(_ name: String, of receiver: PropertyValue) -> CoreError {
         let known =
             FunctionRegistry.names + Message.allCases.map(\.rawValue) + ComparisonMethod.allCases.map(\.rawValue)
-        let near = nearestName(to: name, among: known).map { "; did you mean \($0)?" } ?? ""
+        let near = nearestName(to: name, among: known.filter { $0 != name }).map { "; did you mean \($0)?" } ?? ""
         return predicateError(
             "there is no function \(name) for \(receiver.kind)\(near.isEmpty ? "; register one of that name" : near)",
             key: name, value: receiver)
