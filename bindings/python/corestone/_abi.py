@@ -11,6 +11,7 @@ from ctypes import CFUNCTYPE, POINTER, Structure, Union
 from typing import Any
 
 from ._library import LibraryNotFoundError, find_library, load_library
+from .errors import InvalidUTF8Error, TypeMismatchError
 
 VERSION = (0, 1)
 
@@ -702,9 +703,21 @@ def raw(name: str, result: Any = ctypes.c_int32) -> Any:
     return function
 
 
+def utf8(value: str) -> bytes:
+    """The bytes of a text, or an error that says what is wrong with it."""
+    try:
+        return value.encode()
+    except UnicodeEncodeError as failure:
+        raise InvalidUTF8Error(
+            f"The text {value[:40]!r} holds half of a surrogate pair at {failure.start}, which is no character."
+        ) from None
+    except AttributeError:
+        raise TypeMismatchError(f"{value!r:.80} is of type {type(value).__name__}; give text, a str.") from None
+
+
 def text(value: str) -> InputString:
     """A str as a cst_string that lives as long as the structure does."""
-    data = value.encode()
+    data = utf8(value)
     return InputString(data, len(data))
 
 

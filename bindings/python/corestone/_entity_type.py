@@ -6,6 +6,7 @@ Objects do not come here. A key is made for each access of a class, so it costs 
 from __future__ import annotations
 
 import weakref
+from abc import ABCMeta
 from typing import TYPE_CHECKING, Any
 
 from .property import nearest
@@ -14,8 +15,12 @@ if TYPE_CHECKING:
     from .entity import Entity
 
 
-class EntityType(type):
-    """`Employee.age` on a class is a `Key`, where the entity has that property."""
+class EntityType(ABCMeta):
+    """`Employee.age` on a class is a `Key`, where the entity has that property. Classes may have abstract bases too."""
+
+    # Those of ABCMeta are slower, and serve classes that others register at.
+    __instancecheck__ = type.__instancecheck__
+    __subclasscheck__ = type.__subclasscheck__
 
     # The class was bound to that entity last; see Model.bind.
     _cst_bound: weakref.ref[Entity] | None = None

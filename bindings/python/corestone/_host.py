@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import ctypes
 import enum
+import inspect
 import struct
 import threading
 from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from datetime import date, datetime
 from decimal import Decimal
+from functools import lru_cache
 from itertools import chain, count
+from sys import intern
+from types import BuiltinMethodType, MemberDescriptorType, MethodType
 from typing import Any
 from uuid import UUID
 
@@ -52,8 +56,8 @@ def _hold(item: Any) -> int:
     return token
 
 
-def _let_go(token: int, held: dict[int, list[Any]] = _held) -> None:
-    with _holding:
+def _let_go(token: int, held: dict[int, list[Any]] = _held, holding: Any = _holding) -> None:
+    with holding:  # both bound here, since a module has no names left when Python ends
         entry = held.get(token)
         if entry is not None:
             entry[1] -= 1
@@ -146,7 +150,7 @@ class _Encoder:
                 if kind is str:
                     found = known.get(value)
                     if found is None:
-                        found = known[value] = (_STRING, *self._text(values.utf8(value)))
+                        found = known[value] = (_STRING, *self._text(_abi.utf8(value)))
                     note_text(len(words) + 1)
                     words += found
                 elif kind is int and values.INT_MIN <= value <= values.INT_MAX:
@@ -260,9 +264,12 @@ def encode_one(value: Any) -> Encoded:
     return Encoded((value,))
 
 
-def encode_variables(variables: Mapping[str, Any] | None) -> Encoded | None:
-    """What $names stand for; None when nothing does."""
-    return Encoded((dict(variables),)) if variables else None
+_NO_VARIABLES = Encoded(({},))
+
+
+def encode_variables(variables: Mapping[str, Any] | None) -> Encoded:
+    """What $names stand for: at least an empty dictionary, so that `$name := …` has a place to go to."""
+    return Encoded((dict(variables),)) if variables else _NO_VARIABLES
 
 
 # -------- cst_value to Python ------------------------------------------------------------------------------
@@ -320,14 +327,73 @@ class NoSuchKey(Exception):
 
 
 def attribute(item: Any, key: str) -> Any:
-    """The value of an attribute. Names with two underscores in front are Python's own, and no business of a text that
-    somebody typed."""
-    if key.startswith("__"):
+    """The value for a key, in the order of key-value coding: the method `getKey`, the attribute or method `key`, the
+    method `isKey`. Methods are called; one that needs arguments is no key."""
+    kind, (getter, asker) = type(item), _accessors(key)
+    if getter and callable(getattr(kind, getter, None)):
+        method = getattr(item, getter)
+        if _needs_nothing(method):
+            return method()
+    try:
+        found = plain_attribute(item, key)
+    except NoSuchKey:
+        if not asker or not callable(getattr(kind, asker, None)):
+            raise
+        found = getattr(item, asker)
+    if not is_own_method(found, item):
+        return found
+    if not _needs_nothing(found):
         raise NoSuchKey(key)
+    return found()
+
+
+@lru_cache(1024)
+def _accessors(key: str) -> tuple[str, str]:
+    """The names `getKey` and `isKey`, the same objects each time, which is what makes Python find them fast."""
+    if key.startswith("_"):
+        return "", ""
+    tail = key[:1].upper() + key[1:]
+    return intern("get" + tail), intern("is" + tail)
+
+
+def is_own_method(found: Any, item: Any) -> bool:
+    """Whether what an attribute gave is a method of the object, not a function that it has as a value."""
+    return isinstance(found, (MethodType, BuiltinMethodType)) and (
+        found.__self__ is item or found.__self__ is type(item)
+    )
+
+
+def _needs_nothing(method: Any) -> bool:
+    if isinstance(method, MethodType):
+        return _takes_only_itself(method.__func__)
+    try:
+        inspect.signature(method).bind()
+        return True
+    except (TypeError, ValueError):
+        return False
+
+
+@lru_cache(256)
+def _takes_only_itself(function: Any) -> bool:
+    try:
+        inspect.signature(function).bind(None)
+        return True
+    except (TypeError, ValueError):
+        return False
+
+
+def plain_attribute(item: Any, key: str) -> Any:
+    """An attribute as it is. What begins with an underscore is no business of a text that somebody typed, unless it is
+    a value of the object itself; two underscores are Python's own."""
+    kind = type(item)
+    if key.startswith("_"):
+        is_value = key in getattr(item, "__dict__", ()) or isinstance(getattr(kind, key, None), MemberDescriptorType)
+        if key.startswith("__") or not is_value:
+            raise NoSuchKey(key)
     try:
         return getattr(item, key)
     except AttributeError:
-        if hasattr(type(item), key):
+        if hasattr(kind, key):
             raise  # a property that failed itself
         raise NoSuchKey(key) from None
 

@@ -6,18 +6,21 @@ import ctypes
 from collections.abc import Iterable, Mapping
 from ctypes import byref
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Callable, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union
 
 from . import _abi, _host
 from ._abi import lib, text
 from ._call import call, made
 from ._callbacks import reported
 from ._interrupt import immortal
+from .errors import TypeMismatchError
 
 if TYPE_CHECKING:
     from .predicate import Predicate
+    from .query import Value
 
 Made = TypeVar("Made", bound="Tree")
+KeyPath = Union[str, "Expression", "Value[Any]"]
 Recipe = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
@@ -91,6 +94,35 @@ def expression(item: Any) -> Expression:
     return found if isinstance(found, Expression) else Expression.constant(item)
 
 
+def listed(given: Any, *kinds: type) -> list[Any]:
+    """What a parameter takes one of or several of, as a list. A text is one, and so are values of a query."""
+    if given is None:
+        return []
+    is_one = isinstance(given, (str, Tree, *kinds)) or hasattr(given, "_cst_expression")
+    return [given] if is_one or not isinstance(given, Iterable) else list(given)
+
+
+def key_path(item: KeyPath) -> str:
+    """The text of a key path: itself, that of a query's key or that of an expression."""
+    if isinstance(item, str):
+        return item
+    found = getattr(item, "_cst_expression", item)
+    if not isinstance(found, Expression) or found.type != ExpressionType.KEY_PATH or found.operands:
+        shown = found.format if isinstance(found, Expression) else f"{item!r:.80}"
+        raise TypeMismatchError(f'{shown} is no key path. Write "department.name", Employee.name or key("name").')
+    return found.name or ""
+
+
+def check_format(format: Any, kind: str, example: str) -> None:
+    """Raises what to write instead of a format that is no text."""
+    if not isinstance(format, str):
+        already = " It is one already." if type(format).__name__ == kind else ""
+        raise TypeMismatchError(
+            f"{kind} reads a text (str), but {format!r:.80} is of type {type(format).__name__}.{already} "
+            f'Write the format as text and its values behind it: {kind}("{example}", 40).'
+        )
+
+
 class Expression(Tree):
     """A value to be computed: `Expression("salary * 12").value(person)`.
 
@@ -101,6 +133,7 @@ class Expression(Tree):
     __slots__ = ()
 
     def __init__(self, format: str, *arguments: Any) -> None:
+        check_format(format, "Expression", "age + %d")
         given = _host.Encoded(arguments)
         self._recipe = (Expression, (format, *arguments))
         self._handle = made(lib.cst_expression_parse, text(format), given.count, given.address)
@@ -260,10 +293,14 @@ class Expression(Tree):
     # ---- use
 
     def value(self, item: Any, variables: Mapping[str, Any] | None = None) -> Any:
-        """The value for a dict, an object, a managed object or any other value, in memory."""
+        """The value for a dict, an object, a managed object or any other value, in memory.
+
+        `variables` are what $names stand for; `$name := …` sets one for the rest of this evaluation, not in the dict
+        that was given.
+        """
         given, bound = _host.encode_one(item), _host.encode_variables(variables)
         out = _abi.Value()
-        call(lib.cst_expression_value, self._handle, given.address, bound.address if bound else None, byref(out))
+        call(lib.cst_expression_value, self._handle, given.address, bound.address, byref(out))
         return _host.take(out)
 
     def _cst_value_handle(self) -> tuple[int, int]:

@@ -6,7 +6,7 @@ import dataclasses
 import typing
 from collections.abc import MutableMapping
 from ctypes import byref
-from typing import Any
+from typing import Any, Callable
 
 from . import _abi, _host
 from ._abi import lib, text
@@ -18,8 +18,8 @@ _SCALARS = (bool, int, float, complex)
 
 
 def value_for_key_path(item: Any, path: str) -> Any:
-    """The value at a key path: of dicts by key, of objects by attribute, of collections by element or by an operator
-    such as `@count`, `@sum.age` or `@distinctUnionOfObjects.name`.
+    """The value at a key path: of dicts by key, of objects by attribute or by a method that needs no arguments
+    (`getKey`, `key`, `isKey`), of collections by element or by an operator such as `@count` or `@sum.age`.
 
     None anywhere on the way makes the whole None, and a dict has None for keys that it lacks. Raises PredicateError,
     with `key`, for what an object does not have.
@@ -49,7 +49,8 @@ def set_value_for_key_path(item: Any, path: str, value: Any) -> None:
         else:
             owner[key] = value
         return
-    _attribute(owner, key)
+    if _host.is_own_method(_attribute(owner, key, _host.plain_attribute), owner):
+        raise PredicateError(f'{type(owner).__name__} has a method "{key}", which cannot be set.', key=key)
     if value is None and _is_scalar(owner, key):
         own = getattr(owner, "set_nil_value_for_key", None)
         if own is None:
@@ -69,9 +70,9 @@ def set_nil(item: Any, path: str) -> None:
     set_value_for_key_path(item, path, None)
 
 
-def _attribute(item: Any, key: str) -> Any:
+def _attribute(item: Any, key: str, read: Callable[[Any, str], Any] = _host.attribute) -> Any:
     try:
-        return _host.attribute(item, key)
+        return read(item, key)
     except _host.NoSuchKey:
         raise PredicateError(
             f'{type(item).__name__} has no key "{key}"; it is not key value coding-compliant for it.', key=key

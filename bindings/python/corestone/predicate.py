@@ -15,7 +15,7 @@ from ._call import call, made
 from ._callbacks import reported
 from ._interrupt import immortal
 from .errors import InvalidArgumentError
-from .expression import Expression, ExpressionType, Tree, expression
+from .expression import Expression, ExpressionType, Tree, check_format, expression
 
 Item = TypeVar("Item")
 
@@ -94,6 +94,7 @@ class Predicate(Tree):
     _keys: tuple[str, ...] | None  # that it asks the evaluated value for; not there before somebody asked
 
     def __init__(self, format: str, *arguments: Any) -> None:
+        check_format(format, "Predicate", "age > %d")
         if len(arguments) > _conversion_count(format):
             raise InvalidArgumentError(
                 f'The predicate "{format}" has {_conversion_count(format)} conversions (%@, %K, %d …), but '
@@ -177,7 +178,7 @@ class Predicate(Tree):
             "with and, or and not; 1 < key < 3 is two of them. Ask one with evaluate(value)."
         )
 
-    def substituting(self, **variables: Any) -> Predicate:
+    def substituting(self, /, **variables: Any) -> Predicate:
         """A copy in which $variables are constants, or the expressions that are given for them."""
         bound = _host.encode_one(variables)
         return self._made(
@@ -256,13 +257,12 @@ class Predicate(Tree):
     def evaluate(self, item: Any, variables: Mapping[str, Any] | None = None) -> bool:
         """Whether it holds for a dict, an object, a managed object or any other value, decided in memory.
 
-        `variables` are what $names stand for. Raises PredicateError for unknown keys and for what has no meaning.
+        `variables` are what $names stand for; `$name := …` sets one for the rest of this evaluation, not in the dict
+        that was given. Raises PredicateError for unknown keys and for what has no meaning.
         """
         given, bound = _host.encode_one(item), _host.encode_variables(variables)
         out = ctypes.c_bool()
-        call(
-            lib.cst_predicate_evaluate_value, self._handle, given.address, bound.address if bound else None, byref(out)
-        )
+        call(lib.cst_predicate_evaluate_value, self._handle, given.address, bound.address, byref(out))
         return out.value
 
     def filter(self, items: Iterable[Item], variables: Mapping[str, Any] | None = None) -> list[Item]:
@@ -272,7 +272,7 @@ class Predicate(Tree):
             return []
         given, bound = _host.Encoded(self._narrowed(chosen)), _host.encode_variables(variables)
         out = (ctypes.c_bool * len(chosen))()
-        call(lib.cst_predicate_filter, self._handle, given.count, given.address, bound.address if bound else None, out)
+        call(lib.cst_predicate_filter, self._handle, given.count, given.address, bound.address, out)
         return list(compress(chosen, bytes(out)))
 
     def _narrowed(self, items: list[Item]) -> list[Any]:

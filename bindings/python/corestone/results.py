@@ -97,11 +97,11 @@ class Results(Sequence[Any]):
         """The IDs of all objects."""
         return [ObjectID._owned(made(lib.cst_results_copy_id, self._handle, at)) for at in range(self._count)]
 
-    def filtered(self, predicate: str | Predicate, *arguments: Any, **variables: Any) -> Results:
+    def filtered(self, predicate: str | Predicate, /, *arguments: Any, **variables: Any) -> Results:
         """The objects for which a predicate holds, decided in memory; keywords are what its $variables stand for."""
         condition = Predicate(predicate, *arguments) if isinstance(predicate, str) else predicate
         bound = encode_variables(variables)
-        handle = made(lib.cst_results_copy_filtered, self._handle, condition._handle, bound.address if bound else None)
+        handle = made(lib.cst_results_copy_filtered, self._handle, condition._handle, bound.address)
         return Results(self._context, handle, self._entity)
 
     def ordered(self, *keys: SortKey) -> Results:

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from . import _abi
 from .codes import AttributeType
-from .errors import CorestoneError, InternalError, InvalidArgumentError, InvalidUTF8Error, TypeMismatchError
+from .errors import CorestoneError, InternalError, InvalidArgumentError, TypeMismatchError
 
 if TYPE_CHECKING:
     from .context import Context
@@ -105,17 +105,8 @@ def decimal_parts(value: Decimal) -> tuple[int, int]:
     return mantissa, (exponent & 0xFF) | (0x100 if sign else 0)
 
 
-def utf8(value: str) -> bytes:
-    try:
-        return value.encode()
-    except UnicodeEncodeError as failure:
-        raise InvalidUTF8Error(
-            f"The text {value[:40]!r} holds half of a surrogate pair at {failure.start}, which is no character."
-        ) from None
-
-
 def _encode_str(slot: _abi.Value, value: str) -> None:
-    data = utf8(value)
+    data = _abi.utf8(value)
     slot.type = _abi.STRING
     slot.payload.text.data = data
     slot.payload.text.size = len(data)

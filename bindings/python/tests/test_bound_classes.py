@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from pathlib import Path
 from typing import Any
 
@@ -83,3 +84,32 @@ def test_mistakes() -> None:
     _ = model["Bird"].object_class
     with pytest.raises(InvalidArgumentError, match="have a class already"):
         model.bind(Bird)
+
+
+class Loud(abc.ABC):
+    __slots__ = ()
+
+    @abc.abstractmethod
+    def volume(self) -> int: ...
+
+
+class Goose(ManagedObject, Loud, entity="Bird"):
+    __slots__ = ()
+
+    def volume(self) -> int:
+        return 11
+
+
+def test_abstract_bases(tmp_path: Path) -> None:
+    """A class of one's own may promise what an abstract one asks for, and is a plain class to isinstance."""
+    cls: Any = Goose
+    with Container(Model(DEFINITION).bind(Goose), tmp_path / "a.sqlite") as container:
+        context = container.context()
+        goose = context.insert(Goose, name="Akka")
+        context.save()
+        assert isinstance(goose, Loud)
+        assert isinstance(goose, ManagedObject)
+        assert issubclass(Goose, Loud)
+        assert goose.volume() == 11
+        assert not isinstance("goose", ManagedObject)
+        assert [each.name for each in context.fetch(Goose, cls.name == "Akka")] == ["Akka"]

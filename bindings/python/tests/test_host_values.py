@@ -26,6 +26,7 @@ from corestone import (
     Expression,
     ExpressionType,
     InvalidArgumentError,
+    InvalidUTF8Error,
     Model,
     Modifier,
     Operator,
@@ -379,3 +380,117 @@ def test_functions_check_and_transform_values(tmp_path: Path) -> None:
     unregister_transformer("Words")
     for name in ("isupper", "pack", "unpack"):
         unregister_function(name)
+
+
+def test_assignments_need_no_variables() -> None:
+    """An empty dictionary, or none, has room for `$name := …`; what was given stays as it was."""
+    given: dict[str, Any] = {}
+    for variables in (given, None, {"other": 1}):
+        assert Expression("$v := 3").value(None, variables) == 3
+        assert Predicate("$v := 3 == 3").evaluate({}, variables)
+        assert Predicate("($v := SELF) == $v").filter([1, 2], variables) == [1, 2]
+    assert given == {}
+    with pytest.raises(PredicateError, match="v"):
+        Expression("$v").value(None)
+
+
+@pytest.mark.parametrize("format_", [None, 5, b"a = 1", ["a"], Predicate("a = 1")])
+@pytest.mark.parametrize("kind", [Predicate, Expression])
+def test_a_format_is_text(kind: Any, format_: Any) -> None:
+    with pytest.raises(TypeMismatchError, match=rf"{kind.__name__} reads a text.*{kind.__name__}\("):
+        kind(format_)
+
+
+@pytest.mark.parametrize(
+    "make", [Predicate, Expression, Expression.variable, lambda name: SortDescriptor(name).sorted([1])]
+)
+def test_half_of_a_surrogate_pair(make: Any) -> None:
+    with pytest.raises(InvalidUTF8Error, match="half of a surrogate pair"):
+        make("a\ud800 == 1")
+
+
+def test_variables_of_any_name() -> None:
+    assert Predicate("a == $self").substituting(self=1).format == "a == 1"
+
+
+class Machine:
+    """What key-value coding finds, and what it does not."""
+
+    kinds = ("lathe", "mill")
+
+    def __init__(self) -> None:
+        self._serial = 7
+        self.speed = 3
+        self.handler = len
+
+    def label(self) -> str:
+        return f"M{self._serial}"
+
+    def with_default(self, extra: int = 1) -> int:
+        return self.speed + extra
+
+    def run(self, seconds: int) -> int:
+        return self.speed * seconds
+
+    def getPower(self) -> int:
+        return 11
+
+    def power(self) -> int:
+        raise AssertionError("getPower comes first")
+
+    def getSpeed(self, unit: str) -> int:
+        raise AssertionError("this needs an argument, so speed is found")
+
+    def isBusy(self) -> bool:
+        return True
+
+    def _hidden(self) -> int:
+        return 1
+
+    @classmethod
+    def family(cls) -> str:
+        return cls.__name__
+
+    @property
+    def double(self) -> int:
+        return 2 * self.speed
+
+
+class Slotted:
+    __slots__ = ("_mark", "size")
+
+    def __init__(self) -> None:
+        self._mark, self.size = 1, 2
+
+
+def test_methods_as_keys() -> None:
+    machine = Machine()
+    for path, expected in (
+        ("label", "M7"), ("label.length", 2), ("with_default", 4), ("power", 11), ("busy", True), ("isBusy", True),
+        ("family", "Machine"), ("double", 6), ("speed", 3), ("kinds", ["lathe", "mill"]), ("_serial", 7),
+    ):  # fmt: skip
+        assert value_for_key_path(machine, path) == expected, path
+        assert Expression(path).value(machine) == expected
+    assert value_for_key_path(machine, "handler") is len
+    assert value_for_key_path([machine, machine], "@sum.power") == 22
+    assert Expression("FUNCTION(SELF, 'label')").value(machine) == "M7"
+    assert value_for_key_path(Slotted(), "_mark") + value_for_key_path(Slotted(), "size") == 3
+    for path in ("run", "_hidden", "__class__", "__dict__", "nothing", "_kinds"):
+        with pytest.raises(PredicateError, match="not key value coding-compliant") as raised:
+            value_for_key_path(machine, path)
+        assert raised.value.key == path
+    with pytest.raises(PredicateError, match="has a method"):
+        set_value_for_key_path(machine, "label", 1)
+    set_value_for_key_path(machine, "speed", 4)
+    assert machine.speed == 4
+
+
+def test_objects_are_let_go_when_modules_have_no_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the end of Python the globals of a module are None while the library still lets go of objects."""
+    kept, given = Expression.constant(Machine()), _host.encode_one(Machine())
+    assert len(_host._held) == 2
+    with monkeypatch.context() as ended:
+        ended.setattr(_host, "_holding", None)
+        del kept, given
+        gc.collect()
+    assert _host._held == {}
