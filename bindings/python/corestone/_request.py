@@ -9,7 +9,8 @@ from . import _abi
 from ._abi import lib, texts
 from ._call import call, made
 from .entity import Entity
-from .errors import InvalidArgumentError
+from .errors import InvalidArgumentError, TypeMismatchError
+from .expression import KeyPath, key_path, listed
 from .predicate import Predicate
 from .sort import SortKey, sort_descriptors
 
@@ -48,7 +49,7 @@ def make_request(
     sort: SortKey | Sequence[SortKey],
     limit: int | None,
     offset: int,
-    prefetch: str | Sequence[str],
+    prefetch: KeyPath | Sequence[KeyPath],
     include_subentities: bool,
     include_pending_changes: bool,
     as_faults: bool,
@@ -72,7 +73,7 @@ def fill_request(
     sort: SortKey | Sequence[SortKey] = (),
     limit: int | None = None,
     offset: int = 0,
-    prefetch: str | Sequence[str] = (),
+    prefetch: KeyPath | Sequence[KeyPath] = (),
     include_subentities: bool = True,
     include_pending_changes: bool = True,
     as_faults: bool = True,
@@ -86,16 +87,21 @@ def fill_request(
     elif arguments:
         raise InvalidArgumentError("Arguments belong to the text of a predicate, and there is no text.")
     if predicate is not None:
+        if not isinstance(predicate, Predicate):
+            raise TypeMismatchError(
+                f"{predicate!r:.80} is no predicate. Give its text, a Predicate, or compare a value: "
+                "Employee.active == True."
+            )
         call(lib.cst_fetch_request_set_predicate, handle, predicate._handle)
-    if sort:
-        array = sort_array(sort)
+    array = sort_array(sort)
+    if len(array):
         call(lib.cst_fetch_request_set_sort, handle, len(array), array)
     if limit is not None:
         call(lib.cst_fetch_request_set_limit, handle, _bound(limit, "limit"))
     if offset:
         call(lib.cst_fetch_request_set_offset, handle, _bound(offset, "offset"))
-    if prefetch:
-        paths = [prefetch] if isinstance(prefetch, str) else list(prefetch)
+    paths = [key_path(each) for each in listed(prefetch)]
+    if paths:
         call(lib.cst_fetch_request_set_prefetch, handle, len(paths), texts(paths))
     if not include_subentities:
         call(lib.cst_fetch_request_set_includes_subentities, handle, False)

@@ -12,6 +12,7 @@ from . import _abi
 from .context import Context, EntityLike
 from .coordinator import Coordinator, Store, open_store, store_options
 from .errors import CorestoneError, InvalidHandleError
+from .expression import KeyPath
 from .model import Model, ModelLike
 from .object_id import ObjectID
 from .predicate import Predicate
@@ -92,7 +93,7 @@ class Container:
         sort: SortKey | Sequence[SortKey] = (),
         limit: int | None = None,
         offset: int = 0,
-        prefetch: str | Sequence[str] = (),
+        prefetch: KeyPath | Sequence[KeyPath] = (),
     ) -> Results:
         """Context.fetch in a context that the container keeps for it, of the thread that fetches first."""
         if self._own is None:

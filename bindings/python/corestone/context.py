@@ -20,6 +20,7 @@ from .cursor import Cursor
 from .entity import Entity
 from .errors import CorestoneError, InvalidArgumentError, InvalidHandleError
 from .explanation import FetchExplanation, explanation
+from .expression import KeyPath, key_path, listed
 from .object import ManagedObject, drop_held_values, place, set_single_values, wrap, wrap_all, wrappers
 from .object_id import ObjectID
 from .predicate import Predicate
@@ -262,7 +263,7 @@ class Context:
         sort: SortKey | Sequence[SortKey] = (),
         limit: int | None = None,
         offset: int = 0,
-        prefetch: str | Sequence[str] = (),
+        prefetch: KeyPath | Sequence[KeyPath] = (),
         include_subentities: bool = True,
         include_pending_changes: bool = True,
         as_faults: bool = True,
@@ -275,7 +276,7 @@ class Context:
 
         predicate   a Predicate, or its text and arguments
         sort        key paths, "-" in front for descending; Sort(...) for more
-        limit       at most this many (None: all), after leaving out `offset`
+        limit       at most this many (None and 0: all), after leaving out `offset`
         prefetch    relationships whose targets are read too
         as_faults   False: every object's values count as asked for
         nulls       "database": comparisons with nil are neither true nor false, as in SQL
@@ -289,7 +290,7 @@ class Context:
         self._work(lib.cst_context_fetch, request.handle, byref(out))
         return Results(self, out.value or 0, request.entity)
 
-    def fetch_template(self, name: str, **variables: Any) -> Results:
+    def fetch_template(self, name: str, /, **variables: Any) -> Results:
         """Runs a fetch request of the model with values for its variables; None is nil.
 
         InvalidArgumentError: the model has no request of that name; PredicateError: a variable has no value.
@@ -312,7 +313,7 @@ class Context:
         sort: SortKey | Sequence[SortKey] = (),
         limit: int | None = None,
         offset: int = 0,
-        prefetch: str | Sequence[str] = (),
+        prefetch: KeyPath | Sequence[KeyPath] = (),
         batch: int = 1000,
         include_subentities: bool = True,
         include_pending_changes: bool = True,
@@ -375,31 +376,36 @@ class Context:
         predicate: str | Predicate | None = None,
         *arguments: Any,
         columns: ColumnLike | Iterable[ColumnLike] = (),
-        group_by: str | Sequence[str] = (),
+        group_by: KeyPath | Sequence[KeyPath] = (),
         having: str | Predicate | None = None,
         distinct: bool = False,
         sort: SortKey | Sequence[SortKey] = (),
         limit: int | None = None,
         offset: int = 0,
         include_subentities: bool = True,
+        nulls: str = "memory",
+        split: bool = True,
     ) -> list[dict[str, Any]]:
         """Values of columns instead of objects, of what is saved: each row a dictionary.
 
             ctx.fetch_rows("Employee", columns=["department.name", {"pay": "sum:(salary)"}], group_by="department.name")
 
-        columns    key paths, {name: expression}, or ExpressionDescription; none: every attribute that is stored
+        columns    key paths ("name", Employee.name), {name: expression}, or ExpressionDescription; none: every
+                   attribute that is stored
         group_by   key paths or names of columns whose equal values make one row of many
         having     which groups to give; may name columns and call functions over a group
         distinct   of equal rows only the first
 
+        The rest is as for `fetch`; `objectID` at the end of a key path is the ID of the object there.
+
         InvalidArgumentError names a column that cannot be one.
         """
         request = make_request(
-            self._entity(entity), predicate, arguments, sort, limit, offset, (), include_subentities, True, True
-        )
-        if columns:
-            set_columns(request.handle, columns)
-        names = [group_by] if isinstance(group_by, str) else list(group_by)
+            self._entity(entity), predicate, arguments, sort, limit, offset, (),
+            include_subentities, True, True, nulls, split,
+        )  # fmt: skip
+        set_columns(request.handle, columns)
+        names = [key_path(each) for each in listed(group_by)]
         if names:
             call(lib.cst_fetch_request_set_group_by, request.handle, len(names), _abi.texts(names))
         if having is not None:

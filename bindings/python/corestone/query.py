@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, overload
 
 from ._entity_type import destination
-from .errors import InvalidArgumentError, UnsupportedError
+from .errors import InvalidArgumentError, TypeMismatchError, UnsupportedError
 from .expression import Expression, ExpressionType, expression
 from .predicate import CompareOptions, Modifier, Operator, Predicate, PredicateKind
 from .sort import Comparator, SortDescriptor
@@ -59,9 +59,14 @@ class Value(Generic[T]):
     def __ge__(self, other: T | Value[Any]) -> Predicate:
         return self._compare(Operator.GREATER_THAN_OR_EQUAL, other)
 
-    def in_(self, values: Iterable[T] | Value[Any]) -> Predicate:
+    def in_(self, values: Iterable[T] | Value[Any] | Expression) -> Predicate:
         """Whether it is one of the values."""
-        return self._compare(Operator.IN, values if isinstance(values, Value) else list(values))
+        if isinstance(values, (str, bytes)):
+            raise TypeMismatchError(
+                f"in_ takes several values, and {values!r:.80} is one. Write in_([value]); for a part of a text "
+                "contains(part), and for a text that has this one in it Predicate('%@ CONTAINS %@', text, key)."
+            )
+        return self._compare(Operator.IN, values if isinstance(values, (Value, Expression)) else list(values))
 
     def between(self, low: T | Value[Any], high: T | Value[Any]) -> Predicate:
         """Whether it lies between the bounds, which count."""
@@ -106,38 +111,99 @@ class Value(Generic[T]):
     # ---- values made of it
 
     def _call(self, function: str, *others: Any) -> Value[Any]:
-        return Value(Expression.function(function, self._cst_expression, *others))
+        return self._function(function, self, *others)
+
+    @staticmethod
+    def _function(function: str, *operands: Any) -> Value[Any]:
+        for operand in operands:
+            if isinstance(operand, Predicate):
+                values = [each._cst_expression.format for each in operands if isinstance(each, Value)]
+                raise TypeMismatchError(
+                    f"{values[0]} is a value, and {operand.format} a condition. Compare the value first, in "
+                    f"parentheses: ({values[0]} == True) & (…)."
+                )
+        return Value(Expression.function(function, *operands))
 
     def __add__(self, other: Any) -> Value[Any]:
         return self._call("add:to:", other)
 
     def __radd__(self, other: Any) -> Value[Any]:
-        return Value(Expression.function("add:to:", other, self._cst_expression))
+        return self._function("add:to:", other, self)
 
     def __sub__(self, other: Any) -> Value[Any]:
         return self._call("from:subtract:", other)
 
     def __rsub__(self, other: Any) -> Value[Any]:
-        return Value(Expression.function("from:subtract:", other, self._cst_expression))
+        return self._function("from:subtract:", other, self)
 
     def __mul__(self, other: Any) -> Value[Any]:
         return self._call("multiply:by:", other)
 
     def __rmul__(self, other: Any) -> Value[Any]:
-        return Value(Expression.function("multiply:by:", other, self._cst_expression))
+        return self._function("multiply:by:", other, self)
 
     def __truediv__(self, other: Any) -> Value[Any]:
         """As in a predicate: of two integers the whole quotient."""
         return self._call("divide:by:", other)
 
     def __rtruediv__(self, other: Any) -> Value[Any]:
-        return Value(Expression.function("divide:by:", other, self._cst_expression))
+        return self._function("divide:by:", other, self)
+
+    def __floordiv__(self, other: Any) -> NoReturn:
+        raise UnsupportedError(
+            "// rounds down, which a query has no function for that holds for every type. Write a / b, which of two "
+            'integers is the whole quotient, rounded to zero; or of other numbers Expression("floor:(%@ / %@)", a, b).'
+        )
+
+    __rfloordiv__ = __floordiv__
 
     def __mod__(self, other: Any) -> Value[Any]:
+        """What is left by a division that rounds to zero: it has the sign of the first number."""
         return self._call("modulus:by:", other)
+
+    def __rmod__(self, other: Any) -> Value[Any]:
+        return self._function("modulus:by:", other, self)
 
     def __pow__(self, other: Any) -> Value[Any]:
         return self._call("raise:toPower:", other)
+
+    def __rpow__(self, other: Any) -> Value[Any]:
+        return self._function("raise:toPower:", other, self)
+
+    # ---- bits; conditions are combined with the same signs, but these are no conditions
+
+    def __and__(self, other: Any) -> Value[Any]:
+        return self._call("bitwiseAnd:with:", other)
+
+    def __rand__(self, other: Any) -> Value[Any]:
+        return self._function("bitwiseAnd:with:", other, self)
+
+    def __or__(self, other: Any) -> Value[Any]:
+        return self._call("bitwiseOr:with:", other)
+
+    def __ror__(self, other: Any) -> Value[Any]:
+        return self._function("bitwiseOr:with:", other, self)
+
+    def __xor__(self, other: Any) -> Value[Any]:
+        return self._call("bitwiseXor:with:", other)
+
+    def __rxor__(self, other: Any) -> Value[Any]:
+        return self._function("bitwiseXor:with:", other, self)
+
+    def __lshift__(self, other: Any) -> Value[Any]:
+        return self._call("leftshift:by:", other)
+
+    def __rlshift__(self, other: Any) -> Value[Any]:
+        return self._function("leftshift:by:", other, self)
+
+    def __rshift__(self, other: Any) -> Value[Any]:
+        return self._call("rightshift:by:", other)
+
+    def __rrshift__(self, other: Any) -> Value[Any]:
+        return self._function("rightshift:by:", other, self)
+
+    def __invert__(self) -> Value[Any]:
+        return self._call("onesComplement:")
 
     def __neg__(self) -> Value[Any]:
         return self._call("negate:")
@@ -188,7 +254,20 @@ class Key(Value[T]):
             raise AttributeError(name)
         return self[name]
 
-    def __getitem__(self, name: str) -> Key[Any]:
+    @overload
+    def __getitem__(self, name: str) -> Key[Any]: ...
+    @overload
+    def __getitem__(self, name: int | Value[Any]) -> Value[Any]: ...
+    def __getitem__(self, name: str | int | Value[Any]) -> Value[Any]:
+        """A further key, or of a list the element at a place, counted from 0."""
+        if isinstance(name, (Value, int)):
+            if isinstance(name, int) and name < 0:
+                raise InvalidArgumentError(
+                    f'A query counts elements from 0, and {name} is before it. The last is Expression("%@[LAST]", key).'
+                )
+            return self._call("objectFrom:withIndex:", name)
+        if not isinstance(name, str):
+            raise TypeMismatchError(f"{name!r:.80} is no key and no place in a list. Write key['name'] or key[0].")
         return Key(f"{self._cst_path}.{name}", destination(self._cst_entity, name))
 
     # ---- order

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from . import _abi, _host
 from ._abi import lib, text
@@ -11,7 +11,10 @@ from ._call import call
 from ._definition import attribute_type
 from .codes import AttributeType
 from .errors import TypeMismatchError
-from .expression import Expression
+from .expression import Expression, ExpressionType, KeyPath, expression, key_path, listed
+
+if TYPE_CHECKING:
+    from .query import Value
 
 
 class ExpressionDescription(NamedTuple):
@@ -21,28 +24,47 @@ class ExpressionDescription(NamedTuple):
     """
 
     name: str
-    expression: Expression | str
+    expression: Expression | Value[Any] | str
     type: AttributeType | str = AttributeType.UNDEFINED
 
 
-ColumnLike = Union[str, ExpressionDescription, Mapping[str, Union[Expression, str]]]
+_ID = "objectID"
+ColumnLike = Union[KeyPath, ExpressionDescription, Mapping[str, Any]]
 
 
 def _described(columns: ColumnLike | Iterable[ColumnLike]) -> list[str | ExpressionDescription]:
-    if isinstance(columns, (str, ExpressionDescription, Mapping)):
-        columns = [columns]
     found: list[str | ExpressionDescription] = []
-    for column in columns:
-        if isinstance(column, (str, ExpressionDescription)):
+    for column in listed(columns, ExpressionDescription, Mapping):
+        if isinstance(column, ExpressionDescription):
             found.append(column)
         elif isinstance(column, Mapping):
             found += [ExpressionDescription(name, expression) for name, expression in column.items()]
         else:
-            raise TypeMismatchError(
-                f'{column!r:.60} is no column. Write "name", {{"total": "sum:(age)"}} or '
-                'ExpressionDescription("total", "sum:(age)", "int64").'
-            )
+            found.append(_named_by_itself(column))
     return found
+
+
+def _named_by_itself(column: Any) -> str | ExpressionDescription:
+    try:
+        path = key_path(column)
+    except TypeMismatchError:
+        raise TypeMismatchError(
+            f'{column!r:.60} is no column, or has no name. Write "name", {{"total": "sum:(age)"}}, '
+            '{"double": Employee.age * 2} or ExpressionDescription("total", "sum:(age)", "int64").'
+        ) from None
+    is_id = path.rpartition(".")[2] == _ID
+    return ExpressionDescription(path, path) if is_id else path
+
+
+def _computed(given: Any) -> Expression:
+    """The expression of a column. What a store gives of an object is its ID, so `boss.objectID` is `boss`."""
+    found = Expression(given) if isinstance(given, str) else expression(given)
+    if found.type != ExpressionType.KEY_PATH or found.operands:
+        return found
+    owner, _, last = (found.name or "").rpartition(".")
+    if last != _ID:
+        return found
+    return Expression.key_path(owner) if owner else Expression.evaluated_object()
 
 
 def set_columns(request: int, columns: ColumnLike | Iterable[ColumnLike]) -> None:
@@ -53,11 +75,11 @@ def set_columns(request: int, columns: ColumnLike | Iterable[ColumnLike]) -> Non
         if isinstance(column, str):
             cells.append(_abi.Column(text(column), None, 0, 0))
             continue
-        given = column.expression
-        expression = given if isinstance(given, Expression) else Expression(given)
-        kept.append(expression)
-        cells.append(_abi.Column(text(column.name), expression._handle, attribute_type(column.type), 0))
-    call(lib.cst_fetch_request_set_columns, request, len(cells), (_abi.Column * len(cells))(*cells))
+        computed = _computed(column.expression)
+        kept.append(computed)
+        cells.append(_abi.Column(text(column.name), computed._handle, attribute_type(column.type), 0))
+    if cells:
+        call(lib.cst_fetch_request_set_columns, request, len(cells), (_abi.Column * len(cells))(*cells))
 
 
 _BATCH = 1000

@@ -12,6 +12,7 @@ from ._call import call
 from ._callbacks import reported
 from ._interrupt import immortal
 from .errors import TypeMismatchError, UnsupportedError
+from .expression import KeyPath, key_path, listed
 
 Item = TypeVar("Item")
 Comparator = Callable[[Any, Any], int]
@@ -34,12 +35,12 @@ class SortDescriptor:
 
     __slots__ = ("ascending", "key", "selector")
 
-    def __init__(self, key: str | None, ascending: bool = True, selector: str | Comparator = "compare:") -> None:
+    def __init__(self, key: KeyPath | None, ascending: bool = True, selector: str | Comparator = "compare:") -> None:
         if isinstance(selector, str) and selector not in _SELECTORS:
             raise UnsupportedError(
                 f"unsupported NSSortDescriptor selector: {selector}. The selectors are {', '.join(_SELECTORS)}."
             )
-        self.key = key
+        self.key = None if key is None else key_path(key)
         self.ascending = ascending
         self.selector = selector
 
@@ -73,18 +74,17 @@ class SortDescriptor:
 class Sort(NamedTuple):
     """A sort key: a key path through attributes and to-one relationships."""
 
-    key_path: str
+    key_path: KeyPath
     descending: bool = False
     case_insensitive: bool = False
 
 
-SortKey = Union[str, Sort, SortDescriptor]
+SortKey = Union[KeyPath, Sort, SortDescriptor]
 
 
 def sort_descriptors(sort: SortKey | Sequence[SortKey]) -> list[SortDescriptor]:
-    """Sort keys as descriptors. "-name" is descending, "+name" and "name" are ascending."""
-    keys: Iterable[Any] = (sort,) if isinstance(sort, (str, Sort, SortDescriptor)) else sort
-    return [_descriptor(key) for key in keys]
+    """Sort keys as descriptors. "-name" is descending, "+name", "name" and `Employee.name` are ascending."""
+    return [_descriptor(key) for key in listed(sort, Sort, SortDescriptor)]
 
 
 def _descriptor(key: Any) -> SortDescriptor:
@@ -95,9 +95,13 @@ def _descriptor(key: Any) -> SortDescriptor:
     if isinstance(key, Sort):
         selector = "caseInsensitiveCompare:" if key.case_insensitive else "compare:"
         return SortDescriptor(key.key_path, not key.descending, selector)
-    raise TypeMismatchError(
-        f'{key!r} is no sort key. Write "name", "-name", Sort("name", descending=True) or a SortDescriptor.'
-    )
+    try:
+        return SortDescriptor(key_path(key))
+    except TypeMismatchError:
+        raise TypeMismatchError(
+            f'{key!r:.80} is no sort key. Write "name", "-name", Sort("name", descending=True), Employee.name.desc() '
+            "or a SortDescriptor."
+        ) from None
 
 
 def sort(items: Iterable[Item], descriptors: SortDescriptor | Sequence[SortDescriptor]) -> list[Item]:

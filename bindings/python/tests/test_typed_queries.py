@@ -1,0 +1,168 @@
+"""Keys and values of queries where a fetch takes key paths and expressions, and what operators make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corestone import (
+    Container,
+    Context,
+    Expression,
+    InvalidArgumentError,
+    ManagedObject,
+    Model,
+    ObjectID,
+    Predicate,
+    Sort,
+    SortDescriptor,
+    TypeMismatchError,
+    UnsupportedError,
+    key,
+)
+
+STAFF = {
+    "Team": {"name": "string", "members": "to-many Person inverse team"},
+    "Person": {
+        "name": "string", "age": "int = 0", "active": "bool = true",
+        "team": "to-one Team? inverse members",
+        "boss": "to-one Person? inverse reports", "reports": "to-many Person inverse boss",
+    },
+}  # fmt: skip
+
+
+class Human(ManagedObject, entity="Person"):
+    __slots__ = ()
+
+
+P: Any = Human
+
+
+@pytest.fixture
+def staff(tmp_path: Path) -> Iterator[Context]:
+    with Container(Model(STAFF).bind(Human), tmp_path / "staff.sqlite") as container:
+        context = container.context()
+        team = context.insert("Team", name="Research")
+        boss = None
+        for number, name in enumerate(["Ada", "Bob", "Cyd"]):
+            boss = context.insert(Human, name=name, age=30 + number, team=team if number else None, boss=boss)
+        context.save()
+        yield context
+
+
+def test_columns(staff: Context) -> None:
+    assert staff.fetch_rows(Human, columns=P.name, sort=P.name, limit=1) == [{"name": "Ada"}]
+    assert staff.fetch_rows(Human, columns=[P.name, key("team.name")], sort=key("name").desc(), limit=1) == [
+        {"name": "Cyd", "team.name": "Research"}
+    ]
+    assert staff.fetch_rows(Human, columns={"x": P.age * 2, "y": P.boss.name, "z": "age"}, sort=P.age, offset=2) == [
+        {"x": 64, "y": "Bob", "z": 32}
+    ]
+    with pytest.raises(TypeMismatchError, match=r'age \* 2.* has no name. Write .*"double": Employee.age \* 2'):
+        staff.fetch_rows(Human, columns=[P.age * 2])
+    with pytest.raises(TypeMismatchError, match="5 is no column"):
+        staff.fetch_rows(Human, columns=5)  # type: ignore[arg-type]
+
+
+def test_groups(staff: Context) -> None:
+    for by in (P.team.name, [P.team.name], key("team.name"), Expression("team.name")):
+        rows = staff.fetch_rows(Human, columns=[P.team.name, {"n": "count:(name)"}], group_by=by)
+        assert sorted(row["n"] for row in rows) == [1, 2]
+    with pytest.raises(TypeMismatchError, match="age / 2 is no key path"):
+        staff.fetch_rows(Human, columns={"n": "count:(name)"}, group_by=P.age / 2)
+
+
+def test_sort_and_prefetch(staff: Context) -> None:
+    for sort in (P.name, [P.name], Sort(P.name), SortDescriptor(P.name), key("name"), [key("team.name"), P.name]):
+        assert [each.name for each in staff.fetch(Human, sort=sort)] == ["Ada", "Bob", "Cyd"]
+    assert staff.fetch(Human, sort=Sort(key("age"), descending=True), prefetch=P.boss).first.boss.name == "Bob"
+    assert staff.fetch(Human, prefetch=[P.boss, key("boss.team"), "reports"]).first is not None
+    with pytest.raises(TypeMismatchError, match=r"is no sort key. .*Employee.name.desc\(\)"):
+        staff.fetch(Human, sort=-P.age)
+    with pytest.raises(TypeMismatchError, match="7 is no key path"):
+        staff.fetch(Human, prefetch=7)  # type: ignore[arg-type]
+    with pytest.raises(TypeMismatchError, match=r"is no predicate. .*Employee.active == True"):
+        staff.fetch(Human, P.active)
+
+
+def test_options_of_rows(staff: Context) -> None:
+    [row] = staff.fetch_rows(Human, "boss.name != 'Ada'", columns="name", nulls="database")
+    assert row == {"name": "Cyd"}
+    assert len(staff.fetch_rows(Human, "boss.name != 'Ada'", columns="name")) == 2
+    with pytest.raises(InvalidArgumentError, match='"memory" or "database"'):
+        staff.fetch_rows(Human, nulls="sql")
+    with pytest.raises(UnsupportedError):
+        staff.fetch_rows(Human, Predicate.block(lambda item, variables: True), columns="name", split=False)
+
+
+def test_ids_as_columns(staff: Context) -> None:
+    ada, bob, _ = staff.fetch(Human, sort=P.name)
+    rows = staff.fetch_rows(Human, columns=["objectID", {"id": "objectID", "boss": "boss.objectID"}], sort="name")
+    assert rows[1] == {"objectID": bob.id, "id": bob.id, "boss": ada.id}
+    assert isinstance(rows[0]["id"], ObjectID)
+    assert staff.fetch_rows(Human, columns=[P.boss, "boss.objectID"], sort="name")[1] == {
+        "boss": ada.id, "boss.objectID": ada.id,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "format_"),
+    [
+        (key("a") & 1, "a & 1"),
+        (1 & key("a"), "1 & a"),
+        (key("a") | key("b"), "a | b"),
+        (2 | key("a"), "2 | a"),
+        (key("a") ^ 3, "a ^ 3"),
+        (3 ^ key("a"), "3 ^ a"),
+        (key("a") << 2, "a << 2"),
+        (2 << key("a"), "2 << a"),
+        (key("a") >> 2, "a >> 2"),
+        (2 >> key("a"), "2 >> a"),
+        (~key("a"), "~a"),
+        (2 ** key("a"), "2 ** a"),
+        (7 % key("a"), "modulus:by:(7, a)"),
+        (key("a")[0], "a[0]"),
+        (key("a")[key("b")], "a[b]"),
+    ],
+)
+def test_operators(value: Any, format_: str) -> None:
+    assert str(value) == format_
+    assert Expression(format_) == value._cst_expression
+    assert Expression("%@", value._cst_expression).format == format_
+
+
+def test_operators_compute() -> None:
+    item = {"a": 6, "list": ["x", "y"], "at": 1}
+    for value, expected in (
+        (key("a") & 3, 2), (1 | key("a"), 7), (2 ** key("a"), 64), (20 % key("a"), 2), (1 << key("a"), 64),
+        (~key("a"), -7), (key("list")[0], "x"), (key("list")[key("at")], "y"),
+    ):  # fmt: skip
+        assert value._cst_expression.value(item) == expected
+    assert (key("list")[0] == "x").evaluate(item)
+
+
+def test_operators_without_a_meaning() -> None:
+    with pytest.raises(UnsupportedError, match=r"rounds down.*a / b"):
+        key("a") // 2
+    with pytest.raises(UnsupportedError, match=r"rounds down.*a / b"):
+        7 // key("a")
+    with pytest.raises(TypeMismatchError, match=r"a is a value, and b == 1 a condition.*\(a == True\) &"):
+        key("a") & (key("b") == 1)
+    with pytest.raises(TypeMismatchError, match=r"a is a value, and b == 1 a condition"):
+        (key("b") == 1) & key("a")
+    with pytest.raises(InvalidArgumentError, match=r"from 0.*LAST"):
+        key("a")[-1]
+    with pytest.raises(TypeMismatchError, match="no place in a list"):
+        key("a")[1:2]  # type: ignore[call-overload]
+
+
+def test_in_takes_several_values() -> None:
+    for one in ("abc", b"abc"):
+        with pytest.raises(TypeMismatchError, match=r"in_\(\[value\]\).*contains"):
+            key("name").in_(one)
+    assert key("a").in_(Expression("{1, 2}")).format == "a IN {1, 2}"
+    assert key("a").in_(key("b")).format == "a IN b"
+    assert key("a").in_(each for each in (1, 2)).format == "a IN {1, 2}"
