@@ -348,7 +348,7 @@ struct PredicateGenerator {
         return attributes.isEmpty ? nil : (prefix + dice.pick(attributes).path, current)
     }
 
-    /// A path to a to-many relationship, now and then filtered by a subquery.
+    /// A path to a to-many relationship, now and then over another one or filtered by a subquery.
     private mutating func collection(_ entity: Entity, _ depth: Int) -> (path: String, entity: Entity)? {
         var (prefix, current) = ("", entity)
         if let variable = variables.last, dice.chance(60) {
@@ -358,8 +358,12 @@ struct PredicateGenerator {
             prefix += hop.name + "."
             current = hop.destination
         }
-        guard let members = relationship(of: current, isToMany: true) else { return nil }
-        let path = prefix + members.name
+        guard var members = relationship(of: current, isToMany: true) else { return nil }
+        var path = prefix + members.name
+        if dice.chance(10), let further = relationship(of: members.destination, isToMany: true) {
+            members = further
+            path += "." + further.name
+        }
         if depth > 1, dice.chance(12) { return (filtered(path, members.destination, entity, 1), members.destination) }
         return (path, members.destination)
     }
