@@ -711,7 +711,7 @@ def utf8(value: str) -> bytes:
         raise InvalidUTF8Error(
             f"The text {value[:40]!r} holds half of a surrogate pair at {failure.start}, which is no character."
         ) from None
-    except AttributeError:
+    except (AttributeError, TypeError):
         raise TypeMismatchError(f"{value!r:.80} is of type {type(value).__name__}; give text, a str.") from None
 
 

@@ -250,7 +250,7 @@ class Key(Value[T]):
         self._cst_entity = entity  # at which further keys begin; None: not known, and not checked
 
     def __getattr__(self, name: str) -> Key[Any]:
-        if name.startswith("__"):
+        if name.startswith("__") or name == "_as_parameter_":  # which ctypes would follow from key to key, without end
             raise AttributeError(name)
         return self[name]
 

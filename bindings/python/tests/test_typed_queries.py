@@ -166,3 +166,10 @@ def test_in_takes_several_values() -> None:
     assert key("a").in_(Expression("{1, 2}")).format == "a IN {1, 2}"
     assert key("a").in_(key("b")).format == "a IN b"
     assert key("a").in_(each for each in (1, 2)).format == "a IN {1, 2}"
+
+
+def test_a_key_in_a_wrong_place_ends() -> None:
+    with pytest.raises(TypeMismatchError, match="give text"):
+        Expression.key_path(key("a"))  # type: ignore[arg-type]
+    with pytest.raises(Exception, match="wrong type"):
+        Expression.key_path("b", key("a"))  # type: ignore[arg-type]
