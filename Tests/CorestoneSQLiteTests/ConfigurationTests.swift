@@ -1,6 +1,6 @@
-import Corestone
 import CorestoneGraph
 import CorestoneModel
+import CorestonePredicate
 import CorestoneValues
 import XCTest
 
@@ -55,7 +55,7 @@ final class ConfigurationTests: StoreTestCase {
         request.sortDescriptors = [SortDescriptor("name")]
         let (count, ids) = (try context.count(request), try context.fetchIDs(request))
         XCTAssertEqual(count, ids.count)
-        return try context.fetch(request).map { try $0.get("name") ?? "" }
+        return try context.fetch(request).map { try $0.value(forKey: "name").textual?.string ?? "" }
     }
 
     private let both: [(String, String?)] = [("cloud.sqlite", "Cloud"), ("local.sqlite", "Local")]
