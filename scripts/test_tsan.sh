@@ -4,6 +4,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/sanitized.sh
 export TSAN_OPTIONS=second_deadlock_stack=1
+# One thread compares predicates: a tenth of them says as much about threads.
+export CORESTONE_PREDICATES="${CORESTONE_PREDICATES:-2000}"
 sanitized_library thread "$1"
 make -C Tests/C LIB="$lib" INCLUDE="$PWD/include" OUT="$1/thread/c-tests" SAN=thread CC="$cc" stress
 "${SWIFT:-swift}" test --scratch-path "$1/swift/thread-tests" --sanitize=thread
