@@ -64,6 +64,19 @@ public final class SortComparator: Hashable, Sendable {
 
 // MARK: - Sorting
 
+extension [SortDescriptor] {
+    /// The order of two things whose values at the key paths are these: the first descriptor that tells them apart decides.
+    ///
+    /// - Throws: what a comparator throws.
+    package func order(_ a: [PropertyValue], _ b: [PropertyValue]) throws -> Int {
+        for (index, descriptor) in enumerated() {
+            let order = try descriptor.compare(a[index], b[index])
+            if order != 0 { return order }
+        }
+        return 0
+    }
+}
+
 extension SortDescriptor {
     /// The order of two values at the key path: negative when `a` comes first. Nil is the least of all.
     ///
@@ -86,10 +99,8 @@ extension SortDescriptor {
             (place: place, keys: try descriptors.map { try KeyPathEvaluation.value(of: value, path: $0.path) })
         }
         return try keyed.sorted { a, b in
-            for (index, descriptor) in descriptors.enumerated() {
-                let order = try descriptor.compare(a.keys[index], b.keys[index])
-                if order != 0 { return order < 0 }
-            }
+            let order = try descriptors.order(a.keys, b.keys)
+            if order != 0 { return order < 0 }
             return a.place < b.place
         }.map(\.place)
     }

@@ -250,10 +250,8 @@ extension Context {
             )
         }
         return try keyed.sorted { a, b in
-            for (index, descriptor) in descriptors.enumerated() {
-                let order = try descriptor.compare(a.keys[index], b.keys[index])
-                if order != 0 { return order < 0 }
-            }
+            let order = try descriptors.order(a.keys, b.keys)
+            if order != 0 { return order < 0 }
             // As stores do: by primary key, new objects last.
             return (a.key, a.place) < (b.key, b.place)
         }.map(\.object)

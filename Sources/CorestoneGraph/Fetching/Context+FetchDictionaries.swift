@@ -120,10 +120,8 @@ extension DictionaryFetch {
             return (place: place, row: row, keys: keys)
         }
         return try keyed.sorted { a, b in
-            for (index, descriptor) in request.sortDescriptors.enumerated() {
-                let order = try descriptor.compare(a.keys[index], b.keys[index])
-                if order != 0 { return order < 0 }
-            }
+            let order = try request.sortDescriptors.order(a.keys, b.keys)
+            if order != 0 { return order < 0 }
             return a.place < b.place
         }.map(\.row)
     }
