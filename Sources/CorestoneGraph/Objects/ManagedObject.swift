@@ -66,7 +66,7 @@ public final class ManagedObject {
         /// Has something in its context's `fileValues`.
         static var keepsFiles: State { State(rawValue: 8192) }
         /// The host's validators are asked about it.
-        static var validating: State { State(rawValue: 32768) }
+        static var validating: State { State(rawValue: 1 << 19) }
         /// Has something in its context's `fetchedValues`.
         static var keepsFetched: State { State(rawValue: 16384) }
         /// Holds values that transformers made.
