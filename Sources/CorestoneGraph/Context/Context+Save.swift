@@ -16,6 +16,8 @@ extension Context {
         if !rowless.isEmpty { plan.leaveOutGhosts(among: rowless) }
         try loadOrders(of: plan.updated)
         try write(plan)
+        post(.didSave, plan.changes)
+        post(.didSaveObjectIDs, ContextChanges(ids: plan.changes.ids))
     }
 
     private func write(_ plan: SavePlan) throws {

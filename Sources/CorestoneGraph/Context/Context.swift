@@ -32,6 +32,9 @@ public final class Context: @unchecked Sendable {
     /// Who changes what this context saves, for the history of stores that keep one.
     public var transactionAuthor: String?
 
+    /// Who is told what happens in the context.
+    let listeners = ContextListeners()
+
     /// Asked every few milliseconds while a request runs; true stops it.
     package var interruptCheck: (() -> Bool)?
 

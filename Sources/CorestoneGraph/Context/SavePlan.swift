@@ -17,6 +17,13 @@ struct SavePlan {
 
     var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty && ghosts.isEmpty }
 
+    /// What listeners are told of it.
+    var changes: ContextChanges {
+        var changes = ContextChanges()
+        (changes.inserted, changes.updated, changes.deleted) = (inserted, updated, deleted)
+        return changes
+    }
+
     /// The part that concerns one store.
     func part(in store: Store, _ targets: SaveTargets) -> SavePlan {
         var part = SavePlan(

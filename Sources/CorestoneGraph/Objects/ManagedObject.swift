@@ -71,6 +71,8 @@ public final class ManagedObject {
         static var keepsFetched: State { State(rawValue: 16384) }
         /// Holds values that transformers made.
         static var keepsTransformed: State { State(rawValue: 32768) }
+        /// Somebody observes its properties.
+        @usableFromInline static var observed: State { State(rawValue: 1 << 17) }
     }
 
     /// An object outside every context, with the defaults of its entity.

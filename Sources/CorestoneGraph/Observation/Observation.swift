@@ -1,0 +1,40 @@
+import Synchronization
+
+/// The token of an observer: it is told as long as the token lives and is not cancelled. Any thread may cancel it or let go of
+/// it; a call that runs on another thread meanwhile still ends.
+public final class Observation: Sendable {
+    private let observer: any Observer
+
+    init(_ observer: any Observer) { self.observer = observer }
+
+    deinit { observer.cancel() }
+
+    /// Ends the observation. May be called again, and from within the observer.
+    public func cancel() { observer.cancel() }
+}
+
+/// What a token stands for.
+protocol Observer: AnyObject, Sendable {
+    func cancel()
+}
+
+/// Whether an observer is still to be told, and how often it is being told at this moment: an observer may cause what it
+/// observes, but not without end.
+final class ObserverState: @unchecked Sendable {
+    /// How deep an observer may call itself by what it does.
+    private static let deepest = 8
+
+    private let cancelled = Atomic(false)
+    /// On the context's queue.
+    private var depth = 0
+
+    /// False when it was cancelled before.
+    func cancel() -> Bool { !cancelled.exchange(true, ordering: .relaxed) }
+
+    func tell(_ body: () -> Void) {
+        if cancelled.load(ordering: .relaxed) || depth == ObserverState.deepest { return }
+        depth += 1
+        body()
+        depth -= 1
+    }
+}
