@@ -12,7 +12,8 @@ extension Context {
         }
         if entity.isAbstract { try ManagedObject.requireConcrete(entity) }
         let object = ManagedObject(
-            entity: entity, context: self, store: nil, primaryKey: TemporaryReference.next(), state: [.inserted])
+            entity: entity, context: self, store: nil, primaryKey: TemporaryReference.next(),
+            state: [.inserted, .touched])
         object.applyDefaults()
         register(object)
         noteInserted(object)
@@ -69,12 +70,14 @@ extension Context {
         }
         if object.state.contains(.deleted) { return }
         if object.isFault && !object.state.contains(.inserted) { try object.fire() }
+        object.touchForDeletion()
         object.state.insert(.deleted)
         noteDeleted(object)
         undecidedDeletions.append(object)
     }
 
-    /// Applies the delete rules of what was deleted since the last time.
+    /// Applies the delete rules of what was deleted since the last time, and ends the event: it is one step of undo, and
+    /// observers hear of its objects.
     public func processPendingChanges() throws {
         try checkQueue()
         while !undecidedDeletions.isEmpty {
@@ -85,6 +88,7 @@ extension Context {
                 throw error
             }
         }
+        endEvent()
     }
 
     private func applyDeleteRules(_ deleted: [ManagedObject]) throws {

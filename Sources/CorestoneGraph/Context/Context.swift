@@ -59,6 +59,8 @@ public final class Context: @unchecked Sendable {
     var assignedStores: [ObjectIdentifier: Store] = [:]
     var updatedList: [ManagedObject] = []
     var deletedList: [ManagedObject] = []
+    /// What happened since pending changes were last processed.
+    var event = Event()
     /// Deleted objects whose delete rules were not applied yet.
     var undecidedDeletions: [ManagedObject] = []
     /// Faults that came without rows, in the groups in which they came: the first that fires fills its siblings.
@@ -130,7 +132,7 @@ extension Context {
 
     func noteInserted(_ object: ManagedObject) {
         if object.state.contains(.listedInserted) { return }
-        object.state.insert(.listedInserted)
+        object.state.formUnion([.listedInserted, .touched])
         insertedList.append(object)
     }
 
@@ -140,8 +142,9 @@ extension Context {
         deletedList.append(object)
     }
 
-    /// Empties the lists of changed objects.
+    /// Empties the lists of changed objects, and begins a new event.
     func clearLists() {
+        forgetEvent()
         for object in insertedList { object.state.remove(.listedInserted) }
         for object in updatedList { object.state.remove(.listedUpdated) }
         for object in deletedList { object.state.remove(.listedDeleted) }
@@ -150,5 +153,6 @@ extension Context {
         deletedList = []
         assignedStores = [:]
         undecidedDeletions = []
+        event = Event()
     }
 }

@@ -210,7 +210,7 @@ extension ManagedObject {
         setRecord(new)
         if state.contains(.keepsFiles) { forgetReplacedFiles() }
         for keeper in toManyRelationships { keeper?.didSave() }
-        state.subtract([.inserted, .updated, .membersChanged, .fault])
+        state.subtract([.inserted, .updated, .membersChanged, .fault, .touched])
         guard let overlay else { return }
         var keepsTransient = false
         for slot in 0..<Int(entity.slotCount) where overlay.isChanged(slot) {

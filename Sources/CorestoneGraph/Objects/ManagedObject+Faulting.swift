@@ -53,7 +53,7 @@ extension ManagedObject {
             dropOverlay()
         }
         for relationship in toManyRelationships { relationship?.dropChanges() }
-        state.subtract([.updated, .membersChanged])
+        state.subtract([.updated, .membersChanged, .touched])
     }
 
     /// Cuts the object off from its context; handles to it tell so from now on.
@@ -64,6 +64,7 @@ extension ManagedObject {
         dropToManyRelationships()
         dropKept()
         context = nil
-        state = [.gone]
+        // Its places on lists, and the event's entry, are told by the state as long as they last.
+        state = state.intersection([.listedInserted, .listedUpdated, .listedDeleted, .snapshotting]).union(.gone)
     }
 }

@@ -30,8 +30,8 @@ extension ManagedObject {
     }
 
     func willChangeMembers() {
-        state.insert(.membersChanged)
         willChange()
+        if !state.contains(.untracked) { state.insert(.membersChanged) }
     }
 }
 

@@ -208,8 +208,8 @@ extension ManagedObject {
     /// Writes one side only.
     func writeTarget(_ target: ManagedObject?, _ relationship: Relationship) throws {
         try fireIfNeeded()
-        willChange()
-        placeTarget(target, relationship)
+        if state.intersection([.touched, .observed]) == .touched { return placeTarget(target, relationship) }
+        change(Int(relationship.slot)) { placeTarget(target, relationship) }
     }
 
     /// The same without a word to the context.

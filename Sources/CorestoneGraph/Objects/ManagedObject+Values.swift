@@ -167,8 +167,19 @@ extension ManagedObject {
     /// Writes a value of the right type into the overlay.
     @inline(__always)
     func write(_ value: PropertyValue, _ slot: Int) {
+        if state.intersection([.touched, .observed]) == .touched { return overlayForWriting().set(value, slot) }
+        change(slot) { overlayForWriting().set(value, slot) }
+    }
+
+    /// Runs `body`, which gives a slot another value, as a change that is noted and told of.
+    @inline(never)
+    func change(_ slot: Int, _ body: () -> Void) {
+        let isObserved = state.contains(.observed)
+        if isObserved { willChangeObserved(slot) }
+        if state.contains(.gone) { return }
         willChange()
-        overlayForWriting().set(value, slot)
+        body()
+        if isObserved { didChangeObserved(slot) }
     }
 
     func overlayForWriting() -> Overlay {
@@ -179,12 +190,9 @@ extension ManagedObject {
         return fresh
     }
 
-    /// Puts the object on its context's list of changed ones.
-    func willChange() {
-        if !state.isDisjoint(with: [.inserted, .updated]) { return }
-        state.insert(.updated)
-        context?.noteUpdated(self)
-    }
+    /// Notes the object as changed.
+    @inline(__always)
+    func willChange() { if !state.contains(.touched) { touch() } }
 
     func applyDefaults() {
         for (slot, value) in entity.defaults { overlayForWriting().set(value, slot) }

@@ -67,6 +67,12 @@ public final class ManagedObject {
         static var keepsFiles: State { State(rawValue: 8192) }
         /// The host's validators are asked about it.
         static var validating: State { State(rawValue: 1 << 19) }
+        /// Changed since pending changes were last processed; implies `updated` or `inserted`.
+        static var touched: State { State(rawValue: 1 << 16) }
+        /// Its changes make it no changed object.
+        static var untracked: State { State(rawValue: 1 << 18) }
+        /// Its context's event has an entry for it.
+        static var snapshotting: State { State(rawValue: 1 << 24) }
         /// Has something in its context's `fetchedValues`.
         static var keepsFetched: State { State(rawValue: 16384) }
         /// Holds values that transformers made.
@@ -85,7 +91,8 @@ public final class ManagedObject {
         }
         try ManagedObject.requireConcrete(entity)
         self.init(
-            entity: entity, context: nil, store: nil, primaryKey: TemporaryReference.next(), state: [.inserted])
+            entity: entity, context: nil, store: nil, primaryKey: TemporaryReference.next(),
+            state: [.inserted, .touched])
         applyDefaults()
     }
 

@@ -21,7 +21,25 @@ final class ToManyRelationship {
     private final class Differences {
         var added = ObjectList()
         var removed = ObjectList()
+        /// The store's order of an ordered relationship, where it is known.
+        var savedOrder: [ManagedObject]?
+        /// Whether the event that runs made all of the differences; else `log` has those that it made.
+        var areOfEvent = false
+        var log: EventLog?
         var isEmpty: Bool { added.isEmpty && removed.isEmpty }
+    }
+
+    /// What an event changed in members that had been changed before.
+    private final class EventLog {
+        var added = ObjectList()
+        var removed = ObjectList()
+        let order: [ManagedObject]?
+        let wasOrderChanged: Bool
+
+        init(order: [ManagedObject]?, wasOrderChanged: Bool) {
+            self.order = order
+            self.wasOrderChanged = wasOrderChanged
+        }
     }
 
     init(owner: ManagedObject, relationship: Relationship) {
@@ -86,6 +104,7 @@ final class ToManyRelationship {
             if !differences.removed.isEmpty { list = ObjectList(stored.filter { !differences.removed.contains($0) }) }
             // An unordered list drops duplicates only where the differences could bring them.
             for object in differences.added.objects { _ = list.append(object) }
+            if relationship.isOrdered { differences.savedOrder = stored }
         }
         members = list
         isLoaded = true
@@ -109,18 +128,28 @@ final class ToManyRelationship {
 
     // MARK: One side of a change; the caller keeps the inverse right
 
+    private var slot: Int { Int(relationship.slot) }
+    private var isObserved: Bool { owner.state.contains(.observed) }
+    /// Whether a change has to be announced before it is made: to observers, and where the order is to be remembered.
+    private var isAnnounced: Bool { relationship.isOrdered || isObserved }
+
     /// Makes an object a member, at the end. False when it was one, as far as is known without the store.
     @discardableResult
     func take(_ object: ManagedObject) -> Bool {
+        if isAnnounced {
+            if isLoaded, members.contains(object) { return false }
+            announce()
+        }
         if isLoaded, !members.append(object) { return false }
         noteAdded(object)
+        if isObserved { owner.didChangeObserved(slot) }
         return true
     }
 
     /// Makes an object a member whose own side of the pair is new. The list of an owner that was never saved is complete and
     /// agrees with the other sides, so that nothing needs to be searched.
     func admit(_ object: ManagedObject) {
-        guard isFresh, isLoaded else {
+        guard isFresh, isLoaded, !isAnnounced else {
             take(object)
             return
         }
@@ -133,38 +162,100 @@ final class ToManyRelationship {
 
     /// Ends an object's membership.
     func drop(_ object: ManagedObject) {
+        if isAnnounced {
+            if isLoaded, !members.contains(object) { return }
+            announce()
+        }
         if isLoaded, !members.remove(object, keepingOrder: relationship.isOrdered) { return }
         noteRemoved(object)
+        if isObserved { owner.didChangeObserved(slot) }
     }
 
     private func noteAdded(_ object: ManagedObject) {
-        owner.willChangeMembers()
+        willChange()
         if relationship.isOrdered { isOrderChanged = true }
+        if let log = differences?.log, !log.removed.remove(object, keepingOrder: false) { _ = log.added.append(object) }
         if isFresh { return }
         let differences = ownDifferences()
         if !differences.removed.remove(object, keepingOrder: false) { _ = differences.added.append(object) }
     }
 
     private func noteRemoved(_ object: ManagedObject) {
-        owner.willChangeMembers()
+        willChange()
+        if let log = differences?.log, !log.added.remove(object, keepingOrder: true) { _ = log.removed.append(object) }
+        // An object that was never saved is in no store's list.
         if isFresh { return }
         let differences = ownDifferences()
-        if !differences.added.remove(object, keepingOrder: true) { _ = differences.removed.append(object) }
+        if !differences.added.remove(object, keepingOrder: true), !object.state.contains(.inserted) {
+            _ = differences.removed.append(object)
+        }
     }
 
     /// Places an object that is no member yet, or moves one that is.
     func place(_ object: ManagedObject, at index: Int) {
+        announce()
         let isMember = members.contains(object)
         if isMember { _ = members.remove(object, keepingOrder: true) }
         members.insert(object, at: min(index, members.count))
-        if isMember { owner.willChangeMembers() } else { noteAdded(object) }
+        if !isMember { noteAdded(object) }
         isOrderChanged = true
+        if isObserved { owner.didChangeObserved(slot) }
     }
 
     /// Puts the members in a new order; `objects` are the same members.
     func arrange(_ objects: [ManagedObject]) {
+        announce()
         members = ObjectList(objects)
         isOrderChanged = true
+        if isObserved { owner.didChangeObserved(slot) }
+    }
+
+    private func announce() {
+        if isObserved { owner.willChangeObserved(slot) }
+        willChange()
+    }
+
+    // MARK: What an event changes
+
+    /// Before the first change within an event: remembers what the members, or their differences, are.
+    private func willChange() {
         owner.willChangeMembers()
+        if owner.isNewInEvent { return }
+        let differences = ownDifferences()
+        if differences.areOfEvent || differences.log != nil { return }
+        let order = relationship.isOrdered && isLoaded ? members.objects : nil
+        if isFresh || hasChanges {
+            differences.log = EventLog(order: order, wasOrderChanged: isOrderChanged)
+        } else {
+            differences.areOfEvent = true
+            differences.savedOrder = order
+        }
+    }
+
+    /// What the event that runs changed; nil for nothing. Of an object that it inserted, nothing is known.
+    func changesOfEvent() -> (added: [ManagedObject], removed: [ManagedObject], order: [ManagedObject]?)? {
+        guard let differences else { return nil }
+        if let log = differences.log {
+            let isMoved = log.order.map { !$0.elementsEqual(members.objects, by: ===) } ?? false
+            if log.added.isEmpty && log.removed.isEmpty && !isMoved { return nil }
+            return (log.added.objects, log.removed.objects, log.order)
+        }
+        guard differences.areOfEvent, hasChanges else { return nil }
+        return (differences.added.objects, differences.removed.objects, differences.savedOrder)
+    }
+
+    /// The members when the event began; nil when it changed none.
+    func membersAtEventStart() throws -> [ManagedObject]? {
+        guard let changes = changesOfEvent() else { return nil }
+        if let order = changes.order { return order }
+        var list = ObjectList(try all())
+        for object in changes.added { _ = list.remove(object, keepingOrder: true) }
+        for object in changes.removed { _ = list.append(object) }
+        return list.objects
+    }
+
+    func endEvent() {
+        differences?.areOfEvent = false
+        differences?.log = nil
     }
 }

@@ -1,0 +1,194 @@
+import CorestoneModel
+import CorestoneValues
+
+/// What happened in a context since its pending changes were last processed.
+///
+/// An object's first change within an event marks it as touched. Most objects need no note beside that: one that was inserted
+/// by the event had nothing before, and what one had that was clean, its row tells; both are found at the ends of the
+/// context's lists of changed objects. Only for the others an entry says what they were.
+struct Event {
+    /// How long the context's lists were when the event began.
+    fileprivate(set) var firstInserted = 0
+    fileprivate(set) var firstUpdated = 0
+    fileprivate(set) var touched: [TouchedObject] = []
+    fileprivate var refreshed: [ManagedObject] = []
+    fileprivate var invalidated: [ManagedObject] = []
+    fileprivate var isAllInvalidated = false
+    /// Where the entries of objects stand; those behind `placed` are not in it yet.
+    private var places: [ObjectIdentifier: Int] = [:]
+    private var placed = 0
+
+    fileprivate mutating func entry(of object: ManagedObject) -> TouchedObject? {
+        while placed < touched.count {
+            places[ObjectIdentifier(touched[placed].object)] = placed
+            placed += 1
+        }
+        return places[ObjectIdentifier(object)].map { touched[$0] }
+    }
+}
+
+/// An object that had changes before the event, or that the event brought or took away, as it was when the event began.
+struct TouchedObject {
+    let object: ManagedObject
+    let state: ManagedObject.State
+    /// The changed values that it had.
+    let values: [SlotValue]
+
+    var wasThere: Bool { state.isDisjoint(with: [.gone, .deleted]) }
+}
+
+struct SlotValue {
+    let slot: Int
+    let value: PropertyValue
+}
+
+extension Context {
+    /// Whether something happened since pending changes were last processed.
+    var hasEvent: Bool {
+        event.firstInserted < insertedList.count || event.firstUpdated < updatedList.count || !event.touched.isEmpty
+            || !event.refreshed.isEmpty || !event.invalidated.isEmpty || event.isAllInvalidated
+    }
+
+    /// Remembers what an object is before its first change in the event.
+    func noteTouched(_ object: ManagedObject) {
+        if object.state.contains(.snapshotting) { return }
+        object.state.insert(.snapshotting)
+        event.touched.append(
+            TouchedObject(object: object, state: object.state, values: object.changedSlotValues()))
+    }
+
+    /// The store's newest state took the place of what an object had.
+    func noteRefreshed(_ object: ManagedObject) { event.refreshed.append(object) }
+    /// An object lost its place in the context.
+    func noteInvalidated(_ object: ManagedObject) { event.invalidated.append(object) }
+    /// Every object lost its place in the context.
+    func noteInvalidatedAll() { event.isAllInvalidated = true }
+
+    /// Ends the event: the undo manager records it, then observers hear of it. What they do is the next event.
+    func endEvent() {
+        guard hasEvent else { return closeUndoGroup() }
+        let changes = hears(.objectsDidChange) ? changesOfEvent() : nil
+        recordUndo()
+        forgetEvent()
+        closeUndoGroup()
+        if let changes, !changes.isEmpty { post(.objectsDidChange, changes) }
+    }
+
+    /// Begins the next event, whatever this one was.
+    func forgetEvent() {
+        forEachTouched { object, _ in
+            object.state.subtract([.touched, .snapshotting])
+            for keeper in object.toManyRelationships { keeper?.endEvent() }
+        }
+        // A burst of changes keeps its room no longer than the event.
+        event = Event()
+        event.firstInserted = insertedList.count
+        event.firstUpdated = updatedList.count
+    }
+
+    /// Every object that the event touched, with its entry where it has one.
+    func forEachTouched(_ body: (ManagedObject, TouchedObject?) throws -> Void) rethrows {
+        for object in insertedList[event.firstInserted...] where !object.state.contains(.snapshotting) {
+            try body(object, nil)
+        }
+        for object in updatedList[event.firstUpdated...] where !object.state.contains(.snapshotting) {
+            try body(object, nil)
+        }
+        for entry in event.touched { try body(entry.object, entry) }
+    }
+
+    func entry(of object: ManagedObject) -> TouchedObject? {
+        object.state.contains(.snapshotting) ? event.entry(of: object) : nil
+    }
+
+    private func changesOfEvent() -> ContextChanges {
+        var changes = ContextChanges()
+        changes.refreshed = event.refreshed
+        changes.invalidated = event.invalidated
+        changes.invalidatedAll = event.isAllInvalidated
+        forEachTouched { object, entry in
+            let isThere = object.state.isDisjoint(with: [.gone, .deleted])
+            let isNew = entry == nil && object.isInserted
+            switch (entry?.wasThere ?? !object.state.contains(.inserted) && !isNew, isThere) {
+            case (false, true): changes.inserted.append(object)
+            case (true, true): changes.updated.append(object)
+            // One that came and went within the event is nobody's news.
+            case (true, false): if entry != nil || !object.isGone { changes.deleted.append(object) }
+            case (false, false): break
+            }
+        }
+        return changes
+    }
+}
+
+extension ManagedObject {
+    /// Whether the event that runs inserted the object, so that it had nothing before.
+    var isNewInEvent: Bool { state.intersection([.inserted, .touched, .snapshotting]) == [.inserted, .touched] }
+
+    /// The first change within an event: puts the object on its context's list of changed ones, and notes what it was. From
+    /// then on the state tells that nothing more is to do.
+    @inline(never)
+    func touch() {
+        if state.contains(.untracked) { return }
+        if let context {
+            // A clean object that was on no list is found at the end of one, and its row tells its values.
+            let isClean = state.isDisjoint(with: [.inserted, .updated, .deleted, .listedUpdated]) && overlay == nil
+            if !isClean { context.noteTouched(self) }
+            if state.isDisjoint(with: [.inserted, .updated]) {
+                state.insert(.updated)
+                context.noteUpdated(self)
+            }
+        }
+        state.insert(.touched)
+    }
+
+    /// A deletion alone changes no value.
+    func touchForDeletion() { if state.isDisjoint(with: [.touched, .snapshotting]) { context?.noteTouched(self) } }
+
+    func changedSlotValues() -> [SlotValue] {
+        guard let overlay else { return [] }
+        return (0..<Int(entity.slotCount)).filter(overlay.isChanged)
+            .map { SlotValue(slot: $0, value: overlay.values[$0]) }
+    }
+
+    /// What each property was at the event's start that the event gave another value, by slot: targets of to-one relationships
+    /// as objects, members as a set or, in order, an array of objects. Null for a property of an object that the event inserted.
+    package func valuesAtEventStart() throws -> [Int: PropertyValue] {
+        guard let context, !state.isDisjoint(with: [.touched, .snapshotting]) else { return [:] }
+        let isNew = isNewInEvent
+        let entry = context.entry(of: self)
+        var old: [Int: PropertyValue] = [:]
+        for slot in 0..<Int(entity.slotCount) {
+            let layout = entity.layout.slots[slot]
+            if layout.role == .composite { continue }
+            if layout.role == .toMany {
+                guard let keeper = toMany(ordinal: Int(layout.ordinal)) else { continue }
+                if let members = try isNew ? (keeper.hasChanges ? [] : nil) : keeper.membersAtEventStart() {
+                    let values = members.map { PropertyValue.object($0) }
+                    old[slot] = keeper.relationship.isOrdered ? .array(values) : .set(Set(values))
+                }
+                continue
+            }
+            let isChanged = overlay?.isChanged(slot) ?? false
+            let earlier = entry?.values.first { $0.slot == slot }?.value
+            if !isChanged && earlier == nil { continue }
+            let former = isNew ? .null : earlier ?? storedValue(slot)
+            if isNew || former != (isChanged ? overlay?.values[slot] : storedValue(slot)) { old[slot] = former }
+        }
+        return old
+    }
+
+    /// The value that the object's row has, a target as an object. Null without a row, and where a file cannot be read.
+    func storedValue(_ slot: Int) -> PropertyValue {
+        guard let record else { return .null }
+        let layout = entity.layout.slots[slot]
+        switch layout.role {
+        case .attribute: return Record(record).view(slot, layout).propertyValue
+        case .external: return (try? externalValue(slot, layout)) ?? .null
+        case .toOne:
+            guard let (key, index) = Record(record).target(slot, layout), let context, let store else { return .null }
+            return .object(context.object(store: store, entity: context.entity(at: index), primaryKey: key))
+        case .transient, .composite, .toMany: return .null
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import XCTest
+
+@testable import CorestoneGraph
+@testable import CorestoneModel
+@testable import CorestoneValues
+
+/// What a context notes between two processings of pending changes.
+final class EventTests: GraphTestCase {
+    /// The values at the event's start, by name.
+    private func former(_ object: ManagedObject) throws -> [String: PropertyValue] {
+        let values = try object.valuesAtEventStart()
+        return Dictionary(uniqueKeysWithValues: values.map { (object.entity.properties[$0].name, $1) })
+    }
+
+    func testInsertedObjectHadNothing() throws {
+        let ann = try employee("Ann")
+        XCTAssertTrue(ann.isNewInEvent)
+        XCTAssertEqual(try former(ann), ["name": .null, "salary": .null])
+        XCTAssertTrue(context.event.touched.isEmpty, "an entry for an object that was inserted")
+        try context.processPendingChanges()
+        XCTAssertFalse(context.hasEvent)
+        XCTAssertEqual(try former(ann), [:])
+    }
+
+    func testChangesWithinAnEvent() throws {
+        let (ann, sales) = (try employee("Ann"), try department("Sales"))
+        try context.save()
+        try ann.set("name", "Anna")
+        try ann.set("department", sales)
+        XCTAssertTrue(context.event.touched.isEmpty, "an entry for an object that was clean")
+        XCTAssertEqual(try former(ann), ["name": .text("Ann"), "department": .null])
+        XCTAssertEqual(try former(sales), ["employees": .set([])])
+        try context.processPendingChanges()
+        XCTAssertEqual(try former(ann), [:])
+
+        try ann.set("name", "Annie")
+        try ann.set("age", 40)
+        XCTAssertEqual(context.event.touched.count, 1)
+        XCTAssertEqual(try former(ann), ["name": .text("Anna"), "age": .null])
+        try ann.set("department", ManagedObject?.none)
+        XCTAssertEqual(
+            try former(ann), ["name": .text("Anna"), "age": .null, "department": .object(sales)])
+        XCTAssertEqual(try former(sales), ["employees": .set([.object(ann)])])
+    }
+
+    func testOrderAtEventStart() throws {
+        let project = try context.insert("Project")
+        let tasks = try (0..<3).map { try context.insert("Task", ["title": "\($0)"]) }
+        let key = project.entity.property(named: "tasks")!.key
+        try project.addMembers(tasks, key: key)
+        let order = PropertyValue.array(tasks.map { .object($0) })
+        for save in [false, true] {
+            if save { try context.save() } else { try context.processPendingChanges() }
+            try project.moveMember(from: 0, to: 2, key: key)
+            XCTAssertEqual(try former(project), ["tasks": order])
+            try project.moveMember(from: 2, to: 0, key: key)
+            try context.processPendingChanges()
+        }
+    }
+
+    func testDeletedObjectsHaveEntries() throws {
+        let (ann, bob) = (try employee("Ann"), try employee("Bob"))
+        try context.save()
+        let cid = try employee("Cid")
+        try context.processPendingChanges()
+        try context.delete(ann)
+        try context.delete(cid)
+        try context.delete(try employee("Dan"))
+        XCTAssertEqual(
+            context.event.touched.map { ObjectIdentifier($0.object) }, [ann, cid].map(ObjectIdentifier.init))
+        try bob.set("name", "Bobby")
+        try context.processPendingChanges()
+        XCTAssertFalse(context.hasEvent)
+        XCTAssertTrue(cid.isGone)
+    }
+
+    func testRollbackAndSaveBeginAnEvent() throws {
+        let ann = try employee("Ann")
+        try context.save()
+        XCTAssertFalse(context.hasEvent)
+        try ann.set("name", "Anna")
+        try context.rollback()
+        XCTAssertFalse(context.hasEvent)
+        try ann.set("name", "Annie")
+        XCTAssertTrue(ann.isUpdated)
+        XCTAssertEqual(try former(ann), ["name": .text("Ann")])
+        try context.refresh(ann, mergeChanges: false)
+        XCTAssertFalse(ann.isUpdated)
+        try ann.set("name", "Anne")
+        XCTAssertTrue(ann.isUpdated, "a change after a refresh in the same event")
+    }
+}
