@@ -31,8 +31,8 @@ void platform_prepare(void) {
 }
 
 uint64_t *platform_nobody(void) {
-    static uint64_t nobody = 0;
-    return &nobody;
+    static uint64_t nobody[2];
+    return nobody;
 }
 
 int platform_event_new(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }

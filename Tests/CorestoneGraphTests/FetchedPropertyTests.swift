@@ -59,7 +59,7 @@ final class FetchedPropertyTests: XCTestCase {
         XCTAssertTrue(try ada.fetched("namesakes") == [third])
         guard case .array(let members) = try ada.value(forKey: "namesakes") else { return XCTFail("no list") }
         XCTAssertEqual(members.count, 1)
-        context.reset()
+        try context.reset()
         XCTAssertEqual(failure { _ = try ada.fetched("namesakes") }?.status, .objectGone)
     }
 

@@ -131,7 +131,7 @@ final class ExternalReadingTests: StoreTestCase {
         let photos = try photos(other)
         for photo in photos { _ = try photo.view(key: key("data", of: photo)) }
         XCTAssertEqual(keptFiles(other), 20)
-        other.reset()
+        try other.reset()
         XCTAssertEqual(keptFiles(other), 0)
     }
 

@@ -19,7 +19,7 @@ static inline bool platform_is_owner(const uint64_t *owner) {
     return __atomic_load_n(owner, __ATOMIC_ACQUIRE) == id && id != 0;
 }
 
-/* A place where always 0 stands, for what belongs to no thread. */
+/* A place where always two 0 stand, for what belongs to no thread. */
 uint64_t *platform_nobody(void);
 
 /* True in a child after fork; every export of the library then answers CST_E_FORKED. */

@@ -76,10 +76,20 @@ extension Context {
         undecidedDeletions.append(object)
     }
 
-    /// Applies the delete rules of what was deleted since the last time, and ends the event: it is one step of undo, and
-    /// observers hear of its objects.
+    /// Applies the delete rules of what was deleted since the last time, if `propagatesDeletesAtEndOfEvent`, and ends the event:
+    /// it is one step of undo, and observers hear of its objects.
     public func processPendingChanges() throws {
+        try processPendingChanges(appliesDeleteRules: propagatesDeletesAtEndOfEvent)
+    }
+
+    /// The same for a save, which applies delete rules in any case.
+    func processPendingChanges(appliesDeleteRules: Bool) throws {
         try checkQueue()
+        if appliesDeleteRules { try exemptFromFaultPolicy(applyDeleteRules) }
+        endEvent()
+    }
+
+    private func applyDeleteRules() throws {
         while !undecidedDeletions.isEmpty {
             let deleted = undecidedDeletions
             undecidedDeletions = []
@@ -88,7 +98,6 @@ extension Context {
                 throw error
             }
         }
-        endEvent()
     }
 
     private func applyDeleteRules(_ deleted: [ManagedObject]) throws {
@@ -96,7 +105,8 @@ extension Context {
         for object in deleted where object.state.contains(.deleted) && !object.state.contains(.propagated) {
             for relationship in object.entity.relationships {
                 let targets = try self.targets(of: relationship, object).filter {
-                    try leadsBack($0, relationship, object)
+                    // One that was deleted before it was ever saved is gone by now.
+                    try !$0.isGone && leadsBack($0, relationship, object)
                 }
                 switch relationship.deleteRule {
                 // A new object ends here and now: nobody will ask whether that is denied.

@@ -2,19 +2,28 @@ import CorestoneModel
 import CorestoneValues
 
 extension Context {
-    /// How many siblings one firing fault fills.
-    private static let batch = 256
     /// How many faults may wait in groups: 8 bytes each.
     private static let groupedFaultLimit = 1 << 20
 
     /// Gives a fault its row: from the row cache, else from the store, siblings with it.
-    func loadRow(of object: ManagedObject) throws {
+    ///
+    /// - Parameter slot: what the host asked for. Then the context may take an object without a row; else that is an error.
+    func loadRow(of object: ManagedObject, askedFor slot: Int? = nil) throws {
         guard let store = object.store else { throw object.gone() }
         let root = object.entity.root
+        if let faultWatch {
+            let origin = faultWatch.takeOrigin(of: object)
+            do {
+                if try isSingleFault(object, store) { try judgeSingleFault(object, along: origin) }
+            } catch {
+                if let origin { faultWatch.note(object, reachedBy: origin) }
+                throw error
+            }
+        }
         try coordinator.withLock {
             try store.requireOpen()
             coordinator.counted.faults += 1
-            if let row = store.rowCache.row(root, object.primaryKey) {
+            if let row = cachedRow(root, object.primaryKey, store) {
                 coordinator.counted.cacheHits += 1
                 return object.setRecord(row)
             }
@@ -38,7 +47,52 @@ extension Context {
                         + "fetch it, or use the ID \(ObjectID(store: store, entity: actual, reference: object.primaryKey).uri)",
                     entity: object.entity.name, objectURI: object.objectID.uri, file: store.path)
             }
-            throw object.deleted(from: store)
+            guard let slot else { throw object.deleted(from: store) }
+            return try meetInaccessible(object, askedFor: slot, in: store)
+        }
+    }
+
+    /// The newest known row of a key, unless it is too old for this context. Under the coordinator's lock.
+    private func cachedRow(_ root: Entity, _ key: Int64, _ store: Store) -> Record? {
+        guard let row = store.rowCache.row(root, key) else { return nil }
+        if stalenessInterval < 0 || !isStale(row) { return row }
+        store.rowCache.remove(root, key)
+        // What is read now shall not be of the state that was read then.
+        store.backing.endRead()
+        return nil
+    }
+
+    private func isStale(_ row: Record) -> Bool {
+        let age = monotonicNanoseconds() &- row.chunk.takeUnretainedValue().madeAt
+        return Double(age) >= stalenessInterval * 1e9
+    }
+
+    /// A fault that a fetch brought its row along with reads it again when that has grown too old meanwhile.
+    func dropStaleRow(of object: ManagedObject) {
+        guard object.state.contains(.fault), !object.hasChanges, let record = object.record, isStale(Record(record))
+        else {
+            return
+        }
+        object.turnIntoFault()
+    }
+
+    /// Whether filling a fault costs a query for it alone.
+    private func isSingleFault(_ object: ManagedObject, _ store: Store) throws -> Bool {
+        let isCached = try coordinator.withLock {
+            try store.requireOpen()
+            return cachedRow(object.entity.root, object.primaryKey, store) != nil
+        }
+        return !isCached && !hasSiblings(object)
+    }
+
+    private func hasSiblings(_ object: ManagedObject) -> Bool {
+        guard faultBatchSize > 1, object.faultGroup != 0, let group = faultGroups[object.faultGroup] else {
+            return false
+        }
+        let table = tables[tableIndex(store: object.store, root: group.root)].table
+        return group.primaryKeys[group.position...].contains { key in
+            guard key != object.primaryKey, let pointer = table.find(key) else { return false }
+            return Unmanaged<ManagedObject>.fromOpaque(pointer).takeUnretainedValue().record == nil
         }
     }
 
@@ -66,7 +120,7 @@ extension Context {
         guard object.faultGroup != 0, var group = faultGroups[object.faultGroup] else { return [object.primaryKey] }
         var keys = [object.primaryKey]
         let index = tableIndex(store: object.store, root: group.root)
-        while keys.count < Context.batch, group.position < group.primaryKeys.count {
+        while keys.count < faultBatchSize, group.position < group.primaryKeys.count {
             let key = group.primaryKeys[group.position]
             group.position += 1
             guard key != object.primaryKey, let pointer = tables[index].table.find(key) else { continue }
@@ -104,7 +158,6 @@ extension Context {
     @discardableResult
     func loadRows(of objects: [ManagedObject]) throws -> [ManagedObject] {
         let waiting = objects.filter { $0.record == nil && !$0.state.contains(.inserted) }
-        if waiting.isEmpty { return [] }
         for (store, objects) in byStore(waiting) {
             for group in Dictionary(grouping: objects, by: \.entity.rootIndex).values {
                 try loadRows(of: group, root: group[0].entity.root, store: store)
@@ -118,7 +171,7 @@ extension Context {
             try store.requireOpen()
             var missing: [Int64] = []
             for object in group {
-                if let row = store.rowCache.row(root, object.primaryKey) {
+                if let row = cachedRow(root, object.primaryKey, store) {
                     object.setRecord(row)
                 } else {
                     missing.append(object.primaryKey)
@@ -133,7 +186,7 @@ extension Context {
     }
 
     /// Saved objects by their store: a key says nothing without it.
-    private func byStore(_ objects: [ManagedObject]) -> [(key: Store, elements: [ManagedObject])] {
+    func byStore(_ objects: [ManagedObject]) -> [(key: Store, elements: [ManagedObject])] {
         var groups = Groups<Store, ManagedObject>()
         for object in objects { if let store = object.store { groups.add(object, to: store) } }
         return groups.list
@@ -173,6 +226,7 @@ extension Context {
             fill(from: found.batch, root: root, store: store)
         } else {
             group(faults, root: root, store: store)
+            if let faultWatch { for fault in faults { faultWatch.note(fault, reachedBy: relationship) } }
         }
         for owner in waiting {
             let (keeper, stored) = (try owner.toMany(relationship), members[owner.primaryKey] ?? [])

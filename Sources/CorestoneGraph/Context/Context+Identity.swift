@@ -47,6 +47,7 @@ extension Context {
     }
 
     func register(_ object: ManagedObject) {
+        if retained != nil { retain(object) }
         let index = tableIndex(store: object.store, root: object.entity)
         tables[index].table.set(object.primaryKey, Unmanaged.passUnretained(object).toOpaque())
     }
@@ -91,6 +92,7 @@ extension Context {
         }
         let object = ManagedObject(entity: entity, context: self, store: store, primaryKey: primaryKey, state: [.fault])
         tables[place].table.set(primaryKey, Unmanaged.passUnretained(object).toOpaque())
+        if retained != nil { retain(object) }
         return Unmanaged.passRetained(object)
     }
 
@@ -156,7 +158,7 @@ extension Context {
         try checkQueue()
         if id.isTemporary && registeredObject(with: id) == nil { return nil }
         let object = try object(with: id)
-        if !object.isFault { return object }
+        if !object.isFault && !object.state.contains(.inaccessible) { return object }
         do { try object.fire() } catch let error as CoreError where error.status == .objectGone {
             // The ID may have named a parent of the row's entity, or a sibling of it: the row knows better.
             guard let store = object.store, let actual = storedEntity(of: object), actual !== object.entity else {
@@ -193,5 +195,8 @@ extension Context {
     }
 
     /// Forgets every object. Handles to them say so from now on.
-    public func reset() { forgetAll() }
+    public func reset() throws {
+        try checkQueue()
+        forgetAll()
+    }
 }

@@ -2,20 +2,20 @@ import CorestoneModel
 import CorestoneValues
 
 extension Context {
-    /// Reads the store's newest state. With `mergeChanges` the object keeps its own changes on top, else it drops them and
-    /// becomes a fault.
+    /// Reads the store's newest state. With `mergeChanges` the object keeps its own changes on top, else it drops them, on both
+    /// sides of its relationships, lets go of the objects that it led to, and becomes a fault.
+    ///
+    /// An object that was never saved stays as it is: the store has nothing to take the place of its values.
+    /// - Throws: code 133000 when the object has changes to keep but its row is gone.
     public func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
         try checkQueue()
         if object.state.contains(.gone) { throw object.gone() }
         guard let store = object.store, !object.state.contains(.inserted) else { return }
-        coordinator.withLock {
-            store.rowCache.remove(object.entity.root, object.primaryKey)
-            store.backing.endRead()
-        }
-        guard mergeChanges, object.hasChanges else {
-            if object.hasChanges { try object.takeBackRelationships() }
+        guard mergeChanges, object.hasChanges, !object.state.contains(.inaccessible) else {
+            forgetRows(of: [object], in: store)
+            if object.hasChanges, !object.state.contains(.inaccessible) { try object.takeBackRelationships() }
             object.turnIntoFault()
-            return
+            return tellRefreshed(object)
         }
         // The newest row comes under the changes; their base is that row from now on.
         let isThere = try withNewestRow(of: object, in: store) { record in
@@ -29,6 +29,45 @@ extension Context {
                 "\(object.entity.name) \(object.objectID.uri) was deleted from the store; roll back or delete it here too",
                 entity: object.entity.name, objectURI: object.objectID.uri, file: store.path)
         }
+        try stand(object)
+    }
+
+    /// Refreshes every object, keeping changes: those without become faults, the others stand on the newest rows, which one
+    /// query for each inheritance tree reads. Where the row of a changed object is gone, the save will say so.
+    public func refreshAll() throws {
+        try checkQueue()
+        for (store, objects) in byStore(registeredObjects.filter { !$0.state.contains(.inserted) }) {
+            forgetRows(of: objects, in: store)
+            let changed = objects.filter { $0.hasChanges && !$0.state.contains(.inaccessible) }
+            for object in objects where !object.hasChanges || object.state.contains(.inaccessible) {
+                object.turnIntoFault()
+                tellRefreshed(object)
+            }
+            for group in Dictionary(grouping: changed, by: \.entity.rootIndex).values {
+                try standOnNewestRows(group, in: store)
+            }
+        }
+    }
+
+    private func standOnNewestRows(_ group: [ManagedObject], in store: Store) throws {
+        let root = group[0].entity.root
+        let fresh = try coordinator.withLock {
+            try store.requireOpen()
+            let fresh = try store.backing.rows(of: root, primaryKeys: group.map(\.primaryKey))
+            store.rowCache.add(fresh, root: root)
+            return fresh
+        }
+        try withExtendedLifetime(fresh.chunks) {
+            for record in fresh.records {
+                guard let object = registered(store: store, root: root, primaryKey: record.primaryKey) else { continue }
+                object.setRecord(record)
+                try stand(object)
+            }
+        }
+    }
+
+    /// A changed object has got a newer row: what was read beside the old one is read again.
+    private func stand(_ object: ManagedObject) throws {
         object.forgetFiles()
         object.forgetFetched()
         object.forgetTransformedValues()
@@ -36,6 +75,18 @@ extension Context {
         object.state.remove(.fault)
         for relationship in object.toManyRelationships { relationship?.reload() }
         try leaveNewOwners(object)
+        tellRefreshed(object)
+    }
+
+    /// Only a listener makes the context keep an object that nobody else wants.
+    private func tellRefreshed(_ object: ManagedObject) { if hears(.objectsDidChange) { noteRefreshed(object) } }
+
+    /// Has the store's newest state read when rows of some objects are asked for.
+    private func forgetRows(of objects: [ManagedObject], in store: Store) {
+        coordinator.withLock {
+            for object in objects { store.rowCache.remove(object.entity.root, object.primaryKey) }
+            store.backing.endRead()
+        }
     }
 
     /// Hands `body` the row of a saved object as the store has it now; nil when it is deleted.
@@ -64,11 +115,5 @@ extension Context {
             let owner = try self.object(with: reference.id)
             if try object.target(of: relationship) !== owner { try owner.toMany(inverse).drop(object) }
         }
-    }
-
-    /// Refreshes every object, keeping changes.
-    public func refreshAll() throws {
-        try checkQueue()
-        for object in registeredObjects { try refresh(object, mergeChanges: true) }
     }
 }

@@ -5,7 +5,8 @@ extension Context {
     /// Validates, then writes all changes in one transaction. After a failure nothing was written and all is still pending.
     public func save() throws {
         try checkQueue()
-        try processPendingChanges()
+        try processPendingChanges(appliesDeleteRules: true)
+        settleInaccessible()
         var plan = SavePlan(inserted: insertedObjects, updated: updatedObjects, deleted: deletedObjects)
         if plan.isEmpty {
             clearLists()

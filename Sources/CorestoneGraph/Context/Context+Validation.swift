@@ -7,7 +7,7 @@ extension Context {
     /// - Throws: the failure, or several as the children of one error with code 1560.
     public func validate() throws {
         try checkQueue()
-        try processPendingChanges()
+        try processPendingChanges(appliesDeleteRules: true)
         var failures = ValidationFailures()
         let plan = try gatherFailures(
             SavePlan(inserted: insertedObjects, updated: updatedObjects, deleted: deletedObjects), into: &failures)

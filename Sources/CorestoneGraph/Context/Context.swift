@@ -19,7 +19,9 @@ public final class Context: @unchecked Sendable {
     public let coordinator: Coordinator
     public let queueType: QueueType
     /// The thread that may use the context now; 0 for none. Read by any thread, so read and written atomically.
-    @usableFromInline let owner = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
+    ///
+    /// Behind it, for objects, which have this pointer at hand: 0 unless rows grow stale (`stalenessInterval`).
+    @usableFromInline let owner = UnsafeMutablePointer<UInt64>.allocate(capacity: 2)
     /// The hot check is one compare with `platform_thread_id()`.
     @inlinable package var ownerThread: UInt64 {
         get { platform_load64(owner) }
@@ -31,6 +33,30 @@ public final class Context: @unchecked Sendable {
     public var name: String?
     /// Who changes what this context saves, for the history of stores that keep one.
     public var transactionAuthor: String?
+    /// Whatever the host wants to have at hand with the context.
+    public var userInfo: Any?
+
+    /// Whether delete rules are applied when pending changes are processed, as at first; else a save applies them.
+    public var propagatesDeletesAtEndOfEvent = true
+    /// Whether an object whose row is not there counts as deleted, its values nil, when a value is asked for; else that is an
+    /// error with code 133000. True at first.
+    public var shouldDeleteInaccessibleFaults = true
+    /// Asked instead of `shouldDeleteInaccessibleFaults`. Not asked by calls that look for the row, such as
+    /// `existingObject(with:)`, which say themselves that there is none.
+    public var inaccessibleFaultHandler: InaccessibleFaultHandler?
+    /// Objects about which the handler is asked right now.
+    var objectsInQuestion: Set<ObjectIdentifier> = []
+    /// How old, in seconds, a row may be that fills a fault: older ones are read again. Below zero, as at first: of any age.
+    public var stalenessInterval = -1.0 { didSet { owner[1] = stalenessInterval >= 0 ? 1 : 0 } }
+    /// Every registered object, if the context keeps them.
+    var retained: [ObjectIdentifier: ManagedObject]?
+    public internal(set) var faultBatchSize = 256
+    /// Notes single faults, for a policy or for numbers that somebody asked for.
+    var faultWatch: FaultWatch?
+    /// Where the host's code is, for the report of single faults and for their policy; see `callSiteFinder`.
+    public var callSite: CallSite?
+    /// Asked where the host's code is when a single fault fires, before `callSite`.
+    package var callSiteFinder: (() -> CallSite?)?
 
     /// Who is told what happens in the context.
     let listeners = ContextListeners()
@@ -84,6 +110,7 @@ public final class Context: @unchecked Sendable {
         entities = coordinator.model.entities
         tables = []
         pendingReleases.initialize(to: 0)
+        owner[1] = 0
         queue = type == .privateQueue ? SerialQueue() : nil
         switch type {
         case .caller: owner.initialize(to: platform_thread_id())
@@ -122,6 +149,13 @@ extension Context {
     public var hasChanges: Bool {
         insertedList.contains(where: \.isInserted) || updatedList.contains(where: \.isUpdated)
             || deletedList.contains(where: \.isDeleted)
+    }
+
+    /// Whether a save would write anything: changes of transient properties, and values that were set back, do not count.
+    public var hasPersistentChanges: Bool {
+        insertedList.contains(where: \.isInserted)
+            || deletedList.contains { $0.isDeleted && !$0.state.contains(.inaccessible) }
+            || updatedList.contains { $0.isUpdated && $0.concernsStore }
     }
 
     func noteUpdated(_ object: ManagedObject) {

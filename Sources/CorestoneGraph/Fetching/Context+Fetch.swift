@@ -127,7 +127,7 @@ extension Context {
         table.reserve(batch.records.count)
         // The row cache may let go of the chunks meanwhile, for another thread.
         defer { withExtendedLifetime(batch.chunks) {} }
-        return [ManagedObject](unsafeUninitializedCapacity: batch.records.count) { buffer, count in
+        let objects = [ManagedObject](unsafeUninitializedCapacity: batch.records.count) { buffer, count in
             var entity = requested
             for record in batch.records {
                 let object: ManagedObject
@@ -147,6 +147,8 @@ extension Context {
                 count += 1
             }
         }
+        if retained != nil { retainAll(objects) }
+        return objects
     }
 
     func noStore(_ request: FetchRequest) -> CoreError {

@@ -2,25 +2,32 @@ import CorestoneModel
 import CorestoneValues
 
 extension ManagedObject {
-    func fireIfNeeded() throws { if !state.isDisjoint(with: [.fault, .gone]) { try fire() } }
+    func fireIfNeeded() throws { if !state.isDisjoint(with: [.fault, .gone, .inaccessible]) { try fire() } }
 
     func fireIfNeeded(for slot: Int) throws { if !state.isDisjoint(with: [.fault, .gone]) { try fire(for: slot) } }
 
     /// Fires the fault for the value of a property. The row that it stood for may name a file that is gone since, because
     /// another value was saved: nobody has seen that row here, so the newest one takes its place.
+    /// The host asked: when the row is not there, its context decides.
     @usableFromInline
     func fire(for slot: Int) throws {
-        try fire()
+        try fill(askedFor: slot)
+        if state.contains(.inaccessible) { return }
         if entity.layout.slots[slot].role == .external { try renewIfReplaced(slot) }
     }
 
     /// Fills the fault: by pointing at the row that a fetch brought, else from the row cache, else from the store.
+    /// - Throws: code 133000 when the row is not there.
     @usableFromInline
-    func fire() throws {
+    func fire() throws { try fill(askedFor: nil) }
+
+    @inline(__always)
+    private func fill(askedFor slot: Int?) throws {
         if state.contains(.gone) { throw gone() }
+        if owner[1] != 0 { context?.dropStaleRow(of: self) }
         if record == nil {
             guard let context else { throw gone() }
-            try context.loadRow(of: self)
+            try context.loadRow(of: self, askedFor: slot)
         }
         state.remove(.fault)
     }
@@ -48,6 +55,7 @@ extension ManagedObject {
 
     /// Drops the changes of the object but keeps what the store holds.
     func dropChanges() {
+        endInaccessibility()
         if let overlay {
             releaseTokens(changedIn: overlay)
             dropOverlay()
@@ -58,6 +66,7 @@ extension ManagedObject {
 
     /// Cuts the object off from its context; handles to it tell so from now on.
     func leaveContext() {
+        context?.retained?.removeValue(forKey: ObjectIdentifier(self))
         dropChanges()
         dropRecord()
         dropToOneTargets()

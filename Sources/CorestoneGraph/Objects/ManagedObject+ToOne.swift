@@ -15,7 +15,11 @@ extension ManagedObject {
         if let kept = toOneTargets?[Int(layout.ordinal)].object { return kept }
         guard let record, let (key, index) = Record(record).target(slot, layout) else { return nil }
         guard let context, let store else { throw gone() }
-        return keep(context.retainedObject(store: store, entityIndex: index, primaryKey: key), layout)
+        let target = context.retainedObject(store: store, entityIndex: index, primaryKey: key)
+        if let watch = context.faultWatch {
+            target._withUnsafeGuaranteedRef { watch.note($0, reachedBy: entity.relationship(slot)) }
+        }
+        return keep(target, layout)
     }
 
     /// The same for a target that is registered already, in a table that the caller has looked up.
@@ -106,6 +110,7 @@ extension ManagedObject {
 
     /// The current target of a to-one relationship.
     func target(of relationship: Relationship) throws -> ManagedObject? {
+        try fireIfNeeded()
         let view = try view(key: relationship.key)
         guard view.type == .object, let pointer = UnsafeRawPointer(bitPattern: UInt(view.low)) else { return nil }
         return Unmanaged<ManagedObject>.fromOpaque(pointer).takeUnretainedValue()

@@ -110,7 +110,7 @@ extension Context {
                 }
             }
             if !isNew { return plan }
-            try processPendingChanges()
+            try processPendingChanges(appliesDeleteRules: true)
             plans.append(SavePlan(inserted: insertedObjects, updated: updatedObjects, deleted: deletedObjects))
         }
         throw CoreError(

@@ -67,7 +67,7 @@ extension ManagedObject {
 
     @inline(__always)
     func set(_ value: PropertyValue, slot: Int) throws {
-        if !state.isDisjoint(with: [.fault, .gone]) { try fire() }
+        if !state.isDisjoint(with: [.fault, .gone, .inaccessible]) { try fire() }
         // A slot of a relationship holds no plain value, so most calls need not ask what the slot is.
         if entity.layout.slots[slot].holds(value) { return write(value, slot) }
         try convert(value, slot)
@@ -102,7 +102,7 @@ extension ManagedObject {
 
     package func prepare(_ value: PropertyValue, key: UInt32) throws -> Prepared {
         let slot = try self.slot(of: key)
-        if !state.isDisjoint(with: [.fault, .gone]) { try fire() }
+        try fireIfNeeded()
         let layout = entity.layout.slots[slot]
         switch layout.role {
         case .attribute, .external, .transient, .composite:
@@ -148,9 +148,11 @@ extension ManagedObject {
             if let attribute = property as? Attribute, attribute.type == .composite {
                 return try current.element(rest).map { (current, $0.key) }
             }
-            guard let relationship = property as? Relationship, !relationship.isToMany,
-                let target = try current.target(of: relationship)
-            else { return nil }
+            guard let relationship = property as? Relationship, !relationship.isToMany else { return nil }
+            // The host asks for it, so its context may take an object without a row.
+            try current.fireIfNeeded(for: Int(relationship.slot))
+            if current.state.contains(.inaccessible) { return nil }
+            guard let target = try current.target(of: relationship) else { return nil }
             current = target
             rest = rest[rest.index(after: dot)...]
         }

@@ -73,6 +73,8 @@ public final class ManagedObject {
         static var untracked: State { State(rawValue: 1 << 18) }
         /// Its context's event has an entry for it.
         static var snapshotting: State { State(rawValue: 1 << 24) }
+        /// The store had no row when a value was asked for: the values are nil, and it counts as deleted.
+        static var inaccessible: State { State(rawValue: 1 << 22) }
         /// Has something in its context's `fetchedValues`.
         static var keepsFetched: State { State(rawValue: 16384) }
         /// Holds values that transformers made.
@@ -154,8 +156,9 @@ extension ManagedObject {
     package var creator: UInt64 { state.contains(.unattached) ? owner.pointee : 0 }
 
     private static func ownPlace() -> UnsafeMutablePointer<UInt64> {
-        let place = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
+        let place = UnsafeMutablePointer<UInt64>.allocate(capacity: 2)
         place.initialize(to: platform_thread_id())
+        place[1] = 0
         return place
     }
 

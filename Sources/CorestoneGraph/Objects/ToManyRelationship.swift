@@ -89,6 +89,8 @@ final class ToManyRelationship {
     func load() throws {
         if isLoaded { return }
         guard let context = owner.context else { throw owner.gone() }
+        if owner.state.contains(.inaccessible) { return didLoad([]) }
+        if context.faultWatch != nil { try context.judgeSingleFault(owner, along: relationship) }
         try context.loadMembers(of: relationship, owners: [owner])
     }
 

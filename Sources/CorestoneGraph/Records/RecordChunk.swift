@@ -1,6 +1,7 @@
 import CorestoneModel
 import CorestoneValues
 import Glibc
+import Synchronization
 
 /// A block of memory that holds the records of one fetch, one after the other.
 ///
@@ -10,17 +11,26 @@ import Glibc
     package let memory: UnsafeMutableRawPointer
     package let capacity: Int
     package private(set) var used: Int
+    /// When it was made, in nanoseconds of the monotonic clock: its rows were read no earlier.
+    let madeAt = monotonicNanoseconds()
+    /// The bytes of all chunks of the process.
+    private static let live = Atomic<Int>(0)
+    package static var liveBytes: Int { live.load(ordering: .relaxed) }
 
     private static let head = 16
 
     package init(capacity wanted: Int) {
         capacity = wanted
         memory = allocateLargeBlock(wanted)
+        RecordChunk.live.add(wanted, ordering: .relaxed)
         used = RecordChunk.head
         memory.storeBytes(of: UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()), as: UnsafeRawPointer.self)
     }
 
-    deinit { freeBlock(memory) }
+    deinit {
+        RecordChunk.live.subtract(capacity, ordering: .relaxed)
+        freeBlock(memory)
+    }
 
     package var room: Int { capacity - used }
 
@@ -50,8 +60,7 @@ package struct RecordWriter {
 
     /// `rows` is a guess of how many records will come, so that small fetches stay small.
     package init(expectedBytes: Int = 4096) {
-        // What takes much of a huge page gets one: it is cleared at once, where small pages cost a fault each.
-        chunk = RecordChunk(capacity: expectedBytes < hugePage / 2 ? max(1024, expectedBytes) : hugePage)
+        chunk = RecordChunk(capacity: max(1024, min(expectedBytes, hugePage)))
         chunks = [chunk]
         start = chunk.end
     }

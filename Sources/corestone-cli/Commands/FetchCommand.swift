@@ -95,7 +95,7 @@ struct FetchCommand: Command {
             for object in batch { try printer.print(object, to: output) }
             // Members that lead back to their owners would keep each other.
             batch = []
-            context.reset()
+            try context.reset()
             batch = try cursor.next()
         }
         try printer.end(to: output)

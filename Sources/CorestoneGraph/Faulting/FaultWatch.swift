@@ -1,0 +1,104 @@
+import CorestoneModel
+import CorestoneValues
+
+/// What a context notes of single faults. There is none where nobody asked for it, so that a fault costs one look at a nil.
+final class FaultWatch {
+    var policy = FaultPolicy.batch
+    var isCounting = false
+    /// Above 0 while the library works by itself.
+    var exemptions = 0
+    private var counts: [Place: Int] = [:]
+    private var told: Set<Place> = []
+    /// What led to objects that came as faults without rows, until they are filled.
+    private var origins: [Origin: Relationship] = [:]
+
+    /// How many places are told apart, and how many faults wait: whoever makes more of them than any program has loses the
+    /// places of the rest, not memory.
+    private static let limit = 1 << 16
+
+    private struct Place: Hashable {
+        let property: ObjectIdentifier
+        let site: CallSite?
+        /// For the report.
+        let entity: String
+        let relationship: String?
+
+        static func == (a: Place, b: Place) -> Bool { a.property == b.property && a.site == b.site }
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(property)
+            hasher.combine(site)
+        }
+    }
+
+    private struct Origin: Hashable {
+        let store: UInt32
+        let root: UInt32
+        let primaryKey: Int64
+
+        init(_ object: ManagedObject) {
+            store = object.store?.number ?? 0
+            root = object.entity.rootIndex
+            primaryKey = object.primaryKey
+        }
+    }
+
+    var isNeeded: Bool { isCounting || policy != .batch }
+
+    /// Notes which relationship led to an object without a row.
+    func note(_ object: ManagedObject, reachedBy relationship: Relationship) {
+        if object.record != nil { return }
+        if origins.count >= FaultWatch.limit { origins = [:] }
+        origins[Origin(object)] = relationship
+    }
+
+    /// Which relationship led to an object that is about to be read alone.
+    func takeOrigin(of object: ManagedObject) -> Relationship? { origins.removeValue(forKey: Origin(object)) }
+
+    /// An object, or the members of one, are about to be read alone.
+    /// - Throws: `.unsupported` where the policy forbids that.
+    func judge(_ object: ManagedObject, along relationship: Relationship?, at site: CallSite?) throws {
+        let entity = relationship?.entity ?? object.entity
+        let place = Place(
+            property: relationship.map { ObjectIdentifier($0) } ?? ObjectIdentifier(entity), site: site,
+            entity: entity.name, relationship: relationship?.name)
+        if isCounting, counts[place] != nil || counts.count < FaultWatch.limit { counts[place, default: 0] += 1 }
+        if policy == .batch || exemptions > 0 { return }
+        if policy == .error, let relationship { throw forbidden(object, relationship, site) }
+        guard told.count < FaultWatch.limit, told.insert(place).inserted else { return }
+        let path = place.relationship.map { "\(place.entity).\($0)" } ?? place.entity
+        let remedy =
+            place.relationship.map { "prefetch \"\($0)\" where \(place.entity) is fetched" }
+            ?? "fetch the objects together"
+        let where_ = site.map { " (\($0.file):\($0.line))" } ?? ""
+        DebugLog.write("CoreData: fault: a single fault along \(path)\(where_); \(remedy)")
+    }
+
+    private func forbidden(_ object: ManagedObject, _ relationship: Relationship, _ site: CallSite?) -> CoreError {
+        let source = relationship.entity.name
+        let what =
+            relationship.isToMany && object.entity.isKind(of: relationship.entity)
+            ? "the members of" : "an object behind"
+        return CoreError(
+            .unsupported,
+            "\(what) \(source).\(relationship.name) would cost a query of its own, which the fault policy of this context "
+                + "forbids\(site.map { " (\($0.file):\($0.line))" } ?? ""); prefetch \"\(relationship.name)\" where \(source) is "
+                + "fetched", entity: source, key: relationship.name, objectURI: object.objectID.uri)
+    }
+
+    // MARK: The report
+
+    /// Most faults first.
+    var report: [SingleFaults] {
+        counts.map {
+            SingleFaults(entity: $0.key.entity, relationship: $0.key.relationship, site: $0.key.site, count: $0.value)
+        }.sorted { a, b in
+            if a.count != b.count { return a.count > b.count }
+            return a.description < b.description
+        }
+    }
+
+    func beginCounting() {
+        isCounting = true
+        counts = [:]
+    }
+}
