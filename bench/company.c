@@ -89,3 +89,34 @@ int32_t *company_load_keys(const char *directory) {
 size_t company_query_name(int repetition, char *out_name) {
     return (size_t)snprintf(out_name, 32, "Department %03d", repetition % DEPARTMENTS + 1);
 }
+
+mixed_change company_mixed_change(int index) {
+    switch (index % 40) {
+    case 3:
+    case 23:
+        return MIXED_RAISE;
+    case 13:
+        return MIXED_DISMISS;
+    case 33:
+        return MIXED_HIRE;
+    default:
+        return MIXED_NONE;
+    }
+}
+
+double company_raised(double salary) { return salary * 1.05 + 1; }
+
+void company_copy_store(const char *path, const char *workload, char *out_path, size_t size) {
+    static const char *const sides[] = {"-wal", "-shm"};
+    for (int i = 0; i < 2; i++) {
+        snprintf(out_path, size, "%s-%s%s", path, workload, sides[i]);
+        remove(out_path);
+    }
+    snprintf(out_path, size, "%s-%s", path, workload);
+    FILE *from = fopen(path, "rb"), *to = fopen(out_path, "wb");
+    if (!from || !to) fail(path, "", "cannot be copied");
+    static char block[1 << 16];
+    for (size_t got; (got = fread(block, 1, sizeof block, from)) > 0;)
+        if (fwrite(block, 1, got, to) != got) fail(out_path, "", "cannot be written");
+    if (ferror(from) || fclose(from) || fclose(to)) fail(path, "", "cannot be copied");
+}

@@ -39,4 +39,12 @@ int32_t *company_load_keys(const char *directory);
 /* The department that the nth of the repeated queries (W4) asks for. Writes at most 32 bytes. */
 size_t company_query_name(int repetition, char *out_name);
 
+/* What save_mixed does with the nth employee: 10,000 changes in all. MIXED_HIRE: a new one with the same values. */
+typedef enum mixed_change { MIXED_NONE, MIXED_RAISE, MIXED_DISMISS, MIXED_HIRE } mixed_change;
+mixed_change company_mixed_change(int index);
+/* The salary after a raise. */
+double company_raised(double salary);
+/* Copies a store that no program has open to "PATH-WORKLOAD", which it writes to out_path. */
+void company_copy_store(const char *path, const char *workload, char *out_path, size_t size);
+
 #endif

@@ -12,6 +12,7 @@
  * W4_any, W4_subquery   200 with ANY or SUBQUERY over a many-to-many relationship
  * W5a                   fetch all with a prefetched to-one relationship, then follow it
  * W9                    each object once by ID, not loaded (W9_cold), then again in reverse (W9_hot)
+ * W6 W7 save_mixed      see changes.c
  *
  * One process is one workload. Model, keys and store are ready before the clock starts, as they are in the raw program.
  */
@@ -19,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "changes.h"
 #include "company.h"
 #include "host.h"
 #include "measure.h"
@@ -292,6 +294,11 @@ int main(int count, char **arguments) {
     const char *workload = arguments[1], *data = arguments[2], *path = arguments[3];
     const int writes = !strncmp(workload, "W1", 2);
     static host with;
+    char copy[4200];
+    if (!strcmp(workload, "W6") || !strcmp(workload, "W7") || !strcmp(workload, "save_mixed")) {
+        company_copy_store(path, workload, copy, sizeof copy);
+        path = copy;
+    }
     if (writes) host_remove(path);
     host_open(&with, path,
               !strcmp(workload, "W1_full") ? 0 : CST_STORE_NORMAL_SYNC | (writes ? 0 : CST_STORE_MUST_EXIST));
@@ -313,7 +320,7 @@ int main(int count, char **arguments) {
         follow(&with);
     else if (!strcmp(workload, "W9"))
         look_up(&with, data);
-    else {
+    else if (!change(&with, workload)) {
         fprintf(stderr, "corestone: no workload %s\n", workload);
         return 2;
     }

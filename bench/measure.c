@@ -18,7 +18,7 @@
 
 volatile long measure_sink;
 static double wall, user, kernel;
-static long base_kb, base_faults;
+static long peak_kb, base_kb, base_faults;
 
 double measure_now(void) {
     struct timespec at;
@@ -71,14 +71,25 @@ void measure_begin(void) {
     wall = measure_now();
 }
 
-void measure_end(const char *peer, const char *workload, long rows, double check, long text) {
+void measure_stop(void) {
     wall = measure_now() - wall;
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
     watch(0);
+    user = seconds(usage.ru_utime) - user;
+    kernel = seconds(usage.ru_stime) - kernel;
+    base_faults = usage.ru_minflt - base_faults;
+    peak_kb = status_kb("VmHWM:");
+}
+
+void measure_report(const char *peer, const char *workload, long rows, double check, long text) {
     printf("{\"peer\":\"%s\",\"workload\":\"%s\",\"seconds\":%.6f,\"user_seconds\":%.6f,\"kernel_seconds\":%.6f,"
            "\"page_faults\":%ld,\"rows\":%ld,\"peak_kb\":%ld,\"base_kb\":%ld,\"check\":%.2f,\"text\":%ld}\n",
-           peer, workload, wall, seconds(usage.ru_utime) - user, seconds(usage.ru_stime) - kernel,
-           usage.ru_minflt - base_faults, rows, status_kb("VmHWM:"), base_kb, check, text);
+           peer, workload, wall, user, kernel, base_faults, rows, peak_kb, base_kb, check, text);
     fflush(stdout);
+}
+
+void measure_end(const char *peer, const char *workload, long rows, double check, long text) {
+    measure_stop();
+    measure_report(peer, workload, rows, check, text);
 }

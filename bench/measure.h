@@ -4,7 +4,10 @@
 
 /* Starts the clocks and the watch over the peak of resident memory. */
 void measure_begin(void);
-/* Stops them and prints the line. `check` must be the same for every peer; `text` (sizes and first bytes of texts, and
+/* Stops the clocks; measure_report then prints the line. For those who compute `check` in between. */
+void measure_stop(void);
+void measure_report(const char *peer, const char *workload, long rows, double check, long text);
+/* Both in one. `check` must be the same for every peer; `text` (sizes and first bytes of texts, and
  * dates) for those that report it, 0 for "not reported". */
 void measure_end(const char *peer, const char *workload, long rows, double check, long text);
 /* Seconds of a monotonic clock. */

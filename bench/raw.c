@@ -1,14 +1,14 @@
 /* The limit: the workloads in plain C over sqlite3, on the tables that Corestone makes.
  *
- *   raw WORKLOAD DATA STORE       WORKLOAD: W1 W1_full W3 W3_objects W4 W5a W9
+ *   raw WORKLOAD DATA STORE       WORKLOAD: W1 W1_full W3 W3_objects W4 W4_any W4_subquery W5a W9, and of raw_changes.c
  *
  * One process is one workload. W1 makes the file STORE, the others read it. Statements are prepared once, a save is one
  * transaction, rows are copied into an array of structs and their texts into one arena, so there is nothing left to
  * save but SQLite itself. W3_objects pays in addition what any object graph must: one allocation per object and an
  * identity map. */
 #define _GNU_SOURCE
-#include <sqlite3.h>
-#include <stdbool.h>
+#include "raw.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,45 +27,37 @@ static const char *const schema[] = {
     "CREATE INDEX Z_2PROJECTS_Z_3PROJECTS_INDEX ON Z_2PROJECTS (Z_3PROJECTS, Z_2EMPLOYEES)",
 };
 
-typedef struct row { /* one employee as read */
-    int64_t key, department;
-    double salary, hired;
-    const char *name, *email;
-    size_t name_size, email_size;
-    int32_t version, age, active;
-} row;
-
 #define COLUMNS "Z_PK, Z_OPT, ZAGE, ZACTIVE, ZDEPARTMENT, ZSALARY, ZHIREDATE, ZNAME, ZEMAIL"
 
-static sqlite3 *database;
+sqlite3 *database;
 
-static void fail(const char *what) {
+_Noreturn void fail(const char *what) {
     fprintf(stderr, "raw: %s: %s\n", what, database ? sqlite3_errmsg(database) : "no database");
     exit(1);
 }
 
-static void run(const char *sql) {
+void run(const char *sql) {
     if (sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK) fail(sql);
 }
 
-static sqlite3_stmt *prepare(const char *sql) {
+sqlite3_stmt *prepare(const char *sql) {
     sqlite3_stmt *statement;
     if (sqlite3_prepare_v3(database, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL) != SQLITE_OK) fail(sql);
     return statement;
 }
 
-static void step(sqlite3_stmt *statement) {
+void step(sqlite3_stmt *statement) {
     if (sqlite3_step(statement) != SQLITE_DONE) fail(sqlite3_sql(statement));
     sqlite3_reset(statement);
 }
 
-static bool next_row(sqlite3_stmt *statement) {
+bool next_row(sqlite3_stmt *statement) {
     int result = sqlite3_step(statement);
     if (result != SQLITE_ROW && result != SQLITE_DONE) fail(sqlite3_sql(statement));
     return result == SQLITE_ROW;
 }
 
-static void open_store(const char *path, bool full) {
+void open_store(const char *path, bool full) {
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
     if (sqlite3_open_v2(path, &database, flags, NULL) != SQLITE_OK) fail(path);
     run("PRAGMA auto_vacuum=INCREMENTAL"); /* as Core Data's stores; matters when the file is made */
@@ -101,7 +93,7 @@ static const char *keep_column(sqlite3_stmt *statement, int column, size_t *out_
 
 /* ---- writing ---- */
 
-static void bind_text(sqlite3_stmt *statement, int index, const char *text, size_t size) {
+void bind_text(sqlite3_stmt *statement, int index, const char *text, size_t size) {
     sqlite3_bind_text(statement, index, text, (int)size, SQLITE_STATIC);
 }
 
@@ -174,7 +166,7 @@ static inline void read_row(sqlite3_stmt *statement, row *into) {
     into->email = keep_column(statement, 8, &into->email_size);
 }
 
-static row *read_employees(int *out_count) {
+row *read_employees(int *out_count) {
     row *rows = malloc(EMPLOYEES * sizeof *rows);
     int count = 0;
     sqlite3_stmt *select = prepare("SELECT " COLUMNS " FROM ZEMPLOYEE");
@@ -331,6 +323,7 @@ int main(int count, char **arguments) {
         insert_company(workload, data, path, workload[2] != 0);
         return sqlite3_close(database) != SQLITE_OK;
     }
+    if (change(workload, path)) return 0;
     open_store(path, false);
     if (!strcmp(workload, "W3"))
         read_all();

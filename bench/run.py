@@ -27,7 +27,7 @@ import stores
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-WORKLOADS = ["W1", "W1_full", "W3", "W4", "W5a", "W9"]
+WORKLOADS = ["W1", "W1_full", "W3", "W4", "W5a", "W6", "W7", "W9"]
 
 
 @dataclass
@@ -80,6 +80,8 @@ def make_peers(places: Places) -> dict[str, Peer]:
             "W3": ["W3", "W3_objects"],
             "W4": ["W4", "W4_any", "W4_subquery"],
             "W5a": ["W5a"],
+            "W6": ["W6", "save_mixed"],
+            "W7": ["W7"],
             "W9": ["W9"],
         },
     )
@@ -92,10 +94,12 @@ def make_peers(places: Places) -> dict[str, Peer]:
             "W3": ["W3", "W3_many", "W3_columns"],
             "W4": ["W4", "W4_any", "W4_subquery"],
             "W5a": ["W5a"],
+            "W6": ["W6", "save_mixed"],
+            "W7": ["W7"],
             "W9": ["W9"],
         },
     )
-    every = {workload: [workload] for workload in WORKLOADS if workload != "W1_full"}
+    every = {workload: [workload] for workload in ("W1", "W3", "W4", "W5a", "W6", "W7", "W9")}
     corestone_python = Peer(
         "python",
         script("peers/corestone_package.py", sys.executable, "python"),

@@ -25,7 +25,7 @@ from run import Places, build_programs
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-WORKLOADS = ["W1", "W3", "W4", "W5a", "W9"]
+WORKLOADS = ["W1", "W3", "W4", "W5a", "W6", "W7", "save_mixed", "W9"]
 # A function belongs to the first group whose patterns its object file and its name match.
 GROUPS = [
     ("SQLite", r"libsqlite3", r""),

@@ -96,4 +96,21 @@ final class RowCacheTests: XCTestCase {
         XCTAssertEqual(version(cache, 2005), 2, "a row in use was dropped")
         withExtendedLifetime(kept) {}
     }
+
+    /// A row that a save brought while the chunks of a fetch wait lies in a chunk of its own, which may be dropped first.
+    func testSweepingWithARowThatWaitsAlone() {
+        let cache = RowCache()
+        let fetched = batch(1...10, version: 1)
+        cache.add(fetched, root: entity)
+        do {
+            let saved = batch(3...3, version: 2, ownsChunks: false)
+            cache.keep(saved.chunks)
+            cache.add(saved.records[0], root: entity)
+        }
+        // Enough that the cache looks for what nobody uses.
+        for _ in 0..<80 { cache.keep([RecordChunk(capacity: 1 << 20)]) }
+        XCTAssertNil(version(cache, 3), "nobody used the newest row, and the older one must not come back")
+        XCTAssertEqual(version(cache, 4), 1)
+        withExtendedLifetime(fetched) {}
+    }
 }

@@ -1,6 +1,6 @@
 """The workloads through Corestone's Python package.
 
-usage: corestone_package.py WORKLOAD DATA STORE     W1 W3 W3_rows W4 W5a W9
+usage: corestone_package.py WORKLOAD DATA STORE     W1 W3 W3_rows W4 W5a W6 W7 W9
 
 W3 reads attributes of objects one by one; W3_rows reads the same values with `rows`, a tuple for each object.
 """
@@ -11,7 +11,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import corestone
-from workload import QUERY_NAMES, Clock, keys, rows, run
+from workload import QUERY_NAMES, Clock, copied, keys, raised, rows, run
 
 REFERENCE_DATE = datetime(2001, 1, 1, tzinfo=timezone.utc)
 MODEL = {
@@ -133,5 +133,47 @@ def look_up(data: str, path: str) -> None:
         clock.end("W9_hot", len(ids), check)
 
 
+def change(data: str, path: str) -> None:
+    with open_container(copied(path, "W6")) as container:
+        context = container.context()
+        employees = list(context.fetch("Employee"))
+        clock.begin()
+        changed = employees[3::10]
+        for one in changed:
+            one.salary = raised(one.salary)
+        context.save()
+        clock.stop()
+        report(container, "W6", len(changed))
+
+
+def delete(data: str, path: str) -> None:
+    with open_container(copied(path, "W7")) as container:
+        context = container.context()
+        employees = list(context.fetch("Employee"))
+        clock.begin()
+        leaving = employees[3::10]
+        for one in leaving:
+            context.delete(one)
+        context.save()
+        clock.stop()
+        report(container, "W7", len(leaving))
+
+
+def report(container: corestone.Container, workload: str, count: int) -> None:
+    salaries = [salary for (salary,) in container.context().fetch("Employee").rows("salary")]
+    clock.report(workload, count, sum(salaries) + len(salaries))
+
+
 if __name__ == "__main__":
-    run({"W1": insert, "W3": read_all, "W3_rows": read_rows, "W4": query, "W5a": follow, "W9": look_up})
+    run(
+        {
+            "W1": insert,
+            "W3": read_all,
+            "W3_rows": read_rows,
+            "W4": query,
+            "W5a": follow,
+            "W6": change,
+            "W7": delete,
+            "W9": look_up,
+        }
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from workload import PRAGMAS, QUERY_NAMES, Clock, keys, rows, run
+from workload import PRAGMAS, QUERY_NAMES, Clock, copied, keys, raised, rows, run
 
 clock = Clock("sqlite3")
 COLUMNS = "Z_PK, Z_OPT, ZAGE, ZACTIVE, ZDEPARTMENT, ZSALARY, ZHIREDATE, ZNAME, ZEMAIL"
@@ -105,4 +105,32 @@ def look_up(data: str, path: str) -> None:
     clock.end("W9_hot", len(wanted), check)
 
 
-run({"W1": insert, "W3": read_all, "W4": query, "W5a": follow, "W9": look_up})
+SUM = "SELECT TOTAL(ZSALARY) + COUNT(*) FROM ZEMPLOYEE"
+
+
+def change(data: str, path: str) -> None:
+    database = connect(copied(path, "W6"))
+    loaded = database.execute(f"SELECT {COLUMNS} FROM ZEMPLOYEE").fetchall()
+    clock.begin()
+    changes = [(row[1] + 1, raised(row[5]), row[0], row[1]) for row in loaded[3::10]]
+    database.execute("BEGIN IMMEDIATE")
+    database.executemany("UPDATE ZEMPLOYEE SET Z_OPT = ?, ZSALARY = ? WHERE Z_PK = ? AND Z_OPT = ?", changes)
+    database.execute("COMMIT")
+    clock.stop()
+    clock.report("W6", len(changes), database.execute(SUM).fetchone()[0])
+
+
+def delete(data: str, path: str) -> None:
+    database = connect(copied(path, "W7"))
+    loaded = database.execute(f"SELECT {COLUMNS} FROM ZEMPLOYEE").fetchall()
+    clock.begin()
+    leaving = [(row[0], row[1]) for row in loaded[3::10]]
+    database.execute("BEGIN IMMEDIATE")
+    database.executemany("DELETE FROM Z_2PROJECTS WHERE Z_2EMPLOYEES = ?", [row[:1] for row in leaving])
+    database.executemany("DELETE FROM ZEMPLOYEE WHERE Z_PK = ? AND Z_OPT = ?", leaving)
+    database.execute("COMMIT")
+    clock.stop()
+    clock.report("W7", len(leaving), database.execute(SUM).fetchone()[0])
+
+
+run({"W1": insert, "W3": read_all, "W4": query, "W5a": follow, "W6": change, "W7": delete, "W9": look_up})

@@ -6,6 +6,7 @@ import contextlib
 import gc
 import json
 import resource
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -31,13 +32,26 @@ def keys(data: str, count: int = 100_000) -> list[int]:
     return [int(row[0]) for row in rows(data, "ids.tsv")[:count]]
 
 
+def copied(path: str, workload: str) -> str:
+    """A copy of a store that no program has open, for a workload that changes it."""
+    copy = f"{path}-{workload}"
+    for suffix in ("-wal", "-shm"):
+        Path(copy + suffix).unlink(missing_ok=True)
+    shutil.copyfile(path, copy)
+    return copy
+
+
+def raised(salary: float) -> float:
+    return salary * 1.05 + 1
+
+
 def status_kb(key: str) -> int:
     with open("/proc/self/status", encoding="ascii") as status:
         return next((int(line.split()[1]) for line in status if line.startswith(key)), 0)
 
 
 class Clock:
-    """Measures one workload of a peer: begin() … end()."""
+    """Measures one workload of a peer: begin() … end(), or stop() and report() with a check computed in between."""
 
     def __init__(self, peer: str) -> None:
         self.peer = peer
@@ -50,22 +64,29 @@ class Clock:
         self.usage = resource.getrusage(resource.RUSAGE_SELF)
         self.start = time.perf_counter()
 
-    def end(self, workload: str, count: int, check: float) -> None:
-        seconds = time.perf_counter() - self.start
-        usage = resource.getrusage(resource.RUSAGE_SELF)
+    def stop(self) -> None:
+        self.seconds = time.perf_counter() - self.start
+        self.ended = resource.getrusage(resource.RUSAGE_SELF)
+        self.peak = status_kb("VmHWM:")
+
+    def report(self, workload: str, count: int, check: float) -> None:
         line = {
             "peer": self.peer,
             "workload": workload,
-            "seconds": round(seconds, 6),
-            "user_seconds": round(usage.ru_utime - self.usage.ru_utime, 6),
-            "kernel_seconds": round(usage.ru_stime - self.usage.ru_stime, 6),
-            "page_faults": usage.ru_minflt - self.usage.ru_minflt,
+            "seconds": round(self.seconds, 6),
+            "user_seconds": round(self.ended.ru_utime - self.usage.ru_utime, 6),
+            "kernel_seconds": round(self.ended.ru_stime - self.usage.ru_stime, 6),
+            "page_faults": self.ended.ru_minflt - self.usage.ru_minflt,
             "rows": count,
-            "peak_kb": status_kb("VmHWM:"),
+            "peak_kb": self.peak,
             "base_kb": self.base,
             "check": round(float(check), 2),
         }
         print(json.dumps(line), flush=True)
+
+    def end(self, workload: str, count: int, check: float) -> None:
+        self.stop()
+        self.report(workload, count, check)
 
 
 def run(workloads: dict[str, Callable[..., Any]]) -> None:

@@ -158,6 +158,7 @@ extension Context {
     @discardableResult
     func loadRows(of objects: [ManagedObject]) throws -> [ManagedObject] {
         let waiting = objects.filter { $0.record == nil && !$0.state.contains(.inserted) }
+        if waiting.isEmpty { return [] }
         for (store, objects) in byStore(waiting) {
             for group in Dictionary(grouping: objects, by: \.entity.rootIndex).values {
                 try loadRows(of: group, root: group[0].entity.root, store: store)

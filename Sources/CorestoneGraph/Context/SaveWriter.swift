@@ -11,7 +11,7 @@ final class SaveWriter {
     private var writer: RecordWriter
     /// The new record of each inserted, then of each updated object.
     private var insertedRecords: [Record?] = []
-    private var updatedRecords: [Record] = []
+    private var updatedRecords: [Record?] = []
     /// What stood for the key of each inserted object before the save.
     private var formerKeys: [Int64] = []
 
@@ -27,9 +27,7 @@ final class SaveWriter {
 
     func write(in transaction: any SaveTransaction) throws {
         try giveKeys(transaction)
-        updatedRecords = try plan.updated.map {
-            try record(of: $0, version: $0.version &+ ($0.concernsStore ? 1 : 0), transaction)
-        }
+        updatedRecords = Array(repeating: nil, count: plan.updated.count)
         // What goes makes room for what comes: a unique value may pass from a deleted object to a new one.
         var conflicts = try deleteRows(transaction)
         conflicts += try updateRows(transaction)
@@ -117,16 +115,35 @@ final class SaveWriter {
     private func updateRows(_ transaction: any SaveTransaction) throws -> [ManagedObject] {
         var conflicts: [ManagedObject] = []
         for (entity, places) in placesByEntity(plan.updated) {
-            let changed = places.filter { plan.updated[$0].concernsStore }
-            if changed.isEmpty { continue }
-            let rows = changed.map { place in
-                let object = plan.updated[place]
-                return UpdatedRow(
-                    record: updatedRecords[place], oldVersion: object.version, changedSlots: object.changedStoredSlots)
+            for start in stride(from: 0, to: places.count, by: SaveWriter.batchSize) {
+                let batch = places[start..<min(start + SaveWriter.batchSize, places.count)]
+                conflicts += try updateRows(batch, of: entity, transaction)
             }
-            conflicts += try transaction.update(rows, entity: entity).map { plan.updated[changed[$0]] }
         }
         return conflicts
+    }
+
+    private func updateRows(
+        _ places: ArraySlice<Int>, of entity: Entity, _ transaction: any SaveTransaction
+    ) throws -> [ManagedObject] {
+        var rows: [UpdatedRow] = []
+        var written: [ManagedObject] = []
+        var last: (changed: Overlay, slots: [Int])?
+        for place in places {
+            let object = plan.updated[place]
+            let concernsStore = object.concernsStore
+            let record = try record(of: object, version: object.version &+ (concernsStore ? 1 : 0), transaction)
+            updatedRecords[place] = record
+            if !concernsStore { continue }
+            // Most objects of a save were changed in the same properties.
+            if let overlay = object.overlay, last?.changed.changesSameSlots(as: overlay) != true {
+                last = (overlay, object.changedStoredSlots)
+            }
+            let slots = object.overlay == nil ? [] : last?.slots ?? []
+            rows.append(UpdatedRow(record: record, oldVersion: object.version, changedSlots: slots))
+            written.append(object)
+        }
+        return rows.isEmpty ? [] : try transaction.update(rows, entity: entity).map { written[$0] }
     }
 
     private func deleteRows(_ transaction: any SaveTransaction) throws -> [ManagedObject] {
@@ -159,7 +176,7 @@ final class SaveWriter {
             if let record = insertedRecords[place] { adopt(record, object) }
         }
         for (place, object) in plan.updated.enumerated() {
-            let record = updatedRecords[place]
+            guard let record = updatedRecords[place] else { continue }
             // A row that was not written may have a newer state in the cache.
             if record.version == object.version { object.didSave(record) } else { adopt(record, object) }
         }
@@ -194,16 +211,18 @@ final class SaveWriter {
 
 extension ManagedObject {
     /// The changed slots that a row has a place for.
-    var changedStoredSlots: [Int] {
-        guard let overlay else { return [] }
-        return (0..<Int(entity.slotCount)).filter { slot in
-            let layout = entity.layout.slots[slot]
-            return overlay.isChanged(slot) && layout.kind != .none && !layout.conditions.contains(.derived)
-        }
+    var changedStoredSlots: [Int] { (0..<Int(entity.slotCount)).filter(isStoredChange) }
+
+    private func isStoredChange(_ slot: Int) -> Bool {
+        guard let overlay, overlay.isChanged(slot) else { return false }
+        let layout = entity.layout.slots[slot]
+        return layout.kind != .none && !layout.conditions.contains(.derived)
     }
 
     /// Whether a save writes the object's row: a change of transient properties alone does not.
-    var concernsStore: Bool { state.contains(.membersChanged) || !changedStoredSlots.isEmpty }
+    var concernsStore: Bool {
+        state.contains(.membersChanged) || (0..<Int(entity.slotCount)).contains(where: isStoredChange)
+    }
 
     /// The store holds what the object holds. Transient values stay.
     func didSave(_ new: Record) {

@@ -55,5 +55,10 @@ struct Overlay {
         values[slot] = .null
     }
 
+    /// Of two overlays of the same entity.
+    func changesSameSlots(as other: Overlay) -> Bool {
+        (0..<(count + 63) / 64).allSatisfy { changed[$0] == other.changed[$0] }
+    }
+
     var isEmpty: Bool { (0..<(count + 63) / 64).allSatisfy { changed[$0] == 0 } }
 }

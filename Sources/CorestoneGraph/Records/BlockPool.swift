@@ -34,7 +34,7 @@ final class BlockPool {
     }
 
     private func newPiece(for size: Int) -> UnsafeMutableRawPointer {
-        pieceSize = pieces.isEmpty ? BlockPool.firstPiece : min(pieceSize * 4, hugePage)
+        pieceSize = pieces.isEmpty ? BlockPool.firstPiece : min(pieceSize * 8, hugePage)
         let piece = allocateLargeBlock(pieceSize)
         pieces.append(piece)
         next = piece + size

@@ -60,7 +60,8 @@ package struct RecordWriter {
 
     /// `rows` is a guess of how many records will come, so that small fetches stay small.
     package init(expectedBytes: Int = 4096) {
-        chunk = RecordChunk(capacity: max(1024, min(expectedBytes, hugePage)))
+        // What takes much of a huge page gets one: it is cleared at once, where small pages cost a fault each.
+        chunk = RecordChunk(capacity: expectedBytes < hugePage / 2 ? max(1024, expectedBytes) : hugePage)
         chunks = [chunk]
         start = chunk.end
     }

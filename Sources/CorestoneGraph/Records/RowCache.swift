@@ -5,12 +5,28 @@ import CorestoneModel
 /// Rows stay as long as an object uses their chunk; chunks that no object uses any more are kept up to a limit, then
 /// dropped. Guarded by the coordinator's lock.
 final class RowCache {
-    /// The rows of one inheritance tree: a table by key, and chunks whose rows are entered when somebody first asks for a key.
-    /// Most of what a fetch reads is never asked for again.
+    /// The rows of one inheritance tree: a table by key, and what is entered when somebody first asks for a key. Most of what
+    /// a fetch reads is never asked for again.
     private struct Tree {
         var table: KeyTable?
-        /// In the order in which they came; `chunks` retains them.
-        var waiting: [Unmanaged<RecordChunk>] = []
+        /// In the order in which it came; `chunks` retains the memory.
+        var waiting: [Waiting] = []
+    }
+
+    private enum Waiting {
+        /// A chunk with rows of this tree only.
+        case chunk(Unmanaged<RecordChunk>)
+        /// A row that was saved after a chunk came that waits.
+        case row(Record)
+
+        var isRow: Bool { if case .row = self { true } else { false } }
+        func isChunk(_ wanted: RecordChunk) -> Bool {
+            if case .chunk(let chunk) = self {
+                chunk.toOpaque() == Unmanaged.passUnretained(wanted).toOpaque()
+            } else {
+                false
+            }
+        }
     }
 
     /// By the index of the tree's root.
@@ -37,10 +53,20 @@ final class RowCache {
         }
         let index = place(of: root)
         // A chunk waits once: rows that came before may have newer ones by now.
-        for chunk in batch.chunks where keep(chunk) { trees[index].waiting.append(Unmanaged.passUnretained(chunk)) }
+        for chunk in batch.chunks where keep(chunk) {
+            trees[index].waiting.append(.chunk(Unmanaged.passUnretained(chunk)))
+        }
     }
 
-    func reserve(_ count: Int, root: Entity) { table(root).reserve(count) }
+    /// Room for rows that are about to come.
+    func reserve(_ count: Int, root: Entity) {
+        let index = place(of: root)
+        if trees[index].waiting.isEmpty {
+            table(root).reserve(count)
+        } else {
+            trees[index].waiting.reserveCapacity(trees[index].waiting.count + count)
+        }
+    }
 
     /// Takes in one row.
     func add(_ record: Record, root: Entity, chunk: RecordChunk) {
@@ -49,7 +75,14 @@ final class RowCache {
     }
 
     /// Takes in one row of a chunk that the caller gave to `keep`, under the same lock.
-    func add(_ record: Record, root: Entity) { table(root).set(record.primaryKey, record.start) }
+    func add(_ record: Record, root: Entity) {
+        let index = place(of: root)
+        if trees[index].waiting.isEmpty {
+            table(root).set(record.primaryKey, record.start)
+        } else {
+            trees[index].waiting.append(.row(record))
+        }
+    }
 
     func keep(_ newChunks: [RecordChunk]) { for chunk in newChunks { keep(chunk) } }
 
@@ -82,8 +115,12 @@ final class RowCache {
         let table = trees[index].table ?? KeyTable(capacity: 64)
         let waiting = trees[index].waiting
         trees[index] = Tree(table: table)
-        for chunk in waiting {
-            chunk._withUnsafeGuaranteedRef { $0.forEachRecord { table.set($0.primaryKey, $0.start) } }
+        for next in waiting {
+            switch next {
+            case .chunk(let chunk):
+                chunk._withUnsafeGuaranteedRef { $0.forEachRecord { table.set($0.primaryKey, $0.start) } }
+            case .row(let record): table.set(record.primaryKey, record.start)
+            }
         }
         return table
     }
@@ -101,6 +138,8 @@ final class RowCache {
 
     /// Drops the rows of chunks that nothing but the cache retains.
     private func sweep() {
+        // A row that waits alone would point into a chunk that is dropped.
+        for (index, tree) in trees.enumerated() where tree.waiting.contains(where: \.isRow) { enterWaiting(index) }
         var kept: [RecordChunk] = []
         bytes = 0
         while var chunk = chunks.popLast() {
@@ -119,7 +158,7 @@ final class RowCache {
     private func forget(_ chunk: RecordChunk) {
         for index in trees.indices {
             let waiting = trees[index].waiting
-            guard let place = waiting.firstIndex(where: { $0.takeUnretainedValue() === chunk }) else { continue }
+            guard let place = waiting.firstIndex(where: { $0.isChunk(chunk) }) else { continue }
             trees[index].waiting.remove(at: place)
             return
         }

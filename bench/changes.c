@@ -1,0 +1,105 @@
+/* Changing, deleting, undoing and saving through Corestone's C ABI: of employees that were loaded before the clock starts, in
+ * a copy of the store.
+ *
+ * W6              every tenth employee gets a raise, one save
+ * W7              every tenth employee is deleted, one save
+ * save_mixed      5,000 raises, 2,500 deletions and 2,500 insertions, one save
+ */
+#include "changes.h"
+
+#include <string.h>
+
+#include "company.h"
+#include "measure.h"
+
+enum { VALUES = 7 };
+
+static cst_object *at(const cst_results *results, size_t index) {
+    cst_object *object;
+    MUST(cst_results_get_object(results, index, &object, &host_error));
+    return object;
+}
+
+static double salary(const host *with, const cst_object *object) {
+    cst_value value;
+    MUST(cst_object_get(object, with->salary, &value, &host_error));
+    return value.as.real;
+}
+
+static void raise_salary(const host *with, cst_object *object) {
+    cst_value value = {.type = CST_DOUBLE, .as.real = company_raised(salary(with, object))};
+    MUST(cst_object_set(object, with->salary, &value, &host_error));
+}
+
+static void dismiss(const host *with, cst_object *object) {
+    MUST(cst_context_delete(with->context, object, &host_error));
+}
+
+static void hire(const host *with, const cst_object *like) {
+    const cst_key keys[VALUES] = {with->name,  with->email,  with->age,           with->salary,
+                                  with->hired, with->active, with->department_key};
+    cst_value values[VALUES];
+    cst_object *object;
+    MUST(cst_object_get_many(like, VALUES, keys, values, &host_error));
+    MUST(cst_context_insert(with->context, with->employee, &object, &host_error));
+    MUST(cst_object_set_many(object, VALUES, keys, values, &host_error));
+    cst_release(object);
+}
+
+static cst_results *all_employees(const host *with, cst_context *context) {
+    cst_fetch_request *request = host_all_employees(with);
+    cst_results *results;
+    MUST(cst_context_fetch(context, request, &results, &host_error));
+    cst_release(request);
+    return results;
+}
+
+/* What the store holds, as another context reads it. */
+static double sum_of_salaries(const host *with) {
+    cst_context *reader;
+    MUST(cst_context_new(with->coordinator, CST_QUEUE_CALLER, &reader, &host_error));
+    cst_results *results = all_employees(with, reader);
+    const size_t count = cst_results_count(results);
+    double sum = (double)count;
+    for (size_t i = 0; i < count; i++)
+        sum += salary(with, at(results, i));
+    cst_release(results);
+    cst_release(reader);
+    return sum;
+}
+
+static long change_all(const host *with, const char *workload, cst_results *results) {
+    const size_t count = cst_results_count(results);
+    long changes = 0;
+    if (strcmp(workload, "save_mixed") != 0) {
+        for (size_t i = 3; i < count; i += 10, changes++)
+            if (!strcmp(workload, "W6"))
+                raise_salary(with, at(results, i));
+            else
+                dismiss(with, at(results, i));
+        return changes;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const mixed_change what = company_mixed_change((int)i);
+        if (what == MIXED_RAISE) raise_salary(with, at(results, i));
+        if (what == MIXED_DISMISS) dismiss(with, at(results, i));
+        if (what == MIXED_HIRE) hire(with, at(results, i));
+        changes += what != MIXED_NONE;
+    }
+    return changes;
+}
+
+bool change(host *with, const char *workload) {
+    if (strcmp(workload, "W6") != 0 && strcmp(workload, "W7") != 0 && strcmp(workload, "save_mixed") != 0) return false;
+    cst_results *results = all_employees(with, with->context);
+    for (size_t i = 0; i < cst_results_count(results); i++)
+        at(results, i);
+
+    measure_begin();
+    const long changes = change_all(with, workload, results);
+    MUST(cst_context_save(with->context, &host_error));
+    measure_stop();
+    measure_report("corestone", workload, changes, sum_of_salaries(with), 0);
+    cst_release(results);
+    return true;
+}

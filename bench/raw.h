@@ -1,0 +1,34 @@
+/* What the parts of the raw program share: the database, statements, rows as read, texts. */
+#ifndef RAW_H
+#define RAW_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct row { /* one employee as read */
+    int64_t key, department;
+    double salary, hired;
+    const char *name, *email;
+    size_t name_size, email_size;
+    int32_t version, age, active;
+} row;
+
+extern sqlite3 *database;
+
+_Noreturn void fail(const char *what);
+void run(const char *sql);
+sqlite3_stmt *prepare(const char *sql);
+/* Runs a statement that gives no rows, and makes it ready for the next time. */
+void step(sqlite3_stmt *statement);
+bool next_row(sqlite3_stmt *statement);
+void bind_text(sqlite3_stmt *statement, int index, const char *text, size_t size);
+void open_store(const char *path, bool full);
+/* All employees, in the order of their keys. */
+row *read_employees(int *out_count);
+
+/* W6, W7 and save_mixed, in raw_changes.c, on a copy of the store that stays. False for another workload. */
+bool change(const char *workload, const char *path);
+
+#endif
