@@ -2,6 +2,12 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
+/// Within a context one object stands for a row, so an object is equal to itself alone, saved or not.
+extension ManagedObject: Hashable, Identifiable {
+    public static func == (a: ManagedObject, b: ManagedObject) -> Bool { a === b }
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
 extension ManagedObject {
     /// The value at a name or key path as a Swift type; nil when it is null.
     ///
@@ -97,6 +103,15 @@ extension ManagedObject {
         try setPrimitive(value?.propertyValue ?? .null, key: key(name))
     }
 
+    /// The same for the members of a to-many relationship.
+    public func setPrimitiveMembers(_ members: [ManagedObject], of name: String) throws {
+        try setPrimitiveMembers(members, key: key(name))
+    }
+
+    /// What the object keeps for a property; members as an array. Fires no fault: null of a fault, and of a to-many relationship
+    /// that nobody loaded.
+    public func primitiveValue(_ name: String) throws -> PropertyValue { try primitiveValue(key: key(name)) }
+
     /// The value as last fetched or saved.
     public func committedValue(_ name: String) throws -> PropertyValue { try committedValue(key: key(name)) }
 
@@ -105,5 +120,5 @@ extension ManagedObject {
 
     public var entityName: String { objectID.entity.name }
 
-    private func key(_ name: String) throws -> UInt32 { try objectID.entity.requireProperty(named: name).key }
+    func key(_ name: String) throws -> UInt32 { try objectID.entity.requireProperty(named: name).key }
 }

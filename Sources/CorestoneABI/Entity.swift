@@ -292,6 +292,7 @@ func propertyInfo(_ property: Property, isFrozen: Bool) throws -> cst_property_i
         if attribute.allowsExternalStorage { flags.insert(.externalStorage) }
         if attribute.preservesValueInHistory { flags.insert(.preserved) }
         if attribute.allowsNaN { flags.insert(.allowsNaN) }
+        if attribute.ignoresChanges { flags.insert(.ignoresChanges) }
         if attribute.allowsCloudEncryption { flags.insert(.cloudEncryption) }
         if attribute.derivation != nil { flags.insert(.derived) }
         if attribute.hasOwnIndex { flags.insert(.indexed) }

@@ -16,12 +16,14 @@ struct PropertyFlags: OptionSet {
     static let spotlight = PropertyFlags(rawValue: 256)
     static let externalRecord = PropertyFlags(rawValue: 512)
     static let cloudEncryption = PropertyFlags(rawValue: 1024)
+    static let ignoresChanges = PropertyFlags(rawValue: 4096)
     /// Told of a property, never set.
     static let derived = PropertyFlags(rawValue: 2048)
 
     static let common: PropertyFlags = [.optional, .transient, .spotlight, .externalRecord]
     static let attributes: PropertyFlags = [
         common, .indexed, .externalStorage, .preserved, .allowsNaN, .cloudEncryption,
+        .ignoresChanges,
     ]
     static let elements: PropertyFlags = [.optional, .externalStorage, .preserved, .allowsNaN]
     static let relationships: PropertyFlags = [common, .toMany, .ordered]
@@ -59,6 +61,7 @@ struct PropertyFlags: OptionSet {
             try each(.externalStorage, attribute.setAllowsExternalStorage)
             try each(.preserved, attribute.setPreservesValueInHistory)
             try each(.allowsNaN, attribute.setAllowsNaN)
+            try each(.ignoresChanges, attribute.setIgnoresChanges)
             try each(.cloudEncryption, attribute.setAllowsCloudEncryption)
             try each(.indexed, attribute.setOwnIndex)
         } else if let relationship = property as? Relationship {

@@ -10,6 +10,8 @@ public final class Attribute: Property, @unchecked Sendable {
     public private(set) var preservesValueInHistory = false
     /// NaN and infinities pass validation.
     public private(set) var allowsNaN = false
+    /// A change of the attribute, which must be transient, does not make an object one that has changes. No part of model files.
+    public private(set) var ignoresChanges = false
     /// The transformer of a transformable attribute, kept for Apple's framework.
     public private(set) var valueTransformerName: String?
     /// The class of the values of a transformable attribute in an Apple host.
@@ -83,6 +85,7 @@ public final class Attribute: Property, @unchecked Sendable {
     public func setDerivation(_ value: Derivation?) throws { try change { derivation = value } }
     public func setCompositeName(_ value: String?) throws { try change { compositeName = value } }
     public func setAllowsNaN(_ value: Bool) throws { try change { allowsNaN = value } }
+    public func setIgnoresChanges(_ value: Bool) throws { try change { ignoresChanges = value } }
     public func setValueTransformerName(_ value: String?) throws {
         try change { valueTransformerName = value }
     }
@@ -93,6 +96,11 @@ public final class Attribute: Property, @unchecked Sendable {
             throw modelError(
                 "\(entity.name).\(name) has \(what), which only a transient attribute may have", entity: entity.name,
                 key: name)
+        }
+        guard isTransient || !ignoresChanges else {
+            throw modelError(
+                "\(entity.name).\(name) is saved, so its changes cannot be ignored; only those of a transient attribute can",
+                entity: entity.name, key: name)
         }
         guard (type == .composite) == !elements.isEmpty else {
             let what = elements.isEmpty ? "is composite and has no elements" : "has elements and is not composite"

@@ -79,6 +79,7 @@ struct ModelCopier {
         try copy.setAllowsExternalStorage(attribute.allowsExternalStorage)
         try copy.setPreservesValueInHistory(attribute.preservesValueInHistory)
         try copy.setAllowsNaN(attribute.allowsNaN)
+        try copy.setIgnoresChanges(attribute.ignoresChanges)
         try copy.setAllowsCloudEncryption(attribute.allowsCloudEncryption)
         try copy.setValueTransformerName(attribute.valueTransformerName)
         try copy.setValueClassName(attribute.valueClassName)

@@ -36,6 +36,8 @@
     @inlinable package static var ruled: SlotConditions { SlotConditions(rawValue: 32) }
     /// A derived attribute: the store computes it, what is set is never saved.
     @inlinable package static var derived: SlotConditions { SlotConditions(rawValue: 16) }
+    /// A transient attribute whose changes are nobody's business but the host's.
+    @inlinable package static var ignored: SlotConditions { SlotConditions(rawValue: 64) }
 }
 
 /// Where one property lies in the records of an entity.
@@ -111,6 +113,7 @@
             if attribute.derivation != nil && !attribute.isTransient { conditions = [.derived] }
             if attribute.allowsNaN { conditions.insert(.allowsNaN) }
             if attribute.type == .float { conditions.insert(.single) }
+            if attribute.ignoresChanges { conditions.insert(.ignored) }
         } else if let relationship = property as? Relationship, relationship.isToMany {
             let isBounded = relationship.minimumCount > 0 || relationship.maximumCount > 0
             if isBounded || !relationship.isOptional { conditions.insert(.bounded) }

@@ -152,8 +152,9 @@ extension ManagedObject {
     }
 
     /// What each property was at the event's start that the event gave another value, by slot: targets of to-one relationships
-    /// as objects, members as a set or, in order, an array of objects. Null for a property of an object that the event inserted.
-    package func valuesAtEventStart() throws -> [Int: PropertyValue] {
+    /// as objects, members as a set or, in order, an array of objects. Null for a property of an object that the event inserted,
+    /// and, unless `loading`, for members that nobody loaded.
+    package func valuesAtEventStart(loading: Bool = true) throws -> [Int: PropertyValue] {
         guard let context, !state.isDisjoint(with: [.touched, .snapshotting]) else { return [:] }
         let isNew = isNewInEvent
         let entry = context.entry(of: self)
@@ -163,6 +164,10 @@ extension ManagedObject {
             if layout.role == .composite { continue }
             if layout.role == .toMany {
                 guard let keeper = toMany(ordinal: Int(layout.ordinal)) else { continue }
+                guard loading || keeper.isLoaded else {
+                    if keeper.changesOfEvent() != nil { old[slot] = .null }
+                    continue
+                }
                 if let members = try isNew ? (keeper.hasChanges ? [] : nil) : keeper.membersAtEventStart() {
                     let values = members.map { PropertyValue.object($0) }
                     old[slot] = keeper.relationship.isOrdered ? .array(values) : .set(Set(values))

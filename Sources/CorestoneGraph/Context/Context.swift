@@ -60,6 +60,8 @@ public final class Context: @unchecked Sendable {
 
     /// Who is told what happens in the context.
     let listeners = ContextListeners()
+    /// Who observes its objects; nil as long as nobody did.
+    var observers: ObjectObservers?
 
     /// Asked every few milliseconds while a request runs; true stops it.
     package var interruptCheck: (() -> Bool)?
@@ -121,6 +123,7 @@ public final class Context: @unchecked Sendable {
 
     deinit {
         forgetAll()
+        observers?.end()
         pendingReleases.deallocate()
         owner.deallocate()
     }

@@ -14,7 +14,12 @@ extension ManagedObject {
 
     /// Sets every element to what an accepted value has for it.
     func writeComposite(_ value: PropertyValue, _ slot: Int) {
-        for (leaf, part) in entity.attribute(slot).decomposed(value) { write(part, Int(leaf.slot)) }
+        let parts = entity.attribute(slot).decomposed(value)
+        let isObserved = state.contains(.observed)
+        // One change for who observes the whole.
+        if isObserved { for (leaf, _) in parts { willChangeObserved(Int(leaf.slot)) } }
+        for (leaf, part) in parts { write(part, Int(leaf.slot)) }
+        if isObserved { for (leaf, _) in parts { didChangeObserved(Int(leaf.slot)) } }
     }
 
     func isCompositeChanged(_ slot: Int) -> Bool {

@@ -22,6 +22,7 @@ extension ManagedObject {
 
     /// For the end of the object.
     func dropKept() {
+        dropObservers()
         kept = nil
         forgetFiles()
         forgetFetched()

@@ -18,13 +18,16 @@ extension ManagedObject {
         let isMember = try keeper.contains(member)
         let count = try keeper.count()
         try checkIndex(index, below: isMember ? count : count + 1, of: count, relationship)
-        if isMember { return keeper.place(member, at: index) }
-        try attach(member, relationship, keeper) { keeper.place(member, at: index) }
+        try together {
+            if isMember { return keeper.place(member, at: index) }
+            try attach(member, relationship, keeper) { keeper.place(member, at: index) }
+        }
     }
 
     package func removeMember(at index: Int, key: UInt32) throws {
         let relationship = try orderedRelationship(key: key)
-        try detach(try member(at: index, key: key), relationship, try toMany(relationship))
+        let member = try member(at: index, key: key)
+        try together { try detach(member, relationship, try toMany(relationship)) }
     }
 
     /// Puts `member` where another one is, which leaves. A member that stood elsewhere moves there.
@@ -37,9 +40,11 @@ extension ManagedObject {
         var order = try keeper.all()
         order[index] = member
         if let place = order.indices.first(where: { $0 != index && order[$0] === member }) { order.remove(at: place) }
-        try detach(former, relationship, keeper)
-        if try !keeper.contains(member) { try attach(member, relationship, keeper) { keeper.take(member) } }
-        keeper.arrange(order)
+        try replacing(relationship) {
+            try detach(former, relationship, keeper)
+            if try !keeper.contains(member) { try attach(member, relationship, keeper) { keeper.take(member) } }
+            keeper.arrange(order)
+        }
     }
 
     /// Moves the member at one index to another, as the order is afterwards.

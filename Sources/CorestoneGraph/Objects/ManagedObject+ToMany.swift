@@ -53,7 +53,7 @@ extension ManagedObject {
     @discardableResult
     package func addMember(_ member: ManagedObject, key: UInt32) throws -> Bool {
         let relationship = try toManyRelationship(key: key)
-        return try add(member, to: relationship)
+        return try together { try add(member, to: relationship) }
     }
 
     /// Adds several members; those that are members already stay where they are.
@@ -62,7 +62,7 @@ extension ManagedObject {
         for member in members { try checkMember(member, relationship) }
         let keeper = try toMany(relationship)
         keeper.reserve(members.count)
-        for member in members { _ = try add(member, to: relationship, keeper) }
+        try together { for member in members { _ = try add(member, to: relationship, keeper) } }
     }
 
     func add(_ member: ManagedObject, to relationship: Relationship) throws -> Bool {
@@ -110,7 +110,7 @@ extension ManagedObject {
         let relationship = try toManyRelationship(key: key)
         let keeper = try toMany(relationship)
         guard try keeper.contains(member) else { return false }
-        try detach(member, relationship, keeper)
+        try together { try detach(member, relationship, keeper) }
         return true
     }
 
@@ -136,6 +136,11 @@ extension ManagedObject {
         let keeper = try toMany(relationship)
         var wanted = ObjectList()
         for object in objects { _ = wanted.append(object) }
+        try settingMembers(of: relationship) { try replaceMembers(of: keeper, by: &wanted) }
+    }
+
+    private func replaceMembers(of keeper: ToManyRelationship, by wanted: inout ObjectList) throws {
+        let relationship = keeper.relationship
         for member in try keeper.all() where !wanted.contains(member) { try detach(member, relationship, keeper) }
         for object in wanted.objects where try !keeper.contains(object) {
             try attach(object, relationship, keeper) { keeper.take(object) }
@@ -147,7 +152,9 @@ extension ManagedObject {
 
     /// Takes back the unsaved changes of the object's relationships on both sides, so that dropping its own changes leaves no
     /// half of a pair behind.
-    func takeBackRelationships() throws {
+    func takeBackRelationships() throws { try together { try takeBackBothSides() } }
+
+    private func takeBackBothSides() throws {
         for slot in 0..<Int(entity.slotCount) where entity.layout.slots[slot].role == .toOne {
             try takeBackTarget(of: entity.relationship(slot))
         }

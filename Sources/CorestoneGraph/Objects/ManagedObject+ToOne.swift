@@ -187,6 +187,10 @@ extension ManagedObject {
 
     /// Sets a to-one relationship and keeps both inverses right: the old target lets go, the new one's partner too.
     func setTarget(_ target: ManagedObject?, of relationship: Relationship) throws {
+        try together { try connect(target, relationship) }
+    }
+
+    private func connect(_ target: ManagedObject?, _ relationship: Relationship) throws {
         let old = try self.target(of: relationship)
         if old === target { return }
         guard let inverse = relationship.settledInverse else {

@@ -77,7 +77,8 @@ extension ManagedObject {
     @inline(never)
     private func convert(_ value: PropertyValue, _ slot: Int) throws {
         switch entity.layout.slots[slot].role {
-        case .attribute, .external, .transient: write(try accept(value, slot), slot)
+        case .attribute, .external: write(try accept(value, slot), slot)
+        case .transient: writeTransient(try accept(value, slot), slot)
         case .composite: writeComposite(try accept(value, slot), slot)
         case .toOne:
             let relationship = entity.relationship(slot)
@@ -120,6 +121,7 @@ extension ManagedObject {
             let relationship = entity.relationship(prepared.slot)
             try setTarget(try acceptTarget(prepared.value, relationship), of: relationship)
         case .composite: writeComposite(prepared.value, prepared.slot)
+        case .transient: writeTransient(prepared.value, prepared.slot)
         default: write(prepared.value, prepared.slot)
         }
     }
@@ -182,6 +184,14 @@ extension ManagedObject {
         willChange()
         body()
         if isObserved { didChangeObserved(slot) }
+    }
+
+    /// A value that no store has; its changes may be nobody's business but the host's.
+    private func writeTransient(_ value: PropertyValue, _ slot: Int) {
+        guard entity.layout.slots[slot].conditions.contains(.ignored) else { return write(value, slot) }
+        if state.contains(.observed) { willChangeObserved(slot) }
+        overlayForWriting().set(value, slot)
+        if state.contains(.observed) { didChangeObserved(slot) }
     }
 
     func overlayForWriting() -> Overlay {

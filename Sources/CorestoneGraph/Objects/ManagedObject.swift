@@ -110,7 +110,7 @@ public final class ManagedObject {
     deinit {
         context?.forget(self)
         dropOwnPlace()
-        if !state.isDisjoint(with: [.keeps, .keepsFiles, .keepsFetched, .keepsTransformed]) { dropKept() }
+        if !state.isDisjoint(with: [.keeps, .keepsFiles, .keepsFetched, .keepsTransformed, .observed]) { dropKept() }
         dropRecord()
         if toOneTargets != nil || overlay != nil || toManyKeepers != nil { letGo() }
     }

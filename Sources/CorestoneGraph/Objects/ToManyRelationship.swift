@@ -48,7 +48,7 @@ final class ToManyRelationship {
         isLoaded = owner.state.contains(.inserted)
     }
 
-    private var isFresh: Bool { owner.state.contains(.inserted) }
+    var isFresh: Bool { owner.state.contains(.inserted) }
 
     var hasChanges: Bool { isFresh ? !members.isEmpty : differences?.isEmpty == false || isOrderChanged }
 
@@ -173,11 +173,27 @@ final class ToManyRelationship {
         if isObserved { owner.didChangeObserved(slot) }
     }
 
+    /// Makes `objects` the members on this side alone, without a word to anybody.
+    func keep(_ objects: [ManagedObject]) throws {
+        try load()
+        var wanted = ObjectList(objects)
+        if !isFresh {
+            for member in members.objects where !wanted.contains(member) { recordRemoved(member) }
+            for object in objects where !members.contains(object) { recordAdded(object) }
+        }
+        if relationship.isOrdered { isOrderChanged = true }
+        members = wanted
+        owner.state.insert(.membersChanged)
+    }
+
     private func noteAdded(_ object: ManagedObject) {
         willChange()
         if relationship.isOrdered { isOrderChanged = true }
         if let log = differences?.log, !log.removed.remove(object, keepingOrder: false) { _ = log.added.append(object) }
-        if isFresh { return }
+        if !isFresh { recordAdded(object) }
+    }
+
+    private func recordAdded(_ object: ManagedObject) {
         let differences = ownDifferences()
         if !differences.removed.remove(object, keepingOrder: false) { _ = differences.added.append(object) }
     }
@@ -185,8 +201,11 @@ final class ToManyRelationship {
     private func noteRemoved(_ object: ManagedObject) {
         willChange()
         if let log = differences?.log, !log.added.remove(object, keepingOrder: true) { _ = log.removed.append(object) }
+        if !isFresh { recordRemoved(object) }
+    }
+
+    private func recordRemoved(_ object: ManagedObject) {
         // An object that was never saved is in no store's list.
-        if isFresh { return }
         let differences = ownDifferences()
         if !differences.added.remove(object, keepingOrder: true), !object.state.contains(.inserted) {
             _ = differences.removed.append(object)

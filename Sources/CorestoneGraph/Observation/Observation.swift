@@ -28,11 +28,13 @@ final class ObserverState: @unchecked Sendable {
     /// On the context's queue.
     private var depth = 0
 
+    var isCancelled: Bool { cancelled.load(ordering: .relaxed) }
+
     /// False when it was cancelled before.
     func cancel() -> Bool { !cancelled.exchange(true, ordering: .relaxed) }
 
     func tell(_ body: () -> Void) {
-        if cancelled.load(ordering: .relaxed) || depth == ObserverState.deepest { return }
+        if isCancelled || depth == ObserverState.deepest { return }
         depth += 1
         body()
         depth -= 1

@@ -1,0 +1,174 @@
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+/// One observer of a key path: linked to each object that the path leads through, and linked anew where one of them changes.
+final class ObjectObserver: Observer, @unchecked Sendable {
+    private let keyPath: String
+    private let options: ObservationOptions
+    private let handler: (ManagedObject, ValueChange) -> Void
+    private let state = ObserverState()
+    private let list: ObjectObservers
+    /// The first is at the observed object; empty once the observation ended.
+    private var links: [ObserverLink] = []
+
+    init(
+        _ keyPath: String, _ options: ObservationOptions, _ list: ObjectObservers,
+        _ handler: @escaping (ManagedObject, ValueChange) -> Void
+    ) {
+        self.keyPath = keyPath
+        self.options = options
+        self.list = list
+        self.handler = handler
+    }
+
+    func begin(at object: ManagedObject) throws {
+        try ObserverPath.check(keyPath, from: object.entity)
+        try link(object, keyPath[...])
+        if options.contains(.initial) {
+            tell(ValueChange(.setting, keyPath, new: (try? object.value(forKeyPath: keyPath)) ?? .null))
+        }
+    }
+
+    // MARK: The path
+
+    /// Links the objects that the rest of the path leads through.
+    private func link(_ first: ManagedObject, _ rest: Substring) throws {
+        var (next, rest): (ManagedObject?, Substring?) = (first, rest)
+        while let object = next, let path = rest {
+            let step = try ObserverPath.step(path, of: object.entity)
+            let slot = Int(step.property.slot)
+            let leaves = (step.property as? Attribute)?.leaves.map { Int($0.slot) } ?? []
+            let link = ObserverLink(
+                self, position: links.count, object: object, slot: slot, slots: leaves.isEmpty ? [slot] : leaves)
+            links.append(link)
+            list.add(link)
+            rest = step.rest
+            next = nil
+            if rest != nil, let relationship = step.property as? Relationship {
+                next = try object.target(of: relationship)
+            }
+        }
+    }
+
+    /// Lets go of the objects from a place of the path on.
+    func cut(from position: Int) {
+        while links.count > position { list.remove(links.removeLast()) }
+    }
+
+    /// The path behind a link.
+    private func rest(behind link: ObserverLink) -> Substring? {
+        var rest: Substring? = keyPath[...]
+        for place in 0...link.position {
+            guard let path = rest, let step = try? ObserverPath.step(path, of: links[place].object.entity) else {
+                return nil
+            }
+            rest = step.rest
+        }
+        return rest
+    }
+
+    // MARK: Changes
+
+    func willChange(_ link: ObserverLink, asSetting: Bool) {
+        link.depth += 1
+        guard link.depth == 1, isLinked(link), let root = links.first?.object else { return }
+        if link.position == links.count - 1, let keeper = keeper(of: link) {
+            link.former = .members(FormerMembers(of: keeper, whole: asSetting))
+        } else {
+            link.former = .value((try? root.value(forKeyPath: keyPath)) ?? .null)
+        }
+        if options.contains(.prior) { list.tell(prior(of: link), of: link.object, to: self) }
+    }
+
+    private func prior(of link: ObserverLink) -> ValueChange {
+        var old = PropertyValue.null
+        switch link.former {
+        case .value(let value): old = value
+        case .members(let members): old = members.all?.asValue ?? .null
+        case nil: break
+        }
+        return ValueChange(.setting, keyPath, isPrior: true, old: old)
+    }
+
+    func didChange(_ link: ObserverLink, asSetting: Bool) {
+        if link.depth == 0 { return }
+        link.depth -= 1
+        guard link.depth == 0, let former = link.former else { return }
+        link.former = nil
+        guard isLinked(link), let root = links.first?.object else { return }
+        switch former {
+        case .members(let members):
+            guard let keeper = keeper(of: link) else { return }
+            if let change = ValueChange(keyPath, members, now: keeper, asSetting: asSetting) {
+                list.tell(change, of: link.object, to: self)
+            }
+        case .value(let old):
+            if let rest = rest(behind: link) { relink(behind: link, rest) }
+            let new = (try? root.value(forKeyPath: keyPath)) ?? .null
+            list.tell(ValueChange(.setting, keyPath, old: old, new: new), of: link.object, to: self)
+        }
+    }
+
+    private func relink(behind link: ObserverLink, _ rest: Substring) {
+        guard let relationship = link.object.entity.properties[link.slot] as? Relationship,
+            let target = try? link.object.target(of: relationship)
+        else { return cut(from: link.position + 1) }
+        if links.count > link.position + 1, links[link.position + 1].object === target { return }
+        cut(from: link.position + 1)
+        // Where the new target has no such property, the path ends at it.
+        try? self.link(target, rest)
+    }
+
+    private func isLinked(_ link: ObserverLink) -> Bool { link.position < links.count && links[link.position] === link }
+
+    private func keeper(of link: ObserverLink) -> ToManyRelationship? {
+        guard let relationship = link.object.entity.properties[link.slot] as? Relationship, relationship.isToMany
+        else { return nil }
+        return try? link.object.toMany(relationship)
+    }
+
+    func tell(_ change: ValueChange) {
+        guard let root = links.first?.object else { return }
+        state.tell { handler(root, change) }
+    }
+
+    // MARK: The end
+
+    var isCancelled: Bool { state.isCancelled }
+
+    func cancel() {
+        // Also once more on the queue, where an end on another thread was put off.
+        _ = state.cancel()
+        if list.mayTakeOut() { cut(from: 0) }
+    }
+}
+
+/// What paths can be observed: to-one relationships that lead to a property.
+enum ObserverPath {
+    /// The property that comes first, and the path behind it.
+    static func step(_ path: Substring, of entity: Entity) throws -> (property: Property, rest: Substring?) {
+        if let property = entity.property(named: String(path)) { return (property, nil) }
+        guard let dot = path.firstIndex(of: ".") else {
+            return (try entity.requireProperty(named: String(path)), nil)
+        }
+        let head = try entity.requireProperty(named: String(path[..<dot]))
+        guard let relationship = head as? Relationship, !relationship.isToMany else {
+            throw CoreError(
+                .invalidArgument,
+                "\(path) of \(entity.name) cannot be observed, since \(head.name) leads to no single object; observe "
+                    + "\(head.name), or a path of to-one relationships", entity: entity.name, key: String(path))
+        }
+        return (head, path[path.index(after: dot)...])
+    }
+
+    /// Throws unless the path could lead to a property: also where there are no objects on it yet.
+    static func check(_ path: String, from entity: Entity) throws {
+        var (entity, rest): (Entity, Substring?) = (entity, path[...])
+        while let path = rest {
+            let step = try ObserverPath.step(path, of: entity)
+            rest = step.rest
+            if let relationship = step.property as? Relationship { entity = relationship.destination }
+        }
+    }
+}

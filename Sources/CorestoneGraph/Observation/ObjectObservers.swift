@@ -1,0 +1,137 @@
+import CPlatform
+import CorestoneValues
+import Synchronization
+
+/// Who observes which objects of one context. On the context's queue, but for `mayTakeOut`.
+///
+/// What is observed is retained: a row that nobody else holds must not end and come back as another object, unobserved.
+final class ObjectObservers: @unchecked Sendable {
+    private var links: [ObjectIdentifier: [ObserverLink]] = [:]
+    /// Operations on both sides of a relationship that run, one within the other: what they change is told at their end, when
+    /// both sides agree.
+    private var operations = 0
+    private var waiting: [(observer: ObjectObserver, change: ValueChange)] = []
+    /// Whether an observer is looking at a relationship that is about to change.
+    private var isTellingPrior = false
+    /// Objects that must outlive what observers do while their change runs; let go of at the next one.
+    private var held: [ManagedObject] = []
+    private var telling = 0
+
+    /// Where the number of the context's thread stands; nil when the context ended.
+    private let owner: Locked<UnsafeMutablePointer<UInt64>?>
+    /// Somebody cancelled on another thread.
+    private let hasCancelled = Atomic(false)
+
+    init(_ owner: UnsafeMutablePointer<UInt64>) { self.owner = Locked(owner) }
+
+    /// The context ends.
+    func end() { owner.withLock { $0 = nil } }
+
+    /// Whether the calling thread may take an observer out of the list; else that is put off.
+    func mayTakeOut() -> Bool {
+        if owner.withLock({ $0.map { platform_is_owner($0) } ?? false }) { return true }
+        hasCancelled.store(true, ordering: .relaxed)
+        return false
+    }
+
+    /// Takes out those that were cancelled on other threads.
+    func sweep() {
+        if telling == 0, operations == 0, !held.isEmpty { held = [] }
+        guard hasCancelled.exchange(false, ordering: .relaxed) else { return }
+        for link in links.values.joined() where link.observer.isCancelled { link.observer.cut(from: 0) }
+    }
+
+    // MARK: Links
+
+    func add(_ link: ObserverLink) {
+        links[ObjectIdentifier(link.object), default: []].append(link)
+        link.object.state.insert(.observed)
+    }
+
+    func remove(_ link: ObserverLink) {
+        let place = ObjectIdentifier(link.object)
+        links[place]?.removeAll { $0 === link }
+        if links[place]?.isEmpty == true {
+            links[place] = nil
+            link.object.endObservation()
+        }
+    }
+
+    func links(of object: ManagedObject) -> [ObserverLink] { links[ObjectIdentifier(object)] ?? [] }
+
+    /// The object leaves the context: paths that lead through it end before it.
+    func forget(_ object: ManagedObject) {
+        for link in links(of: object) { link.observer.cut(from: link.position) }
+    }
+
+    // MARK: Telling
+
+    func together<Result>(_ body: () throws -> Result) throws -> Result {
+        guard !isTellingPrior else {
+            throw CoreError(
+                .invalidArgument,
+                "a relationship cannot be changed while an observer is told that another is about to change; do it when "
+                    + "the change is done, or observe without the option prior")
+        }
+        operations += 1
+        defer {
+            operations -= 1
+            if operations == 0 { tellWaiting() }
+        }
+        return try body()
+    }
+
+    private func tellWaiting() {
+        while operations == 0, !waiting.isEmpty {
+            let next = waiting.removeFirst()
+            tellNow(next.change, next.observer)
+        }
+    }
+
+    /// Tells of a change of `object`: at once, or when the operation that it is part of ends.
+    func tell(_ change: ValueChange, of object: ManagedObject, to observer: ObjectObserver) {
+        held.append(object)
+        if change.isPrior {
+            let outer = isTellingPrior
+            isTellingPrior = isTellingPrior || operations > 0
+            // Both sides are at hand to the operation, whatever the observer does to the context.
+            if isTellingPrior, let context = object.context { held += context.registeredObjects }
+            tellNow(change, observer)
+            isTellingPrior = outer
+        } else if operations > 0 {
+            waiting.append((observer, change))
+        } else {
+            tellNow(change, observer)
+        }
+    }
+
+    private func tellNow(_ change: ValueChange, _ observer: ObjectObserver) {
+        telling += 1
+        observer.tell(change)
+        telling -= 1
+    }
+}
+
+/// An observer's place at one object of its path.
+final class ObserverLink {
+    let observer: ObjectObserver
+    /// How many objects of the path come before it.
+    let position: Int
+    let object: ManagedObject
+    /// The property that the path names here.
+    let slot: Int
+    /// Those whose change is one of the property: more than one for a composite attribute.
+    let slots: [Int]
+    /// Changes of it that run, one within the other.
+    var depth = 0
+    /// While one does.
+    var former: FormerValue?
+
+    init(_ observer: ObjectObserver, position: Int, object: ManagedObject, slot: Int, slots: [Int]) {
+        self.observer = observer
+        self.position = position
+        self.object = object
+        self.slot = slot
+        self.slots = slots
+    }
+}

@@ -1,0 +1,300 @@
+import Corestone
+import XCTest
+
+/// Observers of keys and key paths.
+final class ObserverTests: GraphTestCase {
+    /// What observers heard, in order.
+    private var heard: [String] = []
+
+    private func text(_ value: PropertyValue) -> String {
+        switch value {
+        case .null: "-"
+        case .array(let members): "[" + members.map(text).joined(separator: " ") + "]"
+        case .object(let object as ManagedObject):
+            (try? object.value(forKey: object.entityName == "Task" ? "title" : "name").textual?.string) ?? "?"
+        default: value.textual?.string ?? "\(value.number ?? 0)"
+        }
+    }
+
+    private func note(_ change: ValueChange) {
+        let kind = change.isPrior ? "prior" : "\(change.kind)"
+        let places = change.indexes.isEmpty ? "" : " \(change.indexes)"
+        heard.append("\(kind) \(change.keyPath) \(text(change.old)) \(text(change.new))\(places)")
+    }
+
+    private func observe(
+        _ object: ManagedObject, _ path: String, _ options: ObservationOptions = []
+    ) throws -> Observation {
+        try object.observe(keyPath: path, options: options) { [unowned self] _, change in note(change) }
+    }
+
+    private func expect(_ expected: [String], line: UInt = #line) {
+        XCTAssertEqual(heard, expected, line: line)
+        heard = []
+    }
+
+    // MARK: Values
+
+    /// Change observation is independent of saving.
+    func testS220EachSetIsToldWithOrWithoutASave() throws {
+        let ada = try employee("Ada")
+        let token = try observe(ada, "name")
+        try ada.set("name", "b")
+        try ada.set("age", 3)
+        try ada.set("name", "c")
+        expect(["setting name Ada b", "setting name b c"])
+        try context.save()
+        expect([])
+        try ada.set("name", "c")
+        expect(["setting name c c"])
+        token.cancel()
+        try ada.set("name", "d")
+        expect([])
+    }
+
+    func testOptionsInitialAndPrior() throws {
+        let ada = try employee("Ada")
+        let token = try observe(ada, "name", [.initial, .prior])
+        expect(["setting name - Ada"])
+        try ada.set("name", "Eve")
+        expect(["prior name Ada -", "setting name Ada Eve"])
+        withExtendedLifetime(token) {}
+    }
+
+    func testATokenThatEndsEndsItsObservation() throws {
+        var ada: ManagedObject? = try employee("Ada")
+        weak var watched = ada
+        do { _ = try ada.map { try observe($0, "name") } }
+        try ada?.set("name", "Eve")
+        expect([])
+        try context.save()
+        ada = nil
+        _ = try context.count("Employee")
+        XCTAssertNil(watched)
+    }
+
+    func testWhatIsObservedStays() throws {
+        try employee("Ada").set("age", 1)
+        try context.save()
+        var ada = try context.fetch("Employee").first
+        let place = ada.map(ObjectIdentifier.init)
+        let token = try ada.map { try observe($0, "name") }
+        ada = nil
+        let again = try XCTUnwrap(context.fetch("Employee").first)
+        XCTAssertEqual(ObjectIdentifier(again), place)
+        try again.set("name", "Eve")
+        expect(["setting name Ada Eve"])
+        token?.cancel()
+    }
+
+    func testWrongPathsAreRefused() throws {
+        let ada = try employee("Ada")
+        for path in ["nme", "department.nme", "projects.title", "name.length", "@count", ""] {
+            XCTAssertThrowsError(try observe(ada, path), path)
+        }
+        XCTAssertThrowsError(try observe(ManagedObject(entity: model.requireEntity(named: "Employee")), "name"))
+        try context.delete(ada)
+        try context.processPendingChanges()
+        XCTAssertThrowsError(try observe(ada, "name"))
+    }
+
+    // MARK: Relationships
+
+    func testTargetsAndInverses() throws {
+        let (rAndD, sales) = (try department("R&D"), try department("Sales"))
+        let ada = try employee("Ada", in: rAndD)
+        try context.save()
+        let tokens = [try observe(ada, "department"), try observe(rAndD, "employees"), try observe(sales, "employees")]
+        try ada.set("department", sales)
+        expect(["setting department R&D Sales", "removal employees [Ada] -", "insertion employees - [Ada]"])
+        try sales.setMembers([], of: "employees")
+        expect(["setting department Sales -", "setting employees [Ada] []"])
+        for token in tokens { token.cancel() }
+    }
+
+    func testOrderedMembersComeWithTheirPlaces() throws {
+        let project = try context.insert("Project")
+        let tasks = try ["a", "b", "c", "d"].map { try context.insert("Task", ["title": $0]) }
+        let token = try observe(project, "tasks")
+        try project.add(tasks[0], tasks[1], to: "tasks")
+        try project.insert(tasks[2], at: 1, in: "tasks")
+        try project.moveMember(from: 0, to: 2, in: "tasks")
+        try project.replaceMember(at: 1, with: tasks[3], in: "tasks")
+        try project.removeMember(at: 0, from: "tasks")
+        expect([
+            "insertion tasks - [a] [0]", "insertion tasks - [b] [1]", "insertion tasks - [c] [1]",
+            "replacement tasks [a c b] [c b a] [0, 1, 2]", "replacement tasks [b] [d] [1]", "removal tasks [c] - [0]",
+        ])
+        token.cancel()
+    }
+
+    /// A list that nobody loaded is not loaded for its observers.
+    func testMembersOfAFaultAreToldWithoutLoading() throws {
+        let rAndD = try department("R&D")
+        _ = try employee("Ada", in: rAndD)
+        let bob = try employee("Bob")
+        try context.save()
+        context = other()
+        let again = try context.object(with: rAndD.objectID), same = try context.object(with: bob.objectID)
+        let token = try observe(again, "employees")
+        try same.set("department", again)
+        try same.set("department", nil)
+        expect(["insertion employees - [Bob]", "removal employees [Bob] -"])
+        XCTAssertTrue(try again.hasFault(forRelationship: "employees"))
+        token.cancel()
+    }
+
+    func testDeletionIsToldByTheRelationshipsThatItEnds() throws {
+        let rAndD = try department("R&D"), ada = try employee("Ada", in: rAndD)
+        try context.save()
+        let tokens = [try observe(ada, "department.name"), try observe(ada, "department")]
+        try context.delete(rAndD)
+        try context.processPendingChanges()
+        XCTAssertEqual(Set(heard), ["setting department.name R&D -", "setting department R&D -"])
+        for token in tokens { token.cancel() }
+    }
+
+    // MARK: Key paths
+
+    func testAPathFollowsAChangedMiddle() throws {
+        let (rAndD, sales) = (try department("R&D"), try department("Sales"))
+        let ada = try employee("Ada", in: rAndD), bob = try employee("Bob", in: sales)
+        try ada.set("spouse", bob)
+        let token = try observe(ada, "spouse.department.name")
+        try sales.set("name", "Sells")
+        expect(["setting spouse.department.name Sales Sells"])
+        try bob.set("department", rAndD)
+        expect(["setting spouse.department.name Sells R&D"])
+        try sales.set("name", "Sales")
+        expect([])
+        try rAndD.set("name", "Research")
+        expect(["setting spouse.department.name R&D Research"])
+        try ada.set("spouse", nil)
+        expect(["setting spouse.department.name Research -"])
+        try rAndD.set("name", "R&D")
+        try bob.set("department", sales)
+        expect([])
+        try ada.set("spouse", bob)
+        expect(["setting spouse.department.name - Sales"])
+        token.cancel()
+        try sales.set("name", "x")
+        expect([])
+    }
+
+    func testMembersAtTheEndOfAPath() throws {
+        let rAndD = try department("R&D"), ada = try employee("Ada", in: rAndD)
+        let token = try observe(ada, "department.employees")
+        let bob = try employee("Bob", in: rAndD)
+        try ada.set("department", nil)
+        try bob.set("department", nil)
+        expect(["insertion department.employees - [Bob]", "setting department.employees [Ada Bob] -"])
+        token.cancel()
+    }
+
+    // MARK: What observers do
+
+    func testAnObserverMayChangeBothSidesOfWhatChanges() throws {
+        let departments = try ["a", "b", "c"].map(department)
+        let ada = try employee("Ada", in: departments[0])
+        let token = try ada.observe(keyPath: "department") { object, change in
+            if change.new == .object(departments[1]) { try? object.set("department", departments[2]) }
+        }
+        try ada.set("department", departments[1])
+        XCTAssertEqual(try ada.get("department"), departments[2])
+        XCTAssertEqual(try departments.map { try $0.memberCount("employees") }, [0, 0, 1])
+        token.cancel()
+    }
+
+    func testAnObserverThatCallsItselfIsStopped() throws {
+        let ada = try employee("Ada")
+        var calls = 0
+        let token = try ada.observe(keyPath: "age") { object, change in
+            calls += 1
+            try? object.set("age", (change.new.number ?? 0) + 1)
+        }
+        try ada.set("age", 0)
+        XCTAssertEqual(calls, 8)
+        token.cancel()
+    }
+
+    func testAnObserverMayCancelItselfAndThrowAllAway() throws {
+        let ada = try employee("Ada", in: department("R&D"))
+        var tokens: [Observation] = []
+        for _ in 0..<2 {
+            tokens.append(
+                try ada.observe(keyPath: "department.name") { [unowned self] _, change in
+                    note(change)
+                    tokens = []
+                    try? context.rollback()
+                    try? context.reset()
+                })
+        }
+        try ada.set("department", nil)
+        expect(["setting department.name R&D -"])
+        XCTAssertTrue(ada.isGone)
+    }
+
+    func testAPriorObserverMayNotChangeRelationships() throws {
+        let (rAndD, sales) = (try department("R&D"), try department("Sales"))
+        let ada = try employee("Ada", in: rAndD)
+        var failures = 0
+        let token = try ada.observe(keyPath: "department", options: .prior) { object, change in
+            guard change.isPrior else { return }
+            do { try object.set("department", sales) } catch { failures += 1 }
+        }
+        try ada.set("department", nil)
+        XCTAssertEqual(failures, 1)
+        XCTAssertNil(try ada.get("department", as: ManagedObject.self))
+        XCTAssertEqual(try rAndD.memberCount("employees") + sales.memberCount("employees"), 0)
+        let wild = try ada.observe(keyPath: "department", options: .prior) { [unowned self] _, change in
+            if change.isPrior { try? context.reset() }
+        }
+        token.cancel()
+        try ada.set("department", sales)
+        XCTAssertTrue(ada.isGone)
+        wild.cancel()
+    }
+
+    func testChangesByHandAreToldOnce() throws {
+        let rAndD = try department("R&D"), ada = try employee("Ada")
+        let tokens = [try observe(ada, "name"), try observe(ada, "department"), try observe(rAndD, "employees")]
+        try ada.willChangeValue(forKey: "name")
+        try ada.setPrimitive("name", "Eve")
+        expect([])
+        try ada.didChangeValue(forKey: "name")
+        expect(["setting name Ada Eve"])
+        try rAndD.willChangeValue(forKey: "employees", withSetMutation: .union, using: [ada])
+        try rAndD.setPrimitiveMembers([ada], of: "employees")
+        try rAndD.didChangeValue(forKey: "employees", withSetMutation: .union, using: [ada])
+        XCTAssertEqual(Set(heard), ["setting department - R&D", "insertion employees - [Eve]"])
+        XCTAssertEqual(heard.count, 2)
+        for token in tokens { token.cancel() }
+    }
+
+    func testATokenMayEndOnAnotherThread() throws {
+        let ada = try employee("Ada")
+        let token = try observe(ada, "name")
+        let done = expectation(description: "cancelled")
+        Thread.detachNewThread {
+            token.cancel()
+            done.fulfill()
+        }
+        wait(for: [done], timeout: 5)
+        try ada.set("name", "Eve")
+        expect([])
+    }
+
+    func testAContextThatEndsTakesItsObserversAlong() throws {
+        weak var watched: ManagedObject?
+        var token: Observation?
+        do {
+            let context = Context(coordinator: coordinator)
+            let ada = try context.insert("Employee", ["name": "Ada"])
+            watched = ada
+            token = try observe(ada, "name")
+        }
+        XCTAssertNil(watched)
+        token?.cancel()
+        token = nil
+    }
+}
