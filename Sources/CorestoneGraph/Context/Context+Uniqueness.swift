@@ -32,7 +32,7 @@ private struct UniqueValues: Hashable {
 
 extension Entity {
     /// The unique constraints that hold for its objects, with the entities that declare them.
-    fileprivate var allUniqueConstraints: [(entity: Entity, attributes: [String])] {
+    var allUniqueConstraints: [(entity: Entity, attributes: [String])] {
         var known: Set<Set<String>> = []
         return sequence(first: self, next: \.parent).reversed().flatMap { entity in
             entity.uniqueConstraints.filter { known.insert(Set($0)).inserted }.map { (entity, $0) }

@@ -1,0 +1,188 @@
+import CorestoneModel
+import CorestoneValues
+
+/// What a clone takes along.
+public struct CloneOptions: Sendable {
+    /// How many relationships away from the object others are cloned too; 0 for none.
+    public var depth: Int
+    /// The relationships along which others are cloned, as key paths from the object ("lines", "lines.notes"); nil for all.
+    /// A path takes those that it leads through along.
+    public var including: [String]?
+    /// Whether clones keep the values that must be unique. Else these are as in a new object.
+    public var keepsUnique: Bool
+
+    public init(depth: Int = 0, including: [String]? = nil, keepsUnique: Bool = false) {
+        self.depth = depth
+        self.including = including
+        self.keepsUnique = keepsUnique
+    }
+}
+
+extension ManagedObject {
+    /// A new object of the same entity with the values of this one, in the same context.
+    ///
+    /// Objects within `options` are cloned too, each once however often it is met, and the clones lead to each other as the
+    /// originals do, in the same order. A relationship to anything else leads to the same object, unless that would take it
+    /// away from the original: then it stays empty. Derived values and objects that are deleted are left out.
+    public func clone(_ options: CloneOptions = CloneOptions()) throws -> ManagedObject {
+        let cloning = Cloning(options)
+        try cloning.collect(from: self)
+        return try cloning.run()
+    }
+}
+
+/// One run of cloning, level by level from the object that was asked for.
+private final class Cloning {
+    private let options: CloneOptions
+    private let included: Set<String>?
+    private var originals = ObjectList()
+    private var clones: [ManagedObject] = []
+
+    init(_ options: CloneOptions) {
+        self.options = options
+        included = options.including.map { paths in
+            var all = Set<String>()
+            for path in paths {
+                for end in path.indices where path[end] == "." { all.insert(String(path[..<end])) }
+                all.insert(path)
+            }
+            return all
+        }
+    }
+
+    // MARK: What is cloned
+
+    func collect(from object: ManagedObject) throws {
+        if object.isDeleted {
+            throw CoreError(
+                .invalidArgument, "this \(object.entity.name) is deleted and cannot be cloned; roll back to keep it",
+                entity: object.entity.name, objectURI: object.objectID.uri)
+        }
+        for path in options.including ?? [] { try check(path, from: object.entity) }
+        _ = originals.append(object)
+        var level = [(object: object, path: "")]
+        var depth = included.map { $0.reduce(0) { max($0, $1.utf8.count { $0 == UInt8(ascii: ".") } + 1) } } ?? .max
+        depth = min(depth, options.depth)
+        while depth > 0, !level.isEmpty {
+            level = try next(level)
+            depth -= 1
+        }
+    }
+
+    private func check(_ path: String, from entity: Entity) throws {
+        var entity = entity
+        for name in path.split(separator: ".", omittingEmptySubsequences: false) {
+            let property = try entity.requireProperty(named: String(name))
+            guard let relationship = property as? Relationship else {
+                throw CoreError(
+                    .invalidArgument,
+                    "\(entity.name).\(name) is no relationship, and a clone takes nothing along by it; attributes are "
+                        + "cloned anyway", entity: entity.name, key: path)
+            }
+            entity = relationship.destination
+        }
+    }
+
+    /// What the objects of a level lead to and was not met yet.
+    private func next(_ level: [(object: ManagedObject, path: String)]) throws -> [(
+        object: ManagedObject, path: String
+    )] {
+        try load(level.map(\.object))
+        var found: [(object: ManagedObject, path: String)] = []
+        for (object, path) in level {
+            for relationship in object.entity.relationships {
+                let path = path.isEmpty ? relationship.name : "\(path).\(relationship.name)"
+                if included?.contains(path) == false { continue }
+                for target in try object.related(relationship) where originals.append(target) {
+                    found.append((target, path))
+                }
+            }
+        }
+        return found
+    }
+
+    /// One query for each relationship of each entity, not one for each object.
+    private func load(_ objects: [ManagedObject]) throws {
+        guard let context = objects[0].context else { return }
+        try context.loadRows(of: objects)
+        for group in Dictionary(grouping: objects.filter({ !$0.isInserted }), by: { ObjectIdentifier($0.entity) })
+            .values
+        {
+            for relationship in group[0].entity.relationships where relationship.isToMany {
+                try context.loadMembers(of: relationship, owners: group)
+            }
+        }
+    }
+
+    // MARK: Making the clones
+
+    func run() throws -> ManagedObject {
+        do {
+            for original in originals.objects { clones.append(try copyAttributes(of: original)) }
+            for (original, clone) in zip(originals.objects, clones) { try connect(clone, like: original) }
+        } catch {
+            for clone in clones { try? clone.context?.delete(clone) }
+            throw error
+        }
+        return clones[0]
+    }
+
+    private func copyAttributes(of original: ManagedObject) throws -> ManagedObject {
+        let entity = original.entity
+        let clone = try original.context?.insert(entity) ?? ManagedObject(entity: entity)
+        let unique = options.keepsUnique ? [] : uniqueNames(original)
+        for slot in 0..<Int(entity.slotCount) {
+            let layout = entity.layout.slots[slot]
+            guard layout.role == .attribute || layout.role == .external || layout.role == .transient,
+                !layout.conditions.contains(.derived), let attribute = entity.properties[slot] as? Attribute,
+                !unique.contains(attribute.path), !unique.contains(attribute.composite?.path ?? "")
+            else { continue }
+            clone.write(try original.value(slot: slot), slot)
+        }
+        return clone
+    }
+
+    /// The attributes that clones leave out: those of constraints which would not hold. One with a relationship that leads
+    /// to another clone holds.
+    private func uniqueNames(_ original: ManagedObject) -> Set<String> {
+        var names = Set<String>()
+        for (_, constraint) in original.entity.allUniqueConstraints {
+            let leadsElsewhere = constraint.contains { key in
+                guard let relationship = original.entity.property(named: key) as? Relationship, !relationship.isToMany,
+                    let target = try? original.target(of: relationship)
+                else { return false }
+                return originals.contains(target)
+            }
+            if !leadsElsewhere { names.formUnion(constraint) }
+        }
+        return names
+    }
+
+    private func connect(_ clone: ManagedObject, like original: ManagedObject) throws {
+        for relationship in original.entity.relationships {
+            let targets = try original.related(relationship).compactMap { clonedOrShared($0, relationship) }
+            if relationship.isToMany {
+                if !targets.isEmpty { try clone.setMembers(targets, key: relationship.key) }
+            } else if let target = targets.first {
+                try clone.setTarget(target, of: relationship)
+            }
+        }
+    }
+
+    /// What the clone leads to where the original leads to `target`.
+    private func clonedOrShared(_ target: ManagedObject, _ relationship: Relationship) -> ManagedObject? {
+        if let place = originals.place(of: target) { return clones[place] }
+        guard let inverse = relationship.inverse else { return target }
+        return inverse.isToMany ? target : nil
+    }
+}
+
+extension ManagedObject {
+    /// The objects that a relationship leads to and that are not deleted.
+    fileprivate func related(_ relationship: Relationship) throws -> [ManagedObject] {
+        let targets =
+            relationship.isToMany
+            ? try toMany(relationship).all() : try target(of: relationship).map { [$0] } ?? []
+        return targets.filter { !$0.isDeleted && !$0.isGone }
+    }
+}
