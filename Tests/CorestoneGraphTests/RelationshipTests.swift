@@ -304,4 +304,22 @@ final class RelationshipTests: GraphTestCase {
         XCTAssertEqual(try second.object(with: a.objectID).memberCount("employees"), 0)
         XCTAssertEqual(try second.object(with: b.objectID).memberCount("employees"), 1)
     }
+
+    /// A refresh keeps what was changed here, the order of members too.
+    func testRefreshingWithMergingKeepsAnOrder() throws {
+        let project = try context.insert("Project")
+        let tasks = try ["a", "b", "c"].map { try context.insert("Task", ["title": $0]) }
+        try project.setMembers(Array(tasks[..<2]), of: "tasks")
+        try context.save()
+        try project.insert(tasks[1], at: 0, in: "tasks")
+        try project.insert(tasks[2], at: 1, in: "tasks")
+        let changed = [tasks[1], tasks[2], tasks[0]]
+        try context.refreshAll()
+        XCTAssertTrue(try project.members("tasks").elementsEqual(changed, by: ===))
+        try context.refresh(project, mergeChanges: true)
+        XCTAssertTrue(try project.members("tasks").elementsEqual(changed, by: ===))
+        try context.save()
+        let again = try other().object(with: project.objectID)
+        XCTAssertEqual(try again.members("tasks").map { try $0.get("title") ?? "" }, ["b", "c", "a"])
+    }
 }

@@ -48,6 +48,12 @@ struct ObjectList {
         objects.append(object)
     }
 
+    /// The same objects, those that `order` has first and in its order.
+    func ordered(like order: [ManagedObject]) -> ObjectList {
+        var (own, known) = (self, ObjectList(order))
+        return ObjectList(order.filter { own.contains($0) } + objects.filter { !known.contains($0) })
+    }
+
     mutating func reserve(_ count: Int) { objects.reserveCapacity(count) }
 
     mutating func insert(_ object: ManagedObject, at place: Int) {

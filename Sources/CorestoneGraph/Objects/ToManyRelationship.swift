@@ -16,6 +16,8 @@ final class ToManyRelationship {
     private var differences: Differences?
     private(set) var isLoaded: Bool
     private(set) var isOrderChanged = false
+    /// The order that was changed here, of members that are to be read again.
+    private var keptOrder: [ManagedObject] = []
 
     /// What a save has to add to the store and to remove from it.
     private final class Differences {
@@ -69,9 +71,10 @@ final class ToManyRelationship {
         reload()
     }
 
-    /// Reads the store again when next asked, keeping the differences.
+    /// Reads the store again when next asked, keeping the differences and an order that was changed.
     func reload() {
         if isFresh { return }
+        if isOrderChanged && isLoaded { keptOrder = members.objects }
         members.removeAll()
         isLoaded = false
     }
@@ -82,6 +85,7 @@ final class ToManyRelationship {
     private func forgetDifferences() {
         differences = nil
         isOrderChanged = false
+        keptOrder = []
     }
 
     // MARK: Reading
@@ -108,7 +112,8 @@ final class ToManyRelationship {
             for object in differences.added.objects { _ = list.append(object) }
             if relationship.isOrdered { differences.savedOrder = stored }
         }
-        members = list
+        members = keptOrder.isEmpty ? list : list.ordered(like: keptOrder)
+        keptOrder = []
         isLoaded = true
     }
 
