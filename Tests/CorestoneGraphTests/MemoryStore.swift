@@ -154,6 +154,10 @@ final class MemoryStore: PersistentStore, SaveTransaction, @unchecked Sendable {
         return conflicts
     }
 
+    func isCurrent(_ primaryKey: Int64, version: Int32, entity: Entity) throws -> Bool {
+        rows[entity.root.index]?[primaryKey]?.version == version
+    }
+
     func link(_ relationship: Relationship, added: [Link], removed: [Link]) throws {
         for link in removed { unlink(relationship.key, link.owner, link.member) }
         for link in added { self.link(relationship.key, link.owner, link.member) }

@@ -70,3 +70,41 @@ final class SeveralStoresTests: GraphTestCase {
         XCTAssertEqual(try other().count("Department", "name == 'Three'"), 1)
     }
 }
+
+/// A save of several stores of which one fails.
+final class IncompleteSaveTests: XCTestCase {
+    func testEachStoresOutcomeIsTold() throws {
+        let model = Model()
+        for name in ["One", "Two", "Three"] {
+            let entity = try model.addEntity(named: name)
+            try entity.addAttribute(named: "name", type: .string)
+            try model.setConfiguration(ModelConfiguration(name: name, entityNames: [name]))
+        }
+        let coordinator = try Coordinator(model: model)
+        let stores = (1...3).map { TestStore(model: model, identifier: "00000000-0000-0000-0000-00000000000\($0)") }
+        for (store, name) in zip(stores, ["One", "Two", "Three"]) { _ = try coordinator.add(store, configuration: name) }
+        let context = Context(coordinator: coordinator)
+        let objects = try ["One", "Two", "Three"].map { try context.insert($0, ["name": "a"]) }
+        stores[1].saveFailure = CoreError(.storeIO, code: .persistentStoreSave, "the disk is full")
+        var thrown: CoreError?
+        XCTAssertThrowsError(try context.save()) { thrown = $0 as? CoreError }
+        let error = try XCTUnwrap(thrown)
+        XCTAssertEqual(error.code, 134040)
+        XCTAssertEqual(error.storeOutcomes.map(\.isCommitted), [true, false, false])
+        XCTAssertEqual(error.storeOutcomes.map { $0.error?.code }, [nil, 134030, nil])
+        XCTAssertEqual(error.storeOutcomes.map(\.objectIDs), objects.map { [$0.objectID] })
+        XCTAssertEqual(error.children.count, 3)
+        XCTAssertEqual(error.children[0].status, .ok)
+        XCTAssertEqual(error.children[1].children.first?.message, "the disk is full")
+        XCTAssertEqual(objects.map(\.isInserted), [false, true, true])
+        stores[1].saveFailure = nil
+        try context.save()
+        XCTAssertEqual(stores.map(\.lastSave.inserted), [0, 1, 1])
+        XCTAssertFalse(context.hasChanges)
+        // Nothing was written: the failure itself.
+        stores[0].saveFailure = CoreError(.storeIO, code: .persistentStoreSave, "the disk is full")
+        try objects[0].set("name", "b")
+        try objects[1].set("name", "b")
+        XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? CoreError)?.code, 134030) }
+    }
+}

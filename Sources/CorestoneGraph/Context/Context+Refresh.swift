@@ -93,12 +93,16 @@ extension Context {
     func withNewestRow<Result>(
         of object: ManagedObject, in store: Store, _ body: (Record?) throws -> Result
     ) throws -> Result {
-        let root = object.entity.root
+        try withNewestRow(of: object.objectID, in: store, body)
+    }
+
+    func withNewestRow<Result>(of id: ObjectID, in store: Store, _ body: (Record?) throws -> Result) throws -> Result {
+        let root = id.entity.root
         return try coordinator.withLock {
             try store.requireOpen()
             store.backing.endRead()
-            store.rowCache.remove(root, object.primaryKey)
-            let fresh = try store.backing.rows(of: root, primaryKeys: [object.primaryKey])
+            store.rowCache.remove(root, id.reference)
+            let fresh = try store.backing.rows(of: root, primaryKeys: [id.reference])
             store.rowCache.add(fresh, root: root)
             return try withExtendedLifetime(fresh) { try body(fresh.records.first) }
         }

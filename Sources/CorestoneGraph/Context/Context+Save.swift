@@ -2,13 +2,20 @@ import CorestoneModel
 import CorestoneValues
 
 extension Context {
-    /// Validates, then writes all changes in one transaction. After a failure nothing was written and all is still pending.
+    /// Validates, then writes all changes, in one transaction for each store. Conflicts are settled as `mergePolicy` says.
+    ///
+    /// After a failure nothing was written and all is still pending, but for the stores that an error of code 134040 names as
+    /// written.
     public func save() throws {
         try checkQueue()
+        guard !isMerging else {
+            throw CoreError(
+                .invalidArgument, "a merge policy asks its context to save; the save that asked it goes on when it returns")
+        }
         try processPendingChanges(appliesDeleteRules: true)
         settleInaccessible()
         var plan = SavePlan(inserted: insertedObjects, updated: updatedObjects, deleted: deletedObjects)
-        if plan.isEmpty {
+        if plan.isEmpty && lockedObjects.isEmpty && !coordinator.stores.contains(where: \.hearsEmptySaves) {
             clearLists()
             return
         }
@@ -16,24 +23,39 @@ extension Context {
         let rowless = try loadRows(of: plan.updated + plan.deleted)
         if !rowless.isEmpty { plan.leaveOutGhosts(among: rowless) }
         try loadOrders(of: plan.updated)
-        try write(plan)
-        post(.didSave, plan.changes)
-        post(.didSaveObjectIDs, ContextChanges(ids: plan.changes.ids))
+        let written = try writeMerging(plan)
+        clearLists()
+        if plan.isEmpty { return }
+        post(.didSave, written.changes)
+        post(.didSaveObjectIDs, ContextChanges(ids: written.changes.ids))
     }
 
-    private func write(_ plan: SavePlan) throws {
+    /// Writes the parts of a plan one store after the other; each is a transaction of its own.
+    /// - Throws: `PartFailure` for the first that fails, after which no more are written.
+    func write(_ plan: SavePlan, _ report: inout SaveReport) throws {
+        let parts = try parts(of: plan)
+        report.begin(parts)
+        for (store, part) in parts {
+            do { try write(part, to: store) } catch { throw PartFailure(store, part, error) }
+            report.commit(part, to: store)
+        }
+    }
+
+    /// What concerns each store, in the order of the stores.
+    private func parts(of plan: SavePlan) throws -> [(store: Store, part: SavePlan)] {
         let stores = coordinator.stores
         let isWhole = coordinator.hasHadOneStore && stores.first?.holdings == nil && !stores.isEmpty
         let targets = try isWhole ? SaveTargets() : SaveTargets(of: plan.inserted, in: self)
         if !isWhole { try plan.requireStores(targets) }
-        // Several stores are written one after the other; each is a transaction of its own.
-        for store in stores {
+        return try stores.compactMap { store in
             let part = isWhole ? plan : plan.part(in: store, targets)
-            if part.isEmpty { continue }
+            if part.isEmpty {
+                let isConcerned = store.hearsEmptySaves || lockedObjects.contains { $0.store === store }
+                return isConcerned && !store.isReadOnly ? (store, part) : nil
+            }
             guard !store.isReadOnly else { throw store.isReadOnlyError() }
-            try write(part, to: store)
+            return (store, part)
         }
-        clearLists()
     }
 
     private func write(_ part: SavePlan, to store: Store) throws {
@@ -45,6 +67,9 @@ extension Context {
                 try store.backing.save(by: author) { try writer.write(in: $0) }
             } catch {
                 writer.undo()
+                if let error = error as? CoreError, error.code == CocoaCode.managedObjectConstraintMerge.rawValue {
+                    throw SaveObstacle.taken(error)
+                }
                 throw error
             }
             writer.commit()

@@ -1,4 +1,5 @@
 import CorestoneModel
+import CorestonePredicate
 import CorestoneValues
 
 extension Context {
@@ -7,27 +8,115 @@ extension Context {
     /// A save leaves that to the store, which knows the other rows too, and gives code 133021; whoever asks before the save
     /// learns of what this context alone can tell, with code 1551. No value is like no other, as in the store.
     func validateUniqueness(_ plan: SavePlan, into failures: inout ValidationFailures) throws {
-        var owners: [UniqueValues: ManagedObject] = [:]
-        for object in plan.inserted + plan.updated {
-            for (entity, constraint) in object.entity.allUniqueConstraints {
-                let values = try constraint.map { try object.value(forKeyPath: $0) }
-                if values.contains(where: \.isNull) { continue }
-                let place = UniqueValues(entity: ObjectIdentifier(entity), keys: constraint, values: values)
-                guard let owner = owners[place] else {
-                    owners[place] = object
-                    continue
-                }
-                failures.append(object.notUnique(constraint, values, owner))
+        for group in try UniqueGroups(of: plan.inserted + plan.updated).list {
+            for object in group.objects.dropFirst() {
+                failures.append(object.notUnique(group.place.keys, group.place.values, group.objects[0]))
+            }
+        }
+    }
+
+    /// What stands behind a constraint that a save would break: several objects of it with the same values, else rows of the
+    /// store that have the values of one and will go on having them.
+    func constraintConflicts(in part: SavePlan, _ store: Store) throws -> [ConstraintConflict] {
+        let groups = try UniqueGroups(of: part.inserted + part.updated)
+        let twins = groups.list.filter { $0.objects.count > 1 }
+        if !twins.isEmpty {
+            return twins.map {
+                ConstraintConflict($0.objects, $0.place.keys, $0.place.values, in: self, store: store)
+            }
+        }
+        var conflicts: [ConstraintConflict] = []
+        for places in groups.byConstraint {
+            for start in stride(from: 0, to: places.count, by: 100) {
+                conflicts += try storedConflicts(places[start..<min(start + 100, places.count)], groups, store)
+            }
+        }
+        return conflicts
+    }
+
+    /// The conflicts over one constraint.
+    private func storedConflicts(
+        _ places: ArraySlice<UniqueValues>, _ groups: UniqueGroups, _ store: Store
+    ) throws -> [ConstraintConflict] {
+        guard let first = places.first else { return [] }
+        let predicate = try Predicate.or(
+            places.map { place in
+                try .and(
+                    zip(place.keys, place.values).map {
+                        .comparison(Comparison(.key($0), .equal, .constant($1)))
+                    })
+            })
+        return try using(store) {
+            store.backing.endRead()
+            let batch = try store.backing.fetch(StoreFetch(entity: first.entity, predicate: predicate)).batch
+            defer { withExtendedLifetime(batch) {} }
+            return batch.records.compactMap { record in
+                let entity = entity(at: record.header.pointee.entity)
+                let values = entity.slots(of: first.keys).map { entity.value(of: record, $0, store, self) }
+                let place = UniqueValues(entity: first.entity, keys: first.keys, values: values)
+                guard let object = groups.owners(of: place).first else { return nil }
+                let known = registered(store: store, root: entity, primaryKey: record.primaryKey)
+                // Its own row, and rows whose values this save changes, are in nobody's way.
+                if let known, known === object || known.isDeleted || known.isUpdated && !known.has(place) { return nil }
+                store.rowCache.add(record, root: entity.root, chunk: record.chunk.takeUnretainedValue())
+                return ConstraintConflict([object], place.keys, values, database: record, in: self, store: store)
             }
         }
     }
 }
 
 /// What only one object may have.
-private struct UniqueValues: Hashable {
-    let entity: ObjectIdentifier
+struct UniqueValues: Hashable {
+    let entity: Entity
     let keys: [String]
     let values: [PropertyValue]
+
+    static func == (a: UniqueValues, b: UniqueValues) -> Bool {
+        a.entity === b.entity && a.keys == b.keys && a.values == b.values
+    }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(values) }
+}
+
+/// Objects by the values that only one may have, in the order in which they came.
+struct UniqueGroups {
+    private(set) var list: [(place: UniqueValues, objects: [ManagedObject])] = []
+    private var places: [UniqueValues: Int] = [:]
+
+    init(of objects: [ManagedObject]) throws {
+        for object in objects {
+            for (entity, constraint) in object.entity.allUniqueConstraints {
+                let values = try constraint.map { try object.value(forKeyPath: $0) }
+                if values.contains(where: \.isNull) { continue }
+                let place = UniqueValues(entity: entity, keys: constraint, values: values)
+                if let known = places[place] {
+                    list[known].objects.append(object)
+                } else {
+                    places[place] = list.count
+                    list.append((place, [object]))
+                }
+            }
+        }
+    }
+
+    func owners(of place: UniqueValues) -> [ManagedObject] { places[place].map { list[$0].objects } ?? [] }
+
+    /// The values of each constraint by themselves.
+    var byConstraint: [[UniqueValues]] {
+        list.map(\.place).reduce(into: []) { lists, place in
+            if let known = lists.firstIndex(where: { $0[0].entity === place.entity && $0[0].keys == place.keys }) {
+                lists[known].append(place)
+            } else {
+                lists.append([place])
+            }
+        }
+    }
+}
+
+extension ManagedObject {
+    fileprivate func has(_ place: UniqueValues) -> Bool {
+        (try? place.keys.map { try value(forKeyPath: $0) } == place.values) ?? false
+    }
 }
 
 extension Entity {
@@ -37,5 +126,10 @@ extension Entity {
         return sequence(first: self, next: \.parent).reversed().flatMap { entity in
             entity.uniqueConstraints.filter { known.insert(Set($0)).inserted }.map { (entity, $0) }
         }
+    }
+
+    /// The slots of a constraint's properties.
+    func slots(of paths: [String]) -> [Int] {
+        paths.compactMap { path in properties.firstIndex { $0.path == path } }
     }
 }

@@ -33,6 +33,8 @@ public final class Context: @unchecked Sendable {
     public var name: String?
     /// Who changes what this context saves, for the history of stores that keep one.
     public var transactionAuthor: String?
+    /// What settles the conflicts of a save.
+    public var mergePolicy = MergePolicy.error
     /// Whatever the host wants to have at hand with the context.
     public var userInfo: Any?
 
@@ -89,6 +91,14 @@ public final class Context: @unchecked Sendable {
     var deletedList: [ManagedObject] = []
     /// What happened since pending changes were last processed.
     var event = Event()
+    /// Objects without changes that the next save checks; see `detectConflicts(for:)`.
+    var lockedObjects: [ManagedObject] = []
+    /// Deleted objects whose rows went away already: a save does not delete these.
+    var vanished: Set<ObjectIdentifier> = []
+    /// While a save asks the merge policy, which must not save.
+    var isMerging = false
+    /// While a save lets its objects hand unique values to each other, which takes one more step.
+    var passesUniqueValues = false
     /// Deleted objects whose delete rules were not applied yet.
     var undecidedDeletions: [ManagedObject] = []
     /// Faults that came without rows, in the groups in which they came: the first that fires fills its siblings.
@@ -188,6 +198,9 @@ extension Context {
         insertedList = []
         updatedList = []
         deletedList = []
+        for object in lockedObjects { object.state.remove(.locked) }
+        lockedObjects = []
+        vanished = []
         assignedStores = [:]
         undecidedDeletions = []
         event = Event()

@@ -24,6 +24,14 @@ struct SavePlan {
         return changes
     }
 
+    var all: [ManagedObject] { inserted + updated + deleted }
+
+    /// What was written in parts.
+    func joined(with other: SavePlan) -> SavePlan {
+        SavePlan(
+            inserted: inserted + other.inserted, updated: updated + other.updated, deleted: deleted + other.deleted)
+    }
+
     /// The part that concerns one store.
     func part(in store: Store, _ targets: SaveTargets) -> SavePlan {
         var part = SavePlan(

@@ -5,18 +5,15 @@ import CorestoneValues
 ///
 /// Objects get their final keys while the transaction runs and lose them again when it fails.
 final class SaveWriter {
-    private let context: Context
+    let context: Context
     let store: Store
     let plan: SavePlan
     private var writer: RecordWriter
     /// The new record of each inserted, then of each updated object.
-    private var insertedRecords: [Record?] = []
-    private var updatedRecords: [Record?] = []
+    var insertedRecords: [Record?] = []
+    var updatedRecords: [Record?] = []
     /// What stood for the key of each inserted object before the save.
     private var formerKeys: [Int64] = []
-
-    /// Rows go down in batches that the processor's cache holds: a record is bound soon after it was written.
-    private static let batchSize = 256
 
     init(context: Context, store: Store, plan: SavePlan) {
         self.context = context
@@ -29,9 +26,11 @@ final class SaveWriter {
         try giveKeys(transaction)
         updatedRecords = Array(repeating: nil, count: plan.updated.count)
         // What goes makes room for what comes: a unique value may pass from a deleted object to a new one.
-        var conflicts = try deleteRows(transaction)
-        conflicts += try updateRows(transaction)
-        if !conflicts.isEmpty { throw try conflictError(conflicts) }
+        var isStale = try deleteRows(transaction)
+        if context.passesUniqueValues { try makeRoom(transaction) }
+        isStale = try updateRows(transaction) || isStale
+        isStale = try checkLocked(transaction) || isStale
+        if isStale { throw SaveObstacle.stale }
         try insertRows(transaction)
         try writeRelationships(transaction)
     }
@@ -53,7 +52,7 @@ final class SaveWriter {
     // MARK: Records
 
     /// The object's state as the row that it becomes.
-    private func record(
+    func record(
         of object: ManagedObject, version: Int32, _ transaction: any SaveTransaction
     ) throws -> Record {
         let entity = object.entity
@@ -91,74 +90,6 @@ final class SaveWriter {
             return writer.set(ValueView(value), slot, layout)
         }
         name.withUTF8 { writer.setFileName(UnsafeRawBufferPointer($0), slot, layout) }
-    }
-
-    // MARK: Rows
-
-    private func insertRows(_ transaction: any SaveTransaction) throws {
-        insertedRecords = Array(repeating: nil, count: plan.inserted.count)
-        var batch: [Record] = []
-        batch.reserveCapacity(min(plan.inserted.count, SaveWriter.batchSize))
-        for (entity, places) in placesByEntity(plan.inserted) {
-            for (count, place) in places.enumerated() {
-                let record = try record(of: plan.inserted[place], version: 1, transaction)
-                insertedRecords[place] = record
-                batch.append(record)
-                if batch.count == SaveWriter.batchSize || count == places.count - 1 {
-                    try transaction.insert(batch, entity: entity)
-                    batch.removeAll(keepingCapacity: true)
-                }
-            }
-        }
-    }
-
-    private func updateRows(_ transaction: any SaveTransaction) throws -> [ManagedObject] {
-        var conflicts: [ManagedObject] = []
-        for (entity, places) in placesByEntity(plan.updated) {
-            for start in stride(from: 0, to: places.count, by: SaveWriter.batchSize) {
-                let batch = places[start..<min(start + SaveWriter.batchSize, places.count)]
-                conflicts += try updateRows(batch, of: entity, transaction)
-            }
-        }
-        return conflicts
-    }
-
-    private func updateRows(
-        _ places: ArraySlice<Int>, of entity: Entity, _ transaction: any SaveTransaction
-    ) throws -> [ManagedObject] {
-        var rows: [UpdatedRow] = []
-        var written: [ManagedObject] = []
-        var last: (changed: Overlay, slots: [Int])?
-        for place in places {
-            let object = plan.updated[place]
-            let concernsStore = object.concernsStore
-            let record = try record(of: object, version: object.version &+ (concernsStore ? 1 : 0), transaction)
-            updatedRecords[place] = record
-            if !concernsStore { continue }
-            // Most objects of a save were changed in the same properties.
-            if let overlay = object.overlay, last?.changed.changesSameSlots(as: overlay) != true {
-                last = (overlay, object.changedStoredSlots)
-            }
-            let slots = object.overlay == nil ? [] : last?.slots ?? []
-            rows.append(UpdatedRow(record: record, oldVersion: object.version, changedSlots: slots))
-            written.append(object)
-        }
-        return rows.isEmpty ? [] : try transaction.update(rows, entity: entity).map { written[$0] }
-    }
-
-    private func deleteRows(_ transaction: any SaveTransaction) throws -> [ManagedObject] {
-        var conflicts: [ManagedObject] = []
-        for (entity, places) in placesByEntity(plan.deleted) {
-            let rows = places.map { (plan.deleted[$0].primaryKey, plan.deleted[$0].version) }
-            conflicts += try transaction.delete(rows, entity: entity).map { plan.deleted[places[$0]] }
-        }
-        return conflicts
-    }
-
-    private func placesByEntity(_ objects: [ManagedObject]) -> [(entity: Entity, places: [Int])] {
-        var groups = Groups<Entity, Int>()
-        for (place, object) in objects.enumerated() { groups.add(place, to: object.entity) }
-        return groups.list.map { (entity: $0.key, places: $0.elements) }.sorted { $0.entity.number < $1.entity.number }
     }
 
     // MARK: After the commit

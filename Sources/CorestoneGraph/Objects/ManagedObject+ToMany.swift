@@ -172,7 +172,7 @@ extension ManagedObject {
     }
 
     /// Sets a to-one relationship to the target that it was last fetched or saved with.
-    private func takeBackTarget(of relationship: Relationship) throws {
+    func takeBackTarget(of relationship: Relationship) throws {
         guard let overlay, overlay.isChanged(Int(relationship.slot)), let context else { return }
         var saved: ManagedObject?
         if case .object(let reference as ObjectIDReference) = try committedValue(slot: Int(relationship.slot)) {

@@ -75,6 +75,8 @@ public final class ManagedObject {
         static var snapshotting: State { State(rawValue: 1 << 24) }
         /// The store had no row when a value was asked for: the values are nil, and it counts as deleted.
         static var inaccessible: State { State(rawValue: 1 << 22) }
+        /// On its context's list of objects that the next save checks.
+        static var locked: State { State(rawValue: 1 << 23) }
         /// Has something in its context's `fetchedValues`.
         static var keepsFetched: State { State(rawValue: 16384) }
         /// Holds values that transformers made.

@@ -79,6 +79,35 @@ final class ToManyRelationship {
         isLoaded = false
     }
 
+    /// The owner has a newer row: the store's members are read again, with the differences on top. An order that was made here
+    /// stays or is given up.
+    func rebase(keepingOrder: Bool) {
+        reload()
+        if keepingOrder || !isOrderChanged { return }
+        keptOrder = []
+        isOrderChanged = !addedMembers.isEmpty
+    }
+
+    /// The owner's row went away, and comes again: what was added is what it has.
+    func becomeNew() {
+        members = ObjectList(addedMembers)
+        forgetDifferences()
+        isLoaded = true
+        isOrderChanged = relationship.isOrdered
+    }
+
+    /// The owner, which was new, stands for a row that is there: its members join those of the row.
+    func becomeSaved() {
+        let added = members.objects
+        members.removeAll()
+        isLoaded = false
+        if added.isEmpty { return }
+        ownDifferences().added = ObjectList(added)
+    }
+
+    /// Those that are known without asking the store.
+    var knownMembers: [ManagedObject] { isLoaded ? members.objects : addedMembers }
+
     /// The store now holds the differences.
     func didSave() { forgetDifferences() }
 

@@ -135,6 +135,17 @@ extension RecordLayout {
 }
 
 extension ValueView {
+    /// Whether two views of the same slot show the same value.
+    static func same(_ a: ValueView, _ b: ValueView) -> Bool {
+        guard a.type == b.type else { return false }
+        switch a.type {
+        case .string, .uri, .bytes: return equalBytes(a.bytes, b.bytes)
+        default: return a.low == b.low && a.high == b.high && a.aux == b.aux
+        }
+    }
+}
+
+extension ValueView {
     /// A copy that owns its bytes; objects and IDs have no such form and give null.
     @usableFromInline package var propertyValue: PropertyValue {
         switch type {

@@ -187,6 +187,8 @@ public final class Store: @unchecked Sendable {
     /// Where the coordinator's model comes from.
     public var modelSource: ModelSource { backing.modelSource }
 
+    var hearsEmptySaves: Bool { backing.abilities.contains(.emptySaves) && isOpen }
+
     /// For a save into a store that cannot be written.
     func isReadOnlyError() -> CoreError {
         CoreError(

@@ -71,6 +71,8 @@ package struct StoreAbilities: OptionSet, Sendable {
     package static let derivedAttributes = StoreAbilities(rawValue: 1)
     /// Refuses rows whose values are those of another one, where the model says that they are unique.
     package static let uniqueConstraints = StoreAbilities(rawValue: 2)
+    /// Wants to hear of a save also when nothing changed, as Apple's framework tells a custom incremental store.
+    package static let emptySaves = StoreAbilities(rawValue: 4)
 }
 
 /// Where the model of an open store comes from.
@@ -150,6 +152,13 @@ package protocol SaveTransaction: AnyObject {
     /// Deletes rows of one entity where the version still matches. Returns the places of those that no longer do.
     func delete(_ rows: [(primaryKey: Int64, version: Int32)], entity: Entity) throws -> [Int]
 
+    /// Whether a row is there in that version; for objects that are not changed but locked.
+    func isCurrent(_ primaryKey: Int64, version: Int32, entity: Entity) throws -> Bool
+
+    /// Sets slots of a row to nothing that `update` sets to values later in this transaction: so that another row may take
+    /// the unique values that it has.
+    func clear(_ slots: [Int], of primaryKey: Int64, entity: Entity) throws
+
     /// Adds and removes pairs of a many-to-many relationship, or of a to-many relationship without inverse, seen from
     /// `relationship`. Removing what is not there and adding what is there already is no error.
     func link(_ relationship: Relationship, added: [Link], removed: [Link]) throws
@@ -160,6 +169,8 @@ package protocol SaveTransaction: AnyObject {
 
 extension SaveTransaction {
     package func externalName(for value: Bytes) throws -> String? { nil }
+    package func isCurrent(_ primaryKey: Int64, version: Int32, entity: Entity) throws -> Bool { true }
+    package func clear(_ slots: [Int], of primaryKey: Int64, entity: Entity) throws {}
 }
 
 /// A row to be changed.

@@ -1,0 +1,84 @@
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+/// Objects that have the same values where a unique constraint allows one object only.
+public final class ConstraintConflict: SaveConflict, @unchecked Sendable {
+    /// The attributes whose values together must be unique.
+    public let constraint: [String]
+    public let constraintValues: [String: PropertyValue]
+    /// The stored object that has the values already; nil for a conflict within the context.
+    public let databaseObjectID: ObjectID?
+    public let databaseSnapshot: ConflictSnapshot?
+    /// What each of `objectIDs` holds: one object that conflicts with the stored one, or several of the context.
+    public let conflictingSnapshots: [ConflictSnapshot]
+    private let entityName: String
+    private let path: String
+
+    init(
+        _ objects: [ManagedObject], _ constraint: [String], _ values: [PropertyValue], database: Record? = nil,
+        in context: Context, store: Store
+    ) {
+        self.constraint = constraint
+        constraintValues = Dictionary(zip(constraint, values.map(\.withoutObject))) { first, _ in first }
+        conflictingSnapshots = objects.map { $0.snapshot() }
+        entityName = objects[0].entity.name
+        path = store.path
+        let entity = database.map { context.entity(at: $0.header.pointee.entity) }
+        databaseObjectID = entity.flatMap { entity in
+            database.map { ObjectID(store: store, entity: entity, reference: $0.primaryKey) }
+        }
+        databaseSnapshot = entity.flatMap { entity in database.map { entity.snapshot(of: $0, store, context) } }
+        super.init(objects, in: context)
+    }
+
+    /// The stored object in the context, as a fault when it is new there; nil for a conflict within the context.
+    public var databaseObject: ManagedObject? {
+        guard let context, let databaseObjectID, (try? context.checkQueue()) != nil else { return nil }
+        return try? context.object(with: databaseObjectID)
+    }
+
+    override func settle(as type: MergePolicyType, in context: Context) throws {
+        if let databaseObjectID {
+            guard let object = objects.first else { return }
+            try context.settle(object, against: databaseObjectID, constraint, as: type)
+        } else {
+            try context.settle(twins: objects, constraint, as: type)
+        }
+    }
+
+    public override var message: String {
+        let pairs = constraint.map { "\($0) \(constraintValues[$0]?.shownInConflict ?? "")" }.joined(separator: ", ")
+        let names = constraint.joined(separator: ", ")
+        let others = databaseObjectID.map { "\($0.uri) in the store" } ?? "\(objectIDs[1].uri) in this context"
+        return "\(entityName) \(objectIDs[0].uri) has \(pairs), which \(others) has too, but \(names) must be unique"
+    }
+
+    override var error: CoreError {
+        CoreError(
+            .conflict, code: .managedObjectConstraintMerge, message + "; change the value, or change that object instead",
+            entity: entityName, key: constraint.first, value: constraint.first.flatMap { constraintValues[$0]?.asURI },
+            objectURI: objectIDs[0].uri,
+            children: constraint.count == 1
+                ? []
+                : constraint.map {
+                    CoreError(
+                        .conflict, code: .managedObjectConstraintMerge, "\(entityName).\($0) is part of a unique combination",
+                        entity: entityName, key: $0, value: constraintValues[$0]?.asURI)
+                }, file: path, payload: ConflictList([self]))
+    }
+}
+
+extension PropertyValue {
+    /// An object's ID in its place.
+    fileprivate var withoutObject: PropertyValue {
+        if case .object(let object as ManagedObject) = self { return .object(ObjectIDReference(object.objectID)) }
+        return self
+    }
+
+    /// An object's URI in its place.
+    fileprivate var asURI: PropertyValue {
+        if case .object(let object) = self { return .uri(Text(object.valueDescription)) }
+        return self
+    }
+}

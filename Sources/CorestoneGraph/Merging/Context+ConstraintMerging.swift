@@ -1,0 +1,153 @@
+import CorestoneModel
+import CorestoneValues
+
+/// Settles conflicts of unique values: one object has them in the end.
+extension Context {
+    /// An object has the unique values of a stored one. A new object becomes the stored one: under the same ID, with its own
+    /// values where they win. A saved one gives its values up, or the stored one is deleted.
+    func settle(
+        _ object: ManagedObject, against stored: ObjectID, _ constraint: [String], as type: MergePolicyType
+    ) throws {
+        switch (type, object.isInserted) {
+        case (.error, _): return
+        case (.rollback, true): try abandonNew(object)
+        case (.rollback, false): try object.dropAllChanges()
+        case (.storeTrump, false): try object.giveUp(object.entity.slots(of: constraint))
+        case (_, true) where object.entity === stored.entity:
+            if let known = registeredObject(with: stored) {
+                try absorb(object, into: known, as: type)
+            } else {
+                try adopt(object, stored, as: type)
+            }
+        case (.storeTrump, true): try abandonNew(object)
+        case (_, _): try delete(self.object(with: stored))
+        }
+    }
+
+    /// Objects of the context have the same unique values: a saved one keeps them, else the first that was inserted. New ones
+    /// become part of it, saved ones give up the values that they got.
+    func settle(twins: [ManagedObject], _ constraint: [String], as type: MergePolicyType) throws {
+        let objects = twins.filter { !$0.isGone && !$0.isDeleted }
+        let saved = objects.filter { !$0.isInserted }
+        func isNewValue(_ object: ManagedObject) -> Bool {
+            object.entity.slots(of: constraint).contains { object.overlay?.isChanged($0) == true }
+        }
+        let isObject = type == .objectTrump || type == .overwrite
+        let kept = isObject ? saved.last(where: isNewValue) : saved.first { !isNewValue($0) }
+        guard let keeper = kept ?? saved.first ?? objects.first else { return }
+        for other in objects where other !== keeper {
+            if other.isInserted {
+                if type == .rollback || other.entity !== keeper.entity {
+                    try abandonNew(other)
+                } else {
+                    try absorb(other, into: keeper, as: type)
+                }
+            } else if !isNewValue(other) {
+                try delete(other)
+            } else if type == .rollback {
+                try other.dropAllChanges()
+            } else {
+                try other.giveUp(other.entity.slots(of: constraint))
+            }
+        }
+    }
+
+    /// Makes a new object stand for a stored row that the context does not know.
+    private func adopt(_ object: ManagedObject, _ stored: ObjectID, as type: MergePolicyType) throws {
+        guard let store = stored.store else { return }
+        let row = try withNewestRow(of: stored, in: store) { $0 }
+        guard let row else { return }
+        if type == .storeTrump { try object.dropNewValues() }
+        if object.hasTemporaryID {
+            makePermanent(object, store: store, key: stored.reference)
+        } else {
+            unregister(object)
+            object.primaryKey = stored.reference
+            register(object)
+        }
+        for keeper in object.toManyRelationships { keeper?.becomeSaved() }
+        object.state.remove(.inserted)
+        object.setRecord(row)
+        object.state.insert(.updated)
+        noteUpdated(object)
+        object.willChange()
+        if object.toManyRelationships.contains(where: { $0?.hasChanges == true }) {
+            object.state.insert(.membersChanged)
+        }
+        if type == .overwrite { object.writeNulls() }
+        for slot in object.entity.snapshotSlots
+        where object.entity.layout.slots[slot].role == .toOne && object.overlay?.isChanged(slot) == true {
+            try follow(object.entity.relationship(slot), of: object, from: nil)
+        }
+        object.forgetIfUnchanged()
+    }
+
+    /// Gives the values and members of a new object to another one, which its ID finds from now on.
+    private func absorb(_ object: ManagedObject, into other: ManagedObject, as type: MergePolicyType) throws {
+        if type == .overwrite { object.writeNulls() }
+        if type != .storeTrump, let overlay = object.overlay {
+            try other.fireIfNeeded()
+            for slot in object.entity.snapshotSlots where overlay.isChanged(slot) {
+                if object.entity.layout.slots[slot].conditions.contains(.derived) { continue }
+                guard object.entity.layout.slots[slot].role == .toOne else {
+                    other.write(overlay.values[slot], slot)
+                    continue
+                }
+                let relationship = object.entity.relationship(slot)
+                let target = try object.target(of: relationship)
+                try object.setTarget(nil, of: relationship)
+                try other.setTarget(target, of: relationship)
+            }
+        }
+        for relationship in object.entity.relationships where relationship.isToMany {
+            let keeper = try object.toMany(relationship)
+            for member in try keeper.all() where !member.isGone {
+                try object.detach(member, relationship, keeper)
+                if member !== other { _ = try other.add(member, to: relationship) }
+            }
+        }
+        let former = object.primaryKey
+        try abandonNew(object)
+        if former < 0, let store = other.store, !other.hasTemporaryID {
+            tables[tableIndex(store: store, root: other.entity)].former.note(former, became: other.primaryKey)
+        }
+    }
+
+    private func abandonNew(_ object: ManagedObject) throws {
+        try delete(object)
+        try processPendingChanges(appliesDeleteRules: true)
+    }
+}
+
+extension ManagedObject {
+    /// Drops all that was changed, on both sides of relationships.
+    func dropAllChanges() throws {
+        let partners = try partners()
+        try takeBackRelationships()
+        dropChanges()
+        for partner in partners { partner.forgetIfUnchanged() }
+    }
+
+    fileprivate func giveUp(_ slots: [Int]) throws {
+        for slot in slots { try giveUp(slot) }
+        forgetIfUnchanged()
+    }
+
+    /// Drops the values of a new object but for transient ones.
+    fileprivate func dropNewValues() throws {
+        guard let overlay else { return }
+        for slot in entity.snapshotSlots where overlay.isChanged(slot) {
+            if entity.layout.slots[slot].role == .toOne { try setTarget(nil, of: entity.relationship(slot)) }
+            overlay.clear(slot)
+        }
+    }
+
+    /// What has no value here has none in the row either.
+    fileprivate func writeNulls() {
+        let overlay = overlayForWriting()
+        for slot in entity.snapshotSlots
+        where !overlay.isChanged(slot) && !entity.layout.slots[slot].conditions.contains(.derived) {
+            overlay.set(.null, slot)
+        }
+    }
+}

@@ -1,0 +1,168 @@
+import CorestoneModel
+import CorestoneValues
+
+/// What other saves, or objects of this one, put in the way of a transaction.
+enum SaveObstacle: Error {
+    /// Rows are no longer what they were read as.
+    case stale
+    /// Another row, or another object of the save, has the unique values of an object: what the store said.
+    case taken(CoreError)
+}
+
+extension Context {
+    /// So often one save is tried again when conflicts were settled. Each time somebody else has saved meanwhile, or a policy has
+    /// brought up others.
+    static let maximumMerges = 16
+
+    /// Writes a plan; settles conflicts as the merge policy says, and tries again.
+    /// - Returns: what was written in all.
+    func writeMerging(_ first: SavePlan) throws -> SavePlan {
+        var plan = first
+        var report = SaveReport()
+        var merges = 0
+        passesUniqueValues = false
+        while true {
+            do {
+                try write(plan, &report)
+                return report.written
+            } catch let failure as PartFailure {
+                guard let obstacle = failure.error as? SaveObstacle else { throw report.error(failure) }
+                do {
+                    try settle(obstacle, failure.part, failure.store, isLast: merges == Context.maximumMerges)
+                    plan = try currentPlan()
+                } catch { throw report.error(PartFailure(failure.store, failure.part, error)) }
+                merges += 1
+            }
+        }
+    }
+
+    /// What is pending now, as a save writes it.
+    func currentPlan() throws -> SavePlan {
+        try processPendingChanges(appliesDeleteRules: true)
+        var plan = SavePlan(inserted: insertedObjects, updated: updatedObjects, deleted: deletedObjects)
+        let rowless = try loadRows(of: plan.updated + plan.deleted)
+        if !rowless.isEmpty { plan.leaveOutGhosts(among: rowless) }
+        try loadOrders(of: plan.updated)
+        return plan
+    }
+
+    /// Finds the conflicts behind an obstacle and has them settled: those of versions, else those of unique values.
+    private func settle(_ obstacle: SaveObstacle, _ part: SavePlan, _ store: Store, isLast: Bool) throws {
+        var conflicts: [SaveConflict] = try versionConflicts(in: part, store)
+        if conflicts.isEmpty, case .taken(let error) = obstacle {
+            conflicts = try constraintConflicts(in: part, store)
+            if conflicts.isEmpty {
+                // Nobody else has the values: objects of this save hand them to each other.
+                if passesUniqueValues { throw error }
+                passesUniqueValues = true
+                return
+            }
+        }
+        defer { for conflict in conflicts { conflict.end() } }
+        if conflicts.isEmpty && !isLast { return }
+        if !isLast { try askPolicy(about: conflicts) }
+        let open = conflicts.filter { isLast || $0.resolution == nil }
+        if open.isEmpty { return try validateMerged(conflicts) }
+        throw CoreError.conflicts(open, merges: isLast ? Context.maximumMerges : 0, store)
+    }
+
+    private func askPolicy(about conflicts: [SaveConflict]) throws {
+        isMerging = true
+        defer { isMerging = false }
+        try mergePolicy.resolve(conflicts)
+    }
+
+    /// What was merged has to be valid too.
+    private func validateMerged(_ conflicts: [SaveConflict]) throws {
+        // No step of undo: the values that the objects have now are what there was to come back to.
+        forgetEvent()
+        for object in conflicts.flatMap(\.objects) { noteRefreshed(object) }
+        try processPendingChanges(appliesDeleteRules: true)
+        let objects = conflicts.flatMap(\.objects) + conflicts.compactMap { ($0 as? ConstraintConflict)?.databaseObject }
+        _ = try validated(
+            SavePlan(
+                inserted: objects.filter(\.isInserted), updated: objects.filter(\.isUpdated),
+                deleted: objects.filter { $0.isDeleted && !isVanished($0) }))
+    }
+
+    // MARK: Versions
+
+    /// The objects of a plan, and those that the host had locked, whose rows are no longer what they were read as.
+    private func versionConflicts(in part: SavePlan, _ store: Store) throws -> [MergeConflict] {
+        let locked = lockedObjects.filter { $0.store === store && !$0.hasChanges }
+        let based = (part.updated.filter(\.concernsStore) + part.deleted + locked).filter { !isVanished($0) }
+        return try coordinator.withLock {
+            try store.requireOpen()
+            store.backing.endRead()
+            var conflicts: [MergeConflict] = []
+            var groups = Groups<Entity, ManagedObject>()
+            for object in based { groups.add(object, to: object.entity.root) }
+            for (root, objects) in groups.list {
+                let batch = try store.backing.rows(of: root, primaryKeys: objects.map(\.primaryKey))
+                var rows: [Int64: Record] = [:]
+                for record in batch.records { rows[record.primaryKey] = record }
+                for object in objects {
+                    let row = rows[object.primaryKey]
+                    if let row, row.version == object.version, object.record != nil { continue }
+                    conflicts.append(
+                        MergeConflict(
+                            object, row: row, cached: store.rowCache.row(root, object.primaryKey), in: self, store: store))
+                }
+                withExtendedLifetime(batch) {}
+            }
+            // Faults and merges find the newest rows from now on.
+            for conflict in conflicts { store.rowCache.take(conflict.row, of: conflict.objectID) }
+            return conflicts
+        }
+    }
+
+    // MARK: Locked objects
+
+    /// Has the next save check that the object, although it is not changed, is still what the store has: else the save is a
+    /// conflict (133020), which the merge policy settles as that of a changed object.
+    ///
+    /// The lock ends with the save, a rollback or a reset. Fires a fault. An object that was never saved has nothing to check.
+    public func detectConflicts(for object: ManagedObject) throws {
+        try checkQueue()
+        if object.state.contains(.gone) { throw object.gone() }
+        guard object.context === self else {
+            throw CoreError(
+                .invalidArgument, "this \(object.entity.name) belongs to another context; lock it there",
+                entity: object.entity.name, objectURI: object.objectID.uri)
+        }
+        if object.state.contains(.inserted) { return }
+        try object.fireIfNeeded()
+        if object.state.insert(.locked).inserted { lockedObjects.append(object) }
+    }
+}
+
+extension RowCache {
+    /// The newest state of a row; nil for one that is deleted.
+    fileprivate func take(_ row: Record?, of id: ObjectID) {
+        if let row {
+            add(row, root: id.entity.root, chunk: row.chunk.takeUnretainedValue())
+        } else {
+            remove(id.entity.root, id.reference)
+        }
+    }
+}
+
+extension CoreError {
+    /// One error for conflicts that nobody settled, with all of them in one message.
+    static func conflicts(_ conflicts: [SaveConflict], merges: Int, _ store: Store) -> CoreError {
+        if conflicts.count == 1 && merges == 0 { return conflicts[0].error }
+        let shown = 20
+        let code: CocoaCode = conflicts[0] is MergeConflict ? .managedObjectMerge : .managedObjectConstraintMerge
+        var message = conflicts.prefix(shown).reduce("\(conflicts.count) objects are in conflict:") {
+            "\($0)\n  \($1.message)"
+        }
+        if conflicts.count > shown { message += "\n  and \(conflicts.count - shown) more" }
+        message +=
+            merges == 0
+            ? "\nrefresh or change them and save again, or set the context's merge policy"
+            : "\nthe merge policy settled conflicts \(merges) times, and new ones came each time; save again"
+        return CoreError(
+            .conflict, code: code, message, children: conflicts.map(\.error), file: store.path,
+            payload: ConflictList(conflicts))
+    }
+}

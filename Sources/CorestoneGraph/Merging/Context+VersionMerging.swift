@@ -1,0 +1,211 @@
+import CorestoneModel
+import CorestoneValues
+
+/// Settles conflicts of versions: what an object holds is merged with what the store holds, in memory, so that the save goes
+/// on upon the store's newest row.
+extension Context {
+    /// - Parameter row: as the store has it now; nil for a deleted one.
+    func merge(_ object: ManagedObject, with row: Record?, as type: MergePolicyType) throws {
+        if let row {
+            if object.isDeleted {
+                // A deletion stands whatever became of the row, unless all changes are given up.
+                object.rebase(on: row, keepingOrder: true)
+                if type == .rollback { try revive(object) }
+            } else {
+                try mergeValues(of: object, with: row, as: type)
+            }
+        } else if object.isDeleted {
+            vanished.insert(ObjectIdentifier(object))
+        } else if type == .overwrite || type == .objectTrump && object.hasChanges {
+            try insertAgain(object)
+        } else {
+            try vanish(object)
+        }
+    }
+
+    /// Whether the row of a deleted object went away already.
+    func isVanished(_ object: ManagedObject) -> Bool { !vanished.isEmpty && vanished.contains(ObjectIdentifier(object)) }
+
+    // MARK: A row that changed
+
+    private func mergeValues(of object: ManagedObject, with row: Record, as type: MergePolicyType) throws {
+        let slots = object.entity.snapshotSlots
+        guard row.header.pointee.entity == object.entity.index else { return }
+        let base = object.record.map { Record($0) }
+        let theirs = slots.filter { slot in base.map { !$0.isEqual(to: row, slot, object.entity.layout.slots[slot]) } ?? true }
+        if type == .rollback { try object.dropAllChanges() }
+        for slot in theirs {
+            switch type {
+            case .storeTrump: try object.giveUp(slot)
+            case .overwrite: try object.insist(on: slot)
+            // Setting what was there already is no change.
+            case .objectTrump where !object.differsFromBase(slot): try object.giveUp(slot)
+            case .objectTrump, .rollback, .error: break
+            }
+        }
+        let former = try theirs.map { try object.partner(at: $0) }
+        object.rebase(on: row, keepingOrder: type != .storeTrump)
+        for (slot, former) in zip(theirs, former) where object.entity.layout.slots[slot].role == .toOne {
+            try follow(object.entity.relationship(slot), of: object, from: former)
+        }
+        object.forgetIfUnchanged()
+    }
+
+    /// The store's row leads elsewhere than the object did: the lists of both targets are read again, and an inverse that is
+    /// to-one lets go of the object where another target won here.
+    func follow(_ relationship: Relationship, of object: ManagedObject, from former: ManagedObject?) throws {
+        guard let inverse = relationship.inverse else { return }
+        let (slot, layout) = (Int(relationship.slot), object.entity.layout.slots[Int(relationship.slot)])
+        var stored: ManagedObject?
+        if let store = object.store, let record = object.record, let (key, index) = Record(record).target(slot, layout) {
+            stored = self.object(store: store, entity: entity(at: index), primaryKey: key)
+        }
+        if inverse.isToMany {
+            for partner in [former, stored] { if let partner { try partner.reread(inverse) } }
+            return
+        }
+        for partner in [former, stored] {
+            if let partner, !partner.hasChanges, partner !== object { partner.turnIntoFault() }
+        }
+        let mine = try object.target(of: relationship)
+        guard let stored, stored !== mine, object.overlay?.isChanged(slot) == true else { return }
+        try stored.unlessGhost {
+            if try stored.target(of: inverse) === object { try stored.writeTarget(nil, inverse) }
+        }
+        if let mine, try mine.target(of: inverse) !== object { try mine.writeTarget(object, inverse) }
+    }
+
+    /// Takes back a deletion, with the references to the object that its delete rules cleared.
+    private func revive(_ object: ManagedObject) throws {
+        object.state.subtract([.deleted, .propagated])
+        undecidedDeletions.removeAll { $0 === object }
+        for relationship in object.entity.relationships {
+            guard let inverse = relationship.inverse else { continue }
+            for target in try targets(of: relationship, object) where !target.isDeleted {
+                if inverse.isToMany {
+                    try target.toMany(inverse).take(object)
+                } else {
+                    try target.unlessGhost { try target.takeBackTarget(of: inverse) }
+                }
+                target.forgetIfUnchanged()
+            }
+        }
+    }
+
+    // MARK: A row that went away
+
+    /// The object is deleted like its row. No delete rules: whoever deleted the row applied them.
+    private func vanish(_ object: ManagedObject) throws {
+        let partners = try object.partners()
+        try object.dropAllChanges()
+        for partner in partners { for keeper in partner.toManyRelationships { keeper?.reload() } }
+        object.state.insert([.deleted, .propagated])
+        vanished.insert(ObjectIdentifier(object))
+        noteDeleted(object)
+    }
+
+    /// The object gets its row back under the same ID, with all that it holds but what leads to rows that are gone too.
+    private func insertAgain(_ object: ManagedObject) throws {
+        guard let store = object.store else { return }
+        for keeper in object.toManyRelationships { keeper?.becomeNew() }
+        object.state.remove(.updated)
+        object.state.insert(.inserted)
+        noteInserted(object)
+        for relationship in object.entity.relationships where !relationship.isToMany {
+            guard let target = try object.target(of: relationship), !target.state.contains(.inserted) else { continue }
+            let isThere = try using(store) {
+                try !store.backing.rows(of: target.entity.root, primaryKeys: [target.primaryKey]).records.isEmpty
+            }
+            if !isThere { object.placeTarget(nil, relationship) }
+        }
+    }
+}
+
+extension ManagedObject {
+    /// The targets and known members of relationships with an inverse.
+    func partners() throws -> [ManagedObject] {
+        try entity.relationships.filter { $0.inverse != nil }.flatMap { relationship in
+            let slot = Int(relationship.slot)
+            if relationship.isToMany {
+                let keeper = toMany(ordinal: Int(entity.layout.slots[slot].ordinal))
+                return (keeper?.knownMembers ?? []) + (keeper?.removedMembers ?? [])
+            }
+            return try [partner(at: slot), record == nil ? nil : committedTarget(slot)].compactMap { $0 }
+        }
+    }
+
+    /// The target of the relationship of a slot; nil for attributes.
+    fileprivate func partner(at slot: Int) throws -> ManagedObject? {
+        guard entity.layout.slots[slot].role == .toOne, record != nil || overlay != nil else { return nil }
+        return try target(of: entity.relationship(slot))
+    }
+
+    private func committedTarget(_ slot: Int) throws -> ManagedObject? {
+        guard case .object(let reference as ObjectIDReference) = try committedValue(slot: slot) else { return nil }
+        return try context?.object(with: reference.id)
+    }
+
+    /// Whether the value of a slot is another one than the object was read with.
+    func differsFromBase(_ slot: Int) -> Bool {
+        guard let overlay, overlay.isChanged(slot), let record else { return overlay?.isChanged(slot) ?? false }
+        let layout = entity.layout.slots[slot]
+        if layout.role == .toOne {
+            let mine: Int64? =
+                if case .object(let target as ManagedObject) = overlay.values[slot] { target.primaryKey } else { nil }
+            return mine != Record(record).target(slot, layout)?.primaryKey
+        }
+        if Record(record).fileName(slot, layout) != nil { return true }
+        return !ValueView.same(ValueView(overlay.values[slot]), Record(record).view(slot, layout))
+    }
+
+    /// Drops the change of a slot.
+    func giveUp(_ slot: Int) throws {
+        guard let overlay, overlay.isChanged(slot) else { return }
+        if entity.layout.slots[slot].role == .toOne {
+            let partners = try [partner(at: slot), committedTarget(slot)]
+            try takeBackTarget(of: entity.relationship(slot))
+            for partner in partners { partner?.forgetIfUnchanged() }
+        }
+        overlay.clear(slot)
+    }
+
+    /// Makes the value that a slot was read with a change, which is written.
+    fileprivate func insist(on slot: Int) throws {
+        if overlay?.isChanged(slot) == true || record == nil { return }
+        if entity.layout.slots[slot].conditions.contains(.derived) { return }
+        if entity.layout.slots[slot].role == .toOne {
+            let relationship = entity.relationship(slot)
+            let target = try target(of: relationship)
+            willChange()
+            placeTarget(target, relationship)
+        } else {
+            write(try committedValue(slot: slot), slot)
+        }
+    }
+
+    /// Puts a newer row under the changes of the object.
+    func rebase(on row: Record, keepingOrder: Bool) {
+        forgetFiles()
+        forgetFetched()
+        forgetTransformedValues()
+        setRecord(row)
+        dropToOneTargets()
+        state.remove(.fault)
+        if isDeleted { return }
+        for keeper in toManyRelationships { keeper?.rebase(keepingOrder: keepingOrder) }
+    }
+
+    /// Leaves the list of changed objects where nothing is left to save.
+    func forgetIfUnchanged() {
+        if state.contains(.inserted) || isDeleted { return }
+        let hasMembers = toManyRelationships.contains { $0?.hasChanges == true }
+        if !hasMembers { state.remove(.membersChanged) }
+        if overlay?.isEmpty == true { dropOverlay() }
+        if overlay == nil && !hasMembers { state.subtract([.updated, .touched]) }
+    }
+
+    /// Reads the members again when next asked, if they were read.
+    fileprivate func reread(_ relationship: Relationship) throws {
+        toMany(ordinal: Int(entity.layout.slots[Int(relationship.slot)].ordinal))?.reload()
+    }
+}

@@ -1,0 +1,219 @@
+import Corestone
+import XCTest
+
+/// Unique values that another object has, in the store or in the context.
+final class ConstraintConflictTests: XCTestCase {
+    private var folder = ""
+    private var model: Model!
+    private var coordinator: Coordinator!
+    private var context: Context!
+    private var contexts: [Context] = []
+
+    /// Tags with a unique name, a colour with a default and a note; articles have tags. The store has the tag "red".
+    override func setUpWithError() throws {
+        model = Model()
+        let tag = try model.addEntity(named: "Tag")
+        for name in ["name", "colour", "note"] { try tag.addAttribute(named: name, type: .string).setOptional(true) }
+        try tag.addUniqueConstraint(["name"])
+        let special = try model.addEntity(named: "Special")
+        try special.setParent(tag)
+        let article = try model.addEntity(named: "Article")
+        try article.addAttribute(named: "title", type: .string)
+        let tags = try article.addRelationship(named: "tags", destination: tag, isToMany: true)
+        try tags.setInverse(try tag.addRelationship(named: "articles", destination: article, isToMany: true))
+        let main = try article.addRelationship(named: "main", destination: tag)
+        try main.setOptional(true)
+        try main.setInverse(try tag.addRelationship(named: "mainOf", destination: article, isToMany: true))
+        coordinator = try Coordinator(model: model)
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        _ = try coordinator.addSQLiteStore(at: folder + "/tags.sqlite")
+        context = other()
+        let first = other()
+        _ = try first.insert("Tag", ["name": "red", "colour": "#f00", "note": "first"])
+        try first.save()
+    }
+
+    override func tearDown() {
+        contexts = []
+        coordinator = nil
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    private func other() -> Context {
+        contexts.append(Context(coordinator: coordinator))
+        return contexts[contexts.count - 1]
+    }
+
+    private func tags() throws -> [String] {
+        try other().fetch("Tag", sort: ["name"]).map { tag in
+            try ["name", "colour", "note"].map { try tag.get($0) ?? "-" }.joined(separator: " ")
+        }
+    }
+
+    func testTheErrorTellsBothObjects() throws {
+        let red = try context.insert("Tag", ["name": "red", "colour": "#e00"])
+        var thrown: CoreError?
+        XCTAssertThrowsError(try context.save()) { thrown = $0 as? CoreError }
+        XCTAssertEqual(thrown?.code, 133021)
+        XCTAssertEqual(thrown?.key, "name")
+        XCTAssertEqual(thrown?.value, .string("red"))
+        XCTAssertEqual(thrown?.objectURI, red.objectID.uri)
+        let conflict = try XCTUnwrap(thrown?.conflicts.first as? ConstraintConflict)
+        XCTAssertEqual(conflict.constraint, ["name"])
+        XCTAssertEqual(conflict.constraintValues, ["name": .string("red")])
+        XCTAssertEqual(conflict.databaseSnapshot?["note"], .string("first"))
+        XCTAssertEqual(try conflict.databaseObject?.get("colour"), "#f00")
+        XCTAssertEqual(conflict.conflictingSnapshots[0]["colour"], .string("#e00"))
+        XCTAssert(conflict.objects.first === red)
+        XCTAssertTrue(red.hasTemporaryID)
+    }
+
+    func testANewObjectBecomesTheStoredOne() throws {
+        for (policy, expected) in [
+            (MergePolicy.storeTrump, "red #f00 first"), (.objectTrump, "red #e00 first"), (.overwrite, "red #e00 -"),
+        ] {
+            let mine = other()
+            mine.mergePolicy = policy
+            let article = try mine.insert("Article", ["title": "a"])
+            let red = try mine.insert("Tag", ["name": "red", "colour": "#e00"])
+            try red.add(article, to: "articles")
+            try article.set("main", red)
+            let temporary = red.objectID
+            try mine.save()
+            XCTAssertEqual(try tags(), [expected])
+            XCTAssertEqual(try other().fetch("Tag")[0].objectID, red.objectID)
+            XCTAssertEqual(try red.get("note"), expected.hasSuffix("first") ? "first" : nil)
+            XCTAssert(mine.registeredObject(with: temporary) === red)
+            let stored = try XCTUnwrap(other().fetch("Article").first)
+            XCTAssertEqual(try stored.memberCount("tags"), 1)
+            XCTAssertEqual(try stored.get("main.name"), "red")
+            XCTAssertFalse(mine.hasChanges)
+            try mine.delete(article)
+            try mine.save()
+            let reset = other()
+            _ = try reset.fetch("Tag").map { try $0.set(["colour": "#f00", "note": "first"]) }
+            reset.mergePolicy = .overwrite
+            try reset.save()
+        }
+    }
+
+    func testANewObjectJoinsTheStoredOneThatTheContextKnows() throws {
+        let stored = try context.fetch("Tag")[0]
+        let red = try context.insert("Tag", ["name": "red", "colour": "#e00"])
+        let article = try context.insert("Article", ["title": "a"])
+        try red.add(article, to: "articles")
+        try article.set("main", red)
+        let temporary = red.objectID
+        context.mergePolicy = .objectTrump
+        try context.save()
+        XCTAssertEqual(try tags(), ["red #e00 first"])
+        XCTAssertTrue(red.isGone)
+        XCTAssert(context.registeredObject(with: temporary) === stored)
+        XCTAssertEqual(try stored.get("colour"), "#e00")
+        XCTAssertEqual(try article.get("main.name"), "red")
+        XCTAssertEqual(try other().fetch("Article")[0].memberCount("tags"), 1)
+    }
+
+    func testRollbackDropsTheNewObject() throws {
+        context.mergePolicy = .rollback
+        let red = try context.insert("Tag", ["name": "red", "colour": "#e00"])
+        let article = try context.insert("Article", ["title": "a"])
+        try red.add(article, to: "articles")
+        try context.save()
+        XCTAssertTrue(red.isGone)
+        XCTAssertEqual(try tags(), ["red #f00 first"])
+        XCTAssertEqual(try article.memberCount("tags"), 0)
+    }
+
+    func testASavedObjectGivesUpOrTakesOver() throws {
+        for (policy, expected) in [
+            (MergePolicy.storeTrump, ["green - new", "red #f00 first"]), (.rollback, ["green - -", "red #f00 first"]),
+            (.objectTrump, ["red - new"]),
+        ] {
+            let mine = other()
+            let green = try mine.insert("Tag", ["name": "green"])
+            try mine.save()
+            try green.set(["name": "red", "note": "new"])
+            mine.mergePolicy = policy
+            try mine.save()
+            XCTAssertEqual(try tags(), expected, "\(policy.type)")
+            XCTAssertFalse(mine.hasChanges)
+            try mine.delete(green)
+            try mine.save()
+        }
+    }
+
+    func testTwinsOfTheContext() throws {
+        for (policy, expected) in [
+            (MergePolicy.storeTrump, "blue 1 -"), (.objectTrump, "blue 2 two"), (.overwrite, "blue 2 two"),
+            (.rollback, "blue 1 -"),
+        ] {
+            let mine = other()
+            let one = try mine.insert("Tag", ["name": "blue", "colour": "1"])
+            let two = try mine.insert("Tag", ["name": "blue", "colour": "2", "note": "two"])
+            XCTAssertThrowsError(try mine.save()) {
+                let conflict = ($0 as? CoreError)?.conflicts.first as? ConstraintConflict
+                XCTAssertEqual(conflict?.objectIDs.count, 2)
+                XCTAssertNil(conflict?.databaseObjectID)
+            }
+            mine.mergePolicy = policy
+            try mine.save()
+            XCTAssertEqual(try tags(), [expected, "red #f00 first"], "\(policy.type)")
+            XCTAssertTrue(two.isGone)
+            try mine.delete(one)
+            try mine.save()
+        }
+    }
+
+    func testUniqueValuesChangeHands() throws {
+        let red = try context.fetch("Tag")[0]
+        let green = try context.insert("Tag", ["name": "green"])
+        try context.save()
+        try red.set("name", "green")
+        try green.set("name", "red")
+        try context.save()
+        XCTAssertEqual(try tags(), ["green #f00 first", "red - -"])
+        try context.delete(red)
+        _ = try context.insert("Tag", ["name": "green", "note": "again"])
+        try context.save()
+        XCTAssertEqual(try tags(), ["green - again", "red - -"])
+    }
+
+    func testManyAtOnce() throws {
+        let first = other()
+        for number in 0..<300 { _ = try first.insert("Tag", ["name": "\(number)", "note": "old"]) }
+        try first.save()
+        for number in 0..<300 { _ = try context.insert("Tag", ["name": "\(number)", "colour": "new"]) }
+        XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? CoreError)?.conflicts.count, 300) }
+        context.mergePolicy = .objectTrump
+        try context.save()
+        XCTAssertEqual(try other().count("Tag"), 301)
+        XCTAssertEqual(try other().count("Tag", "colour == 'new' AND note == 'old'"), 300)
+    }
+
+    func testConflictsOfVersionsComeFirst() throws {
+        let red = try context.fetch("Tag")[0]
+        try red.set("note", "mine")
+        _ = try context.insert("Tag", ["name": "red"])
+        let elsewhere = other()
+        try elsewhere.fetch("Tag")[0].set("colour", "#d00")
+        try elsewhere.save()
+        nonisolated(unsafe) var kinds: [String] = []
+        context.mergePolicy = MergePolicy(type: .storeTrump) { conflicts in
+            kinds.append("\(conflicts.count) \(conflicts[0] is MergeConflict ? "version" : "constraint")")
+        }
+        try context.save()
+        XCTAssertEqual(kinds, ["1 version", "1 constraint"])
+        XCTAssertEqual(try tags(), ["red #d00 mine"])
+    }
+
+    func testAnObjectOfAnotherEntity() throws {
+        let special = try context.insert("Special", ["name": "red", "colour": "s"])
+        context.mergePolicy = .objectTrump
+        try context.save()
+        XCTAssertEqual(try tags(), ["red s -"])
+        XCTAssertEqual(try other().fetch("Special").count, 1)
+        XCTAssertFalse(special.hasTemporaryID)
+    }
+}

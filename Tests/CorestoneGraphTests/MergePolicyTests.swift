@@ -1,0 +1,333 @@
+import Corestone
+import XCTest
+
+/// Two contexts that change the same object, and the policies that settle it.
+final class MergePolicyTests: GraphTestCase {
+    private var second: Context!
+    private var ada: ManagedObject!
+    private var same: ManagedObject!
+
+    /// Ada with age 30 and salary 1000, read by both contexts.
+    override func setUpWithError() throws {
+        try super.setUpWithError()
+        ada = try employee("Ada")
+        try ada.set(["age": 30])
+        try context.save()
+        second = other()
+        same = try second.object(with: ada.objectID)
+        XCTAssertEqual(try same.get("age"), 30)
+    }
+
+    /// The first context saves age 31 and salary 2000; the second changes age to 40 and the name, and saves with a policy.
+    private func collide(_ policy: MergePolicy) throws {
+        try ada.set(["age": 31, "salary": 2000.0])
+        try context.save()
+        try same.set(["age": 40, "name": "Eva"])
+        second.mergePolicy = policy
+        try second.save()
+    }
+
+    private func stored() throws -> [String] {
+        let object = try other().fetch("Employee")[0]
+        return try [object.get("name") ?? "", "\(object.get("age") ?? 0)", "\(object.get("salary") ?? 0.0)"]
+    }
+
+    private func held(_ object: ManagedObject) throws -> [String] {
+        try [object.get("name") ?? "", "\(object.get("age") ?? 0)", "\(object.get("salary") ?? 0.0)"]
+    }
+
+    func testS148TheSharedPoliciesTellTheirTypes() {
+        let all = [MergePolicy.error, .storeTrump, .objectTrump, .overwrite, .rollback]
+        XCTAssertEqual(all.map(\.type.rawValue), [0, 1, 2, 3, 4])
+        for policy in all { XCTAssert(MergePolicy.standard(policy.type) === policy) }
+        XCTAssert(context.mergePolicy === MergePolicy.error)
+    }
+
+    func testS151StoreTrumpKeepsTheStoresValueOfWhatBothChanged() throws {
+        try collide(.storeTrump)
+        XCTAssertEqual(try held(same), ["Eva", "31", "2000.0"])
+        XCTAssertEqual(try stored(), ["Eva", "31", "2000.0"])
+        XCTAssertFalse(second.hasChanges)
+    }
+
+    func testObjectTrumpKeepsTheObjectsValueOfWhatBothChanged() throws {
+        try collide(.objectTrump)
+        XCTAssertEqual(try held(same), ["Eva", "40", "2000.0"])
+        XCTAssertEqual(try stored(), ["Eva", "40", "2000.0"])
+    }
+
+    func testOverwriteWritesTheWholeObject() throws {
+        try collide(.overwrite)
+        XCTAssertEqual(try held(same), ["Eva", "40", "1000.0"])
+        XCTAssertEqual(try stored(), ["Eva", "40", "1000.0"])
+    }
+
+    func testS154RollbackTakesTheStoresState() throws {
+        try collide(.rollback)
+        XCTAssertEqual(try held(same), ["Ada", "31", "2000.0"])
+        XCTAssertEqual(try stored(), ["Ada", "31", "2000.0"])
+        XCTAssertFalse(same.hasChanges)
+        XCTAssertFalse(try same.isChanged("age"))
+        XCTAssertFalse(second.hasChanges)
+    }
+
+    func testTheErrorTellsTheThreeValues() throws {
+        var thrown: CoreError?
+        XCTAssertThrowsError(try collide(.error)) { thrown = $0 as? CoreError }
+        let error = try XCTUnwrap(thrown)
+        let conflict = try XCTUnwrap(error.conflicts.first as? MergeConflict)
+        XCTAssertEqual(error.code, 133020)
+        XCTAssert(error.message.contains("age was 30, is 40 here, 31 in the store"), error.message)
+        XCTAssert(error.message.contains("salary was 1000, is 2000 in the store"), error.message)
+        XCTAssert(error.message.contains("name was \"Ada\", is \"Eva\" here"), error.message)
+        XCTAssertEqual([conflict.oldVersion, conflict.newVersion], [1, 2])
+        XCTAssertEqual(conflict.kind, .context)
+        XCTAssertNil(conflict.persistedSnapshot)
+        XCTAssertEqual(conflict.cachedSnapshot?["age"], .int(31))
+        XCTAssertEqual(conflict.objectSnapshot["age"], .int(40))
+        XCTAssertEqual(conflict.baseSnapshot["age"], .int(30))
+        XCTAssertNil(conflict.objectSnapshot["projects"])
+        XCTAssert(conflict.sourceObject === same)
+        XCTAssertEqual(Set(conflict.differences.map(\.key)), ["age", "salary", "name"])
+        XCTAssertEqual(conflict.differences.filter(\.isContested).map(\.key), ["age"])
+        XCTAssertThrowsError(try conflict.resolve(as: .objectTrump))
+        XCTAssertTrue(same.hasChanges)
+        second.mergePolicy = .objectTrump
+        try second.save()
+        XCTAssertEqual(try stored(), ["Eva", "40", "2000.0"])
+    }
+
+    func testSeveralConflictsAreOneError() throws {
+        let bob = try employee("Bob")
+        try context.save()
+        let bobToo = try second.object(with: bob.objectID)
+        try bobToo.set("age", 1)
+        try bob.set("age", 2)
+        XCTAssertThrowsError(try collide(.error)) {
+            let error = $0 as? CoreError
+            XCTAssertEqual(error?.conflicts.count, 2)
+            XCTAssertEqual(error?.children.count, 2)
+            XCTAssert(error?.message.contains("2 objects") == true)
+            XCTAssert(error?.message.contains("is 1 here, 2 in the store") == true, error?.message ?? "")
+        }
+    }
+
+    func testAnotherProgramsChangeIsAConflictOfCacheAndStore() throws {
+        // Another coordinator of the same store.
+        let elsewhere = Context(coordinator: try Coordinator(model: model))
+        _ = try elsewhere.coordinator.add(store)
+        let theirs = try elsewhere.fetch("Employee")[0]
+        try theirs.set("age", 50)
+        try elsewhere.save()
+        try same.set("age", 40)
+        XCTAssertThrowsError(try second.save()) {
+            let conflict = ($0 as? CoreError)?.conflicts.first as? MergeConflict
+            XCTAssertEqual(conflict?.kind, .store)
+            XCTAssertEqual(conflict?.cachedSnapshot?["age"], .int(30))
+            XCTAssertEqual(conflict?.persistedSnapshot?["age"], .int(50))
+        }
+    }
+
+    func testAHostsPolicyMayMergeByItself() throws {
+        let policy = MergePolicy(type: .error) { conflicts in
+            for case let conflict as MergeConflict in conflicts {
+                try conflict.resolve(as: .objectTrump)
+                let age = conflict.differences.first { $0.key == "age" }
+                if case .int(let base)? = age?.base, case .int(let mine)? = age?.mine, case .int(let theirs)? = age?.theirs {
+                    try conflict.sourceObject?.set("age", mine + theirs - base)
+                }
+            }
+        }
+        try collide(policy)
+        XCTAssertEqual(try stored(), ["Eva", "41", "2000.0"])
+    }
+
+    func testASubclassLeavesTheRestToItsType() throws {
+        final class Careful: MergePolicy, @unchecked Sendable {
+            override func resolve(_ conflicts: [SaveConflict]) throws {
+                for conflict in conflicts where conflict.objectIDs[0].entity.name == "Department" {
+                    try conflict.resolve(as: .rollback)
+                }
+                try super.resolve(conflicts)
+            }
+        }
+        try collide(Careful(type: .storeTrump))
+        XCTAssertEqual(try stored(), ["Eva", "31", "2000.0"])
+    }
+
+    func testAHostsPolicyMayFail() throws {
+        struct No: Error {}
+        XCTAssertThrowsError(try collide(MergePolicy(type: .objectTrump) { _ in throw No() })) { XCTAssert($0 is No) }
+        XCTAssertEqual(try same.get("age"), 40)
+        XCTAssertTrue(same.hasChanges)
+    }
+
+    func testAHostsPolicyMayNotSave() throws {
+        nonisolated(unsafe) let context: Context = second
+        XCTAssertThrowsError(try collide(MergePolicy(type: .objectTrump) { _ in try context.save() })) {
+            XCTAssertEqual(($0 as? CoreError)?.status, .invalidArgument)
+        }
+    }
+
+    func testAHostsPolicyMayResetItsContext() throws {
+        nonisolated(unsafe) let context: Context = second
+        try collide(MergePolicy(type: .objectTrump) { _ in try context.reset() })
+        XCTAssertEqual(try stored(), ["Ada", "31", "2000.0"])
+    }
+
+    func testTheMergedStateHasToBeValid() throws {
+        try ada.set("name", "Bea")
+        try context.save()
+        try same.set("age", 5)
+        second.mergePolicy = MergePolicy(type: .objectTrump) { conflicts in
+            for conflict in conflicts { try conflict.objects.first?.set("name", nil as String?) }
+        }
+        XCTAssertThrowsError(try second.save()) { XCTAssertEqual(($0 as? CoreError)?.code, 1570) }
+        XCTAssertEqual(try other().fetch("Employee")[0].get("age"), 30)
+    }
+
+    // MARK: Deleted rows
+
+    private func deleteElsewhere() throws {
+        try context.delete(ada)
+        try context.save()
+    }
+
+    func testARowThatWentAwayIsAConflict() throws {
+        try deleteElsewhere()
+        try same.set("age", 40)
+        XCTAssertThrowsError(try second.save()) {
+            let conflict = ($0 as? CoreError)?.conflicts.first as? MergeConflict
+            XCTAssertEqual(conflict?.newVersion, 0)
+            XCTAssertNil(conflict?.persistedSnapshot)
+            XCTAssertNil(conflict?.cachedSnapshot)
+        }
+    }
+
+    func testDeletingWhatWentAwaySucceeds() throws {
+        try deleteElsewhere()
+        try second.delete(same)
+        XCTAssertThrowsError(try second.save()) { XCTAssertEqual(($0 as? CoreError)?.code, 133020) }
+        for policy in [MergePolicy.storeTrump, .objectTrump, .overwrite, .rollback] {
+            second.mergePolicy = policy
+            try second.save()
+            XCTAssertFalse(second.hasChanges)
+        }
+        XCTAssertTrue(same.isGone)
+    }
+
+    func testAChangeOfWhatWentAwayIsDroppedOrInsertedAgain() throws {
+        let id = same.objectID
+        try deleteElsewhere()
+        try same.set("age", 40)
+        second.mergePolicy = .storeTrump
+        try second.save()
+        XCTAssertTrue(same.isGone)
+        XCTAssertEqual(try other().count("Employee"), 0)
+        let eva = try employee("Eva")
+        try context.save()
+        for policy in [MergePolicy.overwrite, .objectTrump] {
+            let mine = other()
+            let copy = try mine.object(with: eva.objectID)
+            try copy.set("age", 41)
+            let theirs = other()
+            try theirs.delete(theirs.object(with: eva.objectID))
+            try theirs.save()
+            mine.mergePolicy = policy
+            try mine.save()
+            XCTAssertEqual(copy.objectID, eva.objectID)
+            XCTAssertEqual(try stored(), ["Eva", "41", "1000.0"])
+            XCTAssertFalse(mine.hasChanges)
+        }
+        XCTAssertNotEqual(id, eva.objectID)
+    }
+
+    func testDeletingWhatWasChangedElsewhere() throws {
+        for policy in [MergePolicy.rollback, .objectTrump] {
+            try ada.set("age", (ada.get("age") ?? 0) + 1)
+            try context.save()
+            try second.delete(same)
+            second.mergePolicy = policy
+            try second.save()
+            XCTAssertFalse(second.hasChanges)
+            XCTAssertEqual(try other().count("Employee"), policy === MergePolicy.rollback ? 1 : 0)
+            if policy === MergePolicy.rollback { XCTAssertEqual(try same.get("age"), 31) }
+        }
+    }
+
+    // MARK: Relationships
+
+    func testToManyRelationshipsMergeByTheirDifferences() throws {
+        let titles = try ["a", "b", "c"].map { try context.insert("Project", ["title": $0]) }
+        try ada.setMembers([titles[0], titles[1]], of: "projects")
+        try context.save()
+        try second.refresh(same, mergeChanges: false)
+        let mine = try titles.map { try second.object(with: $0.objectID) }
+        XCTAssertEqual(try same.memberCount("projects"), 2)
+        try ada.remove(titles[0], from: "projects")
+        try context.save()
+        try same.add(mine[2], to: "projects")
+        for policy in [MergePolicy.error, .storeTrump] {
+            second.mergePolicy = policy
+            if policy.type == .error { XCTAssertThrowsError(try second.save()) } else { try second.save() }
+        }
+        let left = try other().fetch("Employee")[0].members("projects")
+        XCTAssertEqual(try left.map { try $0.get("title") ?? "" }.sorted(), ["b", "c"])
+        XCTAssertEqual(try same.members("projects").map { try $0.get("title") ?? "" }.sorted(), ["b", "c"])
+    }
+
+    func testToOneRelationshipsAndTheirInverses() throws {
+        let all = try ["A", "B", "C"].map { try department($0) }
+        try ada.set("department", all[0])
+        try context.save()
+        for (policy, winner) in [(MergePolicy.storeTrump, "C"), (.objectTrump, "B"), (.overwrite, "B"), (.rollback, "C")] {
+            try ada.set("department", all[0])
+            context.mergePolicy = .objectTrump
+            try context.save()
+            try context.refreshAll()
+            let mine = other()
+            let copy = try mine.object(with: ada.objectID)
+            let departments = try all.map { try mine.object(with: $0.objectID) }
+            XCTAssertEqual(try copy.get("department.name"), "A")
+            for each in departments { _ = try each.memberCount("employees") }
+            try ada.set("department", all[2])
+            try context.save()
+            try copy.set("department", departments[1])
+            mine.mergePolicy = policy
+            try mine.save()
+            XCTAssertEqual(try copy.get("department.name"), winner, "\(policy.type)")
+            XCTAssertEqual(try other().fetch("Employee")[0].get("department.name"), winner)
+            for each in departments {
+                let isHere = try each.get("name") == winner
+                XCTAssertEqual(try each.memberCount("employees"), isHere ? 1 : 0, "\(policy.type)")
+            }
+            XCTAssertFalse(mine.hasChanges)
+        }
+    }
+
+    // MARK: Locked objects
+
+    func testALockedObjectIsCheckedByTheNextSave() throws {
+        try second.detectConflicts(for: same)
+        try second.save()
+        let eva = try second.insert("Employee", ["name": "Eva"])
+        try second.detectConflicts(for: same)
+        try ada.set("age", 31)
+        try context.save()
+        XCTAssertThrowsError(try second.save()) {
+            XCTAssertEqual(($0 as? CoreError)?.code, 133020)
+            XCTAssertEqual(($0 as? CoreError)?.conflicts.first?.objectIDs, [same.objectID])
+        }
+        XCTAssertTrue(eva.isInserted, "nothing was written")
+        second.mergePolicy = .objectTrump
+        try second.save()
+        XCTAssertEqual(try same.get("age"), 31)
+        XCTAssertFalse(eva.isInserted)
+        try ada.set("age", 32)
+        try context.save()
+        second.mergePolicy = .error
+        try second.save()
+        _ = try second.insert("Employee", ["name": "Bob"])
+        try second.save()
+    }
+}
