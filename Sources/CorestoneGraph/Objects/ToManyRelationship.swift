@@ -18,6 +18,8 @@ final class ToManyRelationship {
     private(set) var isOrderChanged = false
     /// The order that was changed here, of members that are to be read again.
     private var keptOrder: [ManagedObject] = []
+    /// The kept order is given up if the store has another one than before it was changed.
+    private var yieldsOrder = false
 
     /// What a save has to add to the store and to remove from it.
     private final class Differences {
@@ -80,12 +82,10 @@ final class ToManyRelationship {
     }
 
     /// The owner has a newer row: the store's members are read again, with the differences on top. An order that was made here
-    /// stays or is given up.
+    /// stays, or yields to one that was made in the store.
     func rebase(keepingOrder: Bool) {
         reload()
-        if keepingOrder || !isOrderChanged { return }
-        keptOrder = []
-        isOrderChanged = !addedMembers.isEmpty
+        yieldsOrder = !keepingOrder
     }
 
     /// The owner's row went away, and comes again: what was added is what it has.
@@ -115,6 +115,7 @@ final class ToManyRelationship {
         differences = nil
         isOrderChanged = false
         keptOrder = []
+        yieldsOrder = false
     }
 
     // MARK: Reading
@@ -134,6 +135,11 @@ final class ToManyRelationship {
 
     /// Takes the store's members in, with the differences applied.
     func didLoad(_ stored: [ManagedObject]) {
+        if yieldsOrder, let former = differences?.savedOrder, !former.elementsEqual(stored, by: ===) {
+            keptOrder = []
+            isOrderChanged = !addedMembers.isEmpty
+        }
+        yieldsOrder = false
         var list = ObjectList(stored)
         if let differences {
             if !differences.removed.isEmpty { list = ObjectList(stored.filter { !differences.removed.contains($0) }) }
