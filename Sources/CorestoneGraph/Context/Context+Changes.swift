@@ -85,6 +85,7 @@ extension Context {
     /// The same for a save, which applies delete rules in any case.
     func processPendingChanges(appliesDeleteRules: Bool) throws {
         try checkQueue()
+        takeMail()
         if appliesDeleteRules { try exemptFromFaultPolicy(applyDeleteRules) }
         endEvent()
     }

@@ -12,6 +12,9 @@ struct Event {
     fileprivate(set) var firstUpdated = 0
     fileprivate(set) var touched: [TouchedObject] = []
     fileprivate var refreshed: [ManagedObject] = []
+    /// What others inserted and deleted, which is no change of this context's to undo.
+    fileprivate var mergedIn: [ManagedObject] = []
+    fileprivate var deletedElsewhere: [ManagedObject] = []
     fileprivate var invalidated: [ManagedObject] = []
     fileprivate var isAllInvalidated = false
     /// Where the entries of objects stand; those behind `placed` are not in it yet.
@@ -46,7 +49,8 @@ extension Context {
     /// Whether something happened since pending changes were last processed.
     var hasEvent: Bool {
         event.firstInserted < insertedList.count || event.firstUpdated < updatedList.count || !event.touched.isEmpty
-            || !event.refreshed.isEmpty || !event.invalidated.isEmpty || event.isAllInvalidated
+            || !event.mergedIn.isEmpty || !event.deletedElsewhere.isEmpty || !event.refreshed.isEmpty
+            || !event.invalidated.isEmpty || event.isAllInvalidated
     }
 
     /// Remembers what an object is before its first change in the event.
@@ -59,6 +63,11 @@ extension Context {
 
     /// The store's newest state took the place of what an object had.
     func noteRefreshed(_ object: ManagedObject) { event.refreshed.append(object) }
+    /// A merge brought objects, and took some away.
+    func noteMerged(inserted: [ManagedObject], deleted: [ManagedObject]) {
+        event.mergedIn += inserted
+        event.deletedElsewhere += deleted
+    }
     /// An object lost its place in the context.
     func noteInvalidated(_ object: ManagedObject) { event.invalidated.append(object) }
     /// Every object lost its place in the context.
@@ -103,6 +112,8 @@ extension Context {
 
     private func changesOfEvent() -> ContextChanges {
         var changes = ContextChanges()
+        changes.inserted = event.mergedIn
+        changes.deleted = event.deletedElsewhere
         changes.refreshed = event.refreshed
         changes.invalidated = event.invalidated
         changes.invalidatedAll = event.isAllInvalidated
@@ -191,7 +202,11 @@ extension ManagedObject {
         case .attribute: return Record(record).view(slot, layout).propertyValue
         case .external: return (try? externalValue(slot, layout)) ?? .null
         case .toOne:
-            guard let (key, index) = Record(record).target(slot, layout), let context, let store else { return .null }
+            guard let (key, index) = Record(record).target(slot, layout), let context else { return .null }
+            guard let store, key >= 0 else {
+                return (try? context.unsavedTarget(of: self, slot, key: key, entity: index)).map { .object($0) }
+                    ?? .null
+            }
             return .object(context.object(store: store, entity: context.entity(at: index), primaryKey: key))
         case .transient, .composite, .toMany: return .null
         }

@@ -9,6 +9,7 @@ extension Context {
     ///
     /// - Parameter slot: what the host asked for. Then the context may take an object without a row; else that is an error.
     func loadRow(of object: ManagedObject, askedFor slot: Int? = nil) throws {
+        if parent != nil { return try loadNestedRow(of: object, askedFor: slot) }
         guard let store = object.store else { throw object.gone() }
         let root = object.entity.root
         if let faultWatch {
@@ -116,7 +117,7 @@ extension Context {
     }
 
     /// The keys to load with a firing fault: itself and the next of its group that still wait.
-    private func siblings(of object: ManagedObject) -> [Int64] {
+    func siblings(of object: ManagedObject) -> [Int64] {
         guard object.faultGroup != 0, var group = faultGroups[object.faultGroup] else { return [object.primaryKey] }
         var keys = [object.primaryKey]
         let index = tableIndex(store: object.store, root: group.root)
@@ -159,12 +160,16 @@ extension Context {
     func loadRows(of objects: [ManagedObject]) throws -> [ManagedObject] {
         let waiting = objects.filter { $0.record == nil && !$0.state.contains(.inserted) }
         if waiting.isEmpty { return [] }
+        if parent == nil { try loadStoredRows(of: waiting) } else { try loadNestedRows(of: waiting) }
+        return waiting.filter { $0.record == nil }
+    }
+
+    func loadStoredRows(of waiting: [ManagedObject]) throws {
         for (store, objects) in byStore(waiting) {
             for group in Dictionary(grouping: objects, by: \.entity.rootIndex).values {
                 try loadRows(of: group, root: group[0].entity.root, store: store)
             }
         }
-        return waiting.filter { $0.record == nil }
     }
 
     private func loadRows(of group: [ManagedObject], root: Entity, store: Store) throws {
@@ -196,7 +201,17 @@ extension Context {
     /// Loads the members of a to-many relationship for many owners in one query for each store.
     func loadMembers(of relationship: Relationship, owners: [ManagedObject], includingRows: Bool = false) throws {
         let waiting = try owners.filter { try !$0.toMany(relationship).isLoaded }
-        for (store, owners) in byStore(waiting) {
+        if parent == nil {
+            try loadStoredMembers(of: relationship, owners: waiting, includingRows: includingRows)
+        } else {
+            try loadNestedMembers(of: relationship, owners: waiting, includingRows: includingRows)
+        }
+    }
+
+    func loadStoredMembers(
+        of relationship: Relationship, owners: [ManagedObject], includingRows: Bool = false
+    ) throws {
+        for (store, owners) in byStore(owners) {
             try loadMembers(of: relationship, waiting: owners, store: store, includingRows: includingRows)
         }
     }
@@ -229,13 +244,16 @@ extension Context {
             group(faults, root: root, store: store)
             if let faultWatch { for fault in faults { faultWatch.note(fault, reachedBy: relationship) } }
         }
-        for owner in waiting {
-            let (keeper, stored) = (try owner.toMany(relationship), members[owner.primaryKey] ?? [])
-            keeper.didLoad(stored)
-            // What was deleted here, its delete rules applied, is no member any more.
-            for member in stored where member.state.contains(.propagated) && relationship.inverse != nil {
-                keeper.drop(member)
-            }
+        for owner in waiting { try take(members[owner.primaryKey] ?? [], of: relationship, owner: owner) }
+    }
+
+    /// Gives a relationship the members that it has beneath.
+    func take(_ members: [ManagedObject], of relationship: Relationship, owner: ManagedObject) throws {
+        let keeper = try owner.toMany(relationship)
+        keeper.didLoad(members)
+        // What was deleted here, its delete rules applied, is no member any more.
+        for member in members where member.state.contains(.propagated) && relationship.inverse != nil {
+            keeper.drop(member)
         }
     }
 }

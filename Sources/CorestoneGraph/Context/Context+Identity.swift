@@ -75,7 +75,7 @@ extension Context {
     func forget(_ object: ManagedObject) { unregister(object) }
 
     /// The one object of a row: the registered one, or a new fault.
-    func object(store: Store, entity: Entity, primaryKey: Int64) -> ManagedObject {
+    func object(store: Store?, entity: Entity, primaryKey: Int64) -> ManagedObject {
         let table = tables[tableIndex(store: store, root: entity)].table
         if let known = registered(in: table, primaryKey, entityIndex: entity.index) { return known }
         let object = ManagedObject(entity: entity, context: self, store: store, primaryKey: primaryKey, state: [.fault])
@@ -97,13 +97,13 @@ extension Context {
     }
 
     /// This coordinator's store for one that may be another coordinator's: the same file has the same identifier.
-    private func store(like other: Store) -> Store? {
+    func store(like other: Store) -> Store? {
         if other.coordinator == ObjectIdentifier(coordinator) { return other }
         return coordinator.stores.first { $0.identifier == other.identifier }
     }
 
     /// This model's entity for one that may be another model's.
-    private func entity(like other: Entity) -> Entity? {
+    func entity(like other: Entity) -> Entity? {
         let index = Int(other.index)
         return index < entities.count && entities[index] === other ? other : coordinator.model.entity(named: other.name)
     }
@@ -121,7 +121,7 @@ extension Context {
             }
             return object(store: own, entity: entity, primaryKey: id.reference)
         }
-        if let known = registeredObject(with: id) { return known }
+        if let known = try registeredObject(with: id) ?? unsavedObject(with: id) { return known }
         guard id.store != nil, !id.isTemporary else {
             throw CoreError(
                 .objectGone, code: .managedObjectReferentialIntegrity,
@@ -156,7 +156,7 @@ extension Context {
     /// The object of an ID with its values; nil when the store has no such row.
     public func existingObject(with id: ObjectID) throws -> ManagedObject? {
         try checkQueue()
-        if id.isTemporary && registeredObject(with: id) == nil { return nil }
+        if id.isTemporary, try registeredObject(with: id) ?? unsavedObject(with: id) == nil { return nil }
         let object = try object(with: id)
         if !object.isFault && !object.state.contains(.inaccessible) { return object }
         do { try object.fire() } catch let error as CoreError where error.status == .objectGone {
@@ -180,6 +180,24 @@ extension Context {
         }
     }
 
+    /// Takes objects whose rows are gone out of lists that nobody else tells: those of relationships without inverse, or of
+    /// every relationship when another context deleted them.
+    func forgetMembers(among deleted: [ManagedObject], whereverTheyAre: Bool = false) {
+        if deleted.isEmpty { return }
+        let roots = Set(deleted.map { ObjectIdentifier($0.entity.root) })
+        let concerned = coordinator.model.entities.contains { entity in
+            entity.ownRelationships.contains {
+                $0.isToMany && (whereverTheyAre || $0.inverse == nil)
+                    && roots.contains(ObjectIdentifier($0.destination.root))
+            }
+        }
+        guard concerned else { return }
+        let gone = Set(deleted.map(ObjectIdentifier.init))
+        for object in registeredObjects {
+            for keeper in object.toManyRelationships { keeper?.forget { gone.contains(ObjectIdentifier($0)) } }
+        }
+    }
+
     /// Cuts every object off from the context.
     func forgetAll() {
         let all = registeredObjects
@@ -189,6 +207,7 @@ extension Context {
         }
         tables = []
         clearLists()
+        (mergedIn, deletedElsewhere, renamed) = ([], [], [])
         faultGroups = [:]
         groupedFaults = 0
         oldestFaultGroup = lastFaultGroup &+ 1

@@ -10,6 +10,7 @@ extension Context {
     public func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
         try checkQueue()
         if object.state.contains(.gone) { throw object.gone() }
+        if parent != nil { return try refreshNested(object, mergeChanges: mergeChanges) }
         guard let store = object.store, !object.state.contains(.inserted) else { return }
         guard mergeChanges, object.hasChanges, !object.state.contains(.inaccessible) else {
             forgetRows(of: [object], in: store)
@@ -36,6 +37,10 @@ extension Context {
     /// query for each inheritance tree reads. Where the row of a changed object is gone, the save will say so.
     public func refreshAll() throws {
         try checkQueue()
+        if parent != nil {
+            for object in registeredObjects { try refreshNested(object, mergeChanges: true) }
+            return
+        }
         for (store, objects) in byStore(registeredObjects.filter { !$0.state.contains(.inserted) }) {
             forgetRows(of: objects, in: store)
             let changed = objects.filter { $0.hasChanges && !$0.state.contains(.inaccessible) }
@@ -67,7 +72,7 @@ extension Context {
     }
 
     /// A changed object has got a newer row: what was read beside the old one is read again.
-    private func stand(_ object: ManagedObject) throws {
+    func stand(_ object: ManagedObject) throws {
         object.forgetFiles()
         object.forgetFetched()
         object.forgetTransformedValues()
@@ -79,7 +84,7 @@ extension Context {
     }
 
     /// Only a listener makes the context keep an object that nobody else wants.
-    private func tellRefreshed(_ object: ManagedObject) { if hears(.objectsDidChange) { noteRefreshed(object) } }
+    func tellRefreshed(_ object: ManagedObject) { if hears(.objectsDidChange) { noteRefreshed(object) } }
 
     /// Has the store's newest state read when rows of some objects are asked for.
     private func forgetRows(of objects: [ManagedObject], in store: Store) {

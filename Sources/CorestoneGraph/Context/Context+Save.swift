@@ -14,8 +14,10 @@ extension Context {
         }
         try processPendingChanges(appliesDeleteRules: true)
         settleInaccessible()
+        forgetDeletedElsewhere()
         var plan = SavePlan(inserted: insertedObjects, updated: updatedObjects, deleted: deletedObjects)
-        if plan.isEmpty && lockedObjects.isEmpty && !coordinator.stores.contains(where: \.hearsEmptySaves) {
+        if plan.isEmpty && (parent != nil || lockedObjects.isEmpty && !coordinator.stores.contains(where: \.hearsEmptySaves))
+        {
             clearLists()
             return
         }
@@ -23,11 +25,20 @@ extension Context {
         let rowless = try loadRows(of: plan.updated + plan.deleted)
         if !rowless.isEmpty { plan.leaveOutGhosts(among: rowless) }
         try loadOrders(of: plan.updated)
-        let written = try writeMerging(plan)
+        let written = try writeBeneath(plan)
         clearLists()
         if plan.isEmpty { return }
         post(.didSave, written.changes)
         post(.didSaveObjectIDs, ContextChanges(ids: written.changes.ids))
+        tellOthers(written)
+    }
+
+    /// Writes into the stores, or into the parent. Returns what was written.
+    private func writeBeneath(_ plan: SavePlan) throws -> SavePlan {
+        defer { tellRenamed() }
+        guard let parent else { return try writeMerging(plan) }
+        try push(plan, into: parent)
+        return plan
     }
 
     /// Writes the parts of a plan one store after the other; each is a transaction of its own.
@@ -119,6 +130,7 @@ extension Context {
                     objectURI: object.objectID.uri)
             }
         }
+        try obtainPermanentIDsBeneath(for: objects)
         let temporary = objects.filter { $0.hasTemporaryID && $0.isInserted }
         if temporary.isEmpty { return }
         let targets = try SaveTargets(of: temporary, in: self)
@@ -133,6 +145,7 @@ extension Context {
                 makePermanent(object, store: store, key: key)
             }
         }
+        tellRenamed()
     }
 
     /// A key for each of some objects: consecutive ones within an inheritance tree, in the order of the objects. One that has
@@ -161,5 +174,8 @@ extension Context {
         let place = tableIndex(store: store, root: object.entity)
         tables[place].table.set(key, Unmanaged.passUnretained(object).toOpaque())
         tables[place].former.note(temporary, became: key)
+        if !children.isEmpty {
+            renamed.append(Renaming(root: object.entity.rootIndex, reference: temporary, store: store, key: key))
+        }
     }
 }

@@ -17,11 +17,13 @@ public final class Context: @unchecked Sendable {
     }
 
     public let coordinator: Coordinator
+    /// The context that this one reads from and saves into; nil for one that works with the stores. It lives as long.
+    public let parent: Context?
     public let queueType: QueueType
     /// The thread that may use the context now; 0 for none. Read by any thread, so read and written atomically.
     ///
     /// Behind it, for objects, which have this pointer at hand: 0 unless rows grow stale (`stalenessInterval`).
-    @usableFromInline let owner = UnsafeMutablePointer<UInt64>.allocate(capacity: 2)
+    @usableFromInline let owner: UnsafeMutablePointer<UInt64>
     /// The hot check is one compare with `platform_thread_id()`.
     @inlinable package var ownerThread: UInt64 {
         get { platform_load64(owner) }
@@ -64,6 +66,16 @@ public final class Context: @unchecked Sendable {
     let listeners = ContextListeners()
     /// Who observes its objects; nil as long as nobody did.
     var observers: ObjectObservers?
+
+    /// What other contexts tell this one, and who is told what this one saves.
+    let inbox: ContextInbox
+    let children = ContextFollowers()
+    /// IDs that became permanent and of which the contexts above were not told yet.
+    var renamed: [Renaming] = []
+    /// Objects that the last merge brought, which nobody else holds yet.
+    var mergedIn: [ManagedObject] = []
+    /// Objects whose rows others deleted, kept until the next save.
+    var deletedElsewhere: [ManagedObject] = []
 
     /// Asked every few milliseconds while a request runs; true stops it.
     package var interruptCheck: (() -> Bool)?
@@ -116,26 +128,44 @@ public final class Context: @unchecked Sendable {
     /// Gives up a token that the graph holds for a borrowed handle. Set once by the C boundary.
     package nonisolated(unsafe) static var releaseToken: (UInt) -> Void = { _ in }
 
-    public init(coordinator: Coordinator, queue type: QueueType = .caller) {
+    public convenience init(coordinator: Coordinator, queue type: QueueType = .caller) {
+        self.init(coordinator, parent: nil, queue: type)
+    }
+
+    /// A context on top of another one: it fetches what that one holds, saved or not, and its save leaves the changes there,
+    /// pending. Any thread may make it.
+    ///
+    /// Whatever it asks of its parent runs on the parent's queue. So a block on the parent's queue must not wait for the
+    /// child's.
+    public convenience init(parent: Context, queue type: QueueType = .caller) {
+        self.init(parent.coordinator, parent: parent, queue: type)
+        parent.children.add(inbox)
+    }
+
+    private init(_ coordinator: Coordinator, parent: Context?, queue type: QueueType) {
         self.coordinator = coordinator
+        self.parent = parent
         queueType = type
         entities = coordinator.model.entities
         tables = []
         pendingReleases.initialize(to: 0)
+        let ownQueue = type == .privateQueue ? SerialQueue() : nil
+        queue = ownQueue
+        inbox = ContextInbox(queueType: type, queue: ownQueue)
+        owner = inbox.owner
         owner[1] = 0
-        queue = type == .privateQueue ? SerialQueue() : nil
         switch type {
         case .caller: owner.initialize(to: platform_thread_id())
         case .privateQueue: owner.initialize(to: 0)
         case .main: owner.initialize(to: MainQueue.boundThread)
         }
+        inbox.context = self
     }
 
     deinit {
         forgetAll()
         observers?.end()
         pendingReleases.deallocate()
-        owner.deallocate()
     }
 
     @inlinable package func entity(at index: UInt32) -> Entity { entities[Int(index)] }

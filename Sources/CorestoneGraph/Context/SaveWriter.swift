@@ -112,7 +112,7 @@ final class SaveWriter {
             if record.version == object.version { object.didSave(record) } else { adopt(record, object) }
         }
         for ghost in plan.ghosts { ghost.dropChanges() }
-        forgetDeletedMembers()
+        context.forgetMembers(among: plan.deleted)
         for object in plan.deleted {
             store.rowCache.remove(object.entity.root, object.primaryKey)
             context.unregister(object)
@@ -123,20 +123,6 @@ final class SaveWriter {
     private func adopt(_ record: Record, _ object: ManagedObject) {
         object.didSave(record)
         store.rowCache.add(record, root: object.entity)
-    }
-
-    /// Lists of relationships without inverse are told by nobody else that a member is gone.
-    private func forgetDeletedMembers() {
-        let roots = Set(plan.deleted.map { ObjectIdentifier($0.entity.root) })
-        let concerned = context.coordinator.model.entities.contains { entity in
-            entity.ownRelationships.contains {
-                $0.isToMany && $0.inverse == nil && roots.contains(ObjectIdentifier($0.destination.root))
-            }
-        }
-        guard concerned else { return }
-        for object in context.registeredObjects {
-            for keeper in object.toManyRelationships { keeper?.forgetDeleted() }
-        }
     }
 }
 

@@ -5,12 +5,13 @@ import CorestoneValues
 extension Context {
     public func fetch(_ request: FetchRequest) throws -> [ManagedObject] {
         try request.requireObjects()
-        try prepareFetch(request)
-        let pending = pendingChanges(for: request)
-        let objects =
-            try pending.isEmpty ? fetchStored(request) : fetchMerged(request, with: pending)
-        try fulfil(FetchWishes(request), for: objects)
-        return objects
+        return try preparedFetch(request) {
+            let pending = pendingChanges(for: request)
+            let objects =
+                try pending.isEmpty ? fetchStored(request) : fetchMerged(request, with: pending)
+            try fulfil(FetchWishes(request), for: objects)
+            return objects
+        }
     }
 
     /// Does for fetched objects what a request wants beside them.
@@ -24,7 +25,10 @@ extension Context {
 
     /// The IDs that a fetch would give; no object is made for rows that have none.
     public func fetchIDs(_ request: FetchRequest) throws -> [ObjectID] {
-        try prepareFetch(request)
+        try preparedFetch(request) { try foundIDs(request) }
+    }
+
+    private func foundIDs(_ request: FetchRequest) throws -> [ObjectID] {
         let pending = pendingChanges(for: request)
         if !pending.isEmpty { return try fetchMerged(request, with: pending).map(\.objectID) }
         var ids: [ObjectID] = []
@@ -44,16 +48,18 @@ extension Context {
 
     /// How many objects a fetch would give, limit and offset included.
     public func count(_ request: FetchRequest) throws -> Int {
-        try prepareFetch(request)
-        let pending = pendingChanges(for: request)
-        if !pending.isEmpty { return try fetchMerged(request, with: pending).count }
-        let stores = try stores(for: request)
-        guard stores.count == 1, let store = stores.first else { return try fetchStored(request).count }
-        let outcome = try run(request.storeFetch(.count), store: store)
-        return try outcome.remainder == nil ? outcome.count : fetchStored(request).count
+        try preparedFetch(request) {
+            let pending = pendingChanges(for: request)
+            if !pending.isEmpty { return try fetchMerged(request, with: pending).count }
+            let stores = try stores(for: request)
+            guard stores.count == 1, let store = stores.first else { return try fetchStored(request).count }
+            let outcome = try run(request.storeFetch(.count), store: store)
+            return try outcome.remainder == nil ? outcome.count : fetchStored(request).count
+        }
     }
 
-    func prepareFetch(_ request: FetchRequest) throws {
+    /// Checks a request, processes pending changes, here and beneath, and runs `body`, which looks for what it asks for.
+    func preparedFetch<Result>(_ request: FetchRequest, _ body: () throws -> Result) throws -> Result {
         try checkQueue()
         guard request.entity.model === coordinator.model, !request.entity.isRemoved else {
             throw CoreError(
@@ -65,7 +71,11 @@ extension Context {
                 .invalidArgument, "a fetch of \(request.entity.name) has a limit or an offset below zero",
                 entity: request.entity.name)
         }
-        if request.includesPendingChanges { try processPendingChanges() }
+        if request.includesPendingChanges { try processPendingChanges() } else { takeMail() }
+        return try withAncestors {
+            try parent?.processPendingChangesBeneath()
+            return try body()
+        }
     }
 }
 
@@ -122,6 +132,12 @@ extension Context {
 
     /// The one object of each row, new ones as faults over their rows.
     func objects(for batch: RowBatch, entity requested: Entity, store: Store) -> [ManagedObject] {
+        let objects = storedObjects(for: batch, entity: requested, store: store)
+        if parent != nil { followAncestors(objects) }
+        return objects
+    }
+
+    private func storedObjects(for batch: RowBatch, entity requested: Entity, store: Store) -> [ManagedObject] {
         let place = tableIndex(store: store, root: requested.root)
         let table = tables[place].table
         table.reserve(batch.records.count)
@@ -166,6 +182,8 @@ struct PendingChanges {
     var inserted: [ManagedObject] = []
     var updated: [ManagedObject] = []
     var deletedCount = 0
+    /// Those of them that contexts beneath inserted, changed or deleted, by identity: the store's row does not count.
+    var decidedBeneath: [ObjectIdentifier: ManagedObject] = [:]
 
     var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deletedCount == 0 }
 }
@@ -175,14 +193,14 @@ extension Context {
     func hasPendingChanges(for request: FetchRequest) -> Bool { !pendingChanges(for: request).isEmpty }
 
     func pendingChanges(for request: FetchRequest) -> PendingChanges {
-        guard request.includesPendingChanges else { return PendingChanges() }
-        func concerns(_ object: ManagedObject) -> Bool {
-            request.includesSubentities ? object.entity.isKind(of: request.entity) : object.entity === request.entity
+        var pending = PendingChanges()
+        if request.includesPendingChanges {
+            pending.inserted = insertedList.filter { $0.isInserted && request.concerns($0) }
+            pending.updated = updatedList.filter { $0.isUpdated && request.concerns($0) }
+            pending.deletedCount = deletedList.count { $0.isDeleted && request.concerns($0) }
         }
-        return PendingChanges(
-            inserted: insertedList.filter { $0.isInserted && concerns($0) },
-            updated: updatedList.filter { $0.isUpdated && concerns($0) },
-            deletedCount: deletedList.count { $0.isDeleted && concerns($0) })
+        if parent != nil { addPendingChangesBeneath(to: &pending, for: request) }
+        return pending
     }
 
     /// What the store has, less what was changed or deleted here, plus what matches here; then order and window, as if all
@@ -197,7 +215,11 @@ extension Context {
             let outcome = try run(
                 request.storeFetch(.rows, windowed: false, limit: request.limit == 0 ? 0 : spare), store: store)
             let objects = objects(for: outcome.batch, entity: request.entity, store: store)
-            let unchanged = objects.filter { !$0.state.contains(.deleted) && !$0.isUpdated }
+            let unchanged = objects.filter { object in
+                let isChanged = object.state.contains(.deleted) || object.isUpdated
+                return !(isChanged && request.includesPendingChanges)
+                    && (pending.decidedBeneath.isEmpty || pending.decidedBeneath[ObjectIdentifier(object)] == nil)
+            }
             found += try filtered(unchanged, outcome.remainder, request)
         }
         // A ghost is among the updated objects once it was let go of, but not among those that can be found.
@@ -240,7 +262,8 @@ extension Context {
     ) throws -> [ManagedObject] {
         let keyed = try objects.enumerated().map { place, object in
             (
-                place: place, object: object, key: object.isInserted ? .max : object.primaryKey,
+                place: place, object: object,
+                key: object.isInserted || object.hasTemporaryID ? .max : object.primaryKey,
                 keys: try descriptors.map { descriptor in
                     // The store has sorted objects without changes by what is saved, also at the end of a key path: a
                     // window of them would not fit into an order by anything else.
@@ -275,6 +298,11 @@ struct FetchWishes {
 }
 
 extension FetchRequest {
+    /// Whether objects of its entity are asked for.
+    func concerns(_ object: ManagedObject) -> Bool {
+        includesSubentities ? object.entity.isKind(of: entity) : object.entity === entity
+    }
+
     /// The request as a store sees it.
     func storeFetch(_ result: StoreFetch.Result, windowed: Bool = true, limit spare: Int = 0) -> StoreFetch {
         StoreFetch(

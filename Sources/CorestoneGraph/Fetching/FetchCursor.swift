@@ -55,9 +55,11 @@ public final class FetchCursor {
     /// The next objects, at most as many as a batch has; empty at the end.
     public func next() throws -> [ManagedObject] {
         try context.checkQueue()
-        let objects = try nextObjects()
-        if objects.isEmpty { source = .end } else { try context.fulfil(wishes, for: objects) }
-        return objects
+        return try context.withAncestors {
+            let objects = try nextObjects()
+            if objects.isEmpty { source = .end } else { try context.fulfil(wishes, for: objects) }
+            return objects
+        }
     }
 
     private func nextObjects() throws -> [ManagedObject] {
@@ -130,8 +132,7 @@ extension Context {
                 entity: request.entity.name)
         }
         try request.requireObjects()
-        try prepareFetch(request)
-        return try FetchCursor(self, request, batchSize: batchSize)
+        return try preparedFetch(request) { try FetchCursor(self, request, batchSize: batchSize) }
     }
 
     /// nil when the store has no cursors.

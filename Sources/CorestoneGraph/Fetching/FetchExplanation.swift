@@ -109,7 +109,10 @@ extension Context {
     ///
     /// - Throws: what the fetch would throw before it reads a row, such as `Status.predicate` for a wrong key.
     public func explain(_ request: FetchRequest) throws -> FetchExplanation {
-        try prepareFetch(request)
+        try preparedFetch(request) { try explanation(of: request) }
+    }
+
+    private func explanation(of request: FetchRequest) throws -> FetchExplanation {
         let stores = try stores(for: request)
         guard !stores.isEmpty else { throw noStore(request) }
         let pending = pendingChanges(for: request)

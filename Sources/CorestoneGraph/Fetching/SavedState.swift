@@ -30,7 +30,9 @@ final class SavedState: KeyValueCoding {
     func hasMembers(for key: KeyName) -> Bool { object.hasMembers(for: key) }
 
     private func savedMembers(_ relationship: Relationship) throws -> [ManagedObject] {
-        guard let context = object.context, let store = object.store else { return [] }
+        guard let context = object.context else { return [] }
+        if context.parent != nil { return try object.toMany(relationship).membersWithoutDifferences() }
+        guard let store = object.store else { return [] }
         let found = try context.coordinator.withLock {
             try store.requireOpen()
             return try store.backing.members(of: relationship, owners: [object.primaryKey], includingRows: false)

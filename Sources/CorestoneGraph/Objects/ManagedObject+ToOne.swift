@@ -14,7 +14,10 @@ extension ManagedObject {
     func toOneTarget(_ slot: Int, _ layout: SlotLayout) throws -> Unmanaged<ManagedObject>? {
         if let kept = toOneTargets?[Int(layout.ordinal)].object { return kept }
         guard let record, let (key, index) = Record(record).target(slot, layout) else { return nil }
-        guard let context, let store else { throw gone() }
+        guard let context else { throw gone() }
+        guard let store, key >= 0 else {
+            return keep(.passRetained(try context.unsavedTarget(of: self, slot, key: key, entity: index)), layout)
+        }
         let target = context.retainedObject(store: store, entityIndex: index, primaryKey: key)
         if let watch = context.faultWatch {
             target._withUnsafeGuaranteedRef { watch.note($0, reachedBy: entity.relationship(slot)) }

@@ -218,7 +218,11 @@ extension ManagedObject {
         if layout.role == .external { return try externalValue(slot, layout) }
         if layout.role == .composite { return try committedCompositeValue(slot) }
         guard layout.role == .toOne else { return Record(record).view(slot, layout).propertyValue }
-        guard let (key, index) = Record(record).target(slot, layout), let context, let store else { return .null }
+        guard let (key, index) = Record(record).target(slot, layout), let context else { return .null }
+        guard let store, key >= 0 else {
+            let target = try context.unsavedTarget(of: self, slot, key: key, entity: index)
+            return .object(ObjectIDReference(target.objectID))
+        }
         return .object(
             ObjectIDReference(ObjectID(store: store, entity: context.entity(at: index), reference: key)))
     }

@@ -65,6 +65,8 @@ public final class ManagedObject {
         static var keeps: State { State(rawValue: 2048) }
         /// Has something in its context's `fileValues`.
         static var keepsFiles: State { State(rawValue: 8192) }
+        /// Its record was written of unsaved values of a context beneath, whatever version it names.
+        static var nested: State { State(rawValue: 1 << 21) }
         /// The host's validators are asked about it.
         static var validating: State { State(rawValue: 1 << 19) }
         /// Changed since pending changes were last processed; implies `updated` or `inserted`.
@@ -191,7 +193,7 @@ extension ManagedObject {
 extension ManagedObject: ValueObject {
     public func isEqual(to other: any ValueObject) -> Bool {
         if other === self { return true }
-        if let other = other as? ManagedObject { return !hasTemporaryID && objectID == other.objectID }
+        if let other = other as? ManagedObject { return objectID == other.objectID }
         if let other = other as? ObjectIDReference { return objectID == other.id }
         return false
     }
@@ -216,11 +218,15 @@ extension ManagedObject {
     /// by the row's version alone whether they are stale.
     @inline(__always)
     func renew(_ new: Record) {
-        if record == nil || version == new.version || forgetPartners() { setRecord(new) }
+        if record == nil || version == new.version && !state.contains(.nested) || forgetPartners() {
+            setRecord(new)
+            state.remove(.nested)
+        }
     }
 
     /// False for an object whose members were put in an order here: it is an order of the members that its row had then.
-    private func forgetPartners() -> Bool {
+    @discardableResult
+    func forgetPartners() -> Bool {
         if toManyRelationships.contains(where: { $0?.isLoaded == true && $0?.isOrderChanged == true }) { return false }
         dropToOneTargets()
         for keeper in toManyRelationships { keeper?.reload() }

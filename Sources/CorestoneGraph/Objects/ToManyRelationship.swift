@@ -128,11 +128,6 @@ final class ToManyRelationship {
         try context.loadMembers(of: relationship, owners: [owner])
     }
 
-    /// Leaves out members whose deletion is being saved; the store has forgotten them.
-    func forgetDeleted() {
-        for member in members.objects where member.isDeleted { _ = members.remove(member, keepingOrder: true) }
-    }
-
     /// Takes the store's members in, with the differences applied.
     func didLoad(_ stored: [ManagedObject]) {
         if yieldsOrder, let former = differences?.savedOrder, !former.elementsEqual(stored, by: ===) {
@@ -160,6 +155,21 @@ final class ToManyRelationship {
     func count() throws -> Int {
         try load()
         return members.count
+    }
+
+    /// The members as they are beneath, in no particular order.
+    func membersWithoutDifferences() throws -> [ManagedObject] {
+        if isFresh { return [] }
+        guard let differences else { return try all() }
+        var added = differences.added
+        return try all().filter { !added.contains($0) } + differences.removed.objects
+    }
+
+    /// Forgets members that are in the store no more.
+    func forget(where isGone: (ManagedObject) -> Bool) {
+        for member in members.objects where isGone(member) { _ = members.remove(member, keepingOrder: true) }
+        for member in addedMembers where isGone(member) { _ = differences?.added.remove(member, keepingOrder: true) }
+        for member in removedMembers where isGone(member) { _ = differences?.removed.remove(member, keepingOrder: true) }
     }
 
     func contains(_ object: ManagedObject) throws -> Bool {

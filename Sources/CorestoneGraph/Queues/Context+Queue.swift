@@ -77,13 +77,14 @@ extension Context {
     private var isBoundHere: Bool { queueType == .main && MainQueue.boundThread == platform_thread_id() }
 
     /// Makes the calling thread the owner while `body` runs, then processes pending changes.
-    private func own<Result>(_ body: () throws -> Result) rethrows -> Result {
+    func own<Result>(_ body: () throws -> Result) rethrows -> Result {
         ownerThread = platform_thread_id()
         defer {
             // A failure here shows again at the next save, which processes them first.
             try? processPendingChanges()
             if queueType == .privateQueue { ownerThread = 0 }
         }
+        takeMail()
         return try body()
     }
 

@@ -13,6 +13,8 @@ public final class Coordinator: @unchecked Sendable {
     private var storesMade: UInt32 = 0
     /// Guarded by the lock.
     var counted = Statistics()
+    /// Contexts that merge what others save.
+    let followers = ContextFollowers()
 
     /// Freezes the model; throws its first mistake.
     public init(model: Model) throws {

@@ -1,0 +1,203 @@
+import CPlatform
+import CorestoneModel
+import CorestoneValues
+
+// What others saved comes into a context that already has some of the objects.
+extension Context {
+    /// Takes over what another context saved: objects that were read already are read anew, keeping their own changes on top;
+    /// new ones come in, as registered objects that the context holds until the next merge; deleted ones are deleted here too,
+    /// without being a change that this context would save.
+    ///
+    /// - Parameter ids: of that context's `didSave` notification, or those of a context of another coordinator.
+    /// - Throws: `.wrongThread`; what reading fails with.
+    public func mergeChanges(_ ids: ChangedIDs) throws {
+        try checkQueue()
+        let others = (ids.inserted + ids.updated + ids.deleted + ids.refreshed).filter {
+            $0.store.map { $0.coordinator != ObjectIdentifier(coordinator) } ?? false
+        }
+        coordinator.forgetRows(of: others.compactMap(ownID))
+        takeRenamed()
+        for id in ids.updated + ids.refreshed {
+            guard let object = registeredObject(with: id), object.state.isDisjoint(with: [.inserted, .deleted, .gone])
+            else { continue }
+            try readAnew(object)
+        }
+        for id in ids.invalidated {
+            if let object = registeredObject(with: id), !object.isDeleted { try refresh(object, mergeChanges: false) }
+        }
+        let deleted = try mergeDeletions(ids.deleted)
+        mergedIn = ids.inserted.compactMap { try? object(with: $0) }
+        // One that was deleted since is no longer there.
+        let missing = try loadRows(of: mergedIn)
+        if !missing.isEmpty { mergedIn.removeAll { $0.record == nil } }
+        noteMerged(inserted: mergedIn, deleted: deleted)
+        try processPendingChanges()
+        post(.didMergeChangesObjectIDs, ContextChanges(ids: ids))
+    }
+
+    /// A fault just reads the newest values when it fires, and nobody has seen others.
+    private func readAnew(_ object: ManagedObject) throws {
+        guard object.hasChanges else {
+            let wasFault = object.isFault
+            object.turnIntoFault()
+            if !wasFault { tellRefreshed(object) }
+            return
+        }
+        do { try refresh(object, mergeChanges: true) } catch let error as CoreError where error.status == .objectGone {
+            // Deleted since; the save of its changes will tell.
+        }
+    }
+
+    /// Deletes objects whose rows are gone. Their values can still be read until the next save, and no list has them.
+    /// - Returns: those that somebody had seen.
+    private func mergeDeletions(_ ids: [ObjectID]) throws -> [ManagedObject] {
+        var deleted: [ManagedObject] = []
+        for id in ids {
+            guard let object = registeredObject(with: id), object.state.isDisjoint(with: [.inserted, .gone]) else {
+                continue
+            }
+            if object.hasChanges && !object.isDeleted { try object.takeBackRelationships() }
+            object.dropChanges()
+            deleted.append(object)
+        }
+        forgetMembers(among: deleted, whereverTheyAre: true)
+        for object in deleted {
+            if object.record == nil {
+                unregister(object)
+                object.leaveContext()
+            } else {
+                object.state.formUnion([.deleted, .propagated])
+                deletedElsewhere.append(object)
+            }
+        }
+        return deleted.filter { !$0.isGone && !$0.isFault }
+    }
+
+    /// Lets go of the objects that others deleted.
+    func forgetDeletedElsewhere() {
+        if deletedElsewhere.isEmpty { return }
+        for object in deletedElsewhere where object.context === self {
+            unregister(object)
+            object.leaveContext()
+        }
+        deletedElsewhere = []
+    }
+
+    /// The same ID in terms of this context's coordinator.
+    private func ownID(_ id: ObjectID) -> ObjectID? {
+        guard let store = id.store.flatMap({ store(like: $0) }), let entity = entity(like: id.entity) else {
+            return nil
+        }
+        return ObjectID(store: store, entity: entity, reference: id.reference)
+    }
+}
+
+// MARK: - Merging by itself
+
+extension Context {
+    /// Whether the context merges what is saved beneath it, by itself: a child what its parent saves, any other what contexts of
+    /// the same coordinator save. False at first.
+    ///
+    /// It merges on its own queue: one with a private queue or of the main queue as soon as that is free, one that belongs to
+    /// the saving thread at once, one that is confined to another thread when it next fetches or processes pending changes.
+    public var automaticallyMergesChangesFromParent: Bool {
+        get { inbox.merges.load(ordering: .relaxed) }
+        set {
+            inbox.merges.store(newValue, ordering: .relaxed)
+            if parent != nil { return }
+            if newValue { coordinator.followers.add(inbox) } else { coordinator.followers.remove(inbox) }
+        }
+    }
+
+    /// Tells the contexts that merge by themselves what this one saved.
+    func tellOthers(_ plan: SavePlan) {
+        var others = children.merging
+        if parent == nil { others += coordinator.followers.merging.filter { $0 !== inbox } }
+        if others.isEmpty { return }
+        let ids = plan.changes.ids
+        for inbox in others { inbox.post(ids) }
+    }
+
+    /// Takes what other contexts have to tell.
+    func takeMail() {
+        if inbox.isEmpty { return }
+        takeRenamed()
+        // What cannot be read now shows when it is asked for.
+        for ids in inbox.takeMerges() { try? mergeChanges(ids) }
+    }
+}
+
+// MARK: - From elsewhere
+
+/// An object of another context, process or machine: its ID, or the URI of it.
+public enum RemoteObject: Sendable, ExpressibleByStringLiteral {
+    case id(ObjectID)
+    case uri(String)
+
+    public init(stringLiteral uri: String) { self = .uri(uri) }
+}
+
+extension Context {
+    /// Tells contexts what changed in their stores behind their backs: by a batch request, or by another process.
+    ///
+    /// Each context merges on its own queue; one that is confined to another thread does when it next fetches or processes
+    /// pending changes.
+    /// - Parameter changes: by `inserted`, `updated`, `deleted`, `refreshed` and `invalidated`, or the same with `_objectIDs`.
+    /// - Throws: `.invalidArgument` for another key, for a text that is no object URI; what merging fails with.
+    public static func mergeChanges(
+        fromRemoteContextSave changes: [String: [RemoteObject]], into contexts: [Context]
+    ) throws {
+        for context in contexts {
+            let ids = try ChangedIDs(changes, context.coordinator)
+            context.coordinator.forgetRows(
+                of: ids.inserted + ids.updated + ids.deleted + ids.refreshed + ids.invalidated)
+            if context.queueType == .caller && context.ownerThread != platform_thread_id() {
+                context.inbox.post(ids)
+            } else {
+                try context.runAndWait { try $0.mergeChanges(ids) }
+            }
+        }
+    }
+}
+
+extension ChangedIDs {
+    /// IDs that the coordinator's stores do not know are left out.
+    fileprivate init(_ changes: [String: [RemoteObject]], _ coordinator: Coordinator) throws {
+        self.init()
+        for (key, objects) in changes {
+            let ids = try objects.compactMap { object in
+                switch object {
+                case .id(let id): id
+                case .uri(let uri): try coordinator.objectID(forURI: uri)
+                }
+            }
+            let suffix = "_objectIDs"
+            switch key.hasSuffix(suffix) ? String(key.dropLast(suffix.count)) : key {
+            case "inserted": inserted += ids
+            case "updated": updated += ids
+            case "deleted": deleted += ids
+            case "refreshed": refreshed += ids
+            case "invalidated": invalidated += ids
+            default:
+                throw CoreError(
+                    .invalidArgument,
+                    "\"\(key)\" is no key of changes to merge; use inserted, updated, deleted, refreshed or invalidated",
+                    key: key)
+            }
+        }
+    }
+}
+
+extension Coordinator {
+    /// Forgets the rows of objects that somebody else changed, so that they are read anew.
+    func forgetRows(of ids: [ObjectID]) {
+        if ids.isEmpty { return }
+        withLock {
+            for id in ids {
+                guard let store = id.store, store.coordinator == ObjectIdentifier(self), store.isOpen else { continue }
+                store.rowCache.remove(id.entity.root, id.reference)
+            }
+            for store in stores { store.backing.endRead() }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import CorestoneModel
+import CorestoneValues
+
+// A fetch of a context on top of another one asks the store once. What the contexts beneath have not saved is looked at like
+// the context's own unsaved changes, as its own objects show it.
+extension Context {
+    /// Applies delete rules here and beneath, before a context above reads.
+    func processPendingChangesBeneath() throws {
+        try parent?.processPendingChangesBeneath()
+        try processPendingChanges()
+    }
+
+    /// Adds the objects that the contexts beneath inserted, changed or deleted and did not save.
+    func addPendingChangesBeneath(to pending: inout PendingChanges, for request: FetchRequest) {
+        var known = Set((pending.inserted + pending.updated).map(ObjectIdentifier.init))
+        var ancestor = parent
+        while let context = ancestor {
+            // The nearest context knows best.
+            for own in context.deletedList where own.isDeleted && request.concerns(own) {
+                let object = counterpart(of: own)
+                pending.decidedBeneath[ObjectIdentifier(object)] = object
+                pending.deletedCount += 1
+                known.insert(ObjectIdentifier(object))
+            }
+            func take(_ own: ManagedObject, _ list: inout [ManagedObject]) {
+                let object = counterpart(of: own)
+                pending.decidedBeneath[ObjectIdentifier(object)] = object
+                guard known.insert(ObjectIdentifier(object)).inserted else { return }
+                if !(object.isDeleted && request.includesPendingChanges) { list.append(object) }
+            }
+            var (inserted, updated) = ([ManagedObject](), [ManagedObject]())
+            for own in context.insertedList where own.isInserted && request.concerns(own) { take(own, &inserted) }
+            for own in context.updatedList where own.isUpdated && request.concerns(own) { take(own, &updated) }
+            pending.inserted += inserted
+            pending.updated += updated
+            ancestor = context.parent
+        }
+    }
+}

@@ -1,0 +1,220 @@
+import CorestoneModel
+import CorestoneValues
+
+extension Context {
+    /// Hands the changes of a save to the parent, where they are pending from now on. Nothing goes to the stores. After a
+    /// failure the parent is as it was, and all is still pending here.
+    func push(_ plan: SavePlan, into parent: Context) throws {
+        try withAncestors {
+            try parent.refuseDuringSave()
+            var transfer = Transfer(plan, from: self, into: parent)
+            try transfer.prepare()
+            try transfer.write()
+            transfer.commit()
+            // A failure here shows again at the parent's save, which processes them first.
+            try? parent.processPendingChanges()
+        }
+    }
+
+    /// What a save has to write is settled by the time that the host is asked about it.
+    private func refuseDuringSave() throws {
+        if isAskingValidators || isMerging {
+            throw CoreError(
+                .invalidArgument,
+                "the parent of this context is being saved, and asks this very code about it; save the child before or after"
+            )
+        }
+    }
+}
+
+/// The way of a save's changes one level down.
+///
+/// Values that changed above win over what the parent has for the same property; all else of the parent's stays. Inverses and
+/// delete rules are the parent's own work, so that its graph stays whole whatever changed there meanwhile.
+private struct Transfer {
+    let plan: SavePlan
+    let child: Context
+    let parent: Context
+    /// The parent's objects of those inserted, updated and deleted.
+    var inserted: [ManagedObject] = []
+    var updated: [ManagedObject] = []
+    var deleted: [ManagedObject] = []
+
+    init(_ plan: SavePlan, from child: Context, into parent: Context) {
+        self.plan = plan
+        self.child = child
+        self.parent = parent
+    }
+
+    private var changed: [(object: ManagedObject, own: ManagedObject)] {
+        Array(zip(plan.inserted + plan.updated, inserted + updated))
+    }
+
+    // MARK: Before anything changes
+
+    /// Finds the parent's objects and reads what the changes will need, for after that nothing may fail.
+    mutating func prepare() throws {
+        updated = plan.updated.map { parent.counterpart(of: $0) }
+        deleted = plan.deleted.map { parent.counterpart(of: $0) }
+        try parent.loadRows(of: updated + deleted)
+        var conflicts: [CoreError] = []
+        for (object, own) in zip(plan.updated, updated) {
+            if own.isDeleted || own.record == nil && !own.state.contains(.inserted) {
+                conflicts.append(object.lostBeneath())
+                continue
+            }
+            try own.fireIfNeeded()
+            try prepareRelationships(of: object, own)
+        }
+        if conflicts.count == 1 { throw conflicts[0] }
+        if !conflicts.isEmpty {
+            throw CoreError(
+                .conflict, code: .managedObjectMerge,
+                "\(conflicts.count) objects are no longer in the parent; the details name each", children: conflicts)
+        }
+        for object in plan.inserted { try prepareTargets(of: object, nil) }
+        // What was deleted there too is done already.
+        deleted = deleted.filter { !$0.isDeleted && ($0.record != nil || $0.state.contains(.inserted)) }
+    }
+
+    private func prepareRelationships(of object: ManagedObject, _ own: ManagedObject) throws {
+        try prepareTargets(of: object, own)
+        for keeper in object.toManyRelationships {
+            guard let keeper, keeper.isOrderChanged else { continue }
+            try own.toMany(keeper.relationship).load()
+        }
+    }
+
+    /// Fires what a change of a one-to-one relationship will change besides.
+    private func prepareTargets(of object: ManagedObject, _ own: ManagedObject?) throws {
+        for (relationship, target) in object.changedTargets {
+            guard let inverse = relationship.settledInverse, !inverse.isToMany else { continue }
+            if let old = try own?.target(of: relationship) { try old.unlessGhost { try old.fireIfNeeded() } }
+            guard let target, !target.state.contains(.inserted) else { continue }
+            let partner = try parent.counterpart(of: target).target(of: inverse)
+            try partner?.unlessGhost { try partner?.fireIfNeeded() }
+        }
+    }
+
+    // MARK: The changes
+
+    mutating func write() throws {
+        inserted = plan.inserted.map { parent.take($0) }
+        for (object, own) in changed { own.takeValues(of: object) }
+        for (object, own) in changed {
+            for (relationship, target) in object.changedTargets {
+                let ownTarget = target.map { parent.counterpart(of: $0) }
+                // One that was deleted in the parent meanwhile is no target; the parent's validation tells if one is needed.
+                try own.setTarget(ownTarget?.isDeleted == true ? nil : ownTarget, of: relationship)
+            }
+        }
+        for (object, own) in changed { try writeMembers(of: object, own) }
+        for own in deleted where !own.isDeleted { try parent.delete(own) }
+    }
+
+    private func writeMembers(of object: ManagedObject, _ own: ManagedObject) throws {
+        for keeper in object.toManyRelationships {
+            guard let keeper, keeper.hasChanges else { continue }
+            let relationship = keeper.relationship
+            let ownKeeper = try own.toMany(relationship)
+            // Other pairs are told by the other side.
+            if relationship.tellsPairs {
+                let inverse = relationship.settledInverse
+                for member in keeper.removedMembers where !member.isGone {
+                    let ownMember = parent.counterpart(of: member)
+                    ownKeeper.drop(ownMember)
+                    if let inverse { try ownMember.toMany(inverse).drop(own) }
+                }
+                for member in keeper.addedMembers where member.state.isDisjoint(with: [.deleted, .gone]) {
+                    let ownMember = parent.counterpart(of: member)
+                    if ownMember.isDeleted { continue }
+                    ownKeeper.take(ownMember)
+                    if let inverse { try ownMember.toMany(inverse).take(own) }
+                }
+            }
+            if relationship.isOrdered, keeper.isOrderChanged { try writeOrder(keeper, ownKeeper) }
+        }
+    }
+
+    /// The order above, then what came to the parent meanwhile.
+    private func writeOrder(_ keeper: ToManyRelationship, _ ownKeeper: ToManyRelationship) throws {
+        let members = try ownKeeper.all()
+        var (rest, order) = (ObjectList(members), ObjectList())
+        for member in try keeper.all() where member.state.isDisjoint(with: [.deleted, .gone]) {
+            let own = parent.counterpart(of: member)
+            if rest.remove(own, keepingOrder: true) { _ = order.append(own) }
+        }
+        for own in rest.objects { _ = order.append(own) }
+        if !order.objects.elementsEqual(members, by: ===) { ownKeeper.arrange(order.objects) }
+    }
+
+    // MARK: Afterwards
+
+    /// The context above holds no changes any more.
+    func commit() {
+        var writer = RecordWriter(expectedBytes: (plan.inserted.count + plan.updated.count) * 128)
+        for object in plan.inserted + plan.updated {
+            object.didSave(object.writeValues(&writer))
+            object.state.insert(.nested)
+        }
+        for ghost in plan.ghosts { ghost.dropChanges() }
+        child.forgetMembers(among: plan.deleted)
+        for object in plan.deleted {
+            child.unregister(object)
+            object.leaveContext()
+        }
+    }
+}
+
+extension Context {
+    /// This context's object for one that a context above inserted.
+    fileprivate func take(_ object: ManagedObject) -> ManagedObject {
+        let own = ManagedObject(
+            entity: object.entity, context: self, store: object.store, primaryKey: object.primaryKey, state: [.inserted]
+        )
+        register(own)
+        noteInserted(own)
+        if let store = object.context?.assignedStores[ObjectIdentifier(object)] {
+            assignedStores[ObjectIdentifier(own)] = store
+        }
+        return own
+    }
+}
+
+extension ManagedObject {
+    /// Takes over the attributes that another context's object changed.
+    fileprivate func takeValues(of other: ManagedObject) {
+        guard let overlay = other.overlay else { return }
+        for slot in 0..<Int(entity.slotCount) where overlay.isChanged(slot) {
+            switch entity.layout.slots[slot].role {
+            case .attribute, .external, .transient: write(overlay.values[slot], slot)
+            case .composite, .toOne, .toMany: break
+            }
+        }
+    }
+
+    /// To-one relationships that were changed, with what they lead to now.
+    fileprivate var changedTargets: [(relationship: Relationship, target: ManagedObject?)] {
+        guard let overlay else { return [] }
+        var targets: [(Relationship, ManagedObject?)] = []
+        for slot in 0..<Int(entity.slotCount) where overlay.isChanged(slot) && entity.layout.slots[slot].role == .toOne
+        {
+            if case .object(let target as ManagedObject) = overlay.values[slot],
+                target.state.isDisjoint(with: [.deleted, .gone])
+            {
+                targets.append((entity.relationship(slot), target))
+            } else {
+                targets.append((entity.relationship(slot), nil))
+            }
+        }
+        return targets
+    }
+
+    fileprivate func lostBeneath() -> CoreError {
+        CoreError(
+            .conflict, code: .managedObjectMerge,
+            "this \(entity.name) was changed here, and is no longer in the parent: it was deleted there or in the store, or the "
+                + "parent was rolled back or reset; roll back or delete it here too", entity: entity.name,
+            objectURI: objectID.uri)
+    }
+}

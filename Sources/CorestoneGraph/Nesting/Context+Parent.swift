@@ -1,0 +1,170 @@
+import CPlatform
+import CorestoneModel
+import CorestoneValues
+import Glibc
+
+// A context on top of another one sees what that one holds, saved or not, and saves into it. Whoever uses a context holds all
+// contexts beneath it, from the top down and never the other way: that is the order of locks, and after them the coordinator's.
+extension Context {
+    /// Runs `body` while the calling thread may use the contexts beneath this one too.
+    /// - Throws: `.wrongThread` when one of them is confined to another thread.
+    func withAncestors<Result>(_ body: () throws -> Result) throws -> Result {
+        guard let parent else { return try body() }
+        return try parent.hold {
+            try parent.withAncestors {
+                takeRenamed()
+                return try body()
+            }
+        }
+    }
+
+    /// Makes the calling thread the one that may use this context, waiting for its queue, while `body` runs.
+    private func hold<Result>(_ body: () throws -> Result) throws -> Result {
+        if ownerThread == platform_thread_id() { return try body() }
+        switch queueType {
+        case .caller:
+            throw CoreError(
+                .wrongThread,
+                "the parent of this context is confined to the thread that made it; use the context on that thread, or "
+                    + "give the parent a private queue")
+        case .privateQueue:
+            guard let queue else { return try body() }
+            return try queue.run { try lend(0, body) }
+        case .main:
+            if MainQueue.boundThread == platform_thread_id() { return try lend(platform_thread_id(), body) }
+            return try borrow(body)
+        }
+    }
+
+    /// Makes the calling thread the owner while `body` runs.
+    private func lend<Result>(_ former: UInt64, _ body: () throws -> Result) rethrows -> Result {
+        ownerThread = platform_thread_id()
+        defer { ownerThread = former }
+        return try body()
+    }
+
+    /// Has the main thread wait in its queue while `body` runs here.
+    private func borrow<Result>(_ body: () throws -> Result) throws -> Result {
+        guard MainQueue.boundThread != 0 else {
+            throw CoreError(
+                .wrongThread,
+                "the parent of this context belongs to the main queue, and no thread is the main one yet; bind the main "
+                    + "queue first")
+        }
+        let handover = Handover()
+        MainQueue.enqueue {
+            handover.offer()
+            handover.waitForReturn()
+        }
+        handover.waitForOffer()
+        defer { handover.giveBack() }
+        return try lend(MainQueue.boundThread, body)
+    }
+}
+
+/// One thread waits while another one uses what belongs to it.
+private final class Handover: @unchecked Sendable {
+    private let offered = UnsafeMutablePointer<sem_t>.allocate(capacity: 2)
+    private var returned: UnsafeMutablePointer<sem_t> { offered + 1 }
+
+    init() {
+        sem_init(offered, 0, 0)
+        sem_init(returned, 0, 0)
+    }
+
+    deinit {
+        sem_destroy(offered)
+        sem_destroy(returned)
+        offered.deallocate()
+    }
+
+    func offer() { sem_post(offered) }
+    func waitForOffer() { while sem_wait(offered) != 0 {} }
+    func giveBack() { sem_post(returned) }
+    func waitForReturn() { while sem_wait(returned) != 0 {} }
+}
+
+// MARK: - The same object in two contexts
+
+extension Context {
+    /// This context's object for one of a context above or beneath, if there is one.
+    func registeredCounterpart(of other: ManagedObject) -> ManagedObject? {
+        if other.hasTemporaryID { return registeredObject(with: other.objectID) }
+        return registered(store: other.store, root: other.entity, primaryKey: other.primaryKey)
+    }
+
+    /// This context's object for one of a context above or beneath; a fault when there was none.
+    func counterpart(of other: ManagedObject) -> ManagedObject {
+        if let known = registeredCounterpart(of: other), known.entity === other.entity { return known }
+        return object(store: other.store, entity: other.entity, primaryKey: other.primaryKey)
+    }
+
+    /// The target that the record of an object names, where one of them was never saved and so is in no store yet.
+    func unsavedTarget(of object: ManagedObject, _ slot: Int, key: Int64, entity index: UInt32) throws -> ManagedObject
+    {
+        let entity = entity(at: index)
+        if key < 0 {
+            let id = ObjectID(store: nil, entity: entity, reference: key)
+            return registeredObject(with: id) ?? self.object(store: nil, entity: entity, primaryKey: key)
+        }
+        let stores = try coordinator.stores(having: entity)
+        if stores.count == 1 { return self.object(store: stores[0], entity: entity, primaryKey: key) }
+        // The key says nothing without its store, which the context that wrote the record knows.
+        let store = try withAncestors {
+            try parent?.counterpart(of: object).target(of: object.entity.relationship(slot))?.store
+        }
+        guard let store = store ?? stores.first else { throw object.gone() }
+        return self.object(store: store, entity: entity, primaryKey: key)
+    }
+
+    /// An object that only the contexts beneath know, since it was never saved; nil when they do not.
+    func unsavedObject(with id: ObjectID) throws -> ManagedObject? {
+        guard parent != nil, id.isTemporary, id.entity.model === coordinator.model else { return nil }
+        return try withAncestors {
+            if let known = registeredObject(with: id) { return known }
+            var ancestor = parent
+            while let context = ancestor {
+                if let own = context.registeredObject(with: id) { return own.isDeleted ? nil : counterpart(of: own) }
+                ancestor = context.parent
+            }
+            return nil
+        }
+    }
+}
+
+// MARK: - IDs that become permanent
+
+extension Context {
+    /// Gives objects the permanent IDs that they got beneath.
+    func takeRenamed() {
+        if inbox.isEmpty { return }
+        for renaming in inbox.takeRenamed() {
+            let root = entity(at: renaming.root)
+            if let object = registered(store: nil, root: root, primaryKey: renaming.reference) {
+                makePermanent(object, store: renaming.store, key: renaming.key)
+            } else {
+                let place = tableIndex(store: renaming.store, root: root)
+                tables[place].former.note(renaming.reference, became: renaming.key)
+                if !children.isEmpty { renamed.append(renaming) }
+            }
+        }
+        tellRenamed()
+    }
+
+    /// Tells the contexts above which IDs became permanent since the last time.
+    func tellRenamed() {
+        if renamed.isEmpty { return }
+        let news = renamed
+        renamed = []
+        for inbox in children.all { inbox.post(news) }
+    }
+
+    /// Has the contexts beneath give permanent IDs to objects that are new there.
+    func obtainPermanentIDsBeneath(for objects: [ManagedObject]) throws {
+        guard let parent else { return }
+        let theirs = objects.filter { $0.hasTemporaryID && $0.state.isDisjoint(with: [.inserted, .deleted]) }
+        if theirs.isEmpty { return }
+        try withAncestors { try parent.obtainPermanentIDs(for: theirs.map { parent.counterpart(of: $0) }) }
+        takeRenamed()
+    }
+}

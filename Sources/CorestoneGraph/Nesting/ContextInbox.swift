@@ -1,0 +1,122 @@
+import CPlatform
+import CorestoneValues
+import Synchronization
+
+/// A temporary reference that became a permanent key.
+struct Renaming: Sendable {
+    /// The index of the root of the object's entity.
+    let root: UInt32
+    let reference: Int64
+    let store: Store
+    let key: Int64
+}
+
+/// What other contexts have to tell a context: which temporary IDs became permanent, and which saved changes it is to merge.
+///
+/// Any thread may post. A context that belongs to the posting thread takes its mail at once; one with a queue takes it there;
+/// one that is confined to another thread takes it when it next fetches or processes pending changes.
+final class ContextInbox: @unchecked Sendable {
+    /// See `Context.owner`. Here, since the context may end before its inbox.
+    let owner = UnsafeMutablePointer<UInt64>.allocate(capacity: 2)
+    /// Set once, by the context itself.
+    weak var context: Context?
+    private let queueType: Context.QueueType
+    private let queue: SerialQueue?
+
+    private struct Mail {
+        var renamed: [Renaming] = []
+        var merges: [ChangedIDs] = []
+        var isEmpty: Bool { renamed.isEmpty && merges.isEmpty }
+    }
+
+    private let mail = Locked(Mail())
+    private let hasMail = Atomic(false)
+    /// Whether the context merges what is saved beneath it.
+    let merges = Atomic(false)
+
+    init(queueType: Context.QueueType, queue: SerialQueue?) {
+        self.queueType = queueType
+        self.queue = queue
+    }
+
+    deinit { owner.deallocate() }
+
+    /// Costs one look where there is none.
+    var isEmpty: Bool { !hasMail.load(ordering: .acquiring) }
+    /// Nobody will ever read it.
+    var isAbandoned: Bool { context == nil }
+
+    func post(_ renamed: [Renaming]) { post { $0.renamed += renamed } }
+    func post(_ changes: ChangedIDs) { post { $0.merges.append(changes) } }
+
+    private func post(_ add: (inout Mail) -> Void) {
+        let wasEmpty = mail.withLock { mail in
+            defer {
+                add(&mail)
+                hasMail.store(true, ordering: .releasing)
+            }
+            return mail.isEmpty
+        }
+        if platform_load64(owner) == platform_thread_id() {
+            context?.takeMail()
+        } else if wasEmpty {
+            let deliver: () -> Void = { [weak context] in context?.own { context?.takeMail() } }
+            switch queueType {
+            case .caller: break
+            // Without a thread for its queue, the context takes its mail with the next call.
+            case .privateQueue: try? queue?.enqueue(deliver)
+            case .main: MainQueue.enqueue(deliver)
+            }
+        }
+    }
+
+    /// The temporary references that became permanent.
+    func takeRenamed() -> [Renaming] {
+        mail.withLock { mail in
+            defer {
+                mail.renamed = []
+                if mail.isEmpty { hasMail.store(false, ordering: .relaxed) }
+            }
+            return mail.renamed
+        }
+    }
+
+    /// The changes to merge.
+    func takeMerges() -> [ChangedIDs] {
+        mail.withLock { mail in
+            defer {
+                mail.merges = []
+                if mail.isEmpty { hasMail.store(false, ordering: .relaxed) }
+            }
+            return mail.merges
+        }
+    }
+}
+
+/// Contexts that want to know what happens beneath them. Any thread.
+final class ContextFollowers: Sendable {
+    private let inboxes = Locked<[ContextInbox]>([])
+    private let count = Atomic(0)
+
+    /// Costs one look.
+    var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
+
+    func add(_ inbox: ContextInbox) {
+        inboxes.withLock { all in
+            all.removeAll { $0.isAbandoned || $0 === inbox }
+            all.append(inbox)
+            count.store(all.count, ordering: .relaxed)
+        }
+    }
+
+    func remove(_ inbox: ContextInbox) {
+        inboxes.withLock { all in
+            all.removeAll { $0 === inbox }
+            count.store(all.count, ordering: .relaxed)
+        }
+    }
+
+    var all: [ContextInbox] { isEmpty ? [] : inboxes.withLock { $0 } }
+    /// Those that merge what is saved.
+    var merging: [ContextInbox] { all.filter { $0.merges.load(ordering: .relaxed) } }
+}

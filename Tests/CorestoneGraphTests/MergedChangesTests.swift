@@ -1,0 +1,140 @@
+import Corestone
+import CorestoneGraph
+import XCTest
+
+/// Changes that one context saved come into others.
+final class MergedChangesTests: GraphTestCase {
+    private var saved: [ChangedIDs] = []
+    private var observation: Observation?
+
+    override func setUpWithError() throws {
+        try super.setUpWithError()
+        saved = []
+        observation = context.observe(.didSaveObjectIDs) { [unowned self] _, changes in saved.append(changes.ids) }
+    }
+
+    func testUpdatesComeIntoRealisedObjects() throws {
+        let ada = try employee("Ada")
+        try context.save()
+        let second = other()
+        let theirs = try second.fetch("Employee")[0]
+        XCTAssertEqual(try theirs.get("name"), "Ada")
+        try ada.set("name", "Alicia")
+        try ada.set("age", 30)
+        try context.save()
+        XCTAssertEqual(try theirs.get("name"), "Ada")
+        try theirs.set("salary", 7.0)
+        try second.mergeChanges(saved[1])
+        XCTAssertEqual(try theirs.get("name"), "Alicia")
+        XCTAssertEqual(try theirs.get("salary"), 7.0)
+        XCTAssertTrue(theirs.hasChanges)
+        try second.save()
+        XCTAssertEqual(try other().fetch("Employee")[0].get("salary"), 7.0)
+    }
+
+    func testInsertsAreRegistered() throws {
+        let ada = try employee("Ada")
+        try context.save()
+        let second = other()
+        XCTAssertNil(second.registeredObject(with: ada.objectID))
+        try second.mergeChanges(saved[0])
+        let theirs = try XCTUnwrap(second.registeredObject(with: ada.objectID))
+        XCTAssertEqual(try theirs.get("name"), "Ada")
+        XCTAssertFalse(second.hasChanges)
+    }
+
+    func testDeletionsAreNoChangesOfTheReceiver() throws {
+        let department = try self.department("R&D")
+        let ada = try employee("Ada", in: department)
+        _ = try employee("Bob", in: department)
+        try context.save()
+        let second = other()
+        let theirs = try second.fetch("Employee", "name == 'Ada'")[0]
+        let home: ManagedObject = try theirs.get("department")!
+        XCTAssertEqual(try home.memberCount("employees"), 2)
+        try theirs.set("department", try second.insert("Department", ["name": "new"]))
+        try context.delete(ada)
+        try context.save()
+        try second.mergeChanges(saved[1])
+        XCTAssertTrue(theirs.isDeleted)
+        XCTAssertEqual(try theirs.get("name"), "Ada", "still readable")
+        XCTAssertEqual(try names(home.members("employees")), ["Bob"])
+        XCTAssertEqual(second.insertedObjects.count, 1)
+        XCTAssertTrue(second.updatedObjects.allSatisfy { $0 === home })
+        XCTAssertEqual(second.deletedObjects.count, 0)
+        try second.save()
+        XCTAssertTrue(theirs.isGone)
+        XCTAssertEqual(try other().count("Employee"), 1)
+    }
+
+    func testRootsMergeByThemselves() throws {
+        let ada = try employee("Ada")
+        try context.save()
+        let second = other()
+        second.automaticallyMergesChangesFromParent = true
+        XCTAssertTrue(second.automaticallyMergesChangesFromParent)
+        let theirs = try second.fetch("Employee")[0]
+        XCTAssertEqual(try theirs.get("name"), "Ada")
+        var merged = 0
+        let watch = second.observe(.didMergeChangesObjectIDs) { _, changes in merged += changes.ids.updated.count }
+        try ada.set("name", "Alicia")
+        try context.save()
+        XCTAssertEqual(try theirs.get("name"), "Alicia")
+        XCTAssertEqual(merged, 1)
+        watch.cancel()
+        second.automaticallyMergesChangesFromParent = false
+        try ada.set("name", "Zoe")
+        try context.save()
+        XCTAssertEqual(try theirs.get("name"), "Alicia")
+    }
+
+    func testPrivateContextsMergeOnTheirQueue() throws {
+        let ada = try employee("Ada")
+        try context.save()
+        let second = Context(coordinator: coordinator, queue: .privateQueue)
+        second.automaticallyMergesChangesFromParent = true
+        var held: ManagedObject?
+        try second.performAndWait {
+            held = try $0.fetch("Employee")[0]
+            XCTAssertEqual(try held?.get("name"), "Ada")
+        }
+        try ada.set("name", "Alicia")
+        try context.save()
+        try second.performAndWait { _ in XCTAssertEqual(try held?.get("name"), "Alicia") }
+        try second.performAndWait { try $0.reset() }
+    }
+
+    func testChildrenMergeWhatTheirParentSaves() throws {
+        let ada = try employee("Ada")
+        try context.save()
+        let child = Context(parent: context)
+        child.automaticallyMergesChangesFromParent = true
+        let theirs = try child.fetch("Employee")[0]
+        XCTAssertEqual(try theirs.get("name"), "Ada")
+        try ada.set("name", "Alicia")
+        XCTAssertEqual(try theirs.get("name"), "Ada", "not before the parent saves")
+        try context.save()
+        XCTAssertEqual(try theirs.get("name"), "Alicia")
+    }
+
+    func testRemoteChangesComeByURI() throws {
+        let ada = try employee("Ada")
+        try context.save()
+        let second = other()
+        let theirs = try second.fetch("Employee")[0]
+        XCTAssertEqual(try theirs.get("name"), "Ada")
+        // Behind the coordinator's back.
+        let root = ada.objectID.entity.root.index
+        let slot = Int(try ada.objectID.entity.requireProperty(named: "name").slot)
+        store.rows[root]?[ada.objectID.reference]?.values[slot] = .string("Remote")
+        store.rows[root]?[ada.objectID.reference]?.version += 1
+        try Context.mergeChanges(
+            fromRemoteContextSave: ["updated_objectIDs": [.uri(ada.objectID.uri)], "inserted": []],
+            into: [second, context])
+        XCTAssertEqual(try theirs.get("name"), "Remote")
+        XCTAssertEqual(try ada.get("name"), "Remote")
+        XCTAssertThrowsError(
+            try Context.mergeChanges(fromRemoteContextSave: ["changed": []], into: [second])
+        ) { XCTAssertEqual(($0 as? CoreError)?.status, .invalidArgument) }
+    }
+}

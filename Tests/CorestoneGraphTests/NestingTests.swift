@@ -1,0 +1,323 @@
+import Corestone
+import CorestoneGraph
+import XCTest
+
+/// Contexts on top of contexts: what they see, and what their save leaves beneath.
+final class NestingTests: GraphTestCase {
+    private var child: Context!
+
+    override func setUpWithError() throws {
+        try super.setUpWithError()
+        child = Context(parent: context)
+        child.shouldDeleteInaccessibleFaults = false
+    }
+
+    private func inChild(_ object: ManagedObject) throws -> ManagedObject { try child.object(with: object.objectID) }
+
+    func testChildSeesUnsavedStateOfItsParent() throws {
+        let department = try self.department("R&D")
+        let ada = try employee("Ada", in: department)
+        try context.save()
+        try ada.set("name", "Ada L.")
+        try ada.set("speed", 7.5)
+        let bob = try employee("Bob", in: department)
+
+        let found = try child.fetch("Employee", sort: ["name"])
+        XCTAssertEqual(try found.map { try $0.get("name") ?? "" }, ["Ada L.", "Bob"])
+        XCTAssertEqual(found.map(\.objectID), [ada.objectID, bob.objectID])
+        XCTAssertFalse(found[0] === ada)
+        XCTAssertTrue(found[0].isEqual(to: ada))
+        XCTAssertTrue(found[1].isEqual(to: bob))
+        XCTAssertEqual(try found[0].get("speed"), 7.5)
+        XCTAssertFalse(child.hasChanges)
+        XCTAssertTrue(found.allSatisfy { !$0.hasChanges && !$0.isInserted })
+        XCTAssertTrue(found[1].hasTemporaryID)
+        // Relationships too, both ways and between saved and unsaved objects.
+        let theirs: ManagedObject = try found[1].get("department")!
+        XCTAssertEqual(theirs.objectID, department.objectID)
+        XCTAssertEqual(try names(theirs.members("employees")), ["Ada L.", "Bob"])
+        XCTAssertEqual(try child.count("Employee", "name BEGINSWITH 'Ada L'"), 1)
+        XCTAssertEqual(try child.count("Employee", "department.name == 'R&D'"), 2)
+        XCTAssertEqual(try child.count("Employee", "name == 'Ada'"), 0)
+    }
+
+    func testChildDoesNotSeeWhatItsParentDeleted() throws {
+        let (ada, bob) = (try employee("Ada"), try employee("Bob"))
+        try context.save()
+        let held = try inChild(ada)
+        try context.delete(ada)
+        XCTAssertEqual(try names(child.fetch("Employee")), ["Bob"])
+        XCTAssertEqual(try child.count("Employee"), 1)
+        XCTAssertThrowsError(try held.get("name", as: String.self)) {
+            XCTAssertEqual(($0 as? CoreError)?.status, .objectGone)
+        }
+        XCTAssertNil(try child.existingObject(with: ada.objectID))
+        try child.delete(try inChild(bob))
+        XCTAssertEqual(try child.count("Employee"), 0)
+        XCTAssertEqual(try context.count("Employee"), 1)
+    }
+
+    func testSaveGoesOneLevelDown() throws {
+        let department = try self.department("R&D")
+        let ada = try employee("Ada", in: department)
+        try context.save()
+        let requests = store.rows.values.map(\.count).reduce(0, +)
+
+        let theirs = try inChild(ada)
+        try theirs.set("name", "Ada L.")
+        let bob = try child.insert("Employee", ["name": "Bob"])
+        try bob.set("department", try inChild(department))
+        XCTAssertEqual(ada.objectID, theirs.objectID)
+        XCTAssertEqual(try ada.get("name"), "Ada")
+        try child.save()
+
+        XCTAssertFalse(child.hasChanges)
+        XCTAssertTrue(bob.hasTemporaryID)
+        XCTAssertFalse(bob.isInserted)
+        XCTAssertEqual(store.rows.values.map(\.count).reduce(0, +), requests, "nothing goes to the store")
+        XCTAssertEqual(context.insertedObjects.map(\.objectID), [bob.objectID])
+        XCTAssertEqual(Set(context.updatedObjects.map(\.objectID)), [ada.objectID, department.objectID])
+        XCTAssertEqual(try ada.get("name"), "Ada L.")
+        XCTAssertEqual(try names(department.members("employees")), ["Ada L.", "Bob"])
+        XCTAssertEqual(try bob.get("name"), "Bob")
+
+        let temporary = bob.objectID
+        try context.save()
+        XCTAssertFalse(bob.hasTemporaryID, "children learn of the permanent ID")
+        XCTAssertEqual(bob.objectID, try context.fetch("Employee", "name == 'Bob'")[0].objectID)
+        XCTAssertTrue(child.registeredObject(with: temporary) === bob)
+        XCTAssertTrue(try child.fetch("Employee", "name == 'Bob'")[0] === bob)
+        let fresh = other()
+        XCTAssertEqual(try names(fresh.fetch("Employee")), ["Ada L.", "Bob"])
+        XCTAssertEqual(try names(fresh.fetch("Department")[0].members("employees")), ["Ada L.", "Bob"])
+    }
+
+    func testDeletesAndTheirRulesGoDown() throws {
+        let project = try context.insert("Project", ["title": "P"])
+        let tasks = try (0..<3).map { try context.insert("Task", ["title": "T\($0)"]) }
+        try project.setMembers(tasks, of: "tasks")
+        let ada = try employee("Ada")
+        try ada.add(project, to: "projects")
+        try context.save()
+
+        try child.delete(try inChild(project))
+        let held = try inChild(ada)
+        try child.save()
+        XCTAssertEqual(context.deletedObjects.count, 4)
+        XCTAssertTrue(project.isDeleted && tasks.allSatisfy(\.isDeleted))
+        XCTAssertEqual(try ada.memberCount("projects"), 0)
+        XCTAssertEqual(try held.memberCount("projects"), 0)
+        try context.save()
+        XCTAssertEqual(try other().count("Project"), 0)
+        XCTAssertEqual(try other().count("Task"), 0)
+
+        // One that was never in the store ends in the parent.
+        let bob = try child.insert("Employee", ["name": "Bob"])
+        try child.save()
+        XCTAssertEqual(context.insertedObjects.count, 1)
+        try child.delete(bob)
+        try child.save()
+        XCTAssertTrue(bob.isGone)
+        XCTAssertFalse(context.hasChanges)
+    }
+
+    func testGrandchildrenSeeAndSaveThroughAllLevels() throws {
+        let grandchild = Context(parent: child)
+        let ada = try employee("Ada")
+        let theirs = try grandchild.fetch("Employee")[0]
+        XCTAssertEqual(theirs.objectID, ada.objectID)
+        try theirs.set("name", "Ada L.")
+        let bob = try grandchild.insert("Employee", ["name": "Bob"])
+        try bob.set("spouse", theirs)
+        try grandchild.save()
+        XCTAssertEqual(try ada.get("name"), "Ada")
+        XCTAssertEqual(try names(child.fetch("Employee")), ["Ada L.", "Bob"])
+        try child.save()
+        XCTAssertEqual(try ada.get("name"), "Ada L.")
+        XCTAssertEqual((try ada.get("spouse", as: ManagedObject.self))?.objectID, bob.objectID)
+        try context.save()
+        XCTAssertFalse(bob.hasTemporaryID || theirs.hasTemporaryID)
+        XCTAssertEqual(bob.objectID, (try ada.get("spouse", as: ManagedObject.self))?.objectID)
+        XCTAssertTrue(try theirs.get("spouse", as: ManagedObject.self) === bob)
+        XCTAssertEqual(try grandchild.fetch("Employee").count, 2)
+    }
+
+    func testPermanentIDsComeThroughTheChain() throws {
+        let grandchild = Context(parent: child)
+        let ada = try employee("Ada")
+        let inMiddle = try inChild(ada)
+        let onTop = try grandchild.object(with: ada.objectID)
+        XCTAssertTrue(onTop.hasTemporaryID)
+        try grandchild.obtainPermanentIDs(for: [onTop])
+        XCTAssertFalse(ada.hasTemporaryID)
+        XCTAssertTrue(ada.isInserted)
+        XCTAssertEqual(onTop.objectID, ada.objectID)
+        XCTAssertEqual(inMiddle.objectID, ada.objectID)
+
+        let bob = try grandchild.insert("Employee", ["name": "Bob"])
+        try grandchild.obtainPermanentIDs(for: [bob])
+        let id = bob.objectID
+        XCTAssertFalse(id.isTemporary)
+        try grandchild.save()
+        try child.save()
+        XCTAssertEqual(context.insertedObjects.map(\.objectID), [ada.objectID, id])
+        XCTAssertEqual(try names(grandchild.fetch("Employee")), ["Ada", "Bob"])
+        try context.save()
+        XCTAssertEqual(bob.objectID, id)
+        XCTAssertEqual(Set(try other().fetch("Employee").map(\.objectID)), [ada.objectID, id])
+    }
+
+    func testParentThatChangedMeanwhileKeepsWhatTheChildDidNotTouch() throws {
+        let ada = try employee("Ada")
+        try context.save()
+        let theirs = try inChild(ada)
+        try theirs.set("name", "child")
+        try ada.set("name", "parent")
+        try ada.set("age", 36)
+        try child.save()
+        XCTAssertEqual(try ada.get("name"), "child")
+        XCTAssertEqual(try ada.get("age"), 36)
+        try child.refresh(theirs, mergeChanges: true)
+        XCTAssertEqual(try theirs.get("age"), 36)
+    }
+
+    func testRefreshPutsChangesOnTopOfTheParentsState() throws {
+        let ada = try employee("Ada")
+        try context.save()
+        let theirs = try inChild(ada)
+        try theirs.set("age", 1)
+        try ada.set("name", "parent")
+        try ada.set("age", 2)
+        XCTAssertEqual(try theirs.get("name"), "Ada", "a realised object stays as it was read")
+        try child.refresh(theirs, mergeChanges: true)
+        XCTAssertEqual(try theirs.get("name"), "parent")
+        XCTAssertEqual(try theirs.get("age"), 1)
+        XCTAssertTrue(theirs.hasChanges)
+        try child.refresh(theirs, mergeChanges: false)
+        XCTAssertEqual(try theirs.get("age"), 2)
+        XCTAssertFalse(child.hasChanges)
+    }
+
+    func testParentThatLostTheObjectsGivesErrors() throws {
+        let ada = try employee("Ada")
+        let theirs = try inChild(ada)
+        let fault = try inChild(try employee("Bob"))
+        try theirs.set("name", "child")
+        try context.reset()
+        XCTAssertThrowsError(try child.save()) { XCTAssertEqual(($0 as? CoreError)?.status, .conflict) }
+        XCTAssertThrowsError(try fault.get("name", as: String.self)) {
+            XCTAssertEqual(($0 as? CoreError)?.status, .objectGone)
+        }
+        XCTAssertTrue(child.hasChanges)
+        XCTAssertFalse(context.hasChanges)
+        try child.rollback()
+        XCTAssertFalse(child.hasChanges)
+        XCTAssertEqual(try child.count("Employee"), 0)
+
+        let eve = try employee("Eve")
+        let held = try inChild(eve)
+        try held.set("spouse", try child.insert("Employee", ["name": "Kim"]))
+        try context.rollback()
+        XCTAssertThrowsError(try child.save()) { XCTAssertEqual(($0 as? CoreError)?.status, .conflict) }
+        XCTAssertFalse(context.hasChanges, "nothing was handed over")
+    }
+
+    func testTransientChangesMakeTheParentDirty() throws {
+        let ada = try child.insert("Employee", ["name": "Ada"])
+        try child.save()
+        XCTAssertTrue(context.hasChanges)
+        try context.save()
+        let own = try context.object(with: ada.objectID)
+        try ada.set("speed", 30.0)
+        try child.save()
+        XCTAssertTrue(context.hasChanges)
+        XCTAssertEqual(try own.get("speed"), 30.0)
+        let writes = store.rows
+        try context.save()
+        XCTAssertEqual(
+            store.rows.values.map { $0.values.map(\.version).max() ?? 0 },
+            writes.values.map { $0.values.map(\.version).max() ?? 0 })
+    }
+
+    func testOrderGoesDown() throws {
+        let project = try context.insert("Project", ["title": "P"])
+        let tasks = try (0..<4).map { try context.insert("Task", ["title": "T\($0)"]) }
+        try project.setMembers(tasks, of: "tasks")
+        try context.save()
+        let theirs = try inChild(project)
+        try theirs.moveMember(from: 3, to: 0, in: "tasks")
+        try theirs.insert(try child.insert("Task", ["title": "new"]), at: 2, in: "tasks")
+        try child.save()
+        func titles(_ project: ManagedObject) throws -> [String] {
+            try project.members("tasks").map { try $0.get("title") ?? "" }
+        }
+        XCTAssertEqual(try titles(project), ["T3", "T0", "new", "T1", "T2"])
+        XCTAssertEqual(try titles(theirs), ["T3", "T0", "new", "T1", "T2"])
+        try context.save()
+        XCTAssertEqual(try titles(other().fetch("Project")[0]), ["T3", "T0", "new", "T1", "T2"])
+    }
+
+    func testFetchAsksTheStoreOnce() throws {
+        for number in 0..<10 { _ = try employee("E\(number)") }
+        try context.save()
+        let parent = other()
+        let above = Context(parent: parent)
+        let requests = store.requests
+        XCTAssertEqual(try names(above.fetch("Employee")).count, 10)
+        XCTAssertEqual(store.requests, requests + 1)
+        XCTAssertEqual(parent.registeredObjects.count, 0)
+        // A clean object's row is shared.
+        let held = try parent.fetch("Employee", "name == 'E3'")[0]
+        _ = try held.get("name", as: String.self)
+        let theirs = try above.object(with: held.objectID)
+        XCTAssertEqual(try theirs.get("name"), "E3")
+        XCTAssertEqual(theirs.record, held.record)
+    }
+
+    func testPrivateParentServesChildrenOfAnyThread() throws {
+        let root = Context(coordinator: coordinator, queue: .privateQueue)
+        let above = Context(parent: root, queue: .privateQueue)
+        let mine = Context(parent: root)
+        try root.performAndWait { _ = try $0.insert("Employee", ["name": "Ada"]) }
+        let held = try mine.fetch("Employee")[0]
+        XCTAssertEqual(try held.get("name"), "Ada")
+        try above.performAndWait { context in
+            let ada = try context.fetch("Employee")[0]
+            try ada.set("name", "Ada L.")
+            _ = try context.insert("Employee", ["name": "Bob"])
+            try context.save()
+        }
+        XCTAssertEqual(try names(mine.fetch("Employee")), ["Ada", "Bob"], "a realised object stays as it was read")
+        try root.performAndWait { try $0.save() }
+        XCTAssertEqual(try names(other().fetch("Employee")), ["Ada L.", "Bob"])
+        XCTAssertTrue(try mine.fetch("Employee").allSatisfy { !$0.hasTemporaryID })
+
+        let done = expectation(description: "another thread")
+        let confined = Unconfined(context!), status = Locked(Status.ok)
+        Thread {
+            let stray = Context(parent: confined.value, queue: .privateQueue)
+            let result = Result { try stray.performAndWait { try $0.count("Employee") } }
+            if case .failure(let error as CoreError) = result { status.withLock { $0 = error.status } }
+            done.fulfill()
+        }.start()
+        wait(for: [done], timeout: 10)
+        XCTAssertEqual(status.withLock { $0 }, .wrongThread)
+    }
+
+    func testParentLivesAsLongAsItsChildren() throws {
+        var parent: Context? = Context(coordinator: coordinator)
+        weak let watched = parent
+        let above = Context(parent: parent!)
+        _ = try parent!.insert("Employee", ["name": "Ada"])
+        parent = nil
+        XCTAssertNotNil(watched)
+        XCTAssertEqual(try above.count("Employee"), 1)
+        XCTAssertNotNil(above.parent)
+    }
+}
+
+/// For tests that use something on the wrong thread.
+private struct Unconfined: @unchecked Sendable {
+    let value: Context
+    init(_ value: Context) { self.value = value }
+}
