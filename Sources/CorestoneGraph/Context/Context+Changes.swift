@@ -132,7 +132,7 @@ extension Context {
     }
 
     /// One query for each to-many relationship of each entity, not one for each object.
-    private func loadMembersForDeletion(_ deleted: [ManagedObject]) throws {
+    func loadMembersForDeletion(_ deleted: [ManagedObject]) throws {
         let saved = deleted.filter { !$0.state.contains(.inserted) }
         var groups: [ObjectIdentifier: [ManagedObject]] = [:]
         for object in saved { groups[ObjectIdentifier(object.entity), default: []].append(object) }
@@ -158,20 +158,28 @@ extension Context {
     }
 
     /// Forgets an inserted object that was deleted before it was ever saved.
-    private func abandon(_ object: ManagedObject) {
+    func abandon(_ object: ManagedObject) {
+        keepContents(of: object)
         unregister(object)
         object.leaveContext()
     }
 
-    /// Drops every change that was not saved.
+    /// Drops every change that was not saved, and all that could be undone.
     public func rollback() throws {
         try checkQueue()
         let (inserted, updated, deleted) = (insertedList, updatedList, deletedList)
-        clearLists()
+        let isHeard = hears(.objectsDidChange)
+        if isHeard { for object in inserted + updated + deleted { object.touchForDeletion() } }
         for object in inserted where object.context === self && object.state.contains(.inserted) { abandon(object) }
-        for object in updated + deleted where object.context === self {
+        let restored = (updated + deleted.filter { !$0.state.contains(.listedUpdated) }).filter { $0.context === self }
+        for object in restored {
             object.dropChanges()
             object.state.subtract([.deleted, .propagated])
         }
+        let changes = isHeard ? changesOfEvent() : ContextChanges()
+        clearLists()
+        forgetUndo()
+        for object in restored where !object.isGone { try object.sendAwake(fromSnapshotEvents: .rollback) }
+        if !changes.isEmpty { post(.objectsDidChange, changes) }
     }
 }

@@ -110,7 +110,7 @@ extension Context {
         object.state.contains(.snapshotting) ? event.entry(of: object) : nil
     }
 
-    private func changesOfEvent() -> ContextChanges {
+    func changesOfEvent() -> ContextChanges {
         var changes = ContextChanges()
         changes.inserted = event.mergedIn
         changes.deleted = event.deletedElsewhere

@@ -217,5 +217,8 @@ extension Context {
     public func reset() throws {
         try checkQueue()
         forgetAll()
+        forgetUndo()
+        noteInvalidatedAll()
+        endEvent()
     }
 }

@@ -16,6 +16,7 @@ extension Context {
             forgetRows(of: [object], in: store)
             if object.hasChanges, !object.state.contains(.inaccessible) { try object.takeBackRelationships() }
             object.turnIntoFault()
+            if !mergeChanges { forgetUndo(of: object) }
             return tellRefreshed(object)
         }
         // The newest row comes under the changes; their base is that row from now on.

@@ -10,13 +10,15 @@ extension Context {
         try checkQueue()
         guard !isMerging else {
             throw CoreError(
-                .invalidArgument, "a merge policy asks its context to save; the save that asked it goes on when it returns")
+                .invalidArgument,
+                "a merge policy asks its context to save; the save that asked it goes on when it returns")
         }
         try processPendingChanges(appliesDeleteRules: true)
         settleInaccessible()
         forgetDeletedElsewhere()
         var plan = SavePlan(inserted: insertedObjects, updated: updatedObjects, deleted: deletedObjects)
-        if plan.isEmpty && (parent != nil || lockedObjects.isEmpty && !coordinator.stores.contains(where: \.hearsEmptySaves))
+        if plan.isEmpty
+            && (parent != nil || lockedObjects.isEmpty && !coordinator.stores.contains(where: \.hearsEmptySaves))
         {
             clearLists()
             return

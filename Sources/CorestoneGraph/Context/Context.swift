@@ -111,6 +111,8 @@ public final class Context: @unchecked Sendable {
     var isMerging = false
     /// While a save lets its objects hand unique values to each other, which takes one more step.
     var passesUniqueValues = false
+    /// nil without an undo manager.
+    var undoRecorder: UndoRecorder?
     /// Deleted objects whose delete rules were not applied yet.
     var undecidedDeletions: [ManagedObject] = []
     /// Faults that came without rows, in the groups in which they came: the first that fires fills its siblings.
@@ -127,6 +129,8 @@ public final class Context: @unchecked Sendable {
     package var token: UInt = 0
     /// Gives up a token that the graph holds for a borrowed handle. Set once by the C boundary.
     package nonisolated(unsafe) static var releaseToken: (UInt) -> Void = { _ in }
+    /// Has the handle of an object that came back keep the object's context. Set once by the C boundary.
+    package nonisolated(unsafe) static var adoptToken: (ManagedObject) -> Void = { _ in }
 
     public convenience init(coordinator: Coordinator, queue type: QueueType = .caller) {
         self.init(coordinator, parent: nil, queue: type)
@@ -165,6 +169,7 @@ public final class Context: @unchecked Sendable {
     deinit {
         forgetAll()
         observers?.end()
+        endUndo()
         pendingReleases.deallocate()
     }
 
@@ -234,5 +239,6 @@ extension Context {
         assignedStores = [:]
         undecidedDeletions = []
         event = Event()
+        undoRecorder?.stamp += 1
     }
 }

@@ -38,12 +38,8 @@ final class ToManyRelationship {
         var added = ObjectList()
         var removed = ObjectList()
         let order: [ManagedObject]?
-        let wasOrderChanged: Bool
 
-        init(order: [ManagedObject]?, wasOrderChanged: Bool) {
-            self.order = order
-            self.wasOrderChanged = wasOrderChanged
-        }
+        init(order: [ManagedObject]?) { self.order = order }
     }
 
     init(owner: ManagedObject, relationship: Relationship) {
@@ -169,7 +165,9 @@ final class ToManyRelationship {
     func forget(where isGone: (ManagedObject) -> Bool) {
         for member in members.objects where isGone(member) { _ = members.remove(member, keepingOrder: true) }
         for member in addedMembers where isGone(member) { _ = differences?.added.remove(member, keepingOrder: true) }
-        for member in removedMembers where isGone(member) { _ = differences?.removed.remove(member, keepingOrder: true) }
+        for member in removedMembers where isGone(member) {
+            _ = differences?.removed.remove(member, keepingOrder: true)
+        }
     }
 
     func contains(_ object: ManagedObject) throws -> Bool {
@@ -281,6 +279,21 @@ final class ToManyRelationship {
         if isObserved { owner.didChangeObserved(slot) }
     }
 
+    /// Puts the members in a former order; those that it does not know stay behind.
+    func restore(order: [ManagedObject]) {
+        if !isLoaded { return }
+        let former = members.ordered(like: order).objects
+        if !former.elementsEqual(members.objects, by: ===) { arrange(former) }
+    }
+
+    /// Finds out whether the order is the store's again.
+    func settleOrder() {
+        guard isOrderChanged, !isFresh, differences?.isEmpty ?? true else { return }
+        if !isLoaded && keptOrder.isEmpty || differences?.savedOrder?.elementsEqual(members.objects, by: ===) == true {
+            isOrderChanged = false
+        }
+    }
+
     private func announce() {
         if isObserved { owner.willChangeObserved(slot) }
         willChange()
@@ -296,7 +309,7 @@ final class ToManyRelationship {
         if differences.areOfEvent || differences.log != nil { return }
         let order = relationship.isOrdered && isLoaded ? members.objects : nil
         if isFresh || hasChanges {
-            differences.log = EventLog(order: order, wasOrderChanged: isOrderChanged)
+            differences.log = EventLog(order: order)
         } else {
             differences.areOfEvent = true
             differences.savedOrder = order
@@ -305,14 +318,13 @@ final class ToManyRelationship {
 
     /// What the event that runs changed; nil for nothing. Of an object that it inserted, nothing is known.
     func changesOfEvent() -> (added: [ManagedObject], removed: [ManagedObject], order: [ManagedObject]?)? {
-        guard let differences else { return nil }
-        if let log = differences.log {
-            let isMoved = log.order.map { !$0.elementsEqual(members.objects, by: ===) } ?? false
-            if log.added.isEmpty && log.removed.isEmpty && !isMoved { return nil }
-            return (log.added.objects, log.removed.objects, log.order)
-        }
-        guard differences.areOfEvent, hasChanges else { return nil }
-        return (differences.added.objects, differences.removed.objects, differences.savedOrder)
+        guard let differences, differences.areOfEvent || differences.log != nil else { return nil }
+        let log = differences.log
+        let (added, removed) = (log?.added ?? differences.added, log?.removed ?? differences.removed)
+        let order = log == nil ? differences.savedOrder : log?.order
+        let isMoved = order.map { !$0.elementsEqual(members.objects, by: ===) } ?? false
+        if added.isEmpty && removed.isEmpty && !isMoved { return nil }
+        return (added.objects, removed.objects, order)
     }
 
     /// The members when the event began; nil when it changed none.

@@ -1,0 +1,253 @@
+import CorestoneModel
+import CorestoneValues
+
+extension Context {
+    /// Throws if the changes of an event cannot be undone now. Reads rows and members that it takes, and changes nothing else.
+    func prepareRestore(_ record: ContextUndo) throws {
+        try checkQueue()
+        let objects = record.changes.lazy.filter { $0.object.context === self && !$0.object.state.contains(.inserted) }
+        var last: Store?
+        for change in objects where change.object.store !== last {
+            last = change.object.store
+            try last?.requireOpen()
+        }
+        try loadRows(of: objects.map(\.object).filter { $0.record == nil })
+        try loadMembersForDeletion(objects.filter { !$0.wasThere && !$0.object.isDeleted }.map(\.object))
+    }
+}
+
+/// Undoes an event: gives each of its objects what that had at the event's start, each side of a relationship for itself, since
+/// both sides are objects of the event. What is changed by that is an event too, and its record is how to redo it.
+struct Restoration {
+    private let context: Context
+    private let record: ContextUndo
+    private var revived: Set<ObjectIdentifier> = []
+    private var awakening: [(object: ManagedObject, events: SnapshotEvents)] = []
+
+    init(_ record: ContextUndo, in context: Context) {
+        self.record = record
+        self.context = context
+    }
+
+    /// - Throws: what a hook of the host's throws; all is undone by then.
+    mutating func run() throws {
+        let isExact = record.stamp == record.recorder.stamp
+        bringBack()
+        restoreValues()
+        let leaving = markLeaving()
+        restoreMembers()
+        var failure = takeAway(leaving)
+        for change in record.changes {
+            change.object.settle(wasClean: isExact && change.wasThere && !change.wasUpdated)
+        }
+        context.forEachTouched { object, _ in object.settle(wasClean: false) }
+        for (object, events) in awakening where !object.isGone {
+            do { try object.sendAwake(fromSnapshotEvents: events) } catch { failure = failure ?? error }
+        }
+        try context.processPendingChanges()
+        if let failure { throw failure }
+    }
+
+    /// Whether the object was refreshed since, so that its changes are not undone.
+    private func isOutdated(_ object: ManagedObject) -> Bool {
+        let refreshed = record.recorder.refreshed
+        return !refreshed.isEmpty && record.number <= refreshed[ObjectIdentifier(object)] ?? 0
+    }
+
+    /// Whether the object is to be given values that it has not got yet.
+    private func isToRestore(_ change: ObjectChange) -> Bool {
+        change.wasThere && change.object.context === context && !isOutdated(change.object)
+            && (revived.isEmpty || !revived.contains(ObjectIdentifier(change.object)))
+    }
+
+    // MARK: Objects that come back
+
+    private mutating func bringBack() {
+        var gone: [(object: ManagedObject, contents: Contents)] = []
+        for change in record.changes where change.wasThere {
+            let object = change.object
+            if object.isGone, let contents = change.contents {
+                register(object, contents)
+                gone.append((object, contents))
+            } else if object.context === context, object.isDeleted {
+                object.touchForDeletion()
+                object.state.subtract([.deleted, .propagated])
+            } else {
+                continue
+            }
+            awakening.append((object, .undoDeletion))
+        }
+        // Now all of those are there that may lead to each other.
+        for (object, contents) in gone { fill(object, contents) }
+    }
+
+    /// Has an object that left the context in it again, as a new one: its row, if it had one, is gone.
+    private mutating func register(_ object: ManagedObject, _ contents: Contents) {
+        revived.insert(ObjectIdentifier(object))
+        context.noteTouched(object)
+        if contents.wasSaved {
+            object.store = nil
+            object.primaryKey = TemporaryReference.next()
+        }
+        object.context = context
+        object.state.remove(.gone)
+        object.state.formUnion([.inserted, .touched])
+        context.register(object)
+        context.noteInserted(object)
+        Context.adoptToken(object)
+        if let store = contents.assigned, store.isOpen { context.assignedStores[ObjectIdentifier(object)] = store }
+    }
+
+    private func fill(_ object: ManagedObject, _ contents: Contents) {
+        for value in contents.values {
+            if case .object(let target as ManagedObject) = value.value, target.context !== context { continue }
+            object.overlayForWriting().set(value.value, value.slot)
+        }
+        for (relationship, members) in contents.members {
+            guard let keeper = try? object.toMany(relationship) else { continue }
+            for member in members where member.context === context { keeper.admit(member) }
+        }
+    }
+
+    // MARK: Values and members
+
+    private mutating func restoreValues() {
+        var next = 0
+        for change in record.changes {
+            let values = record.values[next..<Int(change.valuesEnd)]
+            next = Int(change.valuesEnd)
+            if !isToRestore(change) { continue }
+            let object = change.object
+            // One whose row is gone from the store fails the save, not the undo.
+            try? object.fireIfNeeded()
+            if change.contents == nil { awakening.append((object, .undoUpdate)) }
+            for value in values {
+                if object.entity.layout.slots[value.slot].role == .toOne {
+                    restoreTarget(value, of: object)
+                } else {
+                    object.write(value.old, value.slot)
+                }
+            }
+        }
+    }
+
+    private func restoreTarget(_ value: ChangedValue, of object: ManagedObject) {
+        let relationship = object.entity.relationship(value.slot)
+        let current = try? object.target(of: relationship)
+        var target: ManagedObject?
+        if case .object(let old as ManagedObject) = value.old, old.context === context, !old.state.contains(.propagated)
+        {
+            target = old
+        }
+        if current === target { return }
+        object.change(value.slot) { object.placeTarget(target, relationship) }
+        // The record does not know of a target that came without being recorded.
+        guard let current, current !== value.newTarget, let inverse = relationship.settledInverse else { return }
+        letGo(of: object, current, inverse)
+    }
+
+    private func letGo(of object: ManagedObject, _ partner: ManagedObject, _ inverse: Relationship) {
+        if partner.isGone || partner.isDeleted { return }
+        if inverse.isToMany {
+            try? partner.toMany(inverse).drop(object)
+        } else if (try? partner.target(of: inverse)) === object {
+            try? partner.writeTarget(nil, inverse)
+        }
+    }
+
+    private func restoreMembers() {
+        var next = 0
+        for change in record.changes {
+            let members = record.members[next..<Int(change.membersEnd)]
+            next = Int(change.membersEnd)
+            if members.isEmpty || !isToRestore(change) { continue }
+            for members in members { restore(members, of: change.object) }
+        }
+    }
+
+    private func restore(_ change: ChangedMembers, of object: ManagedObject) {
+        guard let keeper = try? object.toMany(change.relationship) else { return }
+        let inverse = change.relationship.settledInverse
+        func leadsHere(_ member: ManagedObject) -> Bool {
+            guard let inverse, !inverse.isToMany else { return false }
+            return (try? member.target(of: inverse)) === object
+        }
+        for member in change.added where member.isGone || member.isDeleted || !leadsHere(member) { keeper.drop(member) }
+        for member in change.removed where member.context === context && !member.isDeleted {
+            // The member's own side knows better, if it is one that was not undone.
+            if let inverse, inverse.isToMany ? isOutdated(member) : !leadsHere(member) { continue }
+            keeper.take(member)
+        }
+        if let order = change.order { keeper.restore(order: order) }
+    }
+
+    // MARK: Objects that leave
+
+    /// Tells objects whose insertion is undone apart, while the others are given back what they had.
+    private func markLeaving() -> [ManagedObject] {
+        var leaving: [ManagedObject] = []
+        for change in record.changes where !change.wasThere {
+            let object = change.object
+            if object.context !== context || object.isDeleted || isOutdated(object) { continue }
+            object.touchForDeletion()
+            object.state.insert(.deleted)
+            leaving.append(object)
+        }
+        return leaving
+    }
+
+    /// Takes away objects whose insertion is undone. No delete rule speaks here: what they were related to when they came has
+    /// what it had before, and what leads to them besides lets go.
+    /// - Returns: what the host's hooks threw first.
+    private func takeAway(_ leaving: [ManagedObject]) -> (any Error)? {
+        var failure: (any Error)?
+        for object in leaving {
+            for relationship in object.entity.relationships {
+                guard let inverse = relationship.settledInverse else { continue }
+                for partner in (try? context.targets(of: relationship, object)) ?? [] {
+                    letGo(of: object, partner, inverse)
+                }
+            }
+        }
+        for object in leaving {
+            do { try object.sendAwake(fromSnapshotEvents: .undoInsertion) } catch { failure = failure ?? error }
+            if object.isGone { continue }
+            object.state.insert(.propagated)
+            if object.state.contains(.inserted) { context.abandon(object) } else { context.noteDeleted(object) }
+        }
+        return failure
+    }
+}
+
+extension ManagedObject {
+    /// Lets go of changed values that the object's row has too; an object without any other is not changed.
+    /// - Parameter wasClean: whether the object was not changed when it had its present values, whatever they are.
+    fileprivate func settle(wasClean: Bool) {
+        guard state.contains(.updated), state.isDisjoint(with: [.inserted, .gone]) else { return }
+        var isChanged = false
+        if let overlay {
+            for slot in 0..<Int(entity.slotCount) where overlay.isChanged(slot) {
+                if isStored(overlay.values[slot], slot) { overlay.clear(slot) } else { isChanged = !wasClean }
+            }
+            if overlay.isEmpty { dropOverlay() }
+        }
+        var areMembersChanged = false
+        for keeper in toManyRelationships {
+            guard let keeper else { continue }
+            keeper.settleOrder()
+            if keeper.hasChanges { areMembersChanged = true }
+        }
+        if !areMembersChanged { state.remove(.membersChanged) }
+        if !isChanged && !areMembersChanged { state.subtract([.updated, .touched]) }
+    }
+
+    private func isStored(_ value: PropertyValue, _ slot: Int) -> Bool {
+        let layout = entity.layout.slots[slot]
+        if layout.role == .transient { return value.isNull }
+        guard let record else { return false }
+        if layout.role != .toOne { return storedValue(slot) == value }
+        let stored = Record(record).target(slot, layout)
+        guard case .object(let target as ManagedObject) = value else { return stored == nil }
+        return target.store === store && stored.map { $0 == (target.primaryKey, target.entity.index) } ?? false
+    }
+}

@@ -1,0 +1,138 @@
+import CorestoneValues
+
+/// Actions that are undone together, and groups within the group.
+final class UndoGroup {
+    enum Item {
+        case action(UndoAction)
+        case group(UndoGroup)
+    }
+
+    var items: [Item] = []
+    var name = ""
+    /// The group in which this one was begun.
+    let parent: UndoGroup?
+    /// Whether it opened by itself, and closes with the event.
+    let isOfEvent: Bool
+
+    init(parent: UndoGroup? = nil, isOfEvent: Bool = false, name: String = "") {
+        self.parent = parent
+        self.isOfEvent = isOfEvent
+        self.name = name
+    }
+
+    /// The items of the group and of those in which it was begun.
+    var itemsOfAll: [[Item]] { (parent?.itemsOfAll ?? []) + [items] }
+    var depth: Int { 1 + (parent?.depth ?? 0) }
+    var outermost: UndoGroup { parent?.outermost ?? self }
+    var hasActions: Bool { !items.isEmpty || parent?.hasActions ?? false }
+
+    /// The actions in the order in which they are undone.
+    var actionsToUndo: [UndoAction] {
+        var actions: [UndoAction] = []
+        collect(&actions)
+        return actions
+    }
+
+    private func collect(_ actions: inout [UndoAction]) {
+        for item in items.reversed() {
+            switch item {
+            case .action(let action): actions.append(action)
+            case .group(let group): group.collect(&actions)
+            }
+        }
+    }
+
+    /// Takes out the actions about a target, and what groups are empty then.
+    func remove(_ target: UInt, into outdated: inout [UndoAction]) {
+        items = items.filter { item in
+            switch item {
+            case .action(let action):
+                if action.target != target { return true }
+                outdated.append(action)
+                return false
+            case .group(let group):
+                group.remove(target, into: &outdated)
+                return !group.items.isEmpty
+            }
+        }
+    }
+}
+
+extension UndoManager {
+    /// Opens a group, within the one that is open if the host began that. What contexts of this thread changed before is
+    /// recorded first, and a group that opened by itself closes.
+    public func beginUndoGrouping() throws {
+        try checkpoint()
+        closeEventGroup()
+        beginGroup(UndoGroup(parent: lock.with { open }))
+    }
+
+    func beginGroup(_ group: UndoGroup) {
+        lock.with { open = group }
+        listeners.tell(.didOpenGroup, self)
+    }
+
+    /// Closes the innermost group, with what contexts of this thread changed since it opened. The outermost group becomes a
+    /// step to undo; an empty one is forgotten.
+    /// - Throws: `.invalidArgument` when no group is open; nothing happens then.
+    public func endUndoGrouping() throws {
+        try checkpoint()
+        guard (lock.with { open.map { !(mode != .recording && $0.parent == nil) } }) == true else {
+            throw CoreError(.invalidArgument, "no undo group is open; begin one first")
+        }
+        endGroup()
+    }
+
+    func endGroup() {
+        listeners.tell(.willCloseGroup, self)
+        let outdated = lock.with { () -> [UndoGroup] in
+            guard let group = open else { return [] }
+            open = group.parent
+            if group.items.isEmpty { return [] }
+            if let parent = group.parent {
+                parent.items.append(.group(group))
+                return []
+            }
+            if mode == .undoing { redoStack.append(group) } else { undoStack.append(group) }
+            return trim()
+        }
+        withExtendedLifetime(outdated) {}
+        listeners.tell(.didCloseGroup, self)
+    }
+
+    /// Closes the group that opened by itself.
+    func closeEventGroup() { if (lock.with { open?.isOfEvent }) == true { endGroup() } }
+
+    /// How many groups are open, one within the other.
+    public var groupingLevel: Int { lock.with { open?.depth ?? 0 } }
+
+    // MARK: Names
+
+    /// Names the step that is being recorded, for menus. Where no group is open, one opens for the event that runs.
+    public func setActionName(_ name: String) {
+        if (lock.with { open }) == nil {
+            guard groupsByEvent, isRegistrationEnabled else { return }
+            beginGroup(UndoGroup(isOfEvent: true))
+        }
+        lock.with { open?.outermost.name = name }
+    }
+
+    /// The name of what an undo would undo; empty for none.
+    public var undoActionName: String {
+        let isBehind = isBehind
+        return lock.with {
+            if mode == .recording, let group = open?.outermost, isBehind || group.hasActions { return group.name }
+            return isBehind ? "" : undoStack.last?.name ?? ""
+        }
+    }
+
+    /// The name of what a redo would redo; empty for none.
+    public var redoActionName: String { canRedo ? lock.with { redoStack.last?.name ?? "" } : "" }
+
+    /// "Undo" with the name of what an undo would undo.
+    public var undoMenuItemTitle: String { title("Undo", undoActionName) }
+    /// "Redo" with the name of what a redo would redo.
+    public var redoMenuItemTitle: String { title("Redo", redoActionName) }
+
+    private func title(_ verb: String, _ name: String) -> String { name.isEmpty ? verb : "\(verb) \(name)" }
+}

@@ -1,0 +1,275 @@
+import XCTest
+
+@testable import CorestoneGraph
+@testable import CorestoneModel
+@testable import CorestoneValues
+
+/// Undo and redo of a context's changes.
+final class UndoTests: GraphTestCase {
+    private var manager: UndoManager!
+
+    override func setUpWithError() throws {
+        try super.setUpWithError()
+        manager = UndoManager()
+        try context.setUndoManager(manager)
+    }
+
+    private func key(_ object: ManagedObject, _ name: String) throws -> UInt32 {
+        try object.entity.requireProperty(named: name).key
+    }
+
+    private func target(_ object: ManagedObject, _ name: String) throws -> ManagedObject? { try object.get(name) }
+
+    private func members(_ object: ManagedObject, _ name: String) throws -> [ManagedObject] {
+        try object.members(key: key(object, name))
+    }
+
+    private func count(_ entity: String) -> Int { store.rows[model.entity(named: entity)!.index]?.count ?? 0 }
+
+    func testNoManagerAtFirst() throws {
+        let plain = Context(coordinator: coordinator)
+        XCTAssertNil(plain.undoManager)
+        _ = try plain.insert("Department")
+        try plain.undo()
+        try plain.redo()
+        XCTAssertEqual(plain.insertedObjects.count, 1)
+        try plain.setUndoManager(nil)
+        try context.setUndoManager(nil)
+        XCTAssertNil(context.undoManager)
+    }
+
+    func testUndoAndRedoOfInsertions() throws {
+        let sales = try department("Sales")
+        let ann = try employee("Ann", in: sales)
+        let id = ann.objectID
+        try context.undo()
+        XCTAssertTrue(context.insertedObjects.isEmpty)
+        XCTAssertTrue(ann.isGone)
+        XCTAssertNil(context.registeredObject(with: id))
+        XCTAssertFalse(context.hasChanges)
+        XCTAssertFalse(manager.canUndo)
+        try context.redo()
+        XCTAssertEqual(context.insertedObjects.count, 2)
+        XCTAssertTrue(context.registeredObject(with: id) === ann)
+        XCTAssertEqual(try ann.get("name"), "Ann")
+        XCTAssertTrue(try target(ann, "department") === sales)
+        XCTAssertTrue(try members(sales, "employees").elementsEqual([ann], by: ===))
+        try context.save()
+        XCTAssertEqual(count("Employee"), 1)
+    }
+
+    func testUndoOfChangesOfSavedObjectsLeavesThemClean() throws {
+        let (sales, support) = (try department("Sales"), try department("Support"))
+        let ann = try employee("Ann", in: sales)
+        try context.save()
+        try ann.set("name", "Anna")
+        try ann.set("speed", 3.0)
+        try ann.set("department", support)
+        try context.undo()
+        XCTAssertEqual(try ann.get("name"), "Ann")
+        XCTAssertEqual(try ann.get("speed"), Double?.none)
+        XCTAssertTrue(try target(ann, "department") === sales)
+        XCTAssertTrue(try members(sales, "employees").elementsEqual([ann], by: ===))
+        XCTAssertTrue(try members(support, "employees").isEmpty)
+        XCTAssertFalse(context.hasChanges)
+        XCTAssertNil(ann.overlay)
+        try context.redo()
+        XCTAssertEqual(try ann.get("name"), "Anna")
+        XCTAssertEqual(try ann.get("speed"), 3.0)
+        XCTAssertTrue(try target(ann, "department") === support)
+        XCTAssertTrue(try members(support, "employees").elementsEqual([ann], by: ===))
+        XCTAssertEqual(context.updatedObjects.count, 3)
+        try context.save()
+        try context.undo()
+        XCTAssertEqual(try ann.get("name"), "Ann")
+        XCTAssertTrue(ann.isUpdated)
+        try context.redo()
+        XCTAssertFalse(context.hasChanges)
+    }
+
+    func testUndoOfDeletions() throws {
+        let project = try context.insert("Project")
+        let tasks = try (0..<3).map { try context.insert("Task", ["title": "\($0)"]) }
+        try project.addMembers(tasks, key: key(project, "tasks"))
+        let ann = try employee("Ann")
+        _ = try project.addMember(ann, key: key(project, "staff"))
+        try context.save()
+        for savesBetween in [false, true] {
+            try context.delete(project)
+            if savesBetween { try context.save() } else { try context.processPendingChanges() }
+            XCTAssertTrue(try members(ann, "projects").isEmpty)
+            try context.undo()
+            XCTAssertFalse(project.isDeleted)
+            XCTAssertFalse(project.isGone)
+            XCTAssertEqual(project.isInserted, savesBetween)
+            XCTAssertTrue(try members(project, "tasks").elementsEqual(tasks, by: ===))
+            XCTAssertTrue(try tasks.allSatisfy { try target($0, "project") === project })
+            XCTAssertTrue(try members(ann, "projects").elementsEqual([project], by: ===))
+            XCTAssertEqual(try tasks.map { try $0.get("title") }, ["0", "1", "2"])
+            XCTAssertEqual(context.hasChanges, savesBetween)
+            try context.save()
+        }
+        XCTAssertEqual(count("Task"), 3)
+        XCTAssertEqual(count("Project"), 1)
+    }
+
+    func testUndoOfASavedInsertionDeletes() throws {
+        let sales = try department("Sales")
+        try context.save()
+        let ann = try employee("Ann", in: sales)
+        try context.save()
+        try context.undo()
+        XCTAssertTrue(ann.isDeleted)
+        XCTAssertTrue(try members(sales, "employees").isEmpty)
+        try context.redo()
+        XCTAssertFalse(context.hasChanges)
+        try context.undo()
+        try context.save()
+        XCTAssertEqual(count("Employee"), 0)
+        try context.redo()
+        XCTAssertTrue(ann.isInserted)
+        XCTAssertTrue(try members(sales, "employees").elementsEqual([ann], by: ===))
+        try context.save()
+        XCTAssertEqual(count("Employee"), 1)
+    }
+
+    func testUndoOfMovesInOrder() throws {
+        let project = try context.insert("Project")
+        let tasks = try (0..<4).map { try context.insert("Task", ["title": "\($0)"]) }
+        let key = try key(project, "tasks")
+        try project.addMembers(tasks, key: key)
+        for isSaved in [false, true] {
+            if isSaved { try context.save() } else { try context.processPendingChanges() }
+            try project.moveMember(from: 0, to: 3, key: key)
+            try project.removeMember(at: 0, key: key)
+            try context.undo()
+            XCTAssertTrue(try project.members(key: key).elementsEqual(tasks, by: ===))
+            XCTAssertEqual(project.isUpdated, false)
+            try context.redo()
+            XCTAssertTrue(try project.members(key: key).elementsEqual([tasks[2], tasks[3], tasks[0]], by: ===))
+            try context.undo()
+        }
+        XCTAssertFalse(context.hasChanges)
+    }
+
+    func testDeletionOfAnUnsavedObjectIsUndone() throws {
+        let (sales, ann) = (try department("Sales"), try employee("Ann"))
+        try context.processPendingChanges()
+        try ann.set("department", sales)
+        try ann.set("name", "Anna")
+        try context.delete(ann)
+        try context.processPendingChanges()
+        XCTAssertTrue(ann.isGone)
+        try context.undo()
+        XCTAssertTrue(ann.isInserted)
+        XCTAssertEqual(try ann.get("name"), "Ann")
+        XCTAssertNil(try target(ann, "department"))
+        XCTAssertTrue(try members(sales, "employees").isEmpty)
+        XCTAssertEqual(context.insertedObjects.count, 2)
+        try context.redo()
+        XCTAssertTrue(ann.isGone)
+        try context.undo()
+        try context.undo()
+        XCTAssertTrue(context.insertedObjects.isEmpty)
+        XCTAssertFalse(manager.canUndo)
+    }
+
+    func testRollbackResetAndRefreshForget() throws {
+        let ann = try employee("Ann")
+        try context.save()
+        XCTAssertTrue(manager.canUndo)
+        try context.rollback()
+        XCTAssertFalse(manager.canUndo)
+        try ann.set("name", "Anna")
+        try context.save()
+        try ann.set("age", 7)
+        try context.processPendingChanges()
+        try context.refresh(ann, mergeChanges: false)
+        try context.undo()
+        try context.undo()
+        XCTAssertEqual(try ann.get("name"), "Anna")
+        XCTAssertFalse(ann.isUpdated)
+        try ann.set("name", "Annie")
+        try context.undo()
+        XCTAssertEqual(try ann.get("name"), "Anna")
+        try context.redo()
+        try context.reset()
+        XCTAssertFalse(manager.canUndo || manager.canRedo)
+    }
+
+    func testChangesWithoutRegistrationStay() throws {
+        let (sales, support, stock) = (try department("Sales"), try department("Support"), try department("Stock"))
+        let ann = try employee("Ann", in: sales)
+        try context.save()
+        for isLoaded in [false, true] {
+            if isLoaded { for each in [sales, support, stock] { _ = try members(each, "employees") } }
+            try ann.set("department", support)
+            manager.disableUndoRegistration()
+            try ann.set("department", stock)
+            try ann.set("age", 5)
+            try manager.enableUndoRegistration()
+            try context.undo()
+            XCTAssertTrue(try target(ann, "department") === sales)
+            XCTAssertEqual(try ann.get("age"), 5)
+            XCTAssertTrue(try members(sales, "employees").elementsEqual([ann], by: ===))
+            XCTAssertTrue(try members(support, "employees").isEmpty)
+            XCTAssertTrue(try members(stock, "employees").isEmpty)
+            try context.rollback()
+        }
+        XCTAssertThrowsError(try manager.enableUndoRegistration())
+    }
+
+    func testLevels() throws {
+        manager.levelsOfUndo = 2
+        let ann = try employee("Ann")
+        for name in ["a", "b", "c"] {
+            try context.processPendingChanges()
+            try ann.set("name", name)
+        }
+        for _ in 0..<5 { try context.undo() }
+        XCTAssertEqual(try ann.get("name"), "a")
+        XCTAssertFalse(manager.canUndo)
+    }
+
+    func testClosedStoreLeavesTheStackAsItIs() throws {
+        let ann = try employee("Ann")
+        try context.save()
+        try ann.set("name", "Anna")
+        try context.processPendingChanges()
+        try coordinator.remove(coordinator.stores[0])
+        XCTAssertThrowsError(try context.undo())
+        XCTAssertTrue(manager.canUndo)
+        XCTAssertFalse(manager.isUndoing)
+        XCTAssertThrowsError(try context.undo())
+    }
+
+    func testOneManagerForTwoContexts() throws {
+        let second = other()
+        try second.setUndoManager(manager)
+        let sales = try department("Sales")
+        try context.processPendingChanges()
+        let support = try second.insert("Department")
+        try manager.undo()
+        XCTAssertTrue(support.isGone)
+        XCTAssertFalse(sales.isGone)
+        try context.rollback()
+        XCTAssertTrue(manager.canRedo)
+        try manager.redo()
+        XCTAssertFalse(support.isGone)
+        try second.setUndoManager(nil)
+        XCTAssertFalse(manager.canUndo)
+    }
+
+    func testTenThousandChangesAreUndoneQuickly() throws {
+        let all = try (0..<10_000).map { try employee("\($0)") }
+        try context.save()
+        for object in all { try object.set("age", 1) }
+        try context.processPendingChanges()
+        let clock = ContinuousClock()
+        let undone = try clock.measure { try context.undo() }
+        XCTAssertFalse(context.hasChanges)
+        let redone = try clock.measure { try context.redo() }
+        XCTAssertEqual(context.updatedObjects.count, 10_000)
+        print("undo \(undone), redo \(redone)")
+    }
+}
