@@ -88,8 +88,9 @@ test-asan: deps ## the misuse suite in C against a library with AddressSanitizer
 test-tsan: deps ## the Swift tests and the C stress program with ThreadSanitizer
 	@$(TIMED); scripts/test_tsan.sh $(BUILD)
 
-stress: build ## many threads, from C and from Python, and 200,000 random predicates
-	@$(TIMED); scripts/stress.sh $(BUILD)
+stress: build ## many threads, 200,000 random predicates, 10 million random steps over a graph of objects
+	@$(TIMED); $(RELEASE) --product graph-steps; \
+	    scripts/stress.sh $(BUILD) "$$($(RELEASE) --show-bin-path)/graph-steps"
 
 fuzz: deps ## libFuzzer on each reader of foreign files, FUZZ_SECONDS (600) each
 	@$(TIMED); $(VENV)/bin/python scripts/fuzz.py --seconds $(FUZZ_SECONDS)

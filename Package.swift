@@ -78,7 +78,14 @@ let package = Package(
         tests("CorestonePredicateTests", ["CorestonePredicate"]),
         tests("CorestoneModelTests", ["CorestoneModel"]),
         tests("CorestoneSQLTests", ["CorestoneSQL", "CSQLite"]),
-        tests("CorestoneGraphTests", ["Corestone"]),
+        // A graph and a reference, changed by the same random steps: for a test and for `make stress`.
+        .target(
+            name: "GraphSteps", dependencies: ["Corestone"], path: "Tests/GraphSteps",
+            swiftSettings: [.swiftLanguageMode(.v6)]),
+        .executableTarget(
+            name: "graph-steps", dependencies: ["GraphSteps"], path: "Tests/GraphStepsTool",
+            swiftSettings: [.swiftLanguageMode(.v6)]),
+        tests("CorestoneGraphTests", ["Corestone", "GraphSteps"]),
         tests("CorestoneSQLiteTests", ["CorestoneGraph", "CorestoneSQLite", "CSQLite"]),
         tests("CorestoneTests", ["Corestone"]),
         tests("CorestoneMigrationTests", ["CorestoneMigration"]),

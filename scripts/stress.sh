@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Many threads against the release library, from C and from Python, and a long campaign of random predicates.
-# Usage: stress.sh BUILD
+# Many threads against the release library, from C and from Python, and long campaigns of random predicates and of random
+# steps over a graph of objects. Usage: stress.sh BUILD GRAPH-STEPS
 set -euo pipefail
 cd "$(dirname "$0")/.."
 make -C Tests/C LIB="$1/lib" INCLUDE="$1/include" OUT="$1/c-tests" stress
@@ -8,3 +8,7 @@ make -C Tests/C LIB="$1/lib" INCLUDE="$1/include" OUT="$1/c-tests" stress
 # Predicates in SQL, in memory and in both, another sequence every time; the seed is printed.
 CORESTONE_SEED="${CORESTONE_SEED:-$RANDOM}" CORESTONE_PREDICATES="${CORESTONE_PREDICATES:-200000}" \
     "${SWIFT:-swift}" test --filter PredicateDifferentialTests
+# Edits, saves, conflicts, undo and redo against a reference model.
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+"$2" "${CORESTONE_SEED:-$RANDOM}" "${CORESTONE_STEPS:-10000000}" "$folder"

@@ -212,6 +212,8 @@ final class ToManyRelationship {
 
     /// Ends an object's membership.
     func drop(_ object: ManagedObject) {
+        // It left before the members were read again: that is no change of the event that runs.
+        if !isLoaded, differences?.removed.contains(object) == true { return }
         if isAnnounced {
             if isLoaded, !members.contains(object) { return }
             announce()

@@ -1,4 +1,5 @@
 import Corestone
+import GraphSteps
 
 /// A model with every type of attribute, inheritance and every kind of relationship, and random objects of it.
 enum Menagerie {

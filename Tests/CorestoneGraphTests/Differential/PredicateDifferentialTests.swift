@@ -1,4 +1,5 @@
 import Corestone
+import GraphSteps
 import XCTest
 
 import CorestoneSQL

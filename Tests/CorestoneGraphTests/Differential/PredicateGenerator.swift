@@ -1,23 +1,5 @@
 import Corestone
-
-/// Random numbers that are the same for the same seed.
-struct Dice {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    private mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-
-    mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
-    mutating func pick<T>(_ values: [T]) -> T { values[below(values.count)] }
-    mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
-}
+import GraphSteps
 
 /// Makes random predicates over the entities of a model: well-typed ones, and now and then one that is not.
 struct PredicateGenerator {
