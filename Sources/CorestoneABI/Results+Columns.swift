@@ -117,7 +117,9 @@ private struct ColumnPacker {
     private func targetKey(_ key: UInt32, _ object: ManagedObject) throws -> Int64? {
         let slot = try object.slot(of: key)
         if let record = object.record, try !object.isChanged(key: key) {
-            return Record(record).target(slot, object.entity.layout.slots[slot])?.primaryKey
+            let target = Record(record).target(slot, object.entity.layout.slots[slot])?.primaryKey
+            // A temporary one may have become permanent since, which the target knows.
+            if target ?? 0 >= 0 { return target }
         }
         let view = try object.view(key: key)
         guard let target = UnsafeRawPointer(bitPattern: UInt(view.low)) else { return nil }

@@ -404,6 +404,7 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
             break;
         case KIND_STRINGS:
             storage->strings[0] = text(strstr(call->name, "prefetch")        ? "department"
+                                       : strstr(call->name, "remote")        ? "x-coredata://elsewhere/Employee/p1"
                                        : strstr(call->name, "configuration") ? "A"
                                                                              : "name");
             a->pointer = storage->strings;

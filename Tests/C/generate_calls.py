@@ -31,7 +31,9 @@ HANDLES = [
     "mapping_model",
 ]
 SCALARS = {"bool", "size_t", "int32_t", "int64_t", "uint32_t", "uint64_t", "cst_key", "cst_attribute_type", "cst_queue"}
-COUNTS = {"count", "sort_count", "rows", "columns", "capacity", "batch_size"}
+COUNTS = {"count", "sort_count", "rows", "columns", "capacity", "batch_size"} | {
+    f"{each}_count" for each in ("inserted", "updated", "deleted")
+}
 RETURNS = {
     "void": "NOTHING",
     "cst_status": "STATUS",

@@ -9,12 +9,15 @@ final class ContextBox {
     let context: Context
     /// The coordinator's handle, kept for `cst_context_coordinator`.
     let coordinatorToken: Token
+    /// Of a context on top of another one: that one's, which it keeps alive.
+    let parent: ContextBox?
     /// What other threads released, to be freed at the next call.
     let pendingReleases: UnsafeMutablePointer<UInt64>
 
     /// Takes over a reference of the library's to the coordinator's token.
-    init(_ context: Context, coordinatorToken: Token) {
+    init(_ context: Context, coordinatorToken: Token, parent: ContextBox? = nil) {
         self.context = context
+        self.parent = parent
         self.coordinatorToken = coordinatorToken
         pendingReleases = context.pendingReleases
     }

@@ -12,15 +12,7 @@ extension Context {
         if parent != nil { return try loadNestedRow(of: object, askedFor: slot) }
         guard let store = object.store else { throw object.gone() }
         let root = object.entity.root
-        if let faultWatch {
-            let origin = faultWatch.takeOrigin(of: object)
-            do {
-                if try isSingleFault(object, store) { try judgeSingleFault(object, along: origin) }
-            } catch {
-                if let origin { faultWatch.note(object, reachedBy: origin) }
-                throw error
-            }
-        }
+        try watchFault(of: object, in: store)
         try coordinator.withLock {
             try store.requireOpen()
             coordinator.counted.faults += 1
@@ -75,6 +67,18 @@ extension Context {
             return
         }
         object.turnIntoFault()
+    }
+
+    /// Judges a fault that is about to ask the store for its row alone.
+    func watchFault(of object: ManagedObject, in store: Store) throws {
+        guard let faultWatch else { return }
+        let origin = faultWatch.takeOrigin(of: object)
+        do {
+            if try isSingleFault(object, store) { try judgeSingleFault(object, along: origin) }
+        } catch {
+            if let origin { faultWatch.note(object, reachedBy: origin) }
+            throw error
+        }
     }
 
     /// Whether filling a fault costs a query for it alone.

@@ -123,7 +123,10 @@ extension Context {
         if inbox.isEmpty { return }
         takeRenamed()
         // What cannot be read now shows when it is asked for.
-        for ids in inbox.takeMerges() { try? mergeChanges(ids) }
+        switch inbox.takeMerges() {
+        case .these(let changes): for ids in changes { try? mergeChanges(ids) }
+        case .everything: try? refreshAll()
+        }
     }
 }
 

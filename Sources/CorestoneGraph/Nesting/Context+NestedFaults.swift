@@ -7,11 +7,16 @@ extension Context {
     /// Gives a fault its values, siblings with it.
     /// - Throws: `.objectGone` when neither a context beneath nor the store has them; but see `loadRow`.
     func loadNestedRow(of object: ManagedObject, askedFor slot: Int?) throws {
-        let siblings = siblings(of: object).compactMap {
-            registered(store: object.store, root: object.entity, primaryKey: $0)
-        }
         coordinator.withLock { coordinator.counted.faults += 1 }
-        try loadNestedRows(of: siblings.contains { $0 === object } ? siblings : [object])
+        try withAncestors {
+            var lent = LentRecords()
+            if isDecidedBeneath(object, &lent) { return }
+            if let store = object.store { try watchFault(of: object, in: store) }
+            let siblings = siblings(of: object).compactMap {
+                registered(store: object.store, root: object.entity, primaryKey: $0)
+            }
+            try loadNestedRows(of: siblings.contains { $0 === object } ? siblings : [object])
+        }
         if object.record != nil { return }
         guard let slot, let store = object.store else { throw object.unknownBeneath() }
         try meetInaccessible(object, askedFor: slot, in: store)
@@ -21,20 +26,20 @@ extension Context {
     func loadNestedRows(of faults: [ManagedObject]) throws {
         if faults.isEmpty { return }
         try withAncestors {
-            var writer = LentRecords()
-            let rest = faults.filter { $0.record == nil && !isDecidedBeneath($0, &writer) }
+            var lent = LentRecords()
+            let rest = faults.filter { $0.record == nil && !isDecidedBeneath($0, &lent) }
             try loadStoredRows(of: rest)
         }
     }
 
     /// Has objects that were just fetched from the store follow those of the contexts beneath, where these have other values.
     func followAncestors(_ objects: [ManagedObject]) {
-        var writer = LentRecords()
-        for object in objects where object.state.contains(.fault) { _ = isDecidedBeneath(object, &writer) }
+        var lent = LentRecords()
+        for object in objects where object.state.contains(.fault) { _ = isDecidedBeneath(object, &lent) }
     }
 
     /// Gives a fault what the nearest context beneath holds of its object; true where one holds it, or has it deleted.
-    private func isDecidedBeneath(_ fault: ManagedObject, _ writer: inout LentRecords) -> Bool {
+    private func isDecidedBeneath(_ fault: ManagedObject, _ lent: inout LentRecords) -> Bool {
         var ancestor = parent
         while let context = ancestor {
             if let own = context.registeredCounterpart(of: fault) {
@@ -47,7 +52,7 @@ extension Context {
                     own.renew(Record(newest))
                 }
                 if own.record != nil || own.state.contains(.inserted) {
-                    own.lendValues(to: fault, &writer)
+                    own.lendValues(to: fault, &lent)
                     return true
                 }
             }
@@ -65,6 +70,8 @@ extension Context {
             return tellRefreshed(object)
         }
         object.dropRecord()
+        // Where the values cannot be had now, the object asks for them again.
+        object.state.insert(.fault)
         try loadNestedRows(of: [object])
         guard object.record != nil else { throw object.unknownBeneath() }
         try stand(object)
@@ -125,11 +132,11 @@ private struct LentRecords {
 
 extension ManagedObject {
     /// Gives the object of a context above the same values: the same row, or one written of the changed values.
-    fileprivate func lendValues(to fault: ManagedObject, _ writer: inout LentRecords) {
+    fileprivate func lendValues(to fault: ManagedObject, _ lent: inout LentRecords) {
         if let record, changedStoredSlots.isEmpty {
             fault.borrow(Record(record), isWritten: state.contains(.nested))
         } else {
-            fault.borrow(writer.write(self), isWritten: true)
+            fault.borrow(lent.write(self), isWritten: true)
         }
         lendTransients(to: fault)
     }
@@ -141,11 +148,13 @@ extension ManagedObject {
         if isWritten { state.insert(.nested) } else { state.remove(.nested) }
     }
 
-    /// Transient values are in no row.
+    /// Transient values are in no row. Those that were changed above stay.
     private func lendTransients(to fault: ManagedObject) {
-        guard let overlay else { return }
+        guard let overlay, fault.entity === entity else { return }
         for slot in 0..<Int(entity.slotCount)
-        where overlay.isChanged(slot) && entity.layout.slots[slot].role == .transient {
+        where !(fault.hasChanges && fault.overlay?.isChanged(slot) == true) && overlay.isChanged(slot)
+            && entity.layout.slots[slot].role == .transient
+        {
             fault.overlayForWriting().set(overlay.values[slot], slot)
         }
     }

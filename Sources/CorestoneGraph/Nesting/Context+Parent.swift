@@ -9,17 +9,27 @@ extension Context {
     /// Runs `body` while the calling thread may use the contexts beneath this one too.
     /// - Throws: `.wrongThread` when one of them is confined to another thread.
     func withAncestors<Result>(_ body: () throws -> Result) throws -> Result {
-        guard let parent else { return try body() }
-        return try parent.hold {
-            try parent.withAncestors {
+        if parent == nil { return try body() }
+        var result: Swift.Result<Result, any Error>?
+        try holdAncestors { result = Swift.Result { try body() } }
+        guard let result else { throw CoreError(.internal, "the queue of a context did not run what it was given") }
+        return try result.get()
+    }
+
+    /// Not generic, and kept apart from its many callers, for the sake of the library's size.
+    @inline(never)
+    private func holdAncestors(_ body: () -> Void) throws {
+        guard let parent else { return body() }
+        try parent.hold {
+            try parent.holdAncestors {
                 takeRenamed()
-                return try body()
+                body()
             }
         }
     }
 
     /// Makes the calling thread the one that may use this context, waiting for its queue, while `body` runs.
-    private func hold<Result>(_ body: () throws -> Result) throws -> Result {
+    private func hold(_ body: () throws -> Void) throws {
         if ownerThread == platform_thread_id() { return try body() }
         switch queueType {
         case .caller:
@@ -37,14 +47,14 @@ extension Context {
     }
 
     /// Makes the calling thread the owner while `body` runs.
-    private func lend<Result>(_ former: UInt64, _ body: () throws -> Result) rethrows -> Result {
+    private func lend(_ former: UInt64, _ body: () throws -> Void) rethrows {
         ownerThread = platform_thread_id()
         defer { ownerThread = former }
-        return try body()
+        try body()
     }
 
     /// Has the main thread wait in its queue while `body` runs here.
-    private func borrow<Result>(_ body: () throws -> Result) throws -> Result {
+    private func borrow(_ body: () throws -> Void) throws {
         guard MainQueue.boundThread != 0 else {
             throw CoreError(
                 .wrongThread,
@@ -58,7 +68,7 @@ extension Context {
         }
         handover.waitForOffer()
         defer { handover.giveBack() }
-        return try lend(MainQueue.boundThread, body)
+        try lend(MainQueue.boundThread, body)
     }
 }
 

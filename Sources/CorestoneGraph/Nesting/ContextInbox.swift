@@ -25,9 +25,21 @@ final class ContextInbox: @unchecked Sendable {
 
     private struct Mail {
         var renamed: [Renaming] = []
-        var merges: [ChangedIDs] = []
-        var isEmpty: Bool { renamed.isEmpty && merges.isEmpty }
+        var merges = Merges.these([])
+        var isEmpty: Bool {
+            if case .these(let changes) = merges { return renamed.isEmpty && changes.isEmpty }
+            return false
+        }
     }
+
+    enum Merges {
+        case these([ChangedIDs])
+        /// More than is worth remembering.
+        case everything
+    }
+
+    /// How many IDs may wait for a context that does not come for them.
+    private static let limit = 1 << 16
 
     private let mail = Locked(Mail())
     private let hasMail = Atomic(false)
@@ -43,11 +55,16 @@ final class ContextInbox: @unchecked Sendable {
 
     /// Costs one look where there is none.
     var isEmpty: Bool { !hasMail.load(ordering: .acquiring) }
-    /// Nobody will ever read it.
-    var isAbandoned: Bool { context == nil }
 
     func post(_ renamed: [Renaming]) { post { $0.renamed += renamed } }
-    func post(_ changes: ChangedIDs) { post { $0.merges.append(changes) } }
+
+    func post(_ changes: ChangedIDs) {
+        post { mail in
+            guard case .these(let waiting) = mail.merges else { return }
+            let all = waiting + [changes]
+            mail.merges = all.reduce(0) { $0 + $1.count } <= ContextInbox.limit ? .these(all) : .everything
+        }
+    }
 
     private func post(_ add: (inout Mail) -> Void) {
         let wasEmpty = mail.withLock { mail in
@@ -82,10 +99,10 @@ final class ContextInbox: @unchecked Sendable {
     }
 
     /// The changes to merge.
-    func takeMerges() -> [ChangedIDs] {
+    func takeMerges() -> Merges {
         mail.withLock { mail in
             defer {
-                mail.merges = []
+                mail.merges = .these([])
                 if mail.isEmpty { hasMail.store(false, ordering: .relaxed) }
             }
             return mail.merges
@@ -103,7 +120,7 @@ final class ContextFollowers: Sendable {
 
     func add(_ inbox: ContextInbox) {
         inboxes.withLock { all in
-            all.removeAll { $0.isAbandoned || $0 === inbox }
+            all.removeAll { $0 === inbox }
             all.append(inbox)
             count.store(all.count, ordering: .relaxed)
         }
@@ -119,4 +136,8 @@ final class ContextFollowers: Sendable {
     var all: [ContextInbox] { isEmpty ? [] : inboxes.withLock { $0 } }
     /// Those that merge what is saved.
     var merging: [ContextInbox] { all.filter { $0.merges.load(ordering: .relaxed) } }
+}
+
+extension ChangedIDs {
+    fileprivate var count: Int { inserted.count + updated.count + deleted.count + refreshed.count + invalidated.count }
 }

@@ -532,6 +532,12 @@ cst_context_registered_object status handle handle out error
 cst_context_assign status handle handle handle error
 cst_context_obtain_permanent_ids status handle size handles error
 cst_context_refresh_all status handle error
+cst_context_new_child status handle i32 out error
+cst_context_parent status handle out error
+cst_context_set_automatically_merges status handle bool error
+cst_context_automatically_merges status handle bool* error
+cst_context_merge_changes status handle size handles size handles size handles error
+cst_context_merge_remote_changes status handle size texts size texts size texts error
 
 cst_object_new status handle out error
 cst_object_get status handle key value error

@@ -11,13 +11,15 @@ from typing import Any
 from . import _abi
 from .context import Context, EntityLike
 from .coordinator import Coordinator, Store, open_store, store_options
-from .errors import CorestoneError, InvalidHandleError
+from .errors import CorestoneError, InvalidArgumentError, InvalidHandleError
 from .expression import KeyPath
 from .model import Model, ModelLike
 from .object_id import ObjectID
 from .predicate import Predicate
 from .results import Results
 from .sort import SortKey
+
+_QUEUES = {"caller": _abi.QUEUE_CALLER, "private": _abi.QUEUE_PRIVATE, "main": _abi.QUEUE_MAIN}
 
 
 class Container:
@@ -66,12 +68,17 @@ class Container:
         self._own: Context | None = None
         self._is_closed = False
 
-    def _context(self, queue: int) -> Context:
+    def _context(self, queue: int, parent: Context | None = None) -> Context:
         if self._is_closed:
             raise InvalidHandleError("The container is closed. Open another one.")
-        context = Context(self, queue)
+        context = Context(self, queue, parent)
         self._contexts.add(context)
         return context
+
+    def _child(self, parent: Context, queue: str) -> Context:
+        if queue not in _QUEUES:
+            raise InvalidArgumentError(f"{queue!r} is no kind of queue. Use 'caller', 'private' or 'main'.")
+        return self._context(_QUEUES[queue], parent)
 
     def context(self) -> Context:
         """A context for the calling thread, which alone may use it."""

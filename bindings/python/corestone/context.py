@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from ctypes import byref
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, Literal, TypeVar, Union
 
-from . import _abi, _interrupt, queue
+from . import _abi, _interrupt, nesting, queue
 from ._abi import lib
 from ._ahead import Ahead, Stamp, contexts
 from ._bulk import Block, columns_of, plain_columns
@@ -52,8 +52,9 @@ class Context:
     time; use elsewhere is a WrongThreadError.
     """
 
-    def __init__(self, container: Container, queue_type: int) -> None:
+    def __init__(self, container: Container, queue_type: int, parent: Context | None = None) -> None:
         self.container = container
+        self._parent = parent
         self.model = container.model
         self._stamp = Stamp()  # what objects read ahead serves while this stays the same
         self._watcher: _interrupt.Watch | None = None
@@ -61,7 +62,11 @@ class Context:
         self._queue_type = queue_type
         self._name: str | None = None
         self._author: str | None = None
-        self._handle: int | None = made(lib.cst_context_new, container.coordinator._handle, queue_type)
+        self._handle: int | None = (
+            made(lib.cst_context_new, container.coordinator._handle, queue_type)
+            if parent is None
+            else made(lib.cst_context_new_child, parent._open, queue_type)
+        )
         self._argument = _abi.argument(self._handle)
         contexts.add(self)
         if queue_type == _abi.QUEUE_CALLER:
@@ -493,8 +498,9 @@ class Context:
     # ---- changes
 
     def save(self) -> None:
-        """Validates and writes all changes in one transaction, or none."""
+        """Validates and writes all changes in one transaction, or none; those of a child go to its parent."""
         self._work(lib.cst_context_save)
+        nesting.saved(self)
 
     def validate(self) -> None:
         """Checks all that a save would write, and writes nothing: raises the ValidationError that `save` would.
@@ -601,6 +607,53 @@ class Context:
     def known(self) -> Results:
         """All objects that the context knows."""
         return self._changed(_abi.CHANGED_REGISTERED)
+
+    # ---- parents, children, and what others saved
+
+    @property
+    def parent(self) -> Context | None:
+        """The context that this one reads from and saves into; None for one that works with the store."""
+        return self._parent
+
+    def child(self, queue: Literal["caller", "private", "main"] = "caller") -> Context:
+        """A context on top of this one: it fetches what this one holds, saved or not, and its save leaves the changes
+        here, pending. Any thread may make it.
+
+        What it asks of its parent runs on the parent's queue, so work on the parent's queue must not wait for the
+        child's; WrongThreadError where the parent is confined to another thread.
+        """
+        return self.container._child(self, queue)
+
+    @property
+    def automatically_merges(self) -> bool:
+        """Whether the context merges by itself what is saved beneath it: a child what its parent saves, any other what
+        contexts of the same container save. False at first.
+
+        It merges on its own queue; one that is confined to another thread than the saving one when it next fetches or
+        processes pending changes.
+        """
+        out = ctypes.c_bool()
+        call(lib.cst_context_automatically_merges, self._open, byref(out))
+        return out.value
+
+    @automatically_merges.setter
+    def automatically_merges(self, merges: bool) -> None:
+        call(lib.cst_context_set_automatically_merges, self._open, merges)
+        nesting.follow(self, merges)
+
+    def merge_changes(self, changes: nesting.Changes) -> None:
+        """Takes over what another context saved: objects, or their IDs, by `inserted`, `updated` and `deleted`.
+
+        Objects that were read are read anew, their own changes on top; inserted ones come in and are registered until
+        the next merge; deleted ones are deleted, can still be read until the next save, and are no change of this
+        context.
+        """
+        nesting.merge(self, changes)
+
+    def merge_remote_changes(self, changes: nesting.Changes) -> None:
+        """The same for what changed behind the container's back, in another process, say: URIs are taken too, and those
+        of other stores passed over. What is known of these rows is forgotten first."""
+        nesting.merge_remote(self, changes)
 
     # ---- queues
 

@@ -1,0 +1,91 @@
+"""Contexts on top of contexts, and what others saved: what `Context` does for it in Python."""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Union
+
+from . import _abi
+from ._abi import lib
+from ._ahead import Stamp
+from ._call import call
+from .errors import InvalidArgumentError
+from .object import ManagedObject, drop_held_values, object_id, wrappers
+from .object_id import ObjectID
+
+if TYPE_CHECKING:
+    from .context import Context
+
+# What was saved, by "inserted", "updated" and "deleted"; or anything that has attributes of these names.
+Changes = Union[Mapping[str, Iterable[Union[ObjectID, ManagedObject, str]]], Any]
+
+_KINDS = ("inserted", "updated", "deleted")
+
+# Contexts that merge by themselves. A plain dictionary is copied at once, whatever other threads do.
+_followers: dict[int, weakref.ref[Context]] = {}
+
+
+def follow(context: Context, merges: bool) -> None:
+    """Notes that a context merges by itself, or no longer does."""
+    place = id(context)
+    if merges:
+        _followers[place] = weakref.ref(context, lambda _: _followers.pop(place, None))
+    else:
+        _followers.pop(place, None)
+
+
+def saved(context: Context) -> None:
+    """A context saved: what was read ahead in others may be older now."""
+    if context.parent is not None:
+        _read_anew(context.parent)
+    for reference in tuple(_followers.values()):
+        other = reference()
+        if other is not None and other is not context:
+            _read_anew(other)
+
+
+def _read_anew(context: Context) -> None:
+    context._stamp = Stamp()
+    for reference in list(wrappers.values()):
+        item = reference()
+        if item is not None and item._cst_context is context:
+            drop_held_values(item)
+
+
+def _listed(changes: Changes) -> list[list[Any]]:
+    if not isinstance(changes, Mapping):
+        return [list(getattr(changes, kind, ())) for kind in _KINDS]
+    unknown = set(changes) - set(_KINDS)
+    if unknown:
+        raise InvalidArgumentError(f"{min(unknown)!r} is no key of changes to merge. Use {', '.join(_KINDS)}.")
+    return [list(changes.get(kind, ())) for kind in _KINDS]
+
+
+def _id(item: ObjectID | ManagedObject) -> ObjectID:
+    if isinstance(item, ObjectID):
+        return item
+    if isinstance(item, ManagedObject):
+        return object_id(item)
+    raise InvalidArgumentError(f"{item!r} is neither an object nor an object ID. URIs are for merge_remote_changes.")
+
+
+def merge(context: Context, changes: Changes) -> None:
+    """Context.merge_changes."""
+    ids = [[_id(item) for item in group] for group in _listed(changes)]
+    arguments: list[Any] = []
+    for group in ids:
+        arguments += [len(group), (ctypes.c_void_p * len(group))(*[each._handle for each in group])]
+    _read_anew(context)
+    call(lib.cst_context_merge_changes, context._open, *arguments)
+
+
+def merge_remote(context: Context, changes: Changes) -> None:
+    """Context.merge_remote_changes."""
+    arguments: list[Any] = []
+    for group in _listed(changes):
+        uris = [item if isinstance(item, str) else _id(item).uri for item in group]
+        arguments += [len(uris), _abi.texts(uris)]
+    _read_anew(context)
+    call(lib.cst_context_merge_remote_changes, context._open, *arguments)
