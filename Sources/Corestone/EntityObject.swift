@@ -29,6 +29,32 @@ open class EntityObject: Hashable {
         guard let wanted = entity.model.entity(named: kind.entityName), entity.isKind(of: wanted) else { return nil }
         return kind.init(managedObject)
     }
+
+    // MARK: Hooks, called when the class is bound to the model (`Model.bind`). `LifecycleHooks` tells when each is called.
+
+    open func awakeFromInsert() throws {}
+    open func awakeFromFetch() throws {}
+    open func awake(fromSnapshotEvents events: SnapshotEvents) throws {}
+    open func willSave() throws {}
+    open func didSave() throws {}
+    open func prepareForDeletion() throws {}
+    open func willTurnIntoFault() throws {}
+    open func didTurnIntoFault() throws {}
+
+    /// Somebody sets a number or a truth value to nil. This makes it nil; an override sets what it likes.
+    open func setNilValue(forKey key: String) throws { try managedObject.set(key, nil) }
+
+    /// Checks the object as a save would that inserts it. An override calls `super` first, which checks all else.
+    open func validateForInsert() throws { try managedObject.validate(for: .insert, asksHook: false) }
+    /// Checks the object as a save would that updates it. An override calls `super` first.
+    open func validateForUpdate() throws { try managedObject.validate(for: .update, asksHook: false) }
+    /// Checks the object as a save would that deletes it. An override calls `super` first.
+    open func validateForDelete() throws { try managedObject.validate(for: .delete, asksHook: false) }
+
+    /// The properties whose values `validate(_:forKey:)` is asked about.
+    open class var validatedKeys: [String] { [] }
+    /// Gives a value back that is fine, or another one to be saved instead, or throws; before the model's own conditions.
+    open func validate(_ value: PropertyValue, forKey key: String) throws -> PropertyValue { value }
 }
 
 // MARK: - What properties are made of

@@ -40,11 +40,15 @@ public func cst_entity_add_validator_function(
 }
 
 /// A function of the host's with its userdata. Called on the queue of the object that it is called about.
-private final class HostValidator: @unchecked Sendable {
-    private let validate: cst_validate_fn
+final class HostValidator: @unchecked Sendable {
+    typealias Check = (
+        UnsafeMutableRawPointer?, OpaquePointer?, UInt32, UnsafeMutablePointer<cst_value>?, ErrorOut
+    ) -> cst_status
+
+    private let validate: Check
     private let userdata: Userdata
 
-    init(_ validate: @escaping cst_validate_fn, _ userdata: Userdata) {
+    init(_ validate: @escaping Check, _ userdata: Userdata) {
         self.validate = validate
         self.userdata = userdata
     }
@@ -74,13 +78,19 @@ private final class HostValidator: @unchecked Sendable {
     }
 
     private func call(_ object: ManagedObject, _ purpose: UInt32, _ value: UnsafeMutablePointer<cst_value>?) throws {
-        let borrowed = try ownedHandle(object)
-        defer { _ = HandleTable.releaseForHost(token(borrowed)) }
-        var failure: OpaquePointer?
-        let status = validate(userdata.pointer, borrowed, purpose, value, &failure)
-        defer { _ = HandleTable.releaseForHost(token(failure)) }
-        guard status < 0 else { return }
-        throw (try? resolve(failure, .error, as: ErrorBox.self).error)
-            ?? CoreError(.callback, "the host's validator answered \(status) without saying why")
+        try ask(object, "validator") { validate(userdata.pointer, $0, purpose, value, $1) }
     }
+}
+
+/// Calls a function of the host's with an object, which is borrowed, and a place for an error.
+/// - Throws: the error that the host set there, if it answered a failure.
+func ask(_ object: ManagedObject, _ what: StaticString, _ call: (OpaquePointer?, ErrorOut) -> cst_status) throws {
+    let borrowed = try ownedHandle(object)
+    defer { _ = HandleTable.releaseForHost(token(borrowed)) }
+    var failure: OpaquePointer?
+    let status = call(borrowed, &failure)
+    defer { _ = HandleTable.releaseForHost(token(failure)) }
+    guard status < 0 else { return }
+    throw (try? resolve(failure, .error, as: ErrorBox.self).error)
+        ?? CoreError(.callback, "the host's \(what) answered \(status) without saying why")
 }

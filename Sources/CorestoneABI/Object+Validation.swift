@@ -7,14 +7,12 @@ import CorestoneValues
 public func cst_object_validate(_ pointer: OpaquePointer?, _ purpose: UInt32, _ error: ErrorOut) -> cst_status {
     boundary(error) {
         let object = try object(pointer)
-        switch Int(purpose) {
-        case CST_VALIDATE_INSERT: try object.validateForInsert()
-        case CST_VALIDATE_UPDATE: try object.validateForUpdate()
-        case CST_VALIDATE_DELETE: try object.validateForDelete()
-        default:
+        let flag = UInt32(CST_VALIDATE_WITHOUT_HOOK)
+        guard let reason = ValidationPurpose(rawValue: purpose & ~flag) else {
             throw CoreError(
                 .invalidArgument, "\(purpose) is no purpose; use a CST_VALIDATE_ constant", entity: object.entity.name)
         }
+        try object.validate(for: reason, asksHook: purpose & flag == 0)
     }
 }
 

@@ -32,6 +32,11 @@ public final class Entity: @unchecked Sendable {
     /// Checks of the host's, its own and with the inherited ones. The latter are set by `freeze`.
     var validators = EntityValidators()
     package var allValidators = EntityValidators()
+    /// What the host does in the life of the objects, the same two ways.
+    var hooks: (any EntityHooks)?
+    package var allHooks: (any EntityHooks)?
+    /// The kinds of hooks among them. Set by `freeze`.
+    @usableFromInline package internal(set) var hookKinds: UInt32 = 0
     /// Each a list of attribute names whose combination is unique among the entity's objects.
     public internal(set) var uniqueConstraints: [[String]] = []
 

@@ -16,12 +16,23 @@ package struct EntityValidators: Sendable {
 
     package var values: [(key: String, check: ValueCheck)] = []
     package var objects: [ObjectCheck] = []
+    /// The check of whole objects among the hooks, asked last: what it stands for may ask all the others itself.
+    package var hook: ObjectCheck?
 
-    package var isEmpty: Bool { values.isEmpty && objects.isEmpty }
+    package init(
+        values: [(key: String, check: ValueCheck)] = [], objects: [ObjectCheck] = [], hook: ObjectCheck? = nil
+    ) {
+        self.values = values
+        self.objects = objects
+        self.hook = hook
+    }
+
+    package var isEmpty: Bool { values.isEmpty && objects.isEmpty && hook == nil }
 
     /// These, and then those of an entity that inherits.
     func with(_ others: EntityValidators) -> EntityValidators {
-        EntityValidators(values: values + others.values, objects: objects + others.objects)
+        EntityValidators(
+            values: values + others.values, objects: objects + others.objects, hook: others.hook ?? hook)
     }
 }
 
@@ -36,16 +47,24 @@ extension Entity {
         try change { validators.objects.append(check) }
     }
 
-    func takeValidators(of other: Entity) throws { try change { validators = validators.with(other.validators) } }
+    /// For a copy: the host's code of both kinds.
+    func takeValidators(of other: Entity) throws {
+        try change {
+            validators = validators.with(other.validators)
+            hooks = other.hooks
+        }
+    }
 
-    /// Own validators and inherited ones, parents' first.
+    /// Own validators and inherited ones, parents' first; then those among the hooks.
     func settleValidators() throws {
-        for (key, _) in validators.values where anyProperty(named: key).map({ $0 is FetchedProperty }) != false {
+        let hooked = allHooks?.validators ?? EntityValidators()
+        for (key, _) in validators.values + hooked.values
+        where anyProperty(named: key).map({ $0 is FetchedProperty }) != false {
             let hint = nearestName(to: key, among: properties.map(\.name)).map { "; did you mean \"\($0)\"?" } ?? ""
             throw modelError(
                 "\(name) has a validator of \"\(key)\", which it does not store\(hint)", entity: name, key: key)
         }
         allValidators = sequence(first: self, next: \.parent).reversed()
-            .reduce(EntityValidators()) { $0.with($1.validators) }
+            .reduce(EntityValidators()) { $0.with($1.validators) }.with(hooked)
     }
 }

@@ -24,6 +24,8 @@ public final class Model: @unchecked Sendable {
     public private(set) var isFrozen = false
     /// Whether an entity has checks of the host's. Set by `freeze`.
     package private(set) var hasValidators = false
+    /// The kinds of hooks that any entity has. Set by `freeze`.
+    package private(set) var hookKinds: UInt32 = 0
 
     var entitiesByName: [String: Entity] = [:]
     var configurationPlaces: [String: Int] = [:]
@@ -155,11 +157,13 @@ public final class Model: @unchecked Sendable {
             for entity in entities { try entity.checkHierarchy() }
             try checkSize()
             for entity in roots { try entity.layOut(after: []) }
+            for entity in roots { entity.settleHooks() }
             for entity in entities {
                 try entity.check()
                 try entity.settleValidators()
             }
             hasValidators = entities.contains { !$0.allValidators.isEmpty }
+            hookKinds = entities.reduce(0) { $0 | $1.hookKinds }
             for (number, entity) in preorder.enumerated() { entity.number = UInt32(number + 1) }
             for (index, entity) in entities.enumerated() { entity.index = UInt32(index) }
             for entity in entities {

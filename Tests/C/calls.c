@@ -120,6 +120,11 @@ static cst_status from_fields(void *userdata, cst_string json, void **out_value,
 static const cst_archive_class_callbacks archive_class = {
     sizeof archive_class, to_fields, from_fields, NULL, NULL, NULL};
 
+static cst_status see(void *userdata, cst_object *object, cst_error **error) {
+    (void)userdata, (void)object, (void)error;
+    return CST_OK;
+}
+
 void world_renew_draft(struct world *world) {
     if (world->draft[TYPE_MODEL]) OK(cst_release(world->draft[TYPE_MODEL]));
     if (world->draft[TYPE_FETCH_REQUEST]) OK(cst_release(world->draft[TYPE_FETCH_REQUEST]));
@@ -352,6 +357,7 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
     storage->options.struct_size = sizeof storage->options;
     storage->callbacks = transformer;
     storage->class_callbacks = archive_class;
+    storage->hooks = (cst_lifecycle_hooks){.struct_size = sizeof storage->hooks, .will_save = see, .did_save = see};
     storage->options.flags = CST_STORE_NORMAL_SYNC;
     storage->predicate_info.struct_size = sizeof storage->predicate_info;
     for (int i = 0; i < call->parameter_count; i++) {
@@ -460,6 +466,9 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
             break;
         case KIND_CLASS_CALLBACKS:
             a->pointer = &storage->class_callbacks;
+            break;
+        case KIND_HOOKS:
+            a->pointer = &storage->hooks;
             break;
         case KIND_VARIABLES:
             storage->variables[1] = value_text("x");

@@ -61,6 +61,7 @@ enum kind {
     KIND_INTERRUPT,
     KIND_CALLBACKS,
     KIND_CLASS_CALLBACKS,
+    KIND_HOOKS,
     KIND_VARIABLES,
     KIND_PREDICATE_BLOCK,
     KIND_EXPRESSION_BLOCK,
@@ -139,6 +140,7 @@ struct storage {
     cst_store_options options;
     cst_transformer_callbacks callbacks;
     cst_archive_class_callbacks class_callbacks;
+    cst_lifecycle_hooks hooks;
     cst_error *error;
 };
 

@@ -113,6 +113,7 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         "const cst_store_options *": "OPTIONS",
         "const cst_transformer_callbacks *": "CALLBACKS",
         "const cst_archive_class_callbacks *": "CLASS_CALLBACKS",
+        "const cst_lifecycle_hooks *": "HOOKS",
         "cst_buffer *": "BUFFER",
     }
     if c_type in fixed:

@@ -364,6 +364,7 @@ static void fill(const struct world *world, const struct call *call, union argum
         case KIND_USERDATA:
         case KIND_CALLBACKS:
         case KIND_CLASS_CALLBACKS:
+        case KIND_HOOKS:
         case KIND_DESTROY:
         case KIND_PERFORM:
         case KIND_INTERRUPT:

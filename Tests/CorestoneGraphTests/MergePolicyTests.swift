@@ -133,7 +133,9 @@ final class MergePolicyTests: GraphTestCase {
             for case let conflict as MergeConflict in conflicts {
                 try conflict.resolve(as: .objectTrump)
                 let age = conflict.differences.first { $0.key == "age" }
-                if case .int(let base)? = age?.base, case .int(let mine)? = age?.mine, case .int(let theirs)? = age?.theirs {
+                if case .int(let base)? = age?.base, case .int(let mine)? = age?.mine,
+                    case .int(let theirs)? = age?.theirs
+                {
                     try conflict.sourceObject?.set("age", mine + theirs - base)
                 }
             }
@@ -280,7 +282,9 @@ final class MergePolicyTests: GraphTestCase {
         let all = try ["A", "B", "C"].map { try department($0) }
         try ada.set("department", all[0])
         try context.save()
-        for (policy, winner) in [(MergePolicy.storeTrump, "C"), (.objectTrump, "B"), (.overwrite, "B"), (.rollback, "C")] {
+        for (policy, winner) in [
+            (MergePolicy.storeTrump, "C"), (.objectTrump, "B"), (.overwrite, "B"), (.rollback, "C"),
+        ] {
             try ada.set("department", all[0])
             context.mergePolicy = .objectTrump
             try context.save()

@@ -82,7 +82,9 @@ final class IncompleteSaveTests: XCTestCase {
         }
         let coordinator = try Coordinator(model: model)
         let stores = (1...3).map { TestStore(model: model, identifier: "00000000-0000-0000-0000-00000000000\($0)") }
-        for (store, name) in zip(stores, ["One", "Two", "Three"]) { _ = try coordinator.add(store, configuration: name) }
+        for (store, name) in zip(stores, ["One", "Two", "Three"]) {
+            _ = try coordinator.add(store, configuration: name)
+        }
         let context = Context(coordinator: coordinator)
         let objects = try ["One", "Two", "Three"].map { try context.insert($0, ["name": "a"]) }
         stores[1].saveFailure = CoreError(.storeIO, code: .persistentStoreSave, "the disk is full")

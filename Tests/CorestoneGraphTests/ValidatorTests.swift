@@ -71,6 +71,24 @@ final class ValidatorTests: GraphTestCase {
         XCTAssertEqual(refused.children.map(\.key), ["name", "name"])
     }
 
+    /// The marks of being asked and of holding a transformed value were one bit once.
+    func testAnObjectWhoseTransformedValueWasReadIsAsked() throws {
+        model = Model()
+        let item = try model.addEntity(named: "Item")
+        try item.addAttribute(named: "name", type: .string)
+        try item.addAttribute(named: "payload", type: .transformable)
+        try item.addValidator(forKey: "name") { _, _ in throw CoreError(.callback, "no name will do") }
+        coordinator = try Coordinator(model: model)
+        _ = try coordinator.add(MemoryStore(model: model))
+        context = Context(coordinator: coordinator)
+        let object = try context.insert("Item", ["name": "x"])
+        try object.setTransformed("payload", to: "red")
+        XCTAssertEqual(try object.transformed("payload"), "red")
+        XCTAssertEqual(failure { try context.save() }?.message, "no name will do")
+        XCTAssertEqual(try object.transformed("payload"), "red")
+        XCTAssertEqual(failure { try object.validateForInsert() }?.message, "no name will do")
+    }
+
     func testACopyHasTheValidatorsAndAFrozenModelTakesNone() throws {
         let copy = try model.copy()
         try copy.freeze()

@@ -13,6 +13,9 @@ final class ContextBox {
     let parent: ContextBox?
     /// What other threads released, to be freed at the next call.
     let pendingReleases: UnsafeMutablePointer<UInt64>
+    /// References to the box itself that a hook of the host's gave up: the call that runs the hook still needs it. They go at
+    /// the next call.
+    private var releasedInHooks = 0
 
     /// Takes over a reference of the library's to the coordinator's token.
     init(_ context: Context, coordinatorToken: Token, parent: ContextBox? = nil) {
@@ -47,7 +50,24 @@ final class ContextBox {
     @inline(__always)
     func enter() throws {
         try context.checkQueue()
-        if platform_load64(pendingReleases) != 0 { HandleTable.drain(pendingReleases) }
+        if platform_load64(pendingReleases) != 0 && !context.isInHook { HandleTable.drain(pendingReleases) }
+        if releasedInHooks > 0 && !context.isInHook { releaseLate() }
+    }
+
+    /// Whether a reference to the box, which a host gives up, has to stay for a while.
+    func keepsForHook() -> Bool {
+        guard isOnQueue, context.isInHook else { return false }
+        releasedInHooks += 1
+        return true
+    }
+
+    private func releaseLate() {
+        // The caller holds the box.
+        let own = Unmanaged.passUnretained(self)
+        while releasedInHooks > 0 {
+            releasedInHooks -= 1
+            own.release()
+        }
     }
 }
 

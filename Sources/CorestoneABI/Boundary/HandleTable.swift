@@ -98,6 +98,7 @@ extension HandleTable {
 
     private static func dropHost(_ token: Token, _ entry: HandleEntry) -> Bool {
         let owner = entry.pointee.owner
+        let isOfContext = HandleType.isOfContext(entry)
         switch platform_handle_drop_host(entry) {
         case 0: return false
         case 1: break
@@ -108,7 +109,11 @@ extension HandleTable {
             dispose(platform_handle_index(token), owner, word)
         }
         // Last, since the owner keeps alive what the object's end still needs.
-        if let owner { Unmanaged<AnyObject>.fromOpaque(owner).release() }
+        guard let owner else { return true }
+        if isOfContext, Unmanaged<ContextBox>.fromOpaque(owner)._withUnsafeGuaranteedRef({ $0.keepsForHook() }) {
+            return true
+        }
+        Unmanaged<AnyObject>.fromOpaque(owner).release()
         return true
     }
 
@@ -118,7 +123,8 @@ extension HandleTable {
         let type = HandleType(ended: word)
         if type.isConfined, word & UInt64(PLATFORM_HANDLE_FLAG) == 0, let owner {
             let isElsewhere = Unmanaged<ContextBox>.fromOpaque(owner)._withUnsafeGuaranteedRef { box in
-                if box.isOnQueue { return false }
+                // A hook may release the object for which it is called, which its caller still needs.
+                if box.isOnQueue && !box.context.isInHook { return false }
                 platform_handle_push(box.pendingReleases, index)
                 return true
             }

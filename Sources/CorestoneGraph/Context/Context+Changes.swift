@@ -17,6 +17,10 @@ extension Context {
         object.applyDefaults()
         register(object)
         noteInserted(object)
+        do { try object.sendAwakeFromInsert() } catch {
+            if object.context === self { abandon(object) }
+            throw error
+        }
         return object
     }
 
@@ -26,7 +30,7 @@ extension Context {
     }
 
     /// Takes in an object that was made outside every context, with the objects that it leads to.
-    /// Returns all that came in.
+    /// Returns all that came in; when a hook refuses one of them, none does, and they are gone.
     @discardableResult
     public func insert(_ object: ManagedObject) throws -> [ManagedObject] {
         try checkQueue()
@@ -56,6 +60,10 @@ extension Context {
                 }
             }
         }
+        do { for object in taken { try object.sendAwakeFromInsert() } } catch {
+            for object in taken where object.context === self { abandon(object) }
+            throw error
+        }
         return taken
     }
 
@@ -70,6 +78,8 @@ extension Context {
         }
         if object.state.contains(.deleted) { return }
         if object.isFault && !object.state.contains(.inserted) { try object.fire() }
+        try object.sendPrepareForDeletion()
+        if !object.state.isDisjoint(with: [.deleted, .gone, .preparing]) { return }
         object.touchForDeletion()
         object.state.insert(.deleted)
         noteDeleted(object)
@@ -167,6 +177,7 @@ extension Context {
     /// Drops every change that was not saved, and all that could be undone.
     public func rollback() throws {
         try checkQueue()
+        try refuseInHook("roll back")
         let (inserted, updated, deleted) = (insertedList, updatedList, deletedList)
         let isHeard = hears(.objectsDidChange)
         if isHeard { for object in inserted + updated + deleted { object.touchForDeletion() } }

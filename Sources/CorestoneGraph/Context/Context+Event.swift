@@ -76,6 +76,7 @@ extension Context {
     /// Ends the event: the undo manager records it, then observers hear of it. What they do is the next event.
     func endEvent() {
         guard hasEvent else { return closeUndoGroup() }
+        noteTouchedBeforeSave()
         let changes = hears(.objectsDidChange) ? changesOfEvent() : nil
         recordUndo()
         forgetEvent()
@@ -137,10 +138,10 @@ extension ManagedObject {
     var isNewInEvent: Bool { state.intersection([.inserted, .touched, .snapshotting]) == [.inserted, .touched] }
 
     /// The first change within an event: puts the object on its context's list of changed ones, and notes what it was. From
-    /// then on the state tells that nothing more is to do.
+    /// then on the state tells that nothing more is to do. Without tracking, only relationships are noted, whose other ends are.
     @inline(never)
-    func touch() {
-        if state.contains(.untracked) { return }
+    func touch(ofRelationship isRelationship: Bool = false) {
+        if !isRelationship, let context, !context.isTracking { return }
         if let context {
             // A clean object that was on no list is found at the end of one, and its row tells its values.
             let isClean = state.isDisjoint(with: [.inserted, .updated, .deleted, .listedUpdated]) && overlay == nil

@@ -214,11 +214,20 @@ extension Context {
     }
 
     /// Forgets every object. Handles to them say so from now on.
+    /// - Throws: what hooks threw that were told of it, when it is done; `.invalidArgument` within a hook.
     public func reset() throws {
         try checkQueue()
+        try refuseInHook("reset")
+        let told =
+            HookKinds(rawValue: coordinator.model.hookKinds)
+                .isDisjoint(with: [.willTurnIntoFault, .didTurnIntoFault])
+            ? [] : registeredObjects.filter { !$0.isFault }
+        for object in told { object.sendWillTurnIntoFault() }
         forgetAll()
         forgetUndo()
         noteInvalidatedAll()
         endEvent()
+        for object in told { object.sendDidTurnIntoFault(in: self) }
+        try throwHookFailure()
     }
 }

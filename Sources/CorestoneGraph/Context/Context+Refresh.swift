@@ -9,6 +9,7 @@ extension Context {
     /// - Throws: code 133000 when the object has changes to keep but its row is gone.
     public func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
         try checkQueue()
+        try refuseInHook("refresh an object")
         if object.state.contains(.gone) { throw object.gone() }
         if parent != nil { return try refreshNested(object, mergeChanges: mergeChanges) }
         guard let store = object.store, !object.state.contains(.inserted) else { return }
@@ -17,7 +18,8 @@ extension Context {
             if object.hasChanges, !object.state.contains(.inaccessible) { try object.takeBackRelationships() }
             object.turnIntoFault()
             if !mergeChanges { forgetUndo(of: object) }
-            return tellRefreshed(object)
+            tellRefreshed(object)
+            return try throwHookFailure()
         }
         // The newest row comes under the changes; their base is that row from now on.
         let isThere = try withNewestRow(of: object, in: store) { record in
@@ -32,15 +34,17 @@ extension Context {
                 entity: object.entity.name, objectURI: object.objectID.uri, file: store.path)
         }
         try stand(object)
+        try object.sendAwake(fromSnapshotEvents: .refresh)
     }
 
     /// Refreshes every object, keeping changes: those without become faults, the others stand on the newest rows, which one
     /// query for each inheritance tree reads. Where the row of a changed object is gone, the save will say so.
     public func refreshAll() throws {
         try checkQueue()
+        try refuseInHook("refresh its objects")
         if parent != nil {
             for object in registeredObjects { try refreshNested(object, mergeChanges: true) }
-            return
+            return try throwHookFailure()
         }
         for (store, objects) in byStore(registeredObjects.filter { !$0.state.contains(.inserted) }) {
             forgetRows(of: objects, in: store)
@@ -53,6 +57,7 @@ extension Context {
                 try standOnNewestRows(group, in: store)
             }
         }
+        try throwHookFailure()
     }
 
     private func standOnNewestRows(_ group: [ManagedObject], in store: Store) throws {
@@ -68,6 +73,7 @@ extension Context {
                 guard let object = registered(store: store, root: root, primaryKey: record.primaryKey) else { continue }
                 object.setRecord(record)
                 try stand(object)
+                try object.sendAwake(fromSnapshotEvents: .refresh)
             }
         }
     }

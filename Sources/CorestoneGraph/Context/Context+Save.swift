@@ -13,26 +13,30 @@ extension Context {
                 .invalidArgument,
                 "a merge policy asks its context to save; the save that asked it goes on when it returns")
         }
+        try refuseInHook("save")
+        if hasChanges { post(.willSave) }
         try processPendingChanges(appliesDeleteRules: true)
         settleInaccessible()
         forgetDeletedElsewhere()
-        var plan = SavePlan(inserted: insertedObjects, updated: updatedObjects, deleted: deletedObjects)
+        var plan = pendingPlan
         if plan.isEmpty
             && (parent != nil || lockedObjects.isEmpty && !coordinator.stores.contains(where: \.hearsEmptySaves))
         {
             clearLists()
             return
         }
-        plan = try validated(plan)
+        plan = try prepared(plan)
         let rowless = try loadRows(of: plan.updated + plan.deleted)
         if !rowless.isEmpty { plan.leaveOutGhosts(among: rowless) }
         try loadOrders(of: plan.updated)
         let written = try writeBeneath(plan)
         clearLists()
         if plan.isEmpty { return }
+        tellDidSave(written)
         post(.didSave, written.changes)
         post(.didSaveObjectIDs, ContextChanges(ids: written.changes.ids))
         tellOthers(written)
+        try throwHookFailure()
     }
 
     /// Writes into the stores, or into the parent. Returns what was written.

@@ -9,8 +9,7 @@ extension Context {
         try checkQueue()
         try processPendingChanges(appliesDeleteRules: true)
         var failures = ValidationFailures()
-        let plan = try gatherFailures(
-            SavePlan(inserted: insertedObjects, updated: updatedObjects, deleted: deletedObjects), into: &failures)
+        let plan = try gatherFailures(pendingPlan, into: &failures)
         try validateUniqueness(plan, into: &failures)
         try failures.check()
     }
@@ -44,9 +43,11 @@ struct ValidationFailures {
         if errors.isEmpty { return }
         if errors.count == 1 { throw errors[0] }
         let objects = Set(errors.compactMap(\.objectURI)).count
+        // Where all is about one object, the error is too.
+        let only = objects == 1 ? errors[0] : nil
         throw CoreError(
             .validation, code: .validationMultipleErrors,
             "\(errors.count) properties of \(objects) object\(objects == 1 ? "" : "s") are not valid; the details name each",
-            children: errors)
+            entity: only?.entity, objectURI: only?.objectURI, children: errors)
     }
 }

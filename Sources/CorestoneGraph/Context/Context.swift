@@ -86,6 +86,7 @@ public final class Context: @unchecked Sendable {
     var fetchedValues: [ObjectIdentifier: [String: [ManagedObject]]] = [:]
     /// While the host's validators are asked, which must not save.
     var isAskingValidators = false
+    var hookState = HookState()
     /// Fetches of fetched properties that run, one within the other.
     var fetchedNesting = 0
     /// The memory of its objects' changes and targets.

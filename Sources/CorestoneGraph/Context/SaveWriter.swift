@@ -146,7 +146,9 @@ extension ManagedObject {
         setRecord(new)
         if state.contains(.keepsFiles) { forgetReplacedFiles() }
         for keeper in toManyRelationships { keeper?.didSave() }
-        state.subtract([.inserted, .updated, .membersChanged, .fault, .touched])
+        state.subtract([.inserted, .updated, .membersChanged, .touched])
+        // A fault whose members changed has not fired for a host that wants to know when it does.
+        if !entity.has(.awakeFromFetch) { state.remove(.fault) }
         guard let overlay else { return }
         var keepsTransient = false
         for slot in 0..<Int(entity.slotCount) where overlay.isChanged(slot) {

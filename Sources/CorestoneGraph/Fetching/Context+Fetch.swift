@@ -18,7 +18,9 @@ extension Context {
     func fulfil(_ wishes: FetchWishes, for objects: [ManagedObject]) throws {
         if !wishes.returnsObjectsAsFaults {
             try loadRows(of: objects)
-            for object in objects where object.record != nil { object.state.remove(.fault) }
+            for object in objects where object.record != nil && object.state.remove(.fault) != nil {
+                try object.sendAwakeFromFetch()
+            }
         }
         if !wishes.prefetched.isEmpty { try prefetch(wishes.prefetched, of: objects, entity: wishes.entity) }
     }

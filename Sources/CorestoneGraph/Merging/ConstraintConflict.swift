@@ -56,14 +56,16 @@ public final class ConstraintConflict: SaveConflict, @unchecked Sendable {
 
     override var error: CoreError {
         CoreError(
-            .conflict, code: .managedObjectConstraintMerge, message + "; change the value, or change that object instead",
+            .conflict, code: .managedObjectConstraintMerge,
+            message + "; change the value, or change that object instead",
             entity: entityName, key: constraint.first, value: constraint.first.flatMap { constraintValues[$0]?.asURI },
             objectURI: objectIDs[0].uri,
             children: constraint.count == 1
                 ? []
                 : constraint.map {
                     CoreError(
-                        .conflict, code: .managedObjectConstraintMerge, "\(entityName).\($0) is part of a unique combination",
+                        .conflict, code: .managedObjectConstraintMerge,
+                        "\(entityName).\($0) is part of a unique combination",
                         entity: entityName, key: $0, value: constraintValues[$0]?.asURI)
                 }, file: path, payload: ConflictList([self]))
     }

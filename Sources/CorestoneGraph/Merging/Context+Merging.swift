@@ -39,7 +39,7 @@ extension Context {
     /// What is pending now, as a save writes it.
     func currentPlan() throws -> SavePlan {
         try processPendingChanges(appliesDeleteRules: true)
-        var plan = SavePlan(inserted: insertedObjects, updated: updatedObjects, deleted: deletedObjects)
+        var plan = pendingPlan
         let rowless = try loadRows(of: plan.updated + plan.deleted)
         if !rowless.isEmpty { plan.leaveOutGhosts(among: rowless) }
         try loadOrders(of: plan.updated)
@@ -78,7 +78,8 @@ extension Context {
         forgetEvent()
         for object in conflicts.flatMap(\.objects) { noteRefreshed(object) }
         try processPendingChanges(appliesDeleteRules: true)
-        let objects = conflicts.flatMap(\.objects) + conflicts.compactMap { ($0 as? ConstraintConflict)?.databaseObject }
+        let objects =
+            conflicts.flatMap(\.objects) + conflicts.compactMap { ($0 as? ConstraintConflict)?.databaseObject }
         _ = try validated(
             SavePlan(
                 inserted: objects.filter(\.isInserted), updated: objects.filter(\.isUpdated),
@@ -106,7 +107,8 @@ extension Context {
                     if let row, row.version == object.version, object.record != nil { continue }
                     conflicts.append(
                         MergeConflict(
-                            object, row: row, cached: store.rowCache.row(root, object.primaryKey), in: self, store: store))
+                            object, row: row, cached: store.rowCache.row(root, object.primaryKey), in: self,
+                            store: store))
                 }
                 withExtendedLifetime(batch) {}
             }

@@ -24,7 +24,9 @@ extension Context {
     }
 
     /// Whether the row of a deleted object went away already.
-    func isVanished(_ object: ManagedObject) -> Bool { !vanished.isEmpty && vanished.contains(ObjectIdentifier(object)) }
+    func isVanished(_ object: ManagedObject) -> Bool {
+        !vanished.isEmpty && vanished.contains(ObjectIdentifier(object))
+    }
 
     // MARK: A row that changed
 
@@ -32,7 +34,9 @@ extension Context {
         let slots = object.entity.snapshotSlots
         guard row.header.pointee.entity == object.entity.index else { return }
         let base = object.record.map { Record($0) }
-        let theirs = slots.filter { slot in base.map { !$0.isEqual(to: row, slot, object.entity.layout.slots[slot]) } ?? true }
+        let theirs = slots.filter { slot in
+            base.map { !$0.isEqual(to: row, slot, object.entity.layout.slots[slot]) } ?? true
+        }
         if type == .rollback { try object.dropAllChanges() }
         for slot in theirs {
             switch type {
@@ -57,7 +61,8 @@ extension Context {
         guard let inverse = relationship.inverse else { return }
         let (slot, layout) = (Int(relationship.slot), object.entity.layout.slots[Int(relationship.slot)])
         var stored: ManagedObject?
-        if let store = object.store, let record = object.record, let (key, index) = Record(record).target(slot, layout) {
+        if let store = object.store, let record = object.record, let (key, index) = Record(record).target(slot, layout)
+        {
             stored = self.object(store: store, entity: entity(at: index), primaryKey: key)
         }
         if inverse.isToMany {

@@ -70,7 +70,8 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
         let head = "\(objectID.entity.name) \(objectID.uri)"
         guard newVersion != 0 else {
             if baseSnapshot.isEmpty { return "\(head) has no row in the store" }
-            return "\(head) was \(isDeleted ? "deleted here and" : "changed here and deleted") in the store since it was read "
+            return
+                "\(head) was \(isDeleted ? "deleted here and" : "changed here and deleted") in the store since it was read "
                 + "(version \(oldVersion) here)" + told
         }
         return "\(head) was \(isDeleted ? "deleted here and " : "")changed in the store since it was read "

@@ -18,7 +18,7 @@ extension Context {
 
     /// What a save has to write is settled by the time that the host is asked about it.
     private func refuseDuringSave() throws {
-        if isAskingValidators || isMerging {
+        if isAskingValidators || isMerging || isInHook {
             throw CoreError(
                 .invalidArgument,
                 "the parent of this context is being saved, and asks this very code about it; save the child before or after"

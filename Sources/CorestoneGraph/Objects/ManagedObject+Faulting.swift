@@ -29,11 +29,19 @@ extension ManagedObject {
             guard let context else { throw gone() }
             try context.loadRow(of: self, askedFor: slot)
         }
-        state.remove(.fault)
+        let wasFault = state.remove(.fault) != nil
+        guard wasFault, entity.has(.awakeFromFetch), !state.contains(.inaccessible) else { return }
+        do { try sendAwakeFromFetch() } catch {
+            // Asked again at the next access, which otherwise would find what the hook left half done.
+            if !state.contains(.gone) { state.insert(.fault) }
+            throw error
+        }
     }
 
     /// Turns the object into a fault again; its own changes are dropped.
     func turnIntoFault() {
+        let isTold = !state.contains(.fault)
+        if isTold { sendWillTurnIntoFault() }
         dropChanges()
         dropRecord()
         forgetFiles()
@@ -42,6 +50,7 @@ extension ManagedObject {
         dropToOneTargets()
         dropToManyRelationships()
         state.insert(.fault)
+        if isTold { sendDidTurnIntoFault(in: context) }
     }
 
     /// Reads the row anew when next asked; what is in memory besides stays.

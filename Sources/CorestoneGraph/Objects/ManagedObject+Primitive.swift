@@ -103,7 +103,9 @@ extension ManagedObject {
             if let relationship {
                 change = ManualChange(slot: slot, formerTarget: try target(of: relationship), formerMembers: [])
             }
-            if !entity.layout.slots[slot].conditions.contains(.ignored) { willChange() }
+            if !entity.layout.slots[slot].conditions.contains(.ignored) {
+                willChange(ofRelationship: relationship != nil)
+            }
         }
         if state.contains(.observed) { willChangeObserved(slot) }
         manualChanges.withLock { $0[ObjectIdentifier(self), default: []].append(change) }

@@ -30,8 +30,8 @@ extension ManagedObject {
     }
 
     func willChangeMembers() {
-        willChange()
-        if !state.contains(.untracked) { state.insert(.membersChanged) }
+        willChange(ofRelationship: true)
+        state.insert(.membersChanged)
     }
 }
 

@@ -3,12 +3,13 @@ import CorestoneValues
 
 extension ManagedObject {
     /// Checks the object as a save would that inserts, updates or deletes it.
+    /// - Parameter asksHook: false leaves out the entity's own hook (`LifecycleHooks.validate`), for who is just that.
     /// - Throws: the failure, or several as the children of one error with code 1560.
-    public func validate(for purpose: ValidationPurpose) throws {
+    public func validate(for purpose: ValidationPurpose, asksHook: Bool = true) throws {
         try context?.checkQueue()
         try fireIfNeeded()
         var failures = ValidationFailures()
-        try runValidators(purpose, into: &failures)
+        try runValidators(purpose, asksHook: asksHook, into: &failures)
         try validateByModel(purpose, into: &failures)
         try failures.check()
     }

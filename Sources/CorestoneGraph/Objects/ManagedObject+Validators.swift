@@ -26,7 +26,10 @@ package func managed(_ object: AnyObject) -> ManagedObject { unsafeDowncast(obje
 
 extension ManagedObject {
     /// Asks the host's validators. Within one of them, nothing asks those of the same object again.
-    func runValidators(_ purpose: ValidationPurpose, into failures: inout ValidationFailures) throws {
+    /// - Parameter asksHook: false leaves out the hook among them that checks whole objects.
+    func runValidators(
+        _ purpose: ValidationPurpose, asksHook: Bool = true, into failures: inout ValidationFailures
+    ) throws {
         let validators = entity.allValidators
         guard !validators.isEmpty, state.insert(.validating).inserted else { return }
         defer { state.remove(.validating) }
@@ -34,11 +37,16 @@ extension ManagedObject {
         if purpose != .delete {
             for validator in validators.values { try run(validator, purpose, into: &failures) }
         }
-        if validators.objects.isEmpty || failures.errors.contains(where: { $0.objectURI == objectID.uri }) { return }
+        let hook = asksHook ? validators.hook : nil
+        if validators.objects.isEmpty && hook == nil
+            || failures.errors.contains(where: { $0.objectURI == objectID.uri })
+        {
+            return
+        }
         var own = ValidationFailures()
         try validateByModel(purpose, into: &own)
         guard own.errors.isEmpty else { return }
-        for check in validators.objects {
+        for check in validators.objects + (hook.map { [$0] } ?? []) {
             do { try check(self, purpose) } catch { failures.append(refused(error)) }
         }
     }
@@ -111,7 +119,7 @@ extension Context {
             }
             if !isNew { return plan }
             try processPendingChanges(appliesDeleteRules: true)
-            plans.append(SavePlan(inserted: insertedObjects, updated: updatedObjects, deleted: deletedObjects))
+            plans.append(pendingPlan)
         }
         throw CoreError(
             .validation, code: .managedObjectValidation,

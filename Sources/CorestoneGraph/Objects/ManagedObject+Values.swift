@@ -49,7 +49,9 @@ extension ManagedObject {
     @usableFromInline
     func relationshipView(_ slot: Int, _ layout: SlotLayout) throws -> ValueView {
         switch layout.role {
-        case .attribute, .transient: return .null
+        case .attribute: return .null
+        // What it held went with the fault.
+        case .transient: return entity.defaults.first { $0.slot == slot }.map { ValueView($0.value) } ?? .null
         case .external: return try externalView(slot, layout)
         case .composite: throw isComposite(slot)
         case .toMany: throw isToMany(slot)
@@ -77,14 +79,20 @@ extension ManagedObject {
     @inline(never)
     private func convert(_ value: PropertyValue, _ slot: Int) throws {
         switch entity.layout.slots[slot].role {
-        case .attribute, .external: write(try accept(value, slot), slot)
-        case .transient: writeTransient(try accept(value, slot), slot)
+        case .attribute, .external, .transient: try put(try accept(value, slot), slot)
         case .composite: writeComposite(try accept(value, slot), slot)
         case .toOne:
             let relationship = entity.relationship(slot)
             try setTarget(try acceptTarget(value, relationship), of: relationship)
         case .toMany: throw isToMany(slot)
         }
+    }
+
+    /// Writes an accepted value, unless a hook of the host's sets another one where it is null.
+    private func put(_ value: PropertyValue, _ slot: Int) throws {
+        if value.isNull, try sendSetNil(slot) { return }
+        if entity.layout.slots[slot].role == .transient { return writeTransient(value, slot) }
+        write(value, slot)
     }
 
     /// The value as the attribute of the slot holds it.
@@ -121,8 +129,7 @@ extension ManagedObject {
             let relationship = entity.relationship(prepared.slot)
             try setTarget(try acceptTarget(prepared.value, relationship), of: relationship)
         case .composite: writeComposite(prepared.value, prepared.slot)
-        case .transient: writeTransient(prepared.value, prepared.slot)
-        default: write(prepared.value, prepared.slot)
+        default: try put(prepared.value, prepared.slot)
         }
     }
 
@@ -181,7 +188,8 @@ extension ManagedObject {
         let isObserved = state.contains(.observed)
         if isObserved { willChangeObserved(slot) }
         if state.contains(.gone) { return }
-        willChange()
+        willChange(ofRelationship: entity.layout.slots[slot].role == .toOne)
+        if let context, context.hookState.namesCulprit { context.noteCulprit(self, [slot]) }
         body()
         if isObserved { didChangeObserved(slot) }
     }
@@ -194,6 +202,12 @@ extension ManagedObject {
         if state.contains(.observed) { didChangeObserved(slot) }
     }
 
+    /// Notes the object as changed.
+    @inline(__always)
+    func willChange(ofRelationship isRelationship: Bool = false) {
+        if !state.contains(.touched) { touch(ofRelationship: isRelationship) }
+    }
+
     func overlayForWriting() -> Overlay {
         if let overlay { return overlay }
         let slotCount = Int(entity.slotCount)
@@ -201,10 +215,6 @@ extension ManagedObject {
         overlay = fresh
         return fresh
     }
-
-    /// Notes the object as changed.
-    @inline(__always)
-    func willChange() { if !state.contains(.touched) { touch() } }
 
     func applyDefaults() {
         for (slot, value) in entity.defaults { overlayForWriting().set(value, slot) }

@@ -71,14 +71,15 @@ public final class ManagedObject {
         static var validating: State { State(rawValue: 1 << 19) }
         /// Changed since pending changes were last processed; implies `updated` or `inserted`.
         static var touched: State { State(rawValue: 1 << 16) }
-        /// Its changes make it no changed object.
-        static var untracked: State { State(rawValue: 1 << 18) }
         /// Its context's event has an entry for it.
         static var snapshotting: State { State(rawValue: 1 << 24) }
         /// The store had no row when a value was asked for: the values are nil, and it counts as deleted.
         static var inaccessible: State { State(rawValue: 1 << 22) }
         /// On its context's list of objects that the next save checks.
         static var locked: State { State(rawValue: 1 << 23) }
+        /// The host's hooks run that prepare its deletion, or that set something instead of null.
+        static var preparing: State { State(rawValue: 1 << 25) }
+        static var settingNil: State { State(rawValue: 1 << 26) }
         /// Has something in its context's `fetchedValues`.
         static var keepsFetched: State { State(rawValue: 16384) }
         /// Holds values that transformers made.

@@ -123,3 +123,13 @@ extension ManagedObject {
             value: value, predicate: rule.predicate.text)
     }
 }
+
+extension CoreError {
+    /// What a hook of an object threw, with the object where it names none.
+    func about(_ object: ManagedObject) -> CoreError {
+        CoreError(
+            status, message, domain: domain, customCode: code, entity: object.entity.name, key: key, value: value,
+            predicate: predicate, objectURI: object.objectID.uri, children: children, sqliteCode: sqliteCode,
+            file: file, offset: offset, payload: payload)
+    }
+}

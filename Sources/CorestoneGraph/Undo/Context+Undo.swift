@@ -27,6 +27,7 @@ extension Context {
     @discardableResult
     public func undo() throws -> Bool {
         try checkQueue()
+        try refuseInHook("undo")
         return try undoManager?.undo() ?? false
     }
 
@@ -36,6 +37,7 @@ extension Context {
     @discardableResult
     public func redo() throws -> Bool {
         try checkQueue()
+        try refuseInHook("redo")
         return try undoManager?.redo() ?? false
     }
 

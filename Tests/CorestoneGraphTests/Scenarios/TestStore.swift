@@ -45,7 +45,8 @@ final class TestStore: PersistentStore, SaveTransaction, @unchecked Sendable {
 
     /// Puts a row in, as if it had always been there.
     func add(
-        _ entityName: String, _ key: Int64, _ attributes: [String: PropertyValue] = [:], targets: [String: Int64?] = [:],
+        _ entityName: String, _ key: Int64, _ attributes: [String: PropertyValue] = [:],
+        targets: [String: Int64?] = [:],
         members: [String: [Int64]] = [:]
     ) throws {
         let entity = try model.requireEntity(named: entityName)

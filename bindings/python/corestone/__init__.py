@@ -27,7 +27,7 @@ from .archive import (
     unregister_archivable,
 )
 from .checking import Leftovers, Problem, check, leftovers, remove_leftovers
-from .codes import AttributeType, CoreDataCode, DeleteRule, ProblemKind, Status
+from .codes import AttributeType, CoreDataCode, DeleteRule, ProblemKind, SnapshotEvents, Status
 from .collections import ToManyList, ToManySet
 from .container import Container, open_container
 from .context import Context
@@ -107,6 +107,7 @@ __all__ = [
     "PropertyDescription",
     "AttributeType",
     "DeleteRule",
+    "SnapshotEvents",
     "Container",
     "metadata",
     "check_apple",

@@ -53,7 +53,7 @@ CHANGED_INSERTED, CHANGED_UPDATED, CHANGED_DELETED, CHANGED_REGISTERED = 1, 2, 3
 ) = (1 << bit for bit in range(6))
 
 EXPLAIN_TEXT, EXPLAIN_JSON = 0, 1
-VALIDATE_INSERT, VALIDATE_UPDATE, VALIDATE_DELETE = 1, 2, 3
+VALIDATE_INSERT, VALIDATE_UPDATE, VALIDATE_DELETE, VALIDATE_WITHOUT_HOOK = 1, 2, 3, 16
 PREDICATE_NOT, PREDICATE_AND, PREDICATE_OR = 0, 1, 2
 SORT_DESCENDING, SORT_CASE_INSENSITIVE, SORT_LOCALIZED, SORT_LOCALIZED_STANDARD, SORT_COMPARATOR = (
     1 << bit for bit in range(5)
@@ -201,6 +201,39 @@ LOG_FN = CFUNCTYPE(None, ctypes.c_void_p, String)
 VALIDATE_FN = CFUNCTYPE(
     ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, POINTER(Value), POINTER(ctypes.c_void_p)
 )
+HOOK_FN = CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, POINTER(ctypes.c_void_p))
+SNAPSHOT_HOOK_FN = CFUNCTYPE(
+    ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, POINTER(ctypes.c_void_p)
+)
+NIL_HOOK_FN = CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, String, POINTER(ctypes.c_void_p))
+VALUE_HOOK_FN = CFUNCTYPE(
+    ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, String, ctypes.c_uint32, POINTER(Value), POINTER(ctypes.c_void_p)
+)
+
+
+class LifecycleHooks(Structure):
+    """cst_lifecycle_hooks"""
+
+    _fields_ = (
+        ("struct_size", ctypes.c_size_t),
+        ("awake_from_insert", HOOK_FN),
+        ("awake_from_fetch", HOOK_FN),
+        ("awake_from_snapshot_events", SNAPSHOT_HOOK_FN),
+        ("will_save", HOOK_FN),
+        ("did_save", HOOK_FN),
+        ("prepare_for_deletion", HOOK_FN),
+        ("will_turn_into_fault", HOOK_FN),
+        ("did_turn_into_fault", HOOK_FN),
+        ("set_nil_value", NIL_HOOK_FN),
+        ("validate", VALIDATE_FN),
+        ("validate_value", VALUE_HOOK_FN),
+        ("validated_count", ctypes.c_size_t),
+        ("validated", ctypes.c_void_p),
+        ("userdata", ctypes.c_void_p),
+        ("destroy", DESTROY_FN),
+    )
+
+
 PREDICATE_FN = CFUNCTYPE(
     ctypes.c_int32,
     ctypes.c_void_p,
@@ -442,6 +475,9 @@ cst_entity_set_property_user_info status handle in in in error
 cst_entity_remove_validation status handle in error
 cst_entity_add_validator status handle in validate pointer destroy error
 cst_entity_add_validator_function status handle in in error
+cst_entity_set_lifecycle status handle pointer error
+cst_context_disable_tracking status handle error
+cst_context_enable_tracking status handle error
 cst_entity_add_fetched_property status handle in handle error
 cst_entity_set_fetched_request status handle in handle error
 cst_entity_copy_fetched_request status handle in out error

@@ -14,20 +14,20 @@ from ._ahead import Stamp, contexts
 from ._call import call
 from ._callbacks import reported
 from ._interrupt import immortal
+from .errors import ObjectGoneError
 from .object import wrappers
 
 _PURPOSES = {_abi.VALIDATE_INSERT: "insert", _abi.VALIDATE_UPDATE: "update", _abi.VALIDATE_DELETE: "delete"}
 
 
 class Validator:
-    """A function, and by thread the value that it gave last, whose bytes the library reads after it returned."""
+    """A function that checks a property's values, or whole objects."""
 
-    __slots__ = ("function", "given", "key")
+    __slots__ = ("function", "key")
 
     def __init__(self, key: str | None, function: Callable[[Any, Any], Any]) -> None:
         self.key = key
         self.function = function
-        self.given: dict[int, values.Cell] = {}
 
     def check(self, token: int, purpose: int, value: Any) -> None:
         item = wrapper(token)
@@ -37,21 +37,34 @@ class Validator:
         context = item._cst_context
         asked = values.decode_array((_abi.Value * 1)(value[0]), 1, context)[0] if value else None
         other = self.function(item, asked)
-        if other is None or not value:
-            return
-        cell = values.Cell()
-        values.encode(cell.value, other, item._cst_entity.name, self.key)
-        self.given[get_ident()] = cell
-        ctypes.memmove(value, cell.ref, ctypes.sizeof(_abi.Value))
+        if value:
+            given(item, self.key, other, value)
+
+
+# By thread the value that a check gave last, whose bytes the library reads after it returned.
+_given: dict[int, values.Cell] = {}
+
+
+def given(item: Any, key: str, other: Any, value: Any) -> None:
+    """Puts what a check answered in the place of the value; None: that is fine."""
+    if other is None:
+        return
+    cell = values.Cell()
+    values.encode(cell.value, other, item._cst_entity.name, key)
+    _given[get_ident()] = cell
+    ctypes.memmove(value, cell.ref, ctypes.sizeof(_abi.Value))
 
 
 def wrapper(token: int) -> Any:
-    """The Python object of a handle that the library lends."""
+    """The Python object of a handle that the library lends; None for one that left its context when nobody holds it."""
     known = wrappers.get(token)
     item = known() if known is not None else None
     if item is None:
         out = ctypes.c_void_p()
-        call(lib.cst_object_context, token, byref(out))
+        try:
+            call(lib.cst_object_context, token, byref(out))
+        except ObjectGoneError:
+            return None
         item = next(context for context in list(contexts) if context._handle == out.value)._object(token, None)
     item._cst_context._stamp = Stamp()  # what was read ahead may be older than what is to be saved
     return item

@@ -128,6 +128,17 @@ class ProblemKind(enum.IntEnum):
     TRIGGER = 14  # a trigger is none of Core Data's, so the store opens read-only: a warning
 
 
+class SnapshotEvents(enum.IntFlag):
+    """Why an object took over another state as a whole: `ManagedObject.awake_from_snapshot_events`."""
+
+    UNDO_INSERTION = 2
+    UNDO_DELETION = 4
+    UNDO_UPDATE = 8
+    ROLLBACK = 16
+    REFRESH = 32
+    MERGE_POLICY = 64
+
+
 class DeleteRule(enum.IntEnum):
     """What deleting an object does to the objects that a relationship leads to."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from ctypes import byref
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Literal, TypeVar, Union
@@ -499,7 +500,13 @@ class Context:
 
     def save(self) -> None:
         """Validates and writes all changes in one transaction, or none; those of a child go to its parent."""
+        deleted: list[ManagedObject] = []
+        if self.model._is_hooked:
+            # Hooks are told of deleted objects too, which nobody may hold any more.
+            self.process_pending_changes()
+            deleted = list(self.deleted)
         self._work(lib.cst_context_save)
+        deleted.clear()
         nesting.saved(self)
 
     def validate(self) -> None:
@@ -518,7 +525,22 @@ class Context:
     def reset(self) -> None:
         """Forgets every object; those in hand are gone (ObjectGoneError)."""
         self._stamp = Stamp()
+        known = list(self.known) if self.model._is_hooked else []
         call(lib.cst_context_reset, self._open)
+        known.clear()
+
+    @contextmanager
+    def without_tracking(self) -> Iterator[None]:
+        """Attributes change without a note: objects do not count as changed by it, and undo knows nothing of it.
+
+        A save writes the values once another change makes the object one to save; a refresh drops them. Changes of
+        relationships count all the same, since both ends must agree.
+        """
+        call(lib.cst_context_disable_tracking, self._open)
+        try:
+            yield
+        finally:
+            call(lib.cst_context_enable_tracking, self._open)
 
     def refresh(self, item: ManagedObject, merge: bool = True) -> None:
         """Reads the newest state of an object; with `merge` its own changes stay on top, else they are dropped."""

@@ -276,6 +276,9 @@ class Entity(EntityEditing):
             raise InvalidArgumentError(
                 f"Objects of {self.name} have a class already. Bind classes before objects are fetched or inserted."
             )
+        from ._lifecycle import set_lifecycle
+
+        set_lifecycle(self, own)
         self._bound_class = own
         own._cst_bound = weakref.ref(self)
 

@@ -89,6 +89,8 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         self._waiting: list[Waiting] = []
         self._fetched_by: dict[str, Entity] | None = None
         self._frozen = self.is_frozen
+        self._is_hooked = False  # whether bound classes have hooks
+        self._reads_ahead = True  # unless one of them is told when faults fire
         for index in range(lib.cst_model_entity_count(handle)):
             entity = made(lib.cst_model_entity_at, handle, index)
             name = _abi.decode(lib.cst_entity_name(entity)) or ""

@@ -14,7 +14,7 @@ from ._ahead import Ahead, Stamp
 from ._call import call, made
 from ._composite import compose, decompose, leaves
 from ._entity_type import EntityType
-from .codes import AttributeType
+from .codes import AttributeType, SnapshotEvents
 from .errors import CorestoneError, InvalidHandleError, TypeMismatchError
 from .object_id import ObjectID
 from .property import PropertyDescription, nearest
@@ -158,16 +158,20 @@ class ManagedObject(metaclass=EntityType):
     # ---- validation
 
     def validate_for_insert(self) -> None:
-        """Raises the ValidationError with which a save that inserts the object would fail."""
-        call(lib.cst_object_validate, self._cst_handle, _abi.VALIDATE_INSERT)
+        """Raises the ValidationError with which a save that inserts the object would fail.
+
+        A class that is bound to the entity may override this and the next two, which a save then calls. It calls super
+        first, which checks all else.
+        """
+        _validate(self, _abi.VALIDATE_INSERT, "validate_for_insert")
 
     def validate_for_update(self) -> None:
         """Raises the ValidationError with which a save that updates the object would fail."""
-        call(lib.cst_object_validate, self._cst_handle, _abi.VALIDATE_UPDATE)
+        _validate(self, _abi.VALIDATE_UPDATE, "validate_for_update")
 
     def validate_for_delete(self) -> None:
         """Raises the ValidationError with which a save that deletes the object would fail."""
-        call(lib.cst_object_validate, self._cst_handle, _abi.VALIDATE_DELETE)
+        _validate(self, _abi.VALIDATE_DELETE, "validate_for_delete")
 
     def validate_value(self, name: str, value: Any) -> Any:
         """Checks a value as a save would check it if the property had it, and gives it as the object would hold it.
@@ -203,6 +207,36 @@ class ManagedObject(metaclass=EntityType):
             values.encode(cell.value, values.suited(leaf.attribute_type, data), entity, leaf.path)
             self._cst_context._stamp = Stamp()
             call(lib.cst_object_set_primitive, self._cst_handle, leaf.key, cell.ref)
+
+    # ---- hooks, which a class that is bound to the entity may override; docs/reference/lifecycle.md
+
+    def awake_from_insert(self) -> None:
+        """A context has taken the object in, its defaults in place. What it sets is not undone."""
+
+    def awake_from_fetch(self) -> None:
+        """A fault has fired. What it sets makes the object no changed one."""
+
+    def awake_from_snapshot_events(self, events: SnapshotEvents) -> None:
+        """Undo, redo, rollback, refresh or a merge policy gave the object another state."""
+
+    def will_save(self) -> None:
+        """A save is about to validate and write or delete the object. Called again when it changed since."""
+
+    def did_save(self) -> None:
+        """The save is done; a deleted object has left its context."""
+
+    def prepare_for_deletion(self) -> None:
+        """The object is about to be deleted; its relationships are as they were."""
+
+    def will_turn_into_fault(self) -> None:
+        """The values are about to go."""
+
+    def did_turn_into_fault(self) -> None:
+        """The values are gone."""
+
+    def set_nil_value_for_key(self, name: str) -> None:
+        """A number or a truth value is set to None. This makes it None; an override sets what it likes."""
+        self[name] = None
 
     # ---- values by name and key path
 
@@ -293,6 +327,12 @@ class ManagedObject(metaclass=EntityType):
 
     def __reduce__(self) -> Any:
         raise TypeError(f"A {self._cst_entity.name} belongs to its context. Send its id.uri, or to_dict().")
+
+
+def _validate(item: ManagedObject, purpose: int, name: str) -> None:
+    # An override that calls super is the hook that the library would ask.
+    is_overridden = getattr(type(item), name) is not getattr(ManagedObject, name)
+    call(lib.cst_object_validate, item._cst_handle, purpose | (_abi.VALIDATE_WITHOUT_HOOK if is_overridden else 0))
 
 
 # By key: the bytes of a transformable attribute, and the value that they stand for.

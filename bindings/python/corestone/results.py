@@ -65,7 +65,9 @@ class Results(Sequence[Any]):
         array: Any = (ctypes.c_void_p * count)()
         found = ctypes.c_size_t()
         call(lib.cst_results_get_objects, self._handle, first, count, array, byref(found))
-        ahead = Ahead(self, first, found.value) if found.value > 1 else None
+        # A value that was read ahead is there without its object's fault having fired, of which a hook wants to know.
+        reads_ahead = found.value > 1 and self._context.model._reads_ahead
+        ahead = Ahead(self, first, found.value) if reads_ahead else None
         return self._context._objects(array[: found.value], self._entity, ahead)
 
     @overload

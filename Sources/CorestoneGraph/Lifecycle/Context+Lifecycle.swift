@@ -1,0 +1,87 @@
+import CorestoneModel
+import CorestoneValues
+
+/// What a context knows of the hooks that run in it.
+struct HookState {
+    /// How many run, one within the other.
+    var depth = 0
+    /// How many calls to `withoutTracking` run.
+    var untracked = 0
+    /// The first thing that a hook threw in the midst of a call that goes on.
+    var failure: (any Error)?
+    /// Whom events touched while a save asks hooks; nil else.
+    var touched: [ManagedObject]?
+    /// Whether this is the last time that they are asked, and who changed then, with the keys.
+    var namesCulprit = false
+    var culprit: (object: ManagedObject, keys: [String])?
+}
+
+extension Context {
+    /// How deep hooks may nest: one that reads an object whose hook reads another one, and so on.
+    static let maximumHookNesting = 100
+
+    /// Whether changes are noted: an object that is changed then counts as changed, and undo takes the change back.
+    @inline(__always)
+    public var isTracking: Bool { hookState.untracked == 0 }
+
+    /// Whether a hook of one of the objects runs, in which the context refuses what would pull the ground from under the call
+    /// that runs the hook.
+    package var isInHook: Bool { hookState.depth > 0 }
+
+    /// Runs `body`, whose changes of attributes are not noted: objects do not count as changed by it, and undo knows nothing of
+    /// it. A save writes the values once another change makes the object one to save; a refresh drops them. Changes of
+    /// relationships count all the same, since both ends must agree.
+    public func withoutTracking<Result>(_ body: () throws -> Result) throws -> Result {
+        try checkQueue()
+        disableTracking()
+        defer { hookState.untracked -= 1 }
+        return try body()
+    }
+
+    /// Begins what `withoutTracking` does, for hosts that have no closures; nests.
+    package func disableTracking() { hookState.untracked += 1 }
+
+    /// Ends what the last `disableTracking` began.
+    package func enableTracking() throws {
+        guard hookState.untracked > 0 else {
+            throw CoreError(.invalidArgument, "changes are tracked already; disable tracking first")
+        }
+        hookState.untracked -= 1
+    }
+
+    func whileHookRuns(of object: ManagedObject, _ body: () throws -> Void) throws {
+        guard hookState.depth < Context.maximumHookNesting else {
+            throw CoreError(
+                .invalidArgument,
+                "hooks of \(object.entity.name) run more than \(Context.maximumHookNesting) deep, one within the other; let "
+                    + "them not insert or read objects without end", entity: object.entity.name,
+                objectURI: object.objectID.uri)
+        }
+        let untracked = hookState.untracked
+        hookState.depth += 1
+        defer {
+            hookState.depth -= 1
+            // Whatever the hook disabled and did not enable again.
+            hookState.untracked = untracked
+        }
+        try body()
+    }
+
+    /// Throws when a hook asks its context for something that only the outermost call may do.
+    func refuseInHook(_ what: String) throws {
+        guard isInHook else { return }
+        throw CoreError(
+            .invalidArgument,
+            "a lifecycle hook asks its context to \(what); let it look at its object only, and do that "
+                + "when the call that runs the hook has ended")
+    }
+
+    func noteHookFailure(_ error: any Error) { if hookState.failure == nil { hookState.failure = error } }
+
+    /// Throws what a hook threw meanwhile, at the end of the call.
+    func throwHookFailure() throws {
+        guard let failure = hookState.failure else { return }
+        hookState.failure = nil
+        throw failure
+    }
+}

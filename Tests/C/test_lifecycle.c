@@ -1,0 +1,351 @@
+/* Hooks: what a host does at turning points in the life of objects.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "company.h"
+
+#include <string.h>
+
+enum kind { INSERT, FETCH, SAVE, SAVED, DELETION, FAULT, FAULTED, NIL, VALUE, OBJECT, KINDS };
+
+static struct {
+    int called[KINDS], destroyed;
+    bool stamps, loops, fails, harms, leaves;
+    cst_context *context;
+    cst_object *held; /* released by the next hook */
+    cst_key name, level;
+} host;
+
+static cst_status refuse(cst_error **error) {
+    cst_error_new_custom(text("App"), 4711, text("the host says no"), NULL, NULL, error);
+    return CST_E_CALLBACK;
+}
+
+/* What would pull the ground from under the call that runs the hook; all of it is refused or harmless. */
+static void harm(cst_object *object) {
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_save(host.context, NULL));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_reset(host.context, NULL));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_rollback(host.context, NULL));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_refresh_all(host.context, NULL));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_refresh(object, false, NULL));
+}
+
+static cst_status note(enum kind kind, cst_object *object, cst_error **error) {
+    CHECK(object != NULL);
+    host.called[kind]++;
+    if (host.harms) harm(object);
+    if (host.held) OK(cst_release(host.held));
+    host.held = NULL;
+    if (host.leaves) OK(cst_release(host.context));
+    host.leaves = false;
+    return host.fails ? refuse(error) : CST_OK;
+}
+
+static cst_status awake_from_insert(void *userdata, cst_object *object, cst_error **error) {
+    CHECK(userdata == &host);
+    cst_value value = value_int(18);
+    OK(cst_object_set(object, host.level, &value, E));
+    return note(INSERT, object, error);
+}
+
+static cst_status awake_from_fetch(void *userdata, cst_object *object, cst_error **error) {
+    (void)userdata;
+    return note(FETCH, object, error);
+}
+
+static cst_status will_save(void *userdata, cst_object *object, cst_error **error) {
+    (void)userdata;
+    cst_value value;
+    OK(cst_object_get(object, host.level, &value, E));
+    if (host.loops || (host.stamps && value.as.integer == 18)) {
+        value = value_int(19);
+        OK(cst_object_set(object, host.level, &value, E));
+    }
+    return note(SAVE, object, error);
+}
+
+static cst_status did_save(void *userdata, cst_object *object, cst_error **error) {
+    (void)userdata;
+    uint32_t state = 0;
+    if (cst_object_state(object, &state, NULL) == CST_OK) CHECK_INT(0, state & CST_OBJECT_HAS_CHANGES);
+    return note(SAVED, object, error);
+}
+
+static cst_status prepare_for_deletion(void *userdata, cst_object *object, cst_error **error) {
+    (void)userdata;
+    uint32_t state = 0;
+    OK(cst_object_state(object, &state, E));
+    CHECK_INT(0, state & CST_OBJECT_DELETED);
+    return note(DELETION, object, error);
+}
+
+static cst_status will_turn_into_fault(void *userdata, cst_object *object, cst_error **error) {
+    (void)userdata;
+    cst_value value;
+    OK(cst_object_get(object, host.name, &value, E));
+    CHECK_INT(CST_STRING, value.type);
+    return note(FAULT, object, error);
+}
+
+static cst_status did_turn_into_fault(void *userdata, cst_object *object, cst_error **error) {
+    (void)userdata;
+    return note(FAULTED, object, error);
+}
+
+static cst_status set_nil(void *userdata, cst_object *object, cst_string property, cst_error **error) {
+    (void)userdata;
+    CHECK_TEXT("level", property);
+    cst_value value = value_int(-1);
+    OK(cst_object_set(object, host.level, &value, E));
+    return note(NIL, object, error);
+}
+
+static cst_status validate(void *userdata, cst_object *object, uint32_t purpose, cst_value *value, cst_error **error) {
+    (void)userdata, (void)purpose;
+    CHECK(value == NULL);
+    OK(cst_object_validate(object, CST_VALIDATE_UPDATE | CST_VALIDATE_WITHOUT_HOOK, E));
+    return note(OBJECT, object, error);
+}
+
+static cst_status validate_value(void *userdata, cst_object *object, cst_string property, uint32_t purpose,
+                                 cst_value *value, cst_error **error) {
+    (void)userdata, (void)purpose;
+    CHECK_TEXT("name", property);
+    if (value->type == CST_STRING && strcmp(value->as.string.data, "ada") == 0) value->as.string = text("Ada");
+    return note(VALUE, object, error);
+}
+
+static void count_end(void *userdata) {
+    CHECK(userdata == &host);
+    host.destroyed++;
+}
+
+static cst_lifecycle_hooks hooks(void) {
+    static cst_string validated[1];
+    validated[0] = text("name");
+    cst_lifecycle_hooks found = CST_LIFECYCLE_HOOKS_INIT;
+    found.awake_from_insert = awake_from_insert;
+    found.awake_from_fetch = awake_from_fetch;
+    found.will_save = will_save;
+    found.did_save = did_save;
+    found.prepare_for_deletion = prepare_for_deletion;
+    found.will_turn_into_fault = will_turn_into_fault;
+    found.did_turn_into_fault = did_turn_into_fault;
+    found.set_nil_value = set_nil;
+    found.validate = validate;
+    found.validate_value = validate_value;
+    found.validated_count = 1;
+    found.validated = validated;
+    found.userdata = &host;
+    found.destroy = count_end;
+    return found;
+}
+
+static struct company begin(void) {
+    struct company c = {0};
+    c.model = company_model();
+    memset(&host, 0, sizeof host);
+    cst_entity *person = NULL;
+    OK(cst_model_entity(c.model, text("Person"), &person, E));
+    cst_lifecycle_hooks found = hooks();
+    OK(cst_entity_set_lifecycle(person, &found, E));
+    OK(cst_coordinator_new(c.model, &c.coordinator, E));
+    OK(cst_coordinator_add_store(c.coordinator, text("SQLite"), text(check_path("s.sqlite")), NULL, &c.store, E));
+    company_resolve(&c);
+    c.context = host.context = company_context(&c, CST_QUEUE_CALLER);
+    host.name = c.name;
+    host.level = c.level;
+    return c;
+}
+
+static cst_object *insert(struct company *c, const char *name) {
+    cst_object *person = NULL;
+    OK(cst_context_insert(c->context, c->employee, &person, E));
+    set(person, c->name, value_text(name));
+    return person;
+}
+
+static void hooks_are_called_in_their_turn(void) {
+    struct company c = begin();
+    host.stamps = true;
+    cst_object *ada = insert(&c, "ada");
+    cst_value value;
+    OK(cst_object_get(ada, c.level, &value, E));
+    CHECK_INT(18, value.as.integer);
+    save(c.context);
+    OK(cst_object_get_committed(ada, c.level, &value, E));
+    CHECK_INT(19, value.as.integer);
+    OK(cst_object_get(ada, c.name, &value, E));
+    CHECK_TEXT("Ada", value.as.string);
+    CHECK_INT(1, host.called[INSERT]);
+    CHECK_INT(1, host.called[SAVED]);
+    CHECK_INT(0, host.called[FETCH]);
+    OK(cst_object_refresh(ada, false, E));
+    CHECK_INT(1, host.called[FAULT]);
+    CHECK_INT(1, host.called[FAULTED]);
+    OK(cst_object_get(ada, c.name, &value, E));
+    OK(cst_object_get(ada, c.level, &value, E));
+    CHECK_INT(1, host.called[FETCH]);
+    set(ada, c.level, value_null());
+    OK(cst_object_get(ada, c.level, &value, E));
+    CHECK_INT(-1, value.as.integer);
+    CHECK_INT(1, host.called[NIL]);
+    OK(cst_context_delete(c.context, ada, E));
+    CHECK_INT(1, host.called[DELETION]);
+    save(c.context);
+    CHECK_INT(2, host.called[SAVED]);
+    OK(cst_release(ada));
+    company_close(&c);
+    CHECK_INT(1, host.destroyed);
+}
+
+static void failures_are_the_hosts_own(void) {
+    struct company c = begin();
+    cst_object *ada = insert(&c, "Ada"), *none = NULL;
+    save(c.context);
+    host.fails = true;
+    CHECK_STATUS(CST_E_CALLBACK, cst_context_insert(c.context, c.employee, &none, E));
+    CHECK(none == NULL);
+    CHECK_TEXT("App", cst_error_domain(check_error()));
+    CHECK_INT(4711, cst_error_code(check_error()));
+    CHECK_TEXT("the host says no", cst_error_message(check_error()));
+    CHECK_TEXT("Employee", cst_error_entity(check_error()));
+    CHECK_STATUS(CST_E_CALLBACK, cst_context_delete(c.context, ada, E));
+    CHECK_STATUS(CST_E_CALLBACK, cst_object_refresh(ada, false, E));
+    cst_value value;
+    CHECK_STATUS(CST_E_CALLBACK, cst_object_get(ada, c.name, &value, E));
+    CHECK_INT(CST_NULL, value.type);
+    host.fails = false;
+    OK(cst_object_get(ada, c.name, &value, E));
+    host.fails = true;
+    cst_value null = value_null();
+    CHECK_STATUS(CST_E_CALLBACK, cst_object_set(ada, c.level, &null, E));
+    CHECK_STATUS(CST_E_CALLBACK, cst_context_save(c.context, E));
+    CHECK_INT(4711, cst_error_code(check_error()));
+    CHECK_STATUS(CST_E_CALLBACK, cst_context_reset(c.context, E));
+    CHECK_STATUS(CST_E_OBJECT_GONE, cst_object_get(ada, c.name, &value, E));
+    OK(cst_release(ada));
+    company_close(&c);
+}
+
+static void hooks_that_harm_are_refused(void) {
+    struct company c = begin();
+    host.harms = true;
+    cst_object *ada = insert(&c, "ada");
+    save(c.context);
+    OK(cst_object_refresh(ada, false, E));
+    cst_value value;
+    OK(cst_object_get(ada, c.name, &value, E));
+    CHECK_TEXT("Ada", value.as.string);
+    OK(cst_context_delete(c.context, ada, E));
+    save(c.context);
+    for (int kind = 0; kind < NIL; kind++)
+        CHECK(host.called[kind] > 0);
+    OK(cst_release(ada));
+    company_close(&c);
+}
+
+static void hooks_may_release_the_object_of_the_call(void) {
+    struct company c = begin();
+    cst_object *ada = insert(&c, "Ada");
+    save(c.context);
+    OK(cst_object_refresh(ada, false, E));
+    host.held = ada;
+    cst_value value;
+    OK(cst_object_get(ada, c.name, &value, E));
+    CHECK_TEXT("Ada", value.as.string);
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_object_get(ada, c.name, &value, E));
+    ada = insert(&c, "Bo");
+    host.held = ada;
+    save(c.context);
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_object_refresh(ada, false, E));
+    company_close(&c);
+}
+
+static void hooks_may_release_the_context(void) {
+    struct company c = begin();
+    cst_object *ada = insert(&c, "Ada"), *eve = insert(&c, "Eve");
+    save(c.context);
+    OK(cst_object_refresh(ada, false, E));
+    host.held = ada;
+    host.leaves = true;
+    cst_value value;
+    OK(cst_object_get(ada, c.name, &value, E));
+    CHECK_TEXT("Ada", value.as.string);
+    /* The other object keeps the context, which its next call makes let go of the rest. */
+    bool changed = true;
+    OK(cst_context_has_changes(c.context, &changed, E));
+    CHECK(!changed);
+    OK(cst_release(eve));
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_context_has_changes(c.context, &changed, E));
+    c.context = company_context(&c, CST_QUEUE_CALLER);
+    company_close(&c);
+}
+
+static void hooks_that_never_end_are_stopped(void) {
+    struct company c = begin();
+    host.loops = true;
+    cst_object *ada = insert(&c, "Ada");
+    CHECK_STATUS(CST_E_VALIDATION, cst_context_save(c.context, E));
+    CHECK_INT(1000, host.called[SAVE]);
+    CHECK_TEXT("Employee", cst_error_entity(check_error()));
+    CHECK_TEXT("level", cst_error_key(check_error()));
+    CHECK_CONTAINS("1000 attempts", cst_error_message(check_error()));
+    OK(cst_release(ada));
+    company_close(&c);
+}
+
+static void tracking_is_disabled_and_enabled(void) {
+    struct company c = begin();
+    cst_object *ada = insert(&c, "Ada");
+    save(c.context);
+    bool changed = true;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_enable_tracking(c.context, E));
+    OK(cst_context_disable_tracking(c.context, E));
+    set(ada, c.level, value_int(7));
+    OK(cst_context_enable_tracking(c.context, E));
+    OK(cst_context_has_changes(c.context, &changed, E));
+    CHECK(!changed);
+    cst_value value;
+    OK(cst_object_get(ada, c.level, &value, E));
+    CHECK_INT(7, value.as.integer);
+    OK(cst_release(ada));
+    company_close(&c);
+}
+
+static void userdata_ends_once(void) {
+    cst_model *model = company_model(), *copy = NULL;
+    cst_entity *person = NULL;
+    memset(&host, 0, sizeof host);
+    OK(cst_model_entity(model, text("Person"), &person, E));
+    cst_lifecycle_hooks found = hooks();
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_entity_set_lifecycle(NULL, &found, E));
+    CHECK_INT(1, host.destroyed);
+    OK(cst_entity_set_lifecycle(person, &found, E));
+    OK(cst_entity_set_lifecycle(person, &found, E));
+    CHECK_INT(2, host.destroyed);
+    OK(cst_entity_set_lifecycle(person, NULL, E));
+    CHECK_INT(3, host.destroyed);
+    OK(cst_entity_set_lifecycle(person, &found, E));
+    OK(cst_model_copy(model, &copy, E));
+    OK(cst_release(model));
+    CHECK_INT(3, host.destroyed);
+    OK(cst_model_freeze(copy, E));
+    OK(cst_model_entity(copy, text("Person"), &person, E));
+    CHECK_STATUS(CST_E_MODEL, cst_entity_set_lifecycle(person, NULL, E));
+    OK(cst_release(copy));
+    CHECK_INT(4, host.destroyed);
+}
+
+int main(int argc, char **argv) {
+    check_begin(argc, argv);
+    RUN(hooks_are_called_in_their_turn);
+    RUN(failures_are_the_hosts_own);
+    RUN(hooks_that_harm_are_refused);
+    RUN(hooks_may_release_the_object_of_the_call);
+    RUN(hooks_may_release_the_context);
+    RUN(hooks_that_never_end_are_stopped);
+    RUN(tracking_is_disabled_and_enabled);
+    RUN(userdata_ends_once);
+    return check_end();
+}

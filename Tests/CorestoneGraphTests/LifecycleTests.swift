@@ -1,0 +1,442 @@
+import Corestone
+import XCTest
+
+/// Hooks: what a host does at turning points in the life of objects.
+final class LifecycleTests: GraphTestCase {
+    /// What hooks were called, in order.
+    private final class Log: @unchecked Sendable {
+        var calls: [String] = []
+        func count(_ call: String) -> Int { calls.filter { $0 == call }.count }
+    }
+
+    private let log = Log()
+
+    /// A company whose entities have hooks.
+    private func hooked(_ entities: [String: LifecycleHooks]) throws {
+        model = try GraphTestCase.company()
+        for (name, hooks) in entities { try model.requireEntity(named: name).setLifecycle(hooks) }
+        coordinator = try Coordinator(model: model)
+        store = MemoryStore(model: model)
+        _ = try coordinator.add(store)
+        context = Context(coordinator: coordinator)
+    }
+
+    private func hooks(_ fill: (inout LifecycleHooks) -> Void) -> LifecycleHooks {
+        var hooks = LifecycleHooks()
+        fill(&hooks)
+        return hooks
+    }
+
+    private func failure(_ body: () throws -> Void) -> CoreError? {
+        do { try body() } catch { return error as? CoreError }
+        return nil
+    }
+
+    private struct HostError: Error {}
+
+    // MARK: Coming in
+
+    func testDefaultsAreInPlaceBeforeAwakeFromInsert() throws {
+        let log = log
+        try hooked([
+            "Employee": hooks {
+                $0.awakeFromInsert = { object in
+                    let salary: Double? = try object.get("salary")
+                    log.calls.append("awake \(salary ?? 0)")
+                    try object.set("age", 1)
+                }
+            }
+        ])
+        let ada = try employee("Ada")
+        let boss = try context.insert("Manager")
+        XCTAssertEqual(log.calls, ["awake 1000.0", "awake 1000.0"])
+        XCTAssertEqual([try ada.get("age"), try boss.get("age")], [1, 1] as [Int?])
+        try boss.set("name", "Bo")
+        try context.save()
+        XCTAssertEqual(try ada.committedValue("age"), .int(1))
+        XCTAssertEqual(log.calls.count, 2)
+    }
+
+    func testAFailingAwakeFromInsertInsertsNothing() throws {
+        try hooked(["Employee": hooks { $0.awakeFromInsert = { _ in throw HostError() } }])
+        XCTAssertThrowsError(try context.insert("Employee")) { XCTAssertTrue($0 is HostError) }
+        XCTAssertFalse(context.hasChanges)
+        XCTAssertEqual(context.registeredObjects.count, 0)
+    }
+
+    func testAwakeFromFetchIsSentOnceAndChangesNothing() throws {
+        let log = log
+        try hooked([
+            "Employee": hooks {
+                $0.awakeFromFetch = { object in
+                    log.calls.append("fetch \(try object.get("name") ?? "")")
+                    try object.set("speed", 7.0)
+                    try object.set("age", 40)
+                }
+            }
+        ])
+        _ = [try employee("Ada"), try employee("Bo")]
+        try context.save()
+        XCTAssertEqual(log.calls, [])
+        let second = other()
+        let found = try second.fetch("Employee")
+        XCTAssertEqual(log.calls, [])
+        XCTAssertEqual(try found[0].get("name"), "Ada")
+        XCTAssertEqual(try found[0].get("speed"), 7.0)
+        XCTAssertEqual(log.calls, ["fetch Ada"])
+        XCTAssertFalse(found[0].isFault)
+        XCTAssertFalse(found[0].hasChanges)
+        XCTAssertFalse(second.hasChanges)
+        XCTAssertTrue(found[1].isFault)
+        try second.refresh(found[0], mergeChanges: false)
+        XCTAssertEqual(try found[0].get("age"), 40)
+        XCTAssertEqual(log.calls, ["fetch Ada", "fetch Ada"])
+        let filled = FetchRequest(entity: try model.requireEntity(named: "Employee"))
+        filled.returnsObjectsAsFaults = false
+        _ = try second.fetch(filled)
+        XCTAssertEqual(log.calls, ["fetch Ada", "fetch Ada", "fetch Bo"])
+    }
+
+    func testAFailingAwakeFromFetchIsAskedAgain() throws {
+        let log = log
+        try hooked([
+            "Employee": hooks {
+                $0.awakeFromFetch = { _ in
+                    log.calls.append("fetch")
+                    if log.calls.count == 1 { throw HostError() }
+                }
+            }
+        ])
+        _ = try employee("Ada")
+        try context.save()
+        let ada = try XCTUnwrap(other().fetch("Employee").first)
+        XCTAssertThrowsError(try ada.value(forKey: "name")) { XCTAssertTrue($0 is HostError) }
+        XCTAssertTrue(ada.isFault)
+        XCTAssertEqual(try ada.get("name"), "Ada")
+        XCTAssertEqual(log.calls.count, 2)
+    }
+
+    // MARK: Going
+
+    func testPrepareForDeletionComesBeforePropagation() throws {
+        let log = log
+        let prepare: LifecycleHooks.Hook = { object in
+            let count = try object.entityName == "Project" ? object.memberCount("tasks") : 0
+            log.calls.append("prepare \(object.entityName) \(count) \(object.isDeleted)")
+            try object.context?.delete(object)
+        }
+        try hooked([
+            "Project": hooks { $0.prepareForDeletion = prepare }, "Task": hooks { $0.prepareForDeletion = prepare },
+        ])
+        let project = try context.insert("Project", ["title": "P"])
+        for title in ["a", "b"] { try project.add(try context.insert("Task", ["title": title]), to: "tasks") }
+        try context.save()
+        try context.delete(project)
+        XCTAssertEqual(log.calls, ["prepare Project 2 false"])
+        try context.delete(project)
+        try context.save()
+        XCTAssertEqual(log.calls, ["prepare Project 2 false", "prepare Task 0 false", "prepare Task 0 false"])
+        XCTAssertEqual(try context.count("Task"), 0)
+    }
+
+    func testAFailingPrepareForDeletionDeletesNothing() throws {
+        try hooked(["Employee": hooks { $0.prepareForDeletion = { _ in throw HostError() } }])
+        let ada = try employee("Ada")
+        XCTAssertThrowsError(try context.delete(ada)) { XCTAssertTrue($0 is HostError) }
+        XCTAssertFalse(ada.isDeleted)
+        try context.save()
+        XCTAssertEqual(try context.count("Employee"), 1)
+    }
+
+    func testTurningIntoAFault() throws {
+        let log = log
+        try hooked([
+            "Employee": hooks {
+                $0.willTurnIntoFault = { log.calls.append("will \(try $0.get("name") ?? "nil") \($0.isFault)") }
+                $0.didTurnIntoFault = { log.calls.append("did \($0.isFault) \($0.isGone)") }
+            }
+        ])
+        let ada = try employee("Ada")
+        try context.save()
+        try context.refresh(ada, mergeChanges: false)
+        XCTAssertEqual(log.calls, ["will Ada false", "did true false"])
+        try context.refresh(ada, mergeChanges: false)
+        XCTAssertEqual(log.calls.count, 2)
+        XCTAssertEqual(try ada.get("name"), "Ada")
+        try context.reset()
+        XCTAssertEqual(log.calls.suffix(2), ["will Ada false", "did false true"])
+    }
+
+    func testWhatATearDownThrowsComesAtTheEnd() throws {
+        try hooked(["Employee": hooks { $0.willTurnIntoFault = { _ in throw HostError() } }])
+        let ada = try employee("Ada")
+        try context.save()
+        XCTAssertThrowsError(try context.refresh(ada, mergeChanges: false)) { XCTAssertTrue($0 is HostError) }
+        XCTAssertTrue(ada.isFault)
+        XCTAssertEqual(try ada.get("name"), "Ada")
+        XCTAssertThrowsError(try context.reset()) { XCTAssertTrue($0 is HostError) }
+        XCTAssertTrue(ada.isGone)
+    }
+
+    func testSnapshotEvents() throws {
+        let log = log
+        try hooked([
+            "Employee": hooks {
+                $0.awakeFromSnapshotEvents = { object, events in
+                    log.calls.append("\(events.rawValue) \(try object.get("name") ?? "nil")")
+                    try object.set("speed", 3.0)
+                }
+            }
+        ])
+        let ada = try employee("Ada")
+        try context.save()
+        try ada.set("name", "Eve")
+        try context.rollback()
+        XCTAssertFalse(ada.hasChanges)
+        try ada.set("name", "Eve")
+        try context.refresh(ada, mergeChanges: true)
+        XCTAssertEqual(log.calls, ["16 Ada", "32 Eve"])
+        XCTAssertEqual(try ada.get("speed"), 3.0)
+    }
+
+    // MARK: Inheritance, null, tracking
+
+    func testAChildsHookHidesItsParents() throws {
+        let log = log
+        try hooked([
+            "Employee": hooks {
+                $0.awakeFromInsert = { _ in log.calls.append("employee") }
+                $0.willSave = { _ in log.calls.append("save") }
+            }, "Manager": hooks { $0.awakeFromInsert = { _ in log.calls.append("manager") } },
+        ])
+        _ = try context.insert("Manager", ["name": "Bo"])
+        try context.save()
+        XCTAssertEqual(log.calls, ["manager", "save"])
+    }
+
+    func testNilForAScalar() throws {
+        let log = log
+        try hooked([
+            "Employee": hooks {
+                $0.setNilValue = { object, key in
+                    log.calls.append(key)
+                    if key == "age" { try object.set("age", 0) } else { try object.setValue(.null, forKey: key) }
+                }
+            }
+        ])
+        let ada = try employee("Ada")
+        try ada.setValue(.null, forKey: "age")
+        XCTAssertEqual(try ada.get("age"), 0)
+        try ada.set("salary", nil)
+        XCTAssertNil(try ada.get("salary") as Double?)
+        try ada.set("name", nil)
+        XCTAssertEqual(log.calls, ["age", "salary"])
+        try ada.setPrimitive("age", nil)
+        XCTAssertNil(try ada.get("age") as Int?)
+    }
+
+    func testWithoutTracking() throws {
+        let ada = try employee("Ada")
+        try context.save()
+        let department: ManagedObject = try context.withoutTracking {
+            try ada.set("age", 30)
+            XCTAssertFalse(ada.hasChanges)
+            let department = try self.department("R&D")
+            try ada.set("department", department)
+            return department
+        }
+        XCTAssertTrue(ada.isUpdated)
+        XCTAssertTrue(context.isTracking)
+        try context.save()
+        XCTAssertEqual(try ada.committedValue("age"), .int(30))
+        XCTAssertEqual(try other().count("Employee", "department.name == 'R&D'"), 1)
+        XCTAssertTrue(department.objectID.isTemporary == false)
+    }
+
+    // MARK: Saving
+
+    func testChangesInWillSaveReachTheStore() throws {
+        let log = log
+        try hooked([
+            "Employee": hooks {
+                $0.willSave = { object in
+                    log.calls.append("will \(object.isDeleted)")
+                    if try object.get("age") as Int? == nil { try object.set("age", 50) }
+                }
+                $0.didSave = { log.calls.append("did \($0.hasChanges) \($0.isGone)") }
+            }
+        ])
+        let ada = try employee("Ada")
+        try context.save()
+        // The hook changed the object, so it is asked again.
+        XCTAssertEqual(log.calls, ["will false", "will false", "did false false"])
+        XCTAssertEqual(try ada.committedValue("age"), .int(50))
+        XCTAssertEqual(try other().count("Employee", "age == 50"), 1)
+        log.calls = []
+        try context.save()
+        XCTAssertEqual(log.calls, [])
+        try context.delete(ada)
+        try context.save()
+        XCTAssertEqual(log.calls, ["will true", "did false true"])
+        XCTAssertFalse(ada.isDeleted)
+    }
+
+    func testWillSaveMayChangeInsertAndDeleteOthers() throws {
+        let log = log
+        try hooked([
+            "Employee": hooks {
+                $0.willSave = { object in
+                    guard let context = object.context, object.isInserted else { return }
+                    let name: String = try object.get("name") ?? ""
+                    log.calls.append(name)
+                    if name == "Ada", try context.count("Employee", "name == 'Bo'") == 0 {
+                        try context.insert("Employee").set("name", "Bo")
+                    }
+                    for project in try context.fetch("Project") { try context.delete(project) }
+                }
+            }
+        ])
+        _ = try context.insert("Project", ["title": "P"])
+        _ = try employee("Ada")
+        try context.save()
+        XCTAssertEqual(log.calls, ["Ada", "Bo"])
+        XCTAssertEqual(try other().count("Employee"), 2)
+        XCTAssertEqual(try other().count("Project"), 0)
+    }
+
+    func testWillSaveThatNeverEndsIsStoppedAndNamed() throws {
+        let log = log
+        try hooked([
+            "Employee": hooks {
+                $0.willSave = {
+                    log.calls.append("will")
+                    try $0.set("age", 50)
+                }
+            }
+        ])
+        let ada = try employee("Ada")
+        let error = try XCTUnwrap(failure { try context.save() })
+        XCTAssertEqual(log.calls.count, 1000)
+        XCTAssertEqual([error.entity, error.key, error.objectURI], ["Employee", "age", ada.objectID.uri])
+        XCTAssertTrue(error.message.contains("1000 attempts"), error.message)
+        XCTAssertTrue(ada.isInserted)
+        XCTAssertEqual(try other().count("Employee"), 0)
+    }
+
+    func testWhatHooksOfASaveThrow() throws {
+        let log = log
+        try hooked([
+            "Employee": hooks {
+                $0.willSave = { if try $0.get("age") == 1 { throw CoreError(.callback, "no", customCode: 4242) } }
+                $0.didSave = { _ in
+                    log.calls.append("did")
+                    throw CoreError(.callback, "told", domain: "D", customCode: 7)
+                }
+            }
+        ])
+        let ada = try context.insert("Employee", ["name": "Ada", "age": 1])
+        let refused = try XCTUnwrap(failure { try context.save() })
+        XCTAssertEqual([refused.code, log.calls.count], [4242, 0])
+        XCTAssertEqual([refused.entity, refused.objectURI], ["Employee", ada.objectID.uri])
+        try ada.set("age", 2)
+        _ = try employee("Bo")
+        let told = try XCTUnwrap(failure { try context.save() })
+        XCTAssertEqual([told.domain, told.message], ["D", "told"])
+        XCTAssertEqual(log.calls, ["did", "did"])
+        XCTAssertFalse(context.hasChanges)
+        XCTAssertEqual(try other().count("Employee"), 2)
+        try context.save()
+    }
+
+    func testValidationHooks() throws {
+        let log = log
+        try hooked([
+            "Employee": hooks {
+                $0.willSave = { _ in log.calls.append("will") }
+                $0.validate = { object, purpose in
+                    log.calls.append("\(purpose)")
+                    if try object.get("age") == 13 { throw CoreError(.callback, "D", domain: "D", customCode: 4242) }
+                }
+                $0.validateValue["name"] = { _, value, _ in value == .string("ada") ? .string("Ada") : value }
+            },
+            "Manager": hooks {
+                $0.validateValue["name"] = { _, value, _ in value.isNull ? .string("Boss") : value }
+            },
+        ])
+        let ada = try employee("ada")
+        let boss = try context.insert("Manager")
+        try context.save()
+        XCTAssertEqual([try ada.get("name"), try boss.get("name")], ["Ada", "Boss"])
+        // Both were changed by the check of their names, hence asked once more.
+        XCTAssertEqual(log.calls, ["will", "will", "insert", "insert", "will", "will", "insert", "insert"])
+        try boss.set("age", 13)
+        let refused = try XCTUnwrap(failure { try context.save() })
+        XCTAssertEqual([refused.domain, refused.entity, refused.objectURI], ["D", "Manager", boss.objectID.uri])
+        XCTAssertEqual(refused.code, 4242)
+    }
+
+    // MARK: What hooks may not do
+
+    func testHooksThatPullTheGroundAwayAreRefused() throws {
+        let log = log
+        let harm: [@Sendable (Context, ManagedObject) throws -> Void] = [
+            { context, _ in try context.save() }, { context, _ in try context.reset() },
+            { context, _ in try context.rollback() }, { try $0.refresh($1, mergeChanges: false) },
+        ]
+        let hook: LifecycleHooks.Hook = { object in
+            let context = try XCTUnwrap(object.context)
+            for body in harm {
+                do { try body(context, object) } catch { log.calls.append((error as? CoreError)?.message ?? "") }
+            }
+        }
+        try hooked([
+            "Employee": hooks {
+                $0.awakeFromInsert = hook
+                $0.awakeFromFetch = hook
+                $0.willSave = hook
+                $0.prepareForDeletion = hook
+                $0.willTurnIntoFault = hook
+            }
+        ])
+        let ada = try employee("Ada")
+        try context.save()
+        try context.refresh(ada, mergeChanges: false)
+        XCTAssertEqual(try ada.get("name"), "Ada")
+        try context.delete(ada)
+        try context.save()
+        XCTAssertEqual(log.calls.count, 6 * 4)
+        XCTAssertTrue(log.calls.allSatisfy { $0.hasPrefix("a lifecycle hook asks its context to ") }, log.calls[0])
+    }
+
+    func testHooksThatNeverEndAreStopped() throws {
+        try hooked([
+            "Employee": hooks { $0.awakeFromInsert = { _ = try $0.context?.insert("Employee") } },
+            "Project": hooks { $0.awakeFromInsert = { try $0.context?.delete($0) } },
+        ])
+        let error = try XCTUnwrap(failure { _ = try context.insert("Employee") })
+        XCTAssertTrue(error.message.contains("100 deep"), error.message)
+        XCTAssertFalse(context.hasChanges)
+        let project = try context.insert("Project")
+        try context.processPendingChanges()
+        XCTAssertTrue(project.isGone)
+        XCTAssertFalse(context.hasChanges)
+    }
+
+    func testAFrozenModelTakesNoHooksAndACopyHasThem() throws {
+        try hooked(["Employee": hooks { $0.willSave = { _ in } }])
+        XCTAssertEqual(failure { try model.requireEntity(named: "Employee").setLifecycle(nil) }?.status, .model)
+        let copy = try model.copy()
+        let department = try copy.requireEntity(named: "Department")
+        try department.setLifecycle(hooks { $0.validateValue["nmae"] = { _, value, _ in value } })
+        XCTAssertTrue(failure { try copy.freeze() }?.message.contains("did you mean \"name\"?") == true)
+        let log = log
+        try department.setLifecycle(nil)
+        try copy.requireEntity(named: "Manager").setLifecycle(hooks { $0.didSave = { _ in log.calls.append("x") } })
+        coordinator = try Coordinator(model: copy)
+        _ = try coordinator.add(MemoryStore(model: copy))
+        context = Context(coordinator: coordinator)
+        _ = try context.insert("Manager", ["name": "Bo"])
+        try context.save()
+        XCTAssertEqual(log.calls, ["x"])
+    }
+}
