@@ -71,6 +71,7 @@ typedef struct cst_results cst_results;
 typedef struct cst_cursor cst_cursor;
 typedef struct cst_rows cst_rows;
 typedef struct cst_mapping_model cst_mapping_model;
+typedef struct cst_observation cst_observation;
 
 /* ======== plain values =================================================================================== */
 
@@ -601,7 +602,8 @@ enum {
     CST_PROPERTY_SPOTLIGHT = 1u << 8,         /* Spotlight finds objects by the value */
     CST_PROPERTY_EXTERNAL_RECORD = 1u << 9,   /* the value goes into external records */
     CST_PROPERTY_CLOUD_ENCRYPTION = 1u << 10, /* attributes: CloudKit keeps the values encrypted */
-    CST_PROPERTY_DERIVED = 1u << 11           /* told of derived attributes, never set */
+    CST_PROPERTY_DERIVED = 1u << 11,          /* told of derived attributes, never set */
+    CST_PROPERTY_IGNORES_CHANGES = 1u << 12   /* transient attributes: a change makes no object one that has changes */
 };
 
 /* Adds an attribute. out_attribute may be NULL. */
@@ -758,6 +760,11 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_user_info(cst_attribute *
                                                                  cst_string value, cst_error **error);
 CST_EXPORT CST_ANY_THREAD cst_status cst_attribute_user_info(const cst_attribute *attribute, cst_string key,
                                                              cst_string *out_value CST_BORROWED, cst_error **error);
+/* A value as the attribute holds it, from what came over a wire or out of a file, as text where the sender had no better type:
+ * numbers, "true" and "false", ISO 8601 dates, UUIDs, bytes in base64; what else there is becomes text where the attribute is one.
+ * CST_NULL is the attribute's default. CST_E_TYPE_MISMATCH names entity and attribute. End with cst_value_dispose. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_attribute_convert(const cst_attribute *attribute, const cst_value *value,
+                                                           cst_value *out_value CST_OWNED, cst_error **error);
 /* The least and the greatest value that a save lets pass, instead of those set before; for a string the least and the
  * greatest length in characters, as integers. NULL is no bound. CST_E_MODEL for an attribute that is no number, date or
  * string. */
@@ -1478,6 +1485,122 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_state(const cst_object *object, ui
 /* Reads the store's newest state: with merge_changes the object keeps its own changes on top, else it drops them and
  * becomes a fault. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_refresh(cst_object *object, bool merge_changes, cst_error **error);
+
+/* ---- primitive values, changes, differences, clones (docs/reference/object.md) */
+
+/* What the object keeps for an attribute or a to-one relationship, as cst_object_get gives it, but no fault fires: CST_NULL of
+ * a fault. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_get_primitive(const cst_object *object, cst_key key,
+                                                            cst_value *out_value CST_BORROWED, cst_error **error);
+/* The members of a to-many relationship that are in memory; CST_NOT_FOUND when nobody asked for them yet. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_primitive_members(const cst_object *object, cst_key key,
+                                                                     cst_results **out_members CST_OWNED,
+                                                                     cst_error **error);
+/* cst_object_set_primitive for the members of a to-many relationship. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_set_primitive_members(cst_object *object, cst_key key, size_t count,
+                                                                    cst_object *const *members, cst_error **error);
+/* What accessors of the host's own say before and after they read a primitive value. The first fires the fault, of a to-many
+ * relationship too; CST_NO_KEY stands for the whole object. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_will_access(cst_object *object, cst_key key, cst_error **error);
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_did_access(cst_object *object, cst_key key, cst_error **error);
+/* What they say before and after they set one. The first makes the object one that has changes and notes what there was, for
+ * undo and observers; after the second inverses agree, and observers are told. CST_E_INVALID_ARGUMENT for a second without a
+ * first. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_will_change(cst_object *object, cst_key key, cst_error **error);
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_did_change(cst_object *object, cst_key key, cst_error **error);
+/* Core Data's codes: which members come (union), go (minus), alone stay (intersect), or take the place of all (set). */
+enum { CST_MUTATION_UNION = 1, CST_MUTATION_MINUS = 2, CST_MUTATION_INTERSECT = 3, CST_MUTATION_SET = 4 };
+/* The same around cst_object_set_primitive_members; `members` are those that the mutation is about. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_will_change_members(cst_object *object, cst_key key, uint32_t mutation,
+                                                                  size_t count, cst_object *const *members,
+                                                                  cst_error **error);
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_did_change_members(cst_object *object, cst_key key, uint32_t mutation,
+                                                                 size_t count, cst_object *const *members,
+                                                                 cst_error **error);
+
+enum {
+    CST_VALUES_CHANGED = 1,      /* the new values of what differs from what was last fetched or saved */
+    CST_VALUES_BEFORE_EVENT = 2, /* what the properties were that changed since pending changes were last processed */
+    CST_VALUES_COMMITTED = 3     /* what was last fetched or saved, changed or not */
+};
+/* Values of persistent properties as one row, whose columns are their names, sorted. `keys` chooses among them; NULL for all.
+ * Targets and members are IDs, members arrays of them. No fault of a relationship fires: CST_NULL stands for members that nobody
+ * loaded, and CST_VALUES_COMMITTED of all leaves such relationships out; asked for by its key it is read. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_values(const cst_object *object, uint32_t which, size_t count,
+                                                          const cst_key *keys, cst_rows **out_rows CST_OWNED,
+                                                          cst_error **error);
+/* Whether persistent properties differ by value from what was last fetched or saved. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_has_persistent_changes(const cst_object *object, bool *out_changes,
+                                                                     cst_error **error);
+/* The IDs that a relationship leads to, unsaved changes included: none or one where it is to-one, in order where it is ordered.
+ * Reads the store where it must, but makes no object and fires no fault. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_related_ids(const cst_object *object, cst_key key,
+                                                               cst_results **out_ids CST_OWNED, cst_error **error);
+/* Whether the members of a relationship were not asked for yet, or its target is a fault. Reads nothing. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_has_relationship_fault(const cst_object *object, cst_key key,
+                                                                     bool *out_fault, cst_error **error);
+/* A new object in the same context with the values of this one. Objects up to `depth` relationships away are cloned too, each
+ * once, along the `count` relationships of `including` (key paths from the object: "lines", "lines.notes"), or along all where
+ * that is NULL; the clones lead to each other as the originals do, in the same order. Other relationships lead to the same objects
+ * as before, unless these would be taken away from the original: then they stay empty. Values that a unique constraint allows
+ * once are as in a new object, unless keeps_unique. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_clone(const cst_object *object, size_t depth, size_t count,
+                                                    const cst_string *including, bool keeps_unique,
+                                                    cst_object **out_clone CST_OWNED, cst_error **error);
+
+/* ======== observation ==================================================================================== */
+/* An observation lasts until it is cancelled or its handle released, which any thread may do. Callbacks may do what they like,
+ * end their observation too; one that causes what it observes is called at most 8 times within itself. `destroy` is called
+ * after the last call, at the latest when the context ends. */
+
+enum {
+    CST_NOTIFICATION_WILL_SAVE = 1,           /* a save begins; what is changed now is saved too */
+    CST_NOTIFICATION_DID_SAVE = 2,            /* it is done: inserted, updated and deleted are what it wrote */
+    CST_NOTIFICATION_OBJECTS_DID_CHANGE = 3,  /* pending changes were processed, or objects refreshed or invalidated */
+    CST_NOTIFICATION_DID_SAVE_OBJECT_IDS = 4, /* like DID_SAVE, as IDs */
+    CST_NOTIFICATION_DID_MERGE_OBJECT_IDS = 5 /* another context's changes were merged into this one; as IDs */
+};
+
+/* What a notification is about: objects, or IDs where the notification has IDs only. Each is borrowed for the call (cst_retain
+ * keeps it), and NULL when it would be empty. */
+typedef struct cst_changes {
+    cst_results *inserted, *updated, *deleted, *refreshed, *invalidated;
+    bool invalidated_all; /* the context was reset */
+} cst_changes;
+typedef void (*cst_context_observe_fn)(void *userdata, cst_context *context, uint32_t notification,
+                                       const cst_changes *changes);
+/* Calls `observe` on the context's queue whenever the context posts the notification. The context is borrowed for the call. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_context_observe(cst_context *context, uint32_t notification,
+                                                         cst_context_observe_fn observe, void *userdata,
+                                                         cst_destroy_fn destroy,
+                                                         cst_observation **out_observation CST_OWNED,
+                                                         cst_error **error);
+
+enum { CST_OBSERVE_INITIAL = 4, CST_OBSERVE_PRIOR = 8 };
+enum { CST_CHANGE_SETTING = 1, CST_CHANGE_INSERTION = 2, CST_CHANGE_REMOVAL = 3, CST_CHANGE_REPLACEMENT = 4 };
+
+/* Borrowed for the call. Members of to-many relationships are CST_ARRAY: all of them for a setting, else those that came
+ * (new_value) and went (old_value). */
+typedef struct cst_value_change {
+    uint32_t kind; /* CST_CHANGE_… */
+    bool
+        is_prior; /* CST_OBSERVE_PRIOR: it is about to happen, and new_value is null; relationships cannot be changed now */
+    cst_string key_path; /* as it was given */
+    cst_value old_value, new_value;
+    const size_t *indexes; /* of ordered relationships: the places of new_value, or of old_value where nothing came */
+    size_t index_count;
+} cst_value_change;
+typedef void (*cst_object_observe_fn)(void *userdata, cst_object *object, const cst_value_change *change);
+/* Calls `observe` whenever the property at the end of the path changes, or an object on the path does, on both sides of a
+ * relationship when both are done. The path is a property, or to-one relationships that lead to one. CST_OBSERVE_INITIAL: also at
+ * once, with the value as it is; CST_OBSERVE_PRIOR: also before each change. The observation keeps the object, and ends when it
+ * leaves its context. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_observe(cst_object *object, cst_string key_path, uint32_t options,
+                                                      cst_object_observe_fn observe, void *userdata,
+                                                      cst_destroy_fn destroy,
+                                                      cst_observation **out_observation CST_OWNED, cst_error **error);
+/* Ends an observation; may be called again. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_observation_cancel(cst_observation *observation, cst_error **error);
 
 /* ======== object ID ====================================================================================== */
 /* IDs are values; they may cross threads. */

@@ -141,6 +141,20 @@ public func cst_attribute_add_element(
     }
 }
 
+@_cdecl("cst_attribute_convert") @implementation
+public func cst_attribute_convert(
+    _ pointer: OpaquePointer?, _ value: UnsafePointer<cst_value>?, _ out: UnsafeMutablePointer<cst_value>?,
+    _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_value")
+        putNull(out)
+        let attribute = try attribute(pointer)
+        guard let value else { throw CoreError(.invalidArgument, "value is NULL; there is nothing to convert") }
+        try putOwned(try attribute.converted(try propertyValue(value.pointee)), out)
+    }
+}
+
 func setUserInfo(_ property: Property, _ key: cst_string, _ value: cst_string) throws {
     try property.setUserInfo(try value.optionalString("value"), forKey: try key.string("key"))
 }

@@ -51,6 +51,14 @@ static cst_status do_nothing(void *userdata, cst_context *context, cst_error **e
     return CST_OK;
 }
 
+static void hear_context(void *userdata, cst_context *context, uint32_t notification, const cst_changes *changes) {
+    (void)userdata, (void)context, (void)notification, (void)changes;
+}
+
+static void hear_object(void *userdata, cst_object *object, const cst_value_change *change) {
+    (void)userdata, (void)object, (void)change;
+}
+
 static cst_status accept(void *userdata, cst_object *object, uint32_t purpose, cst_value *value, cst_error **error) {
     (void)userdata, (void)object, (void)purpose, (void)value, (void)error;
     return CST_OK;
@@ -219,6 +227,9 @@ void world_open(struct world *world, const char *folder) {
     cst_cursor *cursor = NULL;
     OK(cst_context_fetch_cursor(c->context, request, 1, &cursor, E));
     world->live[TYPE_CURSOR] = cursor;
+    cst_observation *observation = NULL;
+    OK(cst_context_observe(c->context, CST_NOTIFICATION_DID_SAVE, hear_context, NULL, NULL, &observation, E));
+    world->live[TYPE_OBSERVATION] = observation;
     cst_mapping_model *mapping = NULL;
     OK(cst_mapping_model_load_bytes(bytes_of(small_mapping), &mapping, E));
     world->live[TYPE_MAPPING_MODEL] = mapping;
@@ -226,9 +237,9 @@ void world_open(struct world *world, const char *folder) {
 
 void world_close(struct world *world) {
     cst_log_set_callback(NULL, NULL, NULL, NULL);
-    static const enum handle_type owned[] = {TYPE_ERROR,         TYPE_OBJECT,  TYPE_OBJECT_ID, TYPE_PREDICATE,
-                                             TYPE_FETCH_REQUEST, TYPE_RESULTS, TYPE_CURSOR,    TYPE_MAPPING_MODEL,
-                                             TYPE_EXPRESSION,    TYPE_ROWS};
+    static const enum handle_type owned[] = {TYPE_ERROR,         TYPE_OBJECT,  TYPE_OBJECT_ID,  TYPE_PREDICATE,
+                                             TYPE_FETCH_REQUEST, TYPE_RESULTS, TYPE_CURSOR,     TYPE_MAPPING_MODEL,
+                                             TYPE_EXPRESSION,    TYPE_ROWS,    TYPE_OBSERVATION};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         CHECK_STATUS(CST_OK, cst_release(world->live[owned[i]]));
     CHECK_STATUS(CST_OK, cst_release(world->second[TYPE_OBJECT]));
@@ -273,7 +284,8 @@ static cst_string string_for(struct world *world, const struct call *call, const
     if (is(call, "cst_object_copy_fetched") && strcmp(name, "property") == 0) return text("namesakes");
     if (is(call, "cst_model_copy_bound_template")) return text("everybody");
     if (is(call, "cst_model_copy_configuration") || is(call, "cst_model_copy_lint")) return (cst_string){NULL, 0};
-    if (strcmp(name, "path") == 0 || strcmp(name, "property") == 0) return text("name");
+    if (strcmp(name, "path") == 0 || strcmp(name, "property") == 0 || strcmp(name, "key_path") == 0)
+        return text("name");
     if (strcmp(name, "filter") == 0) return (cst_string){NULL, 0};
     if (strcmp(name, "json") == 0) return text("[1]");
     if (is(call, "cst_expression_parse")) return text("%@");
@@ -296,12 +308,12 @@ static uint64_t scalar_for(const struct world *world, const struct call *call, c
     if (strcmp(name, "key") == 0) {
         if (is(call, "cst_object_insert_member")) return world->ordered;
         if (strstr(call->name, "transformed")) return world->blob;
-        return strstr(call->name, "member") ? world->to_many : world->company.name;
+        return strstr(call->name, "member") || strstr(call->name, "relat") ? world->to_many : world->company.name;
     }
     if (is(call, "cst_expression_new_set_operation")) return CST_EXPRESSION_UNION;
     if (strcmp(name, "type") == 0) return strstr(call->name, "attribute") ? CST_ATTRIBUTE_STRING : CST_PREDICATE_AND;
     if (strcmp(name, "which") == 0 || strcmp(name, "rule") == 0 || strcmp(name, "maximum") == 0 ||
-        strcmp(name, "kind") == 0)
+        strcmp(name, "kind") == 0 || strcmp(name, "mutation") == 0 || strcmp(name, "notification") == 0)
         return 1;
     if (strcmp(name, "purpose") == 0) return CST_VALIDATE_UPDATE;
     if (strcmp(name, "includes") == 0 || strcmp(name, "merge_changes") == 0) return 1;
@@ -321,6 +333,12 @@ static cst_object *unsaved_object(struct world *world) {
     return world->unsaved;
 }
 
+/* What has to come before a cst_object_did_change… */
+static void begin_change(struct world *world, const struct call *call) {
+    cst_object *object = world->live[TYPE_OBJECT];
+    cst_object_will_change(object, strstr(call->name, "member") ? world->to_many : world->company.name, NULL);
+}
+
 static void *handle_for(struct world *world, const struct call *call, const struct parameter *parameter, bool again) {
     enum handle_type type = parameter->type;
     if (builds_model(call) && ((type >= TYPE_MODEL && type <= TYPE_RELATIONSHIP) || type == TYPE_FETCH_REQUEST)) {
@@ -329,6 +347,7 @@ static void *handle_for(struct world *world, const struct call *call, const stru
         return again ? world->second_draft[type] : world->draft[type];
     }
     if (is(call, "cst_object_insert_member") && !again) return world->project;
+    if (strstr(call->name, "cst_object_did_change") && !again) begin_change(world, call);
     if (is(call, "cst_context_assign") && type == TYPE_OBJECT) return unsaved_object(world);
     if (is(call, "cst_context_insert_object") && type == TYPE_OBJECT) return world->unattached;
     if (strstr(call->name, "perform") && type == TYPE_CONTEXT && call->mark == MARK_ANY_THREAD) {
@@ -409,7 +428,7 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
                                                                   : check_archive();
             break;
         case KIND_STRINGS:
-            storage->strings[0] = text(strstr(call->name, "prefetch")        ? "department"
+            storage->strings[0] = text(strstr(call->name, "prefetch") || strstr(call->name, "clone") ? "department"
                                        : strstr(call->name, "remote")        ? "x-coredata://elsewhere/Employee/p1"
                                        : strstr(call->name, "configuration") ? "A"
                                                                              : "name");
@@ -490,6 +509,12 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
             break;
         case KIND_CODE:
             a->code = plain_function;
+            break;
+        case KIND_CONTEXT_OBSERVE:
+            a->context_observe = hear_context;
+            break;
+        case KIND_OBJECT_OBSERVE:
+            a->object_observe = hear_object;
             break;
         }
     }

@@ -28,6 +28,7 @@ enum handle_type {
     TYPE_MAPPING_MODEL,
     TYPE_EXPRESSION,
     TYPE_ROWS,
+    TYPE_OBSERVATION,
     TYPE_COUNT
 };
 
@@ -67,7 +68,9 @@ enum kind {
     KIND_EXPRESSION_BLOCK,
     KIND_COMPARE,
     KIND_FUNCTION,
-    KIND_CODE
+    KIND_CODE,
+    KIND_CONTEXT_OBSERVE,
+    KIND_OBJECT_OBSERVE
 };
 
 enum mark { MARK_ANY_THREAD, MARK_ON_QUEUE, MARK_ONE_THREAD };
@@ -90,6 +93,8 @@ union argument {
     cst_compare_fn compare;
     cst_function_fn function;
     cst_function code;
+    cst_context_observe_fn context_observe;
+    cst_object_observe_fn object_observe;
 };
 
 struct result {

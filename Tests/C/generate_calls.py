@@ -29,6 +29,7 @@ HANDLES = [
     "results",
     "cursor",
     "mapping_model",
+    "observation",
 ]
 SCALARS = {"bool", "size_t", "int32_t", "int64_t", "uint32_t", "uint64_t", "cst_key", "cst_attribute_type", "cst_queue"}
 COUNTS = {"count", "sort_count", "rows", "columns", "capacity", "batch_size"} | {
@@ -52,6 +53,7 @@ MARKS = ("CST_ANY_THREAD", "CST_ON_QUEUE", "CST_ONE_THREAD")
 BY_VALUE = {
     *("STRING", "BYTES", "DESTROY", "PERFORM", "INTERRUPT", "VALIDATE", "LOG"),
     *("PREDICATE_BLOCK", "EXPRESSION_BLOCK", "COMPARE", "FUNCTION", "CODE"),
+    *("CONTEXT_OBSERVE", "OBJECT_OBSERVE"),
 }
 
 
@@ -94,6 +96,8 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         "cst_destroy_fn": "DESTROY",
         "cst_validate_fn": "VALIDATE",
         "cst_log_fn": "LOG",
+        "cst_context_observe_fn": "CONTEXT_OBSERVE",
+        "cst_object_observe_fn": "OBJECT_OBSERVE",
         "const char *const *": "WORDS",
         "cst_context_perform_fn": "PERFORM",
         "cst_context_interrupt_fn": "INTERRUPT",

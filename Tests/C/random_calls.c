@@ -376,6 +376,8 @@ static void fill(const struct world *world, const struct call *call, union argum
         case KIND_COMPARE:
         case KIND_FUNCTION:
         case KIND_CODE:
+        case KIND_CONTEXT_OBSERVE:
+        case KIND_OBJECT_OBSERVE:
             break; /* from world_fill, see call_once */
         }
         bool is_pointer =

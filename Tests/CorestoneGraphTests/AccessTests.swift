@@ -209,6 +209,33 @@ final class AccessTests: GraphTestCase {
         XCTAssertFalse(try again.hasFault(forRelationship: "department"))
     }
 
+    // MARK: Conversions
+
+    /// What comes over a wire becomes what the attribute holds.
+    func testS398ValuesOfOtherTypesAreConverted() throws {
+        let model = Model()
+        let entity = try model.addEntity(named: "Conv")
+        func attribute(_ type: AttributeType) throws -> Attribute {
+            try entity.addAttribute(named: "a\(type.rawValue)", type: type)
+        }
+        let counter = try attribute(.integer32)
+        try counter.setDefaultValue(.int(7))
+        XCTAssertEqual(try counter.converted(.null), .int(7))
+        XCTAssertEqual(try counter.converted(.string("42")), .int(42))
+        XCTAssertEqual(try attribute(.string).converted(.int(42)), .string("42"))
+        let id = "6F9619FF-8B86-D011-B42D-00C04FC964FF"
+        XCTAssertEqual(try attribute(.uuid).converted(.string(id)), UUIDValue(id).map { .uuid($0) })
+        XCTAssertEqual(try attribute(.binary).converted(.string("AQID")), .bytes(Bytes([1, 2, 3])))
+        XCTAssertEqual(try attribute(.date).converted(.string("2001-01-01T00:00:01Z")), .date(1))
+        XCTAssertEqual(try attribute(.boolean).converted(.string("true")), .bool(true))
+        XCTAssertEqual(try attribute(.double).converted(.string("1.123456789012345")), .double(1.123456789012345))
+        let number = try attribute(.integer64)
+        XCTAssertThrowsError(try number.converted(.string("not-a-number"))) {
+            XCTAssertEqual(($0 as? CoreError)?.entity, "Conv")
+            XCTAssertEqual(($0 as? CoreError)?.key, "a300")
+        }
+    }
+
     // MARK: Ignored changes, proxies
 
     func testChangesOfATransientAttributeMayBeIgnored() throws {

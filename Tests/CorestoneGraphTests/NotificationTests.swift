@@ -81,6 +81,15 @@ final class NotificationTests: GraphTestCase {
         XCTAssertFalse(context.hasChanges)
     }
 
+    func testAResetSaysThatAllIsInvalid() throws {
+        var resets = 0
+        let token = context.observe(.objectsDidChange) { _, changes in resets += changes.invalidatedAll ? 1 : 0 }
+        _ = try employee("Ada")
+        try context.reset()
+        XCTAssertEqual(resets, 1)
+        token.cancel()
+    }
+
     func testChangesOfAnEvent() throws {
         let rAndD = try department("R&D"), ada = try employee("Ada", in: rAndD)
         XCTAssertEqual(try ada.changedValuesForCurrentEvent()["name"], .null)

@@ -191,6 +191,41 @@ final class ObserverTests: GraphTestCase {
         token.cancel()
     }
 
+    // MARK: Values that others give
+
+    func testARollbackTellsWhatBecomesDifferent() throws {
+        let (rAndD, sales) = (try department("R&D"), try department("Sales"))
+        let ada = try employee("Ada", in: rAndD)
+        try context.save()
+        try ada.set("name", "Eve")
+        try ada.set("age", nil)
+        try ada.set("department", sales)
+        let tokens = try [(ada, "name"), (ada, "age"), (ada, "department.name"), (rAndD, "employees")]
+            .map { try observe($0.0, $0.1, .prior) }
+        try context.rollback()
+        XCTAssertEqual(
+            Set(heard),
+            ["setting name Eve Ada", "setting department.name Sales R&D", "insertion employees - [Ada]"])
+        XCTAssertEqual(heard.count, 3)
+        heard = []
+        try rAndD.set("name", "Labs")
+        expect(["prior department.name R&D -", "setting department.name R&D Labs"])
+        for token in tokens { token.cancel() }
+    }
+
+    func testARefreshTellsWhatOthersSaved() throws {
+        let ada = try employee("Ada")
+        try context.save()
+        try ada.set("age", 5)
+        let tokens = [try observe(ada, "name"), try observe(ada, "age")]
+        let second = other()
+        try second.object(with: ada.objectID).set("name", "Eve")
+        try second.save()
+        try context.refresh(ada, mergeChanges: true)
+        expect(["setting name Ada Eve"])
+        for token in tokens { token.cancel() }
+    }
+
     // MARK: What observers do
 
     func testAnObserverMayChangeBothSidesOfWhatChanges() throws {

@@ -13,6 +13,7 @@ enum HandleType: UInt32 {
     case mappingModel
     case expression
     case rows
+    case observation
 
     var name: String {
         switch self {
@@ -33,6 +34,7 @@ enum HandleType: UInt32 {
         case .mappingModel: "mapping model"
         case .expression: "expression"
         case .rows: "rows"
+        case .observation: "observation"
         }
     }
 

@@ -96,6 +96,7 @@ extension Context {
     func processPendingChanges(appliesDeleteRules: Bool) throws {
         try checkQueue()
         takeMail()
+        observers?.sweep()
         if appliesDeleteRules { try exemptFromFaultPolicy(applyDeleteRules) }
         endEvent()
     }
@@ -104,7 +105,7 @@ extension Context {
         while !undecidedDeletions.isEmpty {
             let deleted = undecidedDeletions
             undecidedDeletions = []
-            do { try applyDeleteRules(deleted) } catch {
+            do { try together { try applyDeleteRules(deleted) } } catch {
                 undecidedDeletions += deleted.filter { !$0.state.contains(.propagated) }
                 throw error
             }
@@ -178,14 +179,20 @@ extension Context {
     public func rollback() throws {
         try checkQueue()
         try refuseInHook("roll back")
+        try together { try dropAllChanges() }
+    }
+
+    private func dropAllChanges() throws {
         let (inserted, updated, deleted) = (insertedList, updatedList, deletedList)
         let isHeard = hears(.objectsDidChange)
         if isHeard { for object in inserted + updated + deleted { object.touchForDeletion() } }
         for object in inserted where object.context === self && object.state.contains(.inserted) { abandon(object) }
         let restored = (updated + deleted.filter { !$0.state.contains(.listedUpdated) }).filter { $0.context === self }
         for object in restored {
-            object.dropChanges()
-            object.state.subtract([.deleted, .propagated])
+            object.replacingValues {
+                object.dropChanges()
+                object.state.subtract([.deleted, .propagated])
+            }
         }
         let changes = isHeard ? changesOfEvent() : ContextChanges()
         clearLists()

@@ -21,7 +21,11 @@ extension Context {
             tellRefreshed(object)
             return try throwHookFailure()
         }
-        // The newest row comes under the changes; their base is that row from now on.
+        try object.together { try object.replacingValues { try standOnNewestRow(object, in: store) } }
+    }
+
+    /// The newest row comes under the object's changes; their base is that row from now on.
+    private func standOnNewestRow(_ object: ManagedObject, in store: Store) throws {
         let isThere = try withNewestRow(of: object, in: store) { record in
             guard let record else { return false }
             object.setRecord(record)
@@ -71,8 +75,10 @@ extension Context {
         try withExtendedLifetime(fresh.chunks) {
             for record in fresh.records {
                 guard let object = registered(store: store, root: root, primaryKey: record.primaryKey) else { continue }
-                object.setRecord(record)
-                try stand(object)
+                try object.replacingValues {
+                    object.setRecord(record)
+                    try stand(object)
+                }
                 try object.sendAwake(fromSnapshotEvents: .refresh)
             }
         }

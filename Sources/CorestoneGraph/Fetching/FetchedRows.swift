@@ -25,6 +25,10 @@ public struct FetchedRows: Sendable {
     /// A value for each column. Objects are references: their IDs.
     public let rows: [[PropertyValue]]
 
+    package init(columns: [String], rows: [[PropertyValue]]) {
+        (self.columns, self.rows) = (columns, rows)
+    }
+
     /// Each row by the names of the columns; nulls have no entry, as dictionaries of Cocoa hold none.
     public var dictionaries: [[String: PropertyValue]] {
         rows.map { row in

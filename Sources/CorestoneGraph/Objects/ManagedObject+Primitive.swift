@@ -9,11 +9,18 @@ extension ManagedObject {
         let slot = try self.slot(of: key)
         if state.contains(.gone) { throw gone() }
         let layout = entity.layout.slots[slot]
-        if layout.role == .toMany {
-            guard let keeper = toMany(ordinal: Int(layout.ordinal)), keeper.isLoaded else { return .null }
-            return try keeper.all().asValue
-        }
+        if layout.role == .toMany { return try primitiveMembers(key: key)?.asValue ?? .null }
         return isFault && overlay?.isChanged(slot) != true ? .null : try value(slot: slot)
+    }
+
+    /// The members of a to-many relationship; nil when nobody loaded them.
+    package func primitiveMembers(key: UInt32) throws -> [ManagedObject]? {
+        let relationship = try toManyRelationship(key: key)
+        if state.contains(.gone) { throw gone() }
+        let keeper = toMany(ordinal: Int(entity.layout.slots[Int(relationship.slot)].ordinal))
+        // An object that was never saved has all that there is.
+        if keeper == nil, state.contains(.inserted) { return [] }
+        return try keeper.flatMap { $0.isLoaded ? try $0.all() : nil }
     }
 
     /// The same without a copy, of what is not to-many.

@@ -49,6 +49,15 @@ extension ManagedObject {
         }
     }
 
+    /// Runs what gives the object other values at once, not by setting them: observers hear of those that differ.
+    func replacingValues<Result>(_ body: () throws -> Result) rethrows -> Result {
+        guard state.contains(.observed), let observers = context?.observers else { return try body() }
+        let links = observers.links(of: self)
+        for link in links { link.observer.willReplace(link) }
+        defer { for link in links { link.observer.didChange(link, ifDifferent: true) } }
+        return try body()
+    }
+
     /// Runs an operation that changes both sides of a relationship; observers are told at its end. Costs one look where nobody
     /// observes anything in the context.
     @inline(__always)
@@ -76,6 +85,12 @@ extension ManagedObject {
 }
 
 extension Context {
+    /// Runs an operation on many objects; observers are told at its end.
+    func together<Result>(_ body: () throws -> Result) throws -> Result {
+        guard let observers else { return try body() }
+        return try observers.together(body)
+    }
+
     func ownObservers() -> ObjectObservers {
         if let observers { return observers }
         let fresh = ObjectObservers(owner)

@@ -71,14 +71,23 @@ final class ObjectObserver: Observer, @unchecked Sendable {
     // MARK: Changes
 
     func willChange(_ link: ObserverLink, asSetting: Bool) {
+        if !begin(link, whole: asSetting) { return }
+        if options.contains(.prior) { list.tell(prior(of: link), of: link.object, to: self) }
+    }
+
+    /// Before a change that may turn out to be none.
+    func willReplace(_ link: ObserverLink) { _ = begin(link, whole: false) }
+
+    /// Remembers what there is; false within another change.
+    private func begin(_ link: ObserverLink, whole: Bool) -> Bool {
         link.depth += 1
-        guard link.depth == 1, isLinked(link), let root = links.first?.object else { return }
+        guard link.depth == 1, isLinked(link), let root = links.first?.object else { return false }
         if link.position == links.count - 1, let keeper = keeper(of: link) {
-            link.former = .members(FormerMembers(of: keeper, whole: asSetting))
+            link.former = .members(FormerMembers(of: keeper, whole: whole))
         } else {
             link.former = .value((try? root.value(forKeyPath: keyPath)) ?? .null)
         }
-        if options.contains(.prior) { list.tell(prior(of: link), of: link.object, to: self) }
+        return true
     }
 
     private func prior(of link: ObserverLink) -> ValueChange {
@@ -91,7 +100,7 @@ final class ObjectObserver: Observer, @unchecked Sendable {
         return ValueChange(.setting, keyPath, isPrior: true, old: old)
     }
 
-    func didChange(_ link: ObserverLink, asSetting: Bool) {
+    func didChange(_ link: ObserverLink, asSetting: Bool = false, ifDifferent: Bool = false) {
         if link.depth == 0 { return }
         link.depth -= 1
         guard link.depth == 0, let former = link.former else { return }
@@ -106,6 +115,7 @@ final class ObjectObserver: Observer, @unchecked Sendable {
         case .value(let old):
             if let rest = rest(behind: link) { relink(behind: link, rest) }
             let new = (try? root.value(forKeyPath: keyPath)) ?? .null
+            if ifDifferent, new == old { return }
             list.tell(ValueChange(.setting, keyPath, old: old, new: new), of: link.object, to: self)
         }
     }

@@ -30,7 +30,9 @@ struct Restoration {
     }
 
     /// - Throws: what a hook of the host's throws; all is undone by then.
-    mutating func run() throws {
+    mutating func run() throws { try context.together { try restore() } }
+
+    private mutating func restore() throws {
         let isExact = record.stamp == record.recorder.stamp
         bringBack()
         restoreValues()

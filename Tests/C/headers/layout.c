@@ -59,5 +59,20 @@ int main(void) {
     FIELD(cst_sort, key_path);
     FIELD(cst_sort, flags);
     FIELD(cst_sort, reserved);
+    SIZE(cst_changes);
+    FIELD(cst_changes, inserted);
+    FIELD(cst_changes, updated);
+    FIELD(cst_changes, deleted);
+    FIELD(cst_changes, refreshed);
+    FIELD(cst_changes, invalidated);
+    FIELD(cst_changes, invalidated_all);
+    SIZE(cst_value_change);
+    FIELD(cst_value_change, kind);
+    FIELD(cst_value_change, is_prior);
+    FIELD(cst_value_change, key_path);
+    FIELD(cst_value_change, old_value);
+    FIELD(cst_value_change, new_value);
+    FIELD(cst_value_change, indexes);
+    FIELD(cst_value_change, index_count);
     return 0;
 }

@@ -27,7 +27,16 @@ from .archive import (
     unregister_archivable,
 )
 from .checking import Leftovers, Problem, check, leftovers, remove_leftovers
-from .codes import AttributeType, CoreDataCode, DeleteRule, ProblemKind, SnapshotEvents, Status
+from .codes import (
+    AttributeType,
+    ContextNotification,
+    CoreDataCode,
+    DeleteRule,
+    ProblemKind,
+    SnapshotEvents,
+    Status,
+    ValueChangeKind,
+)
 from .collections import ToManyList, ToManySet
 from .container import Container, open_container
 from .context import Context
@@ -69,6 +78,7 @@ from .mapping import EntityMapping, MappingModel, PropertyMapping
 from .model import LintFinding, Model, ModelChange
 from .object import ManagedObject
 from .object_id import ObjectID
+from .observation import ContextChanges, Observation, ValueChange
 from .predicate import CompareOptions, CompoundType, Modifier, Operator, Predicate, PredicateKind
 from .property import PropertyDescription
 from .query import Attribute, Key, ToMany, Value, key
@@ -129,6 +139,11 @@ __all__ = [
     "Context",
     "ManagedObject",
     "ObjectID",
+    "Observation",
+    "ContextChanges",
+    "ContextNotification",
+    "ValueChange",
+    "ValueChangeKind",
     "Results",
     "ExpressionDescription",
     "Cursor",

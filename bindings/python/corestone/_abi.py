@@ -27,7 +27,7 @@ NO_KEY = 0xFFFFFFFF
 
 # Flags of a property.
 OPTIONAL, TRANSIENT, TO_MANY, ORDERED, INDEXED, EXTERNAL_STORAGE, PRESERVED, ALLOWS_NAN = (1 << bit for bit in range(8))
-SPOTLIGHT, EXTERNAL_RECORD, CLOUD_ENCRYPTION, DERIVED = (1 << bit for bit in range(8, 12))
+SPOTLIGHT, EXTERNAL_RECORD, CLOUD_ENCRYPTION, DERIVED, IGNORES_CHANGES = (1 << bit for bit in range(8, 13))
 PROPERTY_ATTRIBUTE, PROPERTY_RELATIONSHIP, PROPERTY_FETCHED = 1, 2, 3
 INDEX_DESCENDING, INDEX_RTREE = 1, 2
 NAMES_TEMPLATES, NAMES_CONFIGURATIONS, NAMES_VERSION_IDENTIFIERS = 1, 2, 3
@@ -51,6 +51,10 @@ CHANGED_INSERTED, CHANGED_UPDATED, CHANGED_DELETED, CHANGED_REGISTERED = 1, 2, 3
     OBJECT_TEMPORARY_ID,
     OBJECT_HAS_CHANGES,
 ) = (1 << bit for bit in range(6))
+
+VALUES_CHANGED, VALUES_BEFORE_EVENT, VALUES_COMMITTED = 1, 2, 3
+MUTATION_UNION, MUTATION_MINUS, MUTATION_INTERSECT, MUTATION_SET = 1, 2, 3, 4
+OBSERVE_INITIAL, OBSERVE_PRIOR = 4, 8
 
 EXPLAIN_TEXT, EXPLAIN_JSON = 0, 1
 VALIDATE_INSERT, VALIDATE_UPDATE, VALIDATE_DELETE, VALIDATE_WITHOUT_HOOK = 1, 2, 3, 16
@@ -191,6 +195,30 @@ class Column(Structure):
     )
 
 
+# What a notification tells of, each as results.
+CHANGES = ["inserted", "updated", "deleted", "refreshed", "invalidated"]
+
+
+class Changes(Structure):
+    """cst_changes"""
+
+    _fields_ = (*((name, ctypes.c_void_p) for name in CHANGES), ("invalidated_all", ctypes.c_bool))
+
+
+class ValueChange(Structure):
+    """cst_value_change"""
+
+    _fields_ = (
+        ("kind", ctypes.c_uint32),
+        ("is_prior", ctypes.c_bool),
+        ("key_path", String),
+        ("old_value", Value),
+        ("new_value", Value),
+        ("indexes", POINTER(ctypes.c_size_t)),
+        ("index_count", ctypes.c_size_t),
+    )
+
+
 PAYLOAD_OFFSET = Value.payload.offset
 SIZE_OFFSET = PAYLOAD_OFFSET + String.size.offset
 
@@ -272,6 +300,10 @@ FUNCTION_FN = CFUNCTYPE(
 )
 
 
+CONTEXT_OBSERVE_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, POINTER(Changes))
+OBJECT_OBSERVE_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, POINTER(ValueChange))
+
+
 class HostCallbacks(Structure):
     """cst_host_callbacks"""
 
@@ -349,6 +381,8 @@ _TYPES: dict[str, Any] = {
     "function": FUNCTION_FN,
     "code": ctypes.c_void_p,
     "predicateinfo": POINTER(PredicateInfo),
+    "contextobserve": CONTEXT_OBSERVE_FN,
+    "objectobserve": OBJECT_OBSERVE_FN,
 }
 
 # name, result, parameters
@@ -482,6 +516,7 @@ cst_entity_add_fetched_property status handle in handle error
 cst_entity_set_fetched_request status handle in handle error
 cst_entity_copy_fetched_request status handle in out error
 
+cst_attribute_convert status handle value value error
 cst_attribute_set_default status handle value error
 cst_attribute_set_user_info status handle in in error
 cst_attribute_user_info status handle in outtext error
@@ -606,6 +641,24 @@ cst_object_context status handle out error
 cst_object_copy_id status handle out error
 cst_object_state status handle u32* error
 cst_object_refresh status handle bool error
+cst_object_get_primitive status handle key value error
+cst_object_copy_primitive_members status handle key out error
+cst_object_set_primitive_members status handle key size handles error
+cst_object_will_access status handle key error
+cst_object_did_access status handle key error
+cst_object_will_change status handle key error
+cst_object_did_change status handle key error
+cst_object_will_change_members status handle key u32 size handles error
+cst_object_did_change_members status handle key u32 size handles error
+cst_object_copy_values status handle u32 size keys out error
+cst_object_has_persistent_changes status handle bool* error
+cst_object_copy_related_ids status handle key out error
+cst_object_has_relationship_fault status handle key bool* error
+cst_object_clone status handle size size texts bool out error
+
+cst_context_observe status handle u32 contextobserve pointer destroy out error
+cst_object_observe status handle in u32 objectobserve pointer destroy out error
+cst_observation_cancel status handle error
 
 cst_object_id_copy_uri status handle buffer error
 cst_object_id_is_temporary status handle bool* error

@@ -222,6 +222,7 @@ class EntityEditing:
         spotlight: bool | None = None,
         external_record: bool | None = None,
         cloud_encryption: bool | None = None,
+        ignores_changes: bool | None = None,
         to_many: bool | None = None,
         ordered: bool | None = None,
         default: Any = UNSET,
@@ -259,6 +260,7 @@ class EntityEditing:
             _abi.SPOTLIGHT: spotlight,
             _abi.EXTERNAL_RECORD: external_record,
             _abi.CLOUD_ENCRYPTION: cloud_encryption,
+            _abi.IGNORES_CHANGES: ignores_changes,
         }
         entity, key = self._handle, text(name)
         if type is not None:

@@ -139,6 +139,25 @@ class SnapshotEvents(enum.IntFlag):
     MERGE_POLICY = 64
 
 
+class ContextNotification(enum.IntEnum):
+    """What a context tells those who listen to it."""
+
+    WILL_SAVE = 1  # a save begins; what is changed now is saved too
+    DID_SAVE = 2  # it is done
+    OBJECTS_DID_CHANGE = 3  # pending changes were processed, or objects refreshed or invalidated
+    DID_SAVE_OBJECT_IDS = 4  # like DID_SAVE, as IDs
+    DID_MERGE_OBJECT_IDS = 5  # another context's changes were merged into this one; as IDs
+
+
+class ValueChangeKind(enum.IntEnum):
+    """How a property changed."""
+
+    SETTING = 1
+    INSERTION = 2  # members came
+    REMOVAL = 3  # members went
+    REPLACEMENT = 4  # some made room for others, or stand in another order
+
+
 class DeleteRule(enum.IntEnum):
     """What deleting an object does to the objects that a relationship leads to."""
 

@@ -31,8 +31,10 @@ from .rows import ColumnLike, read_rows, set_columns
 from .sort import SortKey
 
 if TYPE_CHECKING:
+    from .codes import ContextNotification
     from .container import Container
     from .coordinator import Store
+    from .observation import ContextChanges, Observation
 
 EntityLike = Union[str, Entity, type]
 T = TypeVar("T")
@@ -575,6 +577,15 @@ class Context:
         kept = list(items)
         array = (ctypes.c_void_p * len(kept))(*[item._cst_token for item in kept])
         call(lib.cst_context_obtain_permanent_ids, self._open, len(kept), array)
+
+    def observe(
+        self, notification: ContextNotification | str, function: Callable[[Context, ContextChanges], Any]
+    ) -> Observation:
+        """Calls function(context, changes) on the context's queue whenever it posts a notification ("did_save", say),
+        as long as the token is held. Any thread may ask."""
+        from .observation import observe_context
+
+        return observe_context(self, self._open, notification, function)
 
     @property
     def name(self) -> str | None:

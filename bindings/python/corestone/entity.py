@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from ctypes import byref
 from typing import TYPE_CHECKING, Any
 
-from . import _abi
+from . import _abi, _host, values
 from ._abi import lib, text, texts
 from ._call import call, made
 from ._definition import attribute_type, delete_rule
@@ -57,6 +57,7 @@ class Entity(EntityEditing):
         external_storage: bool = False,
         preserved: bool = False,
         allows_nan: bool = False,
+        ignores_changes: bool = False,
         minimum: Any = None,
         maximum: Any = None,
         pattern: str | None = None,
@@ -77,6 +78,8 @@ class Entity(EntityEditing):
         does not match the regular expression `pattern` as a whole, and a value that does not meet a condition of
         `validation`, which maps predicates (SELF is the value) to what the error says.
 
+        A change of a `transient` attribute with `ignores_changes` makes no object one that has changes.
+
         `transformer` names what stands between the values of a transformable attribute and their bytes; see
         corestone.register_transformer. `derived` is an expression by which the store computes the attribute at each
         save: "name", "author.name", "articles.@count", "articles.words.@sum", "canonical:(name)", "uppercase:(name)",
@@ -90,6 +93,7 @@ class Entity(EntityEditing):
             | (_abi.EXTERNAL_STORAGE if external_storage else 0)
             | (_abi.PRESERVED if preserved else 0)
             | (_abi.ALLOWS_NAN if allows_nan else 0)
+            | (_abi.IGNORES_CHANGES if ignores_changes else 0)
         )
         handle = made(lib.cst_entity_add_attribute, self._handle, text(name), int(attribute_type(type)), flags)
         self._fill(
@@ -220,6 +224,17 @@ class Entity(EntityEditing):
     @is_abstract.setter
     def is_abstract(self, is_abstract: bool) -> None:
         call(lib.cst_entity_set_abstract, self._handle, is_abstract)
+
+    def convert(self, name: str, value: Any) -> Any:
+        """A value as an attribute holds it, from what came over a wire or out of a file, as text where the sender had
+        no better type: numbers, "true" and "false", ISO 8601 dates, UUIDs, bytes in base64. None is the default.
+
+        TypeMismatchError names entity and attribute.
+        """
+        given, out = values.Cell(), _abi.Value()
+        values.encode(given.value, value, self.name, name)
+        call(lib.cst_attribute_convert, self._attribute(name), given.ref, byref(out))
+        return _host.take(out)
 
     def user_info(self, key: str) -> str | None:
         """A value of the entity's user info, or None."""

@@ -14,6 +14,7 @@ from ._ahead import Ahead, Stamp
 from ._call import call, made
 from ._composite import compose, decompose, leaves
 from ._entity_type import EntityType
+from ._object_changes import ObjectChanges
 from .codes import AttributeType, SnapshotEvents
 from .errors import CorestoneError, InvalidHandleError, TypeMismatchError
 from .object_id import ObjectID
@@ -44,7 +45,7 @@ REPR_VALUES = 4
 REPR_TEXT = 40
 
 
-class ManagedObject(metaclass=EntityType):
+class ManagedObject(ObjectChanges, metaclass=EntityType):
     """An object of an entity, in a context. Properties are attributes: `person.name`, `person.department.name`.
 
     `person["department.name"]` reads a key path. Two variables that hold the same object of a context are equal, and
@@ -193,13 +194,18 @@ class ManagedObject(metaclass=EntityType):
         return value if leaf.transforms else values.decode_cell(held, self._cst_context)
 
     def set_primitive(self, name: str, value: Any) -> None:
-        """Sets an attribute or a to-one relationship and nothing else.
+        """Sets a property and nothing else; members as a list.
 
         The object does not count as changed, and an inverse stays as it is. The value is saved when another change
-        makes the object one to save; a refresh drops it. For values that are derived from others.
+        makes the object one to save; a refresh drops it. For values that are derived from others, and for accessors
+        that say so (see `changing`).
         """
         entity = self._cst_entity.name
-        for leaf, part in decompose(self._cst_entity._key(name), value, entity):
+        description = self._cst_entity._key(name)
+        if description.is_to_many:
+            self._set_primitive_members(description, value)
+            return
+        for leaf, part in decompose(description, value, entity):
             data = part
             if leaf.transforms:
                 data = to_bytes(leaf.transformer, part, entity, leaf.path, leaf.value_class)

@@ -99,7 +99,8 @@ def read_rows(handle: int) -> list[dict[str, Any]]:
             cells = (_abi.Value * (rows * len(names)))()
             call(lib.cst_rows_copy_values, handle, first, rows, cells)
             values = [_host.take(cell) for cell in cells]
-            found += [dict(zip(names, values[at : at + len(names)])) for at in range(0, len(values), len(names))]
+            width = len(names)
+            found += [dict(zip(names, values[row * width : (row + 1) * width])) for row in range(rows)]
         return found
     finally:
         lib.cst_release(handle)

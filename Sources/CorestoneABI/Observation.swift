@@ -1,0 +1,112 @@
+import CCorestone
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+@_cdecl("cst_context_observe") @implementation
+public func cst_context_observe(
+    _ pointer: OpaquePointer?, _ notification: UInt32, _ observe: cst_context_observe_fn?,
+    _ userdata: UnsafeMutableRawPointer?, _ destroy: cst_destroy_fn?, _ out: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: ErrorOut
+) -> cst_status {
+    // Freed when the last reference goes: at once on failure, else with the observation.
+    let payload = Userdata(userdata, destroy)
+    return boundary(error) {
+        let out = try place(out, "out_observation")
+        let context = try contextBox(pointer).context
+        guard let observe else { throw missingObserver() }
+        guard let kind = ContextNotification(rawValue: notification) else {
+            throw CoreError(
+                .invalidArgument, "\(notification) is no notification; use a CST_NOTIFICATION_ constant")
+        }
+        let token = context.observe(kind) { context, changes in
+            guard let box = try? contextBox(context) else { return }
+            withExtendedLifetime(box) {
+                LentChanges.lend(changes, kind, box) { observe(payload.pointer, box.handle, notification, $0) }
+            }
+        }
+        out.pointee = try HandleTable.make(token, .observation)
+    }
+}
+
+@_cdecl("cst_object_observe") @implementation
+public func cst_object_observe(
+    _ pointer: OpaquePointer?, _ keyPath: cst_string, _ options: UInt32, _ observe: cst_object_observe_fn?,
+    _ userdata: UnsafeMutableRawPointer?, _ destroy: cst_destroy_fn?, _ out: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: ErrorOut
+) -> cst_status {
+    let payload = Userdata(userdata, destroy)
+    return boundary(error) {
+        let out = try place(out, "out_observation")
+        let object = try object(pointer)
+        let path = try keyPath.string("key_path")
+        guard let observe else { throw missingObserver() }
+        let known: ObservationOptions = [.initial, .prior]
+        guard known.isSuperset(of: ObservationOptions(rawValue: options)) else {
+            throw CoreError(.invalidArgument, "\(options) are no options; use CST_OBSERVE_ constants")
+        }
+        let text = Text(path)
+        let token = try object.observe(keyPath: path, options: ObservationOptions(rawValue: options)) {
+            lend($1, text, of: $0) { observe(payload.pointer, $0, $1) }
+        }
+        out.pointee = try HandleTable.make(token, .observation)
+    }
+}
+
+@_cdecl("cst_observation_cancel") @implementation
+public func cst_observation_cancel(_ pointer: OpaquePointer?, _ error: ErrorOut) -> cst_status {
+    boundary(error) { try resolve(pointer, .observation, as: Observation.self).cancel() }
+}
+
+private func missingObserver() -> CoreError {
+    CoreError(.invalidArgument, "observe is NULL; there is nobody to tell")
+}
+
+/// Lends an object and what changed of it to a callback, for as long as it runs.
+private func lend(
+    _ change: ValueChange, _ path: Text, of object: ManagedObject,
+    to body: (OpaquePointer?, UnsafePointer<cst_value_change>) -> Void
+) {
+    guard let borrowed = try? ownedHandle(object) else { return }
+    defer { _ = HandleTable.releaseForHost(token(borrowed)) }
+    // A value that no cst_value can hold comes as null.
+    var cells = [cst_value(), cst_value()]
+    for (place, value) in [change.old, change.new].enumerated() { try? putOwned(value, &cells[place]) }
+    defer { for place in cells.indices { dispose(&cells[place]) } }
+    change.indexes.withUnsafeBufferPointer { indexes in
+        var told = cst_value_change()
+        told.kind = change.kind.rawValue
+        told.is_prior = change.isPrior
+        told.key_path = cst_string(path)
+        (told.old_value, told.new_value) = (cells[0], cells[1])
+        told.index_count = indexes.count
+        told.indexes = indexes.baseAddress
+        body(borrowed, &told)
+    }
+}
+
+/// Lends what a notification is about.
+private enum LentChanges {
+    static func lend(
+        _ changes: ContextChanges, _ kind: ContextNotification, _ box: ContextBox,
+        to body: (UnsafePointer<cst_changes>) -> Void
+    ) {
+        var handles: [OpaquePointer?] = []
+        defer { for handle in handles { _ = HandleTable.releaseForHost(token(handle)) } }
+        func list(_ objects: [ManagedObject], _ ids: [ObjectID]) -> OpaquePointer? {
+            if objects.isEmpty && ids.isEmpty { return nil }
+            let list = ResultList(objects, ids: ids, entity: nil, box: box)
+            handles.append(try? list.makeHandle())
+            return handles.last ?? nil
+        }
+        let ids = kind == .didSaveObjectIDs || kind == .didMergeChangesObjectIDs ? changes.ids : ChangedIDs()
+        var told = cst_changes()
+        told.inserted = list(changes.inserted, ids.inserted)
+        told.updated = list(changes.updated, ids.updated)
+        told.deleted = list(changes.deleted, ids.deleted)
+        told.refreshed = list(changes.refreshed, ids.refreshed)
+        told.invalidated = list(changes.invalidated, ids.invalidated)
+        told.invalidated_all = changes.invalidatedAll
+        body(&told)
+    }
+}

@@ -1,0 +1,54 @@
+import CorestoneValues
+
+extension Attribute {
+    /// The value as the attribute holds it, from what came over a wire or out of a file, as text where the sender had no better
+    /// type: numbers, `true` and `false`, ISO 8601 dates, UUIDs, and bytes in base64; numbers become text where the attribute
+    /// is one. Null is the attribute's default.
+    /// - Throws: `.typeMismatch` with entity and attribute for what the attribute cannot make sense of.
+    public func converted(_ value: PropertyValue) throws -> PropertyValue {
+        switch (type, value) {
+        case (_, .null): return defaultValue
+        case (.string, .int), (.string, .double), (.string, .decimal), (.string, .bool), (.string, .uuid),
+            (.string, .date):
+            return .string(value.plainText)
+        case (.string, _), (.uri, _), (.composite, _), (.undefined, _): return try accept(value)
+        case (_, .text(let text)):
+            guard let read = read(text.string) else { throw unreadable(value) }
+            return try accept(read)
+        default: return try accept(value)
+        }
+    }
+
+    private func read(_ text: String) -> PropertyValue? {
+        switch type {
+        case .integer16, .integer32, .integer64: Int64(text).map { .int($0) }
+        case .double, .float: Double(text).map { .double($0) }
+        case .decimal: (try? DecimalNumber(text)).map { .decimal($0) }
+        case .boolean: ["true": true, "1": true, "false": false, "0": false][text].map { .bool($0) }
+        case .date: (try? ReferenceDate.parse(text)).map { .date($0) }
+        case .uuid: UUIDValue(text).map { .uuid($0) }
+        case .binary, .transformable: decodeBase64(Array(text.utf8)).map { .bytes(Bytes($0)) }
+        default: nil
+        }
+    }
+
+    private func unreadable(_ value: PropertyValue) -> CoreError {
+        CoreError(
+            .typeMismatch, "\(entity.name).\(path) is \(type.displayName), and the text given for it is none",
+            entity: entity.name, key: path, value: value)
+    }
+}
+
+extension PropertyValue {
+    fileprivate var plainText: String {
+        switch self {
+        case .int(let number): "\(number)"
+        case .double(let number): "\(number)"
+        case .decimal(let number): number.description
+        case .bool(let flag): flag ? "true" : "false"
+        case .uuid(let uuid): uuid.description
+        case .date(let seconds): ReferenceDate.description(seconds)
+        default: ""
+        }
+    }
+}

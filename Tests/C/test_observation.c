@@ -1,0 +1,218 @@
+/* Observers of properties and key paths, notifications of contexts.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "company.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+struct hearing {
+    char lines[1024];
+    int calls, ended;
+    cst_observation *token; /* released by the callback that finds it */
+    cst_context *reset;
+};
+
+static void ended(void *userdata) { ((struct hearing *)userdata)->ended++; }
+
+static void write_value(char *to, size_t room, const cst_value *value) {
+    if (value->type == CST_STRING)
+        snprintf(to, room, "%s", value->as.string.data);
+    else if (value->type == CST_ARRAY)
+        snprintf(to, room, "%zu", value->as.values.size);
+    else
+        snprintf(to, room, "%s", value->type == CST_OBJECT ? "object" : "-");
+}
+
+static void hear(void *userdata, cst_object *object, const cst_value_change *change) {
+    struct hearing *hearing = userdata;
+    char from[64], to[64];
+    size_t used = strlen(hearing->lines);
+    CHECK(object != NULL);
+    hearing->calls++;
+    write_value(from, sizeof from, &change->old_value);
+    write_value(to, sizeof to, &change->new_value);
+    snprintf(hearing->lines + used, sizeof hearing->lines - used, "%s%u %s %s %s", change->is_prior ? "prior " : "",
+             (unsigned)change->kind, change->key_path.data, from, to);
+    for (size_t i = 0; i < change->index_count; i++) {
+        used = strlen(hearing->lines);
+        snprintf(hearing->lines + used, sizeof hearing->lines - used, " [%zu]", change->indexes[i]);
+    }
+    strncat(hearing->lines, ";", sizeof hearing->lines - strlen(hearing->lines) - 1);
+    if (hearing->token) {
+        cst_release(hearing->token);
+        hearing->token = NULL;
+    }
+    if (hearing->reset) cst_context_reset(hearing->reset, NULL);
+}
+
+static void heard(struct hearing *hearing, const char *expected) {
+    CHECK_TEXT(expected, text_of_size(hearing->lines, strlen(hearing->lines)));
+    hearing->lines[0] = 0;
+}
+
+static void values_members_and_paths(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *dept = company_insert(&c, c.context, c.department, c.department_name, "R&D");
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    struct hearing h = {0};
+    cst_observation *name = NULL, *path = NULL, *members = NULL;
+    OK(cst_object_observe(ada, text("name"), CST_OBSERVE_INITIAL | CST_OBSERVE_PRIOR, hear, &h, ended, &name, E));
+    heard(&h, "1 name - Ada;");
+    set(ada, c.name, value_text("Eve"));
+    heard(&h, "prior 1 name Ada -;1 name Ada Eve;");
+    OK(cst_observation_cancel(name, E));
+    OK(cst_observation_cancel(name, E));
+    set(ada, c.name, value_text("Zoe"));
+    heard(&h, "");
+    OK(cst_object_observe(ada, text("department.name"), 0, hear, &h, ended, &path, E));
+    OK(cst_object_observe(dept, text("employees"), 0, hear, &h, ended, &members, E));
+    set(ada, c.to_department, value_object(dept));
+    heard(&h, "1 department.name - R&D;2 employees - 1;");
+    set(dept, c.department_name, value_text("Labs"));
+    heard(&h, "1 department.name R&D Labs;");
+    OK(cst_release(name));
+    OK(cst_release(path));
+    OK(cst_release(members));
+    set(ada, c.to_department, value_null());
+    heard(&h, "");
+    CHECK_INT(3, h.ended);
+    OK(cst_release(ada));
+    OK(cst_release(dept));
+    company_close(&c);
+}
+
+static void places_of_ordered_members(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *project = company_insert(&c, c.context, c.project, c.title, "p");
+    cst_object *one = company_insert(&c, c.context, c.task, c.task_title, "1");
+    cst_object *two = company_insert(&c, c.context, c.task, c.task_title, "2");
+    struct hearing h = {0};
+    cst_observation *token = NULL;
+    OK(cst_object_observe(project, text("tasks"), 0, hear, &h, ended, &token, E));
+    OK(cst_object_add_member(project, c.tasks, one, E));
+    OK(cst_object_insert_member(project, c.tasks, 0, two, E));
+    OK(cst_object_insert_member(project, c.tasks, 0, one, E));
+    OK(cst_object_remove_member(project, c.tasks, one, E));
+    heard(&h, "2 tasks - 1 [0];2 tasks - 1 [0];4 tasks 2 2 [0] [1];3 tasks 1 - [0];");
+    OK(cst_release(token));
+    OK(cst_release(project));
+    OK(cst_release(one));
+    OK(cst_release(two));
+    company_close(&c);
+}
+
+static void wrong_observers(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1), *loose = NULL;
+    struct hearing h = {0};
+    cst_observation *token = NULL;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_observe(ada, text("nme"), 0, hear, &h, ended, &token, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_observe(ada, text("reports.name"), 0, hear, &h, ended, &token, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_observe(ada, text("name"), 1, hear, &h, ended, &token, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_observe(ada, text("name"), 0, NULL, &h, ended, &token, E));
+    OK(cst_object_new(c.employee, &loose, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_observe(loose, text("name"), 0, hear, &h, ended, &token, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_observe(c.context, 9, NULL, &h, ended, &token, E));
+    CHECK_INT(6, h.ended);
+    CHECK(token == NULL);
+    OK(cst_release(loose));
+    OK(cst_release(ada));
+    company_close(&c);
+}
+
+static void an_observer_may_end_everything(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
+    struct hearing h = {.reset = c.context};
+    OK(cst_object_observe(ada, text("manager.name"), 0, hear, &h, ended, &h.token, E));
+    set(ada, c.manager, value_object(bob));
+    heard(&h, "1 manager.name - Bob;");
+    CHECK_INT(1, h.ended);
+    CHECK_STATUS(CST_E_OBJECT_GONE, cst_object_will_access(ada, c.name, E));
+    OK(cst_release(ada));
+    OK(cst_release(bob));
+    company_close(&c);
+}
+
+static void *release_there(void *token) {
+    cst_release(token);
+    return NULL;
+}
+
+static void tokens_end_on_any_thread_and_outlive_their_context(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    struct hearing h = {0};
+    cst_observation *token = NULL, *last = NULL;
+    OK(cst_object_observe(ada, text("name"), 0, hear, &h, ended, &token, E));
+    pthread_t thread;
+    REQUIRE(pthread_create(&thread, NULL, release_there, token) == 0);
+    REQUIRE(pthread_join(thread, NULL) == 0);
+    set(ada, c.name, value_text("Eve"));
+    heard(&h, "");
+    CHECK_INT(1, h.ended);
+    OK(cst_object_observe(ada, text("name"), 0, hear, &h, ended, &last, E));
+    OK(cst_release(ada));
+    company_close(&c);
+    OK(cst_observation_cancel(last, E));
+    OK(cst_release(last));
+    CHECK_INT(2, h.ended);
+}
+
+struct notes {
+    char lines[512];
+    cst_object_id *deleted;
+};
+
+static void note(void *userdata, cst_context *context, uint32_t notification, const cst_changes *changes) {
+    struct notes *notes = userdata;
+    size_t used = strlen(notes->lines);
+    CHECK(context != NULL);
+    snprintf(notes->lines + used, sizeof notes->lines - used, "%u %zu %zu %zu%s;", (unsigned)notification,
+             cst_results_count(changes->inserted), cst_results_count(changes->updated),
+             cst_results_count(changes->deleted), changes->invalidated_all ? " all" : "");
+    if (notification == CST_NOTIFICATION_DID_SAVE && changes->deleted && !notes->deleted)
+        OK(cst_results_copy_id(changes->deleted, 0, &notes->deleted, E));
+}
+
+static void notifications_of_a_save(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    struct notes notes = {0};
+    cst_observation *tokens[3] = {0};
+    const uint32_t kinds[] = {CST_NOTIFICATION_DID_SAVE, CST_NOTIFICATION_OBJECTS_DID_CHANGE,
+                              CST_NOTIFICATION_DID_SAVE_OBJECT_IDS};
+    for (int i = 0; i < 3; i++)
+        OK(cst_context_observe(c.context, kinds[i], note, &notes, NULL, &tokens[i], E));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
+    save(c.context);
+    CHECK_TEXT("3 2 0 0;2 2 0 0;4 2 0 0;", text_of_size(notes.lines, strlen(notes.lines)));
+    notes.lines[0] = 0;
+    set(ada, c.name, value_text("Eve"));
+    OK(cst_context_delete(c.context, bob, E));
+    save(c.context);
+    CHECK_TEXT("3 0 1 1;2 0 1 1;4 0 1 1;", text_of_size(notes.lines, strlen(notes.lines)));
+    REQUIRE(notes.deleted != NULL);
+    bool temporary = true;
+    OK(cst_object_id_is_temporary(notes.deleted, &temporary, E));
+    CHECK(!temporary);
+    for (int i = 0; i < 3; i++)
+        OK(cst_release(tokens[i]));
+    OK(cst_release(notes.deleted));
+    OK(cst_release(ada));
+    OK(cst_release(bob));
+    company_close(&c);
+}
+
+int main(int argc, char **argv) {
+    check_begin(argc, argv);
+    RUN(values_members_and_paths);
+    RUN(places_of_ordered_members);
+    RUN(wrong_observers);
+    RUN(an_observer_may_end_everything);
+    RUN(tokens_end_on_any_thread_and_outlive_their_context);
+    RUN(notifications_of_a_save);
+    return check_end();
+}

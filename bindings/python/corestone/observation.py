@@ -1,0 +1,198 @@
+"""Being told of changes: notifications of a context, and observers of properties and key paths of an object."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import weakref
+from ctypes import byref
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+
+from . import _abi, _host
+from ._abi import lib
+from ._ahead import Stamp
+from ._call import call, made
+from ._interrupt import immortal
+from .codes import ContextNotification, ValueChangeKind
+from .object import ManagedObject, wrap, wrappers
+from .object_id import ObjectID
+
+if TYPE_CHECKING:
+    from .context import Context
+
+
+class Observation:
+    """The token of an observer, which is told as long as somebody holds the token and does not cancel it.
+
+    `with ctx.observe(…):` ends it with the block. Any thread may cancel it. What a callback raises is reported as other
+    exceptions are that nobody can catch, through sys.unraisablehook.
+    """
+
+    __slots__ = ("__weakref__", "_handle")
+
+    def __init__(self, handle: int) -> None:
+        self._handle: int | None = handle
+
+    def cancel(self) -> None:
+        """Ends the observation, also from within the callback. Cancelling twice is fine."""
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            call(lib.cst_observation_cancel, handle)
+            lib.cst_release(handle)
+
+    def __enter__(self) -> Observation:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.cancel()
+
+    def __del__(self, release: Any = lib.cst_release) -> None:
+        handle = getattr(self, "_handle", None)
+        if handle:
+            release(handle)
+
+
+class ValueChange(NamedTuple):
+    """How a property changed. Members of to-many relationships come as lists: all of them for a setting, else those
+    that came (`new`) and went (`old`). Transformable attributes come as their bytes."""
+
+    kind: ValueChangeKind
+    key_path: str
+    is_prior: bool  # it is about to happen, and `new` is None; relationships cannot be changed now
+    old: Any
+    new: Any
+    indexes: list[int]  # of ordered relationships: the places of `new`, or of `old` where nothing came
+
+
+class ContextChanges:
+    """What a notification is about. The objects belong to the context's queue; the IDs may cross threads.
+
+    Notifications with IDs only have no objects. What a save deleted has nothing left but its ID.
+    """
+
+    __slots__ = ("_context", "_ids", "_objects", "invalidated_all")
+
+    def __init__(self, context: Context, told: _abi.Changes) -> None:
+        self._context = context
+        self._objects: dict[str, list[Any]] = {}
+        self._ids: dict[str, list[ObjectID]] = {}
+        self.invalidated_all = bool(told.invalidated_all)  # the context was reset
+        for name in _abi.CHANGES:
+            handle = getattr(told, name)
+            self._ids[name], self._objects[name] = self._read(handle) if handle else ([], [])
+
+    def _read(self, handle: int) -> tuple[list[ObjectID], list[Any]]:
+        ids, objects = [], []
+        token = ctypes.c_void_p()
+        for index in range(lib.cst_results_count(handle)):
+            which = ObjectID._owned(made(lib.cst_results_copy_id, handle, index))
+            ids.append(which)
+            if lib.cst_results_get_object(handle, index, byref(token), None) == _abi.OK:
+                objects.append(self._object(token.value or 0, which))
+        return ids, objects
+
+    def _object(self, token: int, which: ObjectID) -> ManagedObject:
+        """The wrapper of a borrowed handle, also of one that can no longer be asked for its entity."""
+        known = wrappers.get(token)
+        found = known() if known is not None else None
+        if found is None:
+            lib.cst_retain(token)
+            found = wrap(self._context.model[which.entity_name].object_class, self._context, token)
+        return found
+
+    inserted = property(lambda self: self._objects["inserted"])
+    updated = property(lambda self: self._objects["updated"])
+    deleted = property(lambda self: self._objects["deleted"])
+    refreshed = property(lambda self: self._objects["refreshed"])
+    invalidated = property(lambda self: self._objects["invalidated"])
+
+    inserted_ids = property(lambda self: self._ids["inserted"])
+    updated_ids = property(lambda self: self._ids["updated"])
+    deleted_ids = property(lambda self: self._ids["deleted"])
+    refreshed_ids = property(lambda self: self._ids["refreshed"])
+    invalidated_ids = property(lambda self: self._ids["invalidated"])
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{len(ids)} {name}" for name, ids in self._ids.items() if ids)
+        return f"<ContextChanges: {counts or ('all invalidated' if self.invalidated_all else 'none')}>"
+
+
+class _Observer:
+    """A function that is told, and the context that it hears of, which it does not keep."""
+
+    __slots__ = ("context", "function")
+
+    def __init__(self, context: Context, function: Callable[[Any, Any], Any]) -> None:
+        self.context = weakref.ref(context)
+        self.function = function
+
+
+_observers: dict[int, _Observer] = {}
+_numbers = itertools.count(1)
+
+
+def _hear_context(
+    number: int, handle: int, notification: int, told: Any, observers: dict[int, _Observer] = _observers
+) -> None:
+    observer = observers.get(number)
+    context = observer.context() if observer is not None else None
+    if observer is not None and context is not None:
+        context._stamp = Stamp()
+        observer.function(context, ContextChanges(context, told[0]))
+        context._stamp = Stamp()
+
+
+def _hear_object(number: int, token: int, told: Any, observers: dict[int, _Observer] = _observers) -> None:
+    observer = observers.get(number)
+    context = observer.context() if observer is not None else None
+    if observer is not None and context is not None:
+        context._stamp = Stamp()
+        change: _abi.ValueChange = told[0]
+        indexes = list(change.indexes[: change.index_count]) if change.index_count else []
+        observer.function(
+            context._object(token, None),
+            ValueChange(
+                ValueChangeKind(change.kind),
+                _abi.decode(change.key_path) or "",
+                bool(change.is_prior),
+                _host.decode(change.old_value),
+                _host.decode(change.new_value),
+                indexes,
+            ),
+        )
+        context._stamp = Stamp()
+
+
+def _forget(number: int, observers: dict[int, _Observer] = _observers) -> None:
+    observers.pop(number, None)
+
+
+_context_callback = immortal(_abi.CONTEXT_OBSERVE_FN(_hear_context))
+_object_callback = immortal(_abi.OBJECT_OBSERVE_FN(_hear_object))
+_forget_callback = immortal(_abi.DESTROY_FN(_forget))
+
+
+def observe_context(
+    context: Context, handle: int, notification: ContextNotification | str, function: Callable[[Any, Any], Any]
+) -> Observation:
+    """Context.observe."""
+    if isinstance(notification, str):
+        notification = ContextNotification[notification.upper()]
+    number = next(_numbers)
+    _observers[number] = _Observer(context, function)
+    return Observation(
+        made(lib.cst_context_observe, handle, int(notification), _context_callback, number, _forget_callback)
+    )
+
+
+def observe_object(item: Any, key_path: str, options: int, function: Callable[[Any, Any], Any]) -> Observation:
+    """ManagedObject.observe."""
+    number = next(_numbers)
+    _observers[number] = _Observer(item._cst_context, function)
+    path = _abi.text(key_path)
+    return Observation(
+        made(lib.cst_object_observe, item._cst_handle, path, options, _object_callback, number, _forget_callback)
+    )

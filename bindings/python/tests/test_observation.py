@@ -1,0 +1,242 @@
+"""Observers, notifications, primitive values, differences and clones."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import corestone
+from corestone import Container, ContextNotification, Model, ValueChangeKind
+
+
+@pytest.fixture
+def ctx(tmp_path: Path) -> Any:
+    model = Model(
+        {
+            "Person": {
+                "name": "string",
+                "age": "int32?",
+                "mood": "string? transient",
+                "home": "to-one Place? inverse people",
+                "friends": "to-many Person? inverse friends",
+            },
+            "Place": {
+                "name": "string",
+                "people": "to-many Person? inverse home",
+                "stops": "to-many Stop? ordered inverse place",
+            },
+            "Stop": {"name": "string", "place": "to-one Place? inverse stops"},
+        }
+    )
+    with Container(model, tmp_path / "a.sqlite") as container, container.context() as context:
+        yield context
+
+
+class Heard(list[Any]):
+    def __call__(self, item: Any, change: Any) -> None:
+        self.append((change.kind.name, change.key_path, change.old, change.new, change.indexes))
+
+    def take(self) -> list[Any]:
+        found = list(self)
+        self.clear()
+        return found
+
+
+def test_values_and_paths(ctx: Any) -> None:
+    heard = Heard()
+    ada = ctx.insert("Person", name="Ada")
+    paris, rome = ctx.insert("Place", name="Paris"), ctx.insert("Place", name="Rome")
+    with ada.observe("name", heard, initial=True):
+        assert heard.take() == [("SETTING", "name", None, "Ada", [])]
+        ada.name = "Eve"
+        assert heard.take() == [("SETTING", "name", "Ada", "Eve", [])]
+    ada.name = "Zoe"
+    assert heard == []
+    token = ada.observe("home.name", heard)
+    ada.home = paris
+    paris.name = "PARIS"
+    ada.home = rome
+    paris.name = "x"
+    assert [each[2:4] for each in heard.take()] == [(None, "Paris"), ("Paris", "PARIS"), ("PARIS", "Rome")]
+    token.cancel()
+    token.cancel()
+    rome.name = "ROME"
+    assert heard == []
+    with pytest.raises(corestone.InvalidArgumentError):
+        ada.observe("friends.name", heard)
+
+
+def test_members_and_places(ctx: Any) -> None:
+    heard = Heard()
+    paris = ctx.insert("Place", name="Paris")
+    a, b = ctx.insert("Stop", name="a"), ctx.insert("Stop", name="b")
+    ada = ctx.insert("Person", name="Ada")
+    tokens = [paris.observe("stops", heard), paris.observe("people", heard)]
+    paris.stops.append(a)
+    paris.stops.insert(0, b)
+    paris.people.add(ada)
+    ada.home = None
+    paris.stops = [a]
+    assert heard == [
+        ("INSERTION", "stops", None, [a], [0]),
+        ("INSERTION", "stops", None, [b], [0]),
+        ("INSERTION", "people", None, [ada], []),
+        ("REMOVAL", "people", [ada], None, []),
+        ("SETTING", "stops", [b, a], [a], []),
+    ]
+    del tokens
+
+
+def test_a_token_that_nobody_holds_ends(ctx: Any) -> None:
+    heard = Heard()
+    ada = ctx.insert("Person", name="Ada")
+    ada.observe("name", heard)
+    gc.collect()
+    ada.name = "Eve"
+    assert heard == []
+
+
+def test_an_observer_that_fails_or_resets(ctx: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    failures: list[Any] = []
+    monkeypatch.setattr("sys.unraisablehook", lambda what: failures.append(what.exc_value))
+    ada = ctx.insert("Person", name="Ada")
+
+    def fail(item: Any, change: Any) -> None:
+        raise ValueError("no")
+
+    with ada.observe("name", fail):
+        ada.name = "Eve"
+    assert [str(each) for each in failures] == ["no"]
+    token = ada.observe("name", lambda item, change: ctx.reset())
+    ada.name = "Zoe"
+    with pytest.raises(corestone.ObjectGoneError):
+        _ = ada.name
+    token.cancel()
+
+
+def test_notifications(ctx: Any) -> None:
+    heard: list[Any] = []
+
+    def hear(context: Any, changes: Any) -> None:
+        assert context is ctx
+        heard.append((changes.inserted, changes.updated, changes.deleted_ids))
+
+    ada = ctx.insert("Person", name="Ada")
+    with ctx.observe(ContextNotification.DID_SAVE, hear):
+        ctx.save()
+        eve = ctx.insert("Person", name="Eve")
+        ada.age = 3
+        ctx.save()
+        gone = ada.id
+        ctx.delete(ada)
+        ctx.save()
+    ctx.delete(eve)
+    ctx.save()
+    assert heard == [([ada], [], []), ([eve], [ada], []), ([], [], [gone])]
+    ids: list[Any] = []
+    token = ctx.observe("did_save_object_ids", lambda context, changes: ids.extend(changes.inserted_ids))
+    bob = ctx.insert("Person", name="Bob")
+    ctx.save()
+    assert ids == [bob.id]
+    token.cancel()
+    with pytest.raises(KeyError):
+        ctx.observe("whatever", hear)
+
+
+def test_a_deleted_object_that_nobody_held(ctx: Any) -> None:
+    ctx.insert("Person", name="Ada")
+    ctx.save()
+    seen: list[Any] = []
+    token = ctx.observe("did_save", lambda context, changes: seen.extend(changes.deleted))
+    ctx.delete(ctx.fetch("Person")[0])
+    gc.collect()
+    ctx.save()
+    assert len(seen) == 1
+    token.cancel()
+
+
+def test_differences(ctx: Any) -> None:
+    paris = ctx.insert("Place", name="Paris")
+    ada = ctx.insert("Person", name="Ada", home=paris)
+    assert ada.changed_values() == {"name": "Ada", "home": paris}
+    ctx.save()
+    assert ada.changed_values() == {}
+    assert not ada.has_persistent_changed_values
+    ada.name, ada.home, ada.mood = "Eve", None, "fine"
+    assert ada.changed_values() == {"name": "Eve", "home": None}
+    assert ada.changed_values_for_current_event() == {"name": "Ada", "home": paris}
+    assert ada.committed_values("name", "home") == {"name": "Ada", "home": paris.id}
+    assert ada.committed_values()["age"] is None
+    ada.name, ada.home = "Ada", paris
+    assert ada.has_changes
+    assert not ada.has_persistent_changed_values
+    assert paris.object_ids("people") == [ada.id]
+    assert ada.faulting_state == 0
+
+
+def test_faults_of_relationships(ctx: Any) -> None:
+    paris = ctx.insert("Place", name="Paris")
+    ada = ctx.insert("Person", name="Ada", home=paris)
+    ctx.save()
+    with ctx.container.context() as other:
+        again = other.get(paris.id)
+        assert again.faulting_state == 1
+        assert again.has_fault("people")
+        assert again.get_primitive("people") is None
+        assert again.get_primitive("name") is None
+        assert again.object_ids("people") == [ada.id]
+        assert again.is_fault
+        again.will_access("people")
+        assert [each.name for each in again.get_primitive("people")] == ["Ada"]
+        again.did_access("people")
+        assert not again.has_fault("people")
+
+
+def test_changes_by_hand(ctx: Any) -> None:
+    paris, ada = ctx.insert("Place", name="Paris"), ctx.insert("Person", name="Ada")
+    ctx.save()
+    heard = Heard()
+    token = ada.observe("name", heard)
+    with ada.changing("name"):
+        ada.set_primitive("name", "Eve")
+    assert heard == [("SETTING", "name", "Ada", "Eve", [])]
+    assert ada.is_updated
+    paris.will_change("people", "union", [ada])
+    paris.set_primitive("people", [ada])
+    paris.did_change("people", "union", [ada])
+    assert ada.home == paris
+    with pytest.raises(corestone.InvalidArgumentError):
+        ada.did_change("name")
+    token.cancel()
+
+
+def test_clones(ctx: Any) -> None:
+    paris = ctx.insert("Place", name="Paris")
+    paris.stops = [ctx.insert("Stop", name=each) for each in "cab"]
+    ada = ctx.insert("Person", name="Ada", home=paris)
+    copy = paris.clone(depth=1, including=["stops"])
+    assert [each.name for each in copy.stops] == ["c", "a", "b"]
+    assert len(paris.stops) == 3
+    assert len(copy.people) == 0
+    twin = ada.clone()
+    assert twin.name == "Ada"
+    assert twin.home == paris
+    assert len(paris.people) == 2
+
+
+def test_ignored_changes(tmp_path: Path) -> None:
+    model = Model({"Car": {"speed": "double? transient"}})
+    model["Car"].change("speed", ignores_changes=True)
+    with Container(model, tmp_path / "a.sqlite") as container, container.context() as ctx:
+        car = ctx.insert("Car")
+        ctx.save()
+        car.speed = 3.0
+        assert not car.has_changes
+        assert car.speed == 3.0
+
+
+def test_kinds_are_core_datas() -> None:
+    assert [kind.value for kind in ValueChangeKind] == [1, 2, 3, 4]
