@@ -55,7 +55,7 @@ let package = Package(
                 "CCorestone", "CFFI", "CPlatform", "CorestoneValues", "CorestonePredicate", "CorestoneModel",
                 "CorestoneGraph", "CorestoneSQLite", "CorestoneFiles", "CorestoneMigration",
             ],
-            exclude: ["corestone.map"],
+            exclude: ["corestone.ld", "corestone.map"],
             swiftSettings: core,
             linkerSettings: [
                 .unsafeFlags(
@@ -64,8 +64,11 @@ let package = Package(
                     ], .when(configuration: .release)),
                 // Half a megabyte of relocations shrinks to a tenth. The C library that the shipped library needs knows the form.
                 .unsafeFlags(
-                    ["-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs"],
-                    .when(configuration: .release)),
+                    [
+                        "-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs",
+                        "-Xlinker", "-T\(Context.packageDirectory)/Sources/CorestoneABI/corestone.ld",
+                        "-Xlinker", "--no-eh-frame-hdr",
+                    ], .when(configuration: .release)),
                 // In a test program the script would hide the interceptors of a sanitizer. What Debian built for programs
                 // alone must be hidden all the same.
                 .unsafeFlags(["-Xlinker", "--exclude-libs=libz.a"], .when(configuration: .debug)),
