@@ -1070,6 +1070,7 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_lifecycle(cst_entity *entity
  * changed by it, and undo knows nothing of it. A save writes the values once another change makes the object one to save; a
  * refresh drops them. Changes of relationships count all the same, since both ends must agree. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_disable_tracking(cst_context *context, cst_error **error);
+/* CST_UNCHANGED when nobody disabled it. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_enable_tracking(cst_context *context, cst_error **error);
 
 /* ======== coordinator, store ============================================================================= */

@@ -21,7 +21,7 @@ public func cst_context_disable_tracking(_ pointer: OpaquePointer?, _ error: Err
 
 @_cdecl("cst_context_enable_tracking") @implementation
 public func cst_context_enable_tracking(_ pointer: OpaquePointer?, _ error: ErrorOut) -> cst_status {
-    boundary(error) { try onQueue(pointer).context.enableTracking() }
+    outcome(error) { try onQueue(pointer).context.enableTracking() ? .ok : .unchanged }
 }
 
 /// The host's functions with their userdata. Called on the queue of the object that they are called about.

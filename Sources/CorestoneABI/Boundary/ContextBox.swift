@@ -56,7 +56,11 @@ final class ContextBox {
 
     /// Whether a reference to the box, which a host gives up, has to stay for a while.
     func keepsForHook() -> Bool {
-        guard isOnQueue, context.isInHook else { return false }
+        guard isOnQueue else { return false }
+        guard context.isInHook else {
+            if releasedInHooks > 0 { releaseLate() }
+            return false
+        }
         releasedInHooks += 1
         return true
     }

@@ -41,15 +41,14 @@ extension Context {
     /// Begins what `withoutTracking` does, for hosts that have no closures; nests.
     package func disableTracking() { hookState.untracked += 1 }
 
-    /// Ends what the last `disableTracking` began.
-    package func enableTracking() throws {
-        guard hookState.untracked > 0 else {
-            throw CoreError(.invalidArgument, "changes are tracked already; disable tracking first")
-        }
+    /// Ends what the last `disableTracking` began; false when there was none.
+    package func enableTracking() -> Bool {
+        if hookState.untracked == 0 { return false }
         hookState.untracked -= 1
+        return true
     }
 
-    func whileHookRuns(of object: ManagedObject, _ body: () throws -> Void) throws {
+    func whileHookRuns<Result>(of object: ManagedObject, _ body: () throws -> Result) throws -> Result {
         guard hookState.depth < Context.maximumHookNesting else {
             throw CoreError(
                 .invalidArgument,
@@ -64,7 +63,7 @@ extension Context {
             // Whatever the hook disabled and did not enable again.
             hookState.untracked = untracked
         }
-        try body()
+        return try body()
     }
 
     /// Throws when a hook asks its context for something that only the outermost call may do.
@@ -72,7 +71,7 @@ extension Context {
         guard isInHook else { return }
         throw CoreError(
             .invalidArgument,
-            "a lifecycle hook asks its context to \(what); let it look at its object only, and do that "
+            "a hook or a validator asks its context to \(what); let it look at its object only, and do that "
                 + "when the call that runs the hook has ended")
     }
 

@@ -47,7 +47,7 @@ extension ManagedObject {
         try validateByModel(purpose, into: &own)
         guard own.errors.isEmpty else { return }
         for check in validators.objects + (hook.map { [$0] } ?? []) {
-            do { try check(self, purpose) } catch { failures.append(refused(error)) }
+            do { try asHook { try check(self, purpose) } } catch { failures.append(refused(error)) }
         }
     }
 
@@ -63,9 +63,15 @@ extension ManagedObject {
         }
         let value = try self.value(slot: Int(property.slot))
         do {
-            let checked = try validator.check(self, value, purpose)
+            let checked = try asHook { try validator.check(self, value, purpose) }
             if checked != value, !state.contains(.gone) { try setValue(checked, forKey: property.name) }
         } catch { failures.append(refused(error, property, value)) }
+    }
+
+    /// A validator may do what a hook may.
+    private func asHook<Result>(_ body: () throws -> Result) throws -> Result {
+        guard let context else { return try body() }
+        return try context.whileHookRuns(of: self, body)
     }
 
     /// A proposed value as the host's validators want it.
@@ -76,7 +82,7 @@ extension ManagedObject {
         defer { state.remove(.validating) }
         var value = proposed
         for validator in entity.allValidators.values where validator.key == property.name {
-            do { value = try validator.check(self, value, nil) } catch {
+            do { value = try asHook { try validator.check(self, value, nil) } } catch {
                 failures.append(refused(error, property, value))
             }
         }

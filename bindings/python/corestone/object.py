@@ -16,7 +16,7 @@ from ._composite import compose, decompose, leaves
 from ._entity_type import EntityType
 from ._object_changes import ObjectChanges
 from .codes import AttributeType, SnapshotEvents
-from .errors import CorestoneError, InvalidHandleError, TypeMismatchError
+from .errors import CorestoneError, InvalidHandleError, ObjectGoneError, TypeMismatchError
 from .object_id import ObjectID
 from .property import PropertyDescription, nearest
 from .transformer import from_bytes, to_bytes
@@ -110,32 +110,32 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
     def _cst_value_handle(self) -> tuple[int, int]:
         return _abi.OBJECT, self._cst_token
 
-    # ---- state; none of these reads the store
+    # ---- state; none of these reads the store, and of an object that left its context none is true
 
     @property
     def is_fault(self) -> bool:
         """Whether its values were not asked for yet."""
-        return bool(state(self) & _abi.OBJECT_FAULT)
+        return _is(self, _abi.OBJECT_FAULT)
 
     @property
     def is_inserted(self) -> bool:
         """Whether the next save will insert it."""
-        return bool(state(self) & _abi.OBJECT_INSERTED)
+        return _is(self, _abi.OBJECT_INSERTED)
 
     @property
     def is_updated(self) -> bool:
         """Whether the next save will update it."""
-        return bool(state(self) & _abi.OBJECT_UPDATED)
+        return _is(self, _abi.OBJECT_UPDATED)
 
     @property
     def is_deleted(self) -> bool:
         """Whether the next save will delete it."""
-        return bool(state(self) & _abi.OBJECT_DELETED)
+        return _is(self, _abi.OBJECT_DELETED)
 
     @property
     def has_changes(self) -> bool:
         """Whether it differs from what was last fetched or saved."""
-        return bool(state(self) & _abi.OBJECT_HAS_CHANGES)
+        return _is(self, _abi.OBJECT_HAS_CHANGES)
 
     def is_changed(self, name: str) -> bool:
         """Whether a property was changed since the last fetch or save."""
@@ -459,6 +459,13 @@ def state(item: ManagedObject) -> int:
     out = ctypes.c_uint32()
     call(lib.cst_object_state, item._cst_handle, byref(out))
     return out.value
+
+
+def _is(item: ManagedObject, flag: int) -> bool:
+    try:
+        return bool(state(item) & flag)
+    except ObjectGoneError:
+        return False
 
 
 def handles(items: Sequence[Any], entity: str, key: str) -> Any:

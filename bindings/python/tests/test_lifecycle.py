@@ -133,11 +133,12 @@ def test_a_deleted_object_that_nobody_holds_is_told_too(ctx: Context) -> None:
     calls.clear()
     ctx.save()
     assert ("did", False, False) in taken()
-    ctx.insert(Person)
+    person = ctx.insert(Person)
     ctx.save()
     calls.clear()
     ctx.reset()
     assert taken() == [("turn", "nobody"), "turned"]
+    assert not person.has_changes
 
 
 def test_faults_of_a_result_fire_one_by_one(ctx: Context) -> None:
