@@ -7,8 +7,13 @@ import CorestoneValues
 
 func coordinator(_ pointer: OpaquePointer?) throws -> CoordinatorBox { try resolve(pointer, .coordinator) }
 
-/// Tells the graph, once, how to give up the tokens that it holds.
-private let graphReleasesTokens: Void = { Context.releaseToken = { HandleTable.release(Token($0)) } }()
+/// Tells the graph, once, how to give up the tokens that it holds, and what handles of objects that come back keep.
+private let graphReleasesTokens: Void = {
+    Context.releaseToken = { HandleTable.release(Token($0)) }
+    Context.adoptToken = { object in
+        if let context = object.context, let box = try? contextBox(context) { adopt(object, box) }
+    }
+}()
 
 @_cdecl("cst_coordinator_new") @implementation
 public func cst_coordinator_new(

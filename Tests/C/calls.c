@@ -101,6 +101,15 @@ static cst_status call_function(void *userdata, const cst_value *receiver, size_
 
 static void plain_function(void) {}
 
+static void hear_undo(void *userdata, cst_undo_manager *manager, uint32_t notification) {
+    (void)userdata, (void)manager, (void)notification;
+}
+
+static cst_status undo_nothing(void *userdata, cst_error **error) {
+    (void)userdata, (void)error;
+    return CST_OK;
+}
+
 static cst_status transform(void *userdata, const void *value, cst_buffer *out_bytes, cst_error **error) {
     (void)userdata, (void)value;
     return cst_buffer_fill(out_bytes, (cst_bytes){(const uint8_t *)"blob", 4}, error);
@@ -230,6 +239,9 @@ void world_open(struct world *world, const char *folder) {
     cst_observation *observation = NULL;
     OK(cst_context_observe(c->context, CST_NOTIFICATION_DID_SAVE, hear_context, NULL, NULL, &observation, E));
     world->live[TYPE_OBSERVATION] = observation;
+    cst_undo_manager *manager = NULL;
+    OK(cst_undo_manager_new(&manager, E));
+    world->live[TYPE_UNDO_MANAGER] = manager;
     cst_mapping_model *mapping = NULL;
     OK(cst_mapping_model_load_bytes(bytes_of(small_mapping), &mapping, E));
     world->live[TYPE_MAPPING_MODEL] = mapping;
@@ -237,9 +249,9 @@ void world_open(struct world *world, const char *folder) {
 
 void world_close(struct world *world) {
     cst_log_set_callback(NULL, NULL, NULL, NULL);
-    static const enum handle_type owned[] = {TYPE_ERROR,         TYPE_OBJECT,  TYPE_OBJECT_ID,  TYPE_PREDICATE,
-                                             TYPE_FETCH_REQUEST, TYPE_RESULTS, TYPE_CURSOR,     TYPE_MAPPING_MODEL,
-                                             TYPE_EXPRESSION,    TYPE_ROWS,    TYPE_OBSERVATION};
+    static const enum handle_type owned[] = {TYPE_ERROR,         TYPE_OBJECT,  TYPE_OBJECT_ID,   TYPE_PREDICATE,
+                                             TYPE_FETCH_REQUEST, TYPE_RESULTS, TYPE_CURSOR,      TYPE_MAPPING_MODEL,
+                                             TYPE_EXPRESSION,    TYPE_ROWS,    TYPE_OBSERVATION, TYPE_UNDO_MANAGER};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         CHECK_STATUS(CST_OK, cst_release(world->live[owned[i]]));
     CHECK_STATUS(CST_OK, cst_release(world->second[TYPE_OBJECT]));
@@ -348,6 +360,8 @@ static void *handle_for(struct world *world, const struct call *call, const stru
     }
     if (is(call, "cst_object_insert_member") && !again) return world->project;
     if (strstr(call->name, "cst_object_did_change") && !again) begin_change(world, call);
+    if (is(call, "cst_undo_manager_end_group")) cst_undo_manager_begin_group(world->live[TYPE_UNDO_MANAGER], NULL);
+    if (is(call, "cst_undo_manager_enable")) cst_undo_manager_disable(world->live[TYPE_UNDO_MANAGER], NULL);
     if (is(call, "cst_context_assign") && type == TYPE_OBJECT) return unsaved_object(world);
     if (is(call, "cst_context_insert_object") && type == TYPE_OBJECT) return world->unattached;
     if (strstr(call->name, "perform") && type == TYPE_CONTEXT && call->mark == MARK_ANY_THREAD) {
@@ -373,6 +387,7 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
     memset(arguments, 0, sizeof *arguments * MAX_PARAMETERS);
     storage->info.struct_size = sizeof storage->info;
     storage->statistics.struct_size = sizeof storage->statistics;
+    storage->undo_state.struct_size = sizeof storage->undo_state;
     storage->options.struct_size = sizeof storage->options;
     storage->callbacks = transformer;
     storage->class_callbacks = archive_class;
@@ -407,6 +422,7 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
         case KIND_OUT:
             a->pointer = strcmp(p->name, "out_info") == 0 ? (void *)&storage->info : (void *)storage->out;
             if (strcmp(p->name, "out_statistics") == 0) a->pointer = &storage->statistics;
+            if (is(call, "cst_undo_manager_state")) a->pointer = &storage->undo_state;
             if (is(call, "cst_predicate_get_info")) a->pointer = &storage->predicate_info;
             if (strcmp(p->name, "out_count") == 0) a->pointer = &storage->out[MAX_ITEMS - 1];
             break;
@@ -515,6 +531,12 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
             break;
         case KIND_OBJECT_OBSERVE:
             a->object_observe = hear_object;
+            break;
+        case KIND_UNDO_ACTION:
+            a->undo_action = undo_nothing;
+            break;
+        case KIND_UNDO_OBSERVE:
+            a->undo_observe = hear_undo;
             break;
         }
     }

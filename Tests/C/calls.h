@@ -29,6 +29,7 @@ enum handle_type {
     TYPE_EXPRESSION,
     TYPE_ROWS,
     TYPE_OBSERVATION,
+    TYPE_UNDO_MANAGER,
     TYPE_COUNT
 };
 
@@ -70,7 +71,9 @@ enum kind {
     KIND_FUNCTION,
     KIND_CODE,
     KIND_CONTEXT_OBSERVE,
-    KIND_OBJECT_OBSERVE
+    KIND_OBJECT_OBSERVE,
+    KIND_UNDO_ACTION,
+    KIND_UNDO_OBSERVE
 };
 
 enum mark { MARK_ANY_THREAD, MARK_ON_QUEUE, MARK_ONE_THREAD };
@@ -95,6 +98,8 @@ union argument {
     cst_function code;
     cst_context_observe_fn context_observe;
     cst_object_observe_fn object_observe;
+    cst_undo_action_fn undo_action;
+    cst_undo_observe_fn undo_observe;
 };
 
 struct result {
@@ -139,6 +144,7 @@ struct storage {
     cst_value out[MAX_ITEMS];         /* large enough for every output */
     cst_property_info info;
     cst_statistics statistics;
+    cst_undo_state undo_state;
     cst_predicate_info predicate_info;
     cst_value variables[3]; /* a dictionary, and its one key and value */
     cst_buffer buffer;

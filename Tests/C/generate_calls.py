@@ -30,6 +30,7 @@ HANDLES = [
     "cursor",
     "mapping_model",
     "observation",
+    "undo_manager",
 ]
 SCALARS = {"bool", "size_t", "int32_t", "int64_t", "uint32_t", "uint64_t", "cst_key", "cst_attribute_type", "cst_queue"}
 COUNTS = {"count", "sort_count", "rows", "columns", "capacity", "batch_size"} | {
@@ -53,7 +54,7 @@ MARKS = ("CST_ANY_THREAD", "CST_ON_QUEUE", "CST_ONE_THREAD")
 BY_VALUE = {
     *("STRING", "BYTES", "DESTROY", "PERFORM", "INTERRUPT", "VALIDATE", "LOG"),
     *("PREDICATE_BLOCK", "EXPRESSION_BLOCK", "COMPARE", "FUNCTION", "CODE"),
-    *("CONTEXT_OBSERVE", "OBJECT_OBSERVE"),
+    *("CONTEXT_OBSERVE", "OBJECT_OBSERVE", "UNDO_ACTION", "UNDO_OBSERVE"),
 }
 
 
@@ -106,6 +107,9 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         "cst_compare_fn": "COMPARE",
         "cst_function_fn": "FUNCTION",
         "cst_function": "CODE",
+        "cst_undo_action_fn": "UNDO_ACTION",
+        "cst_undo_observe_fn": "UNDO_OBSERVE",
+        "const void *": "USERDATA",
         "const cst_string *": "STRINGS",
         "const cst_value *": {"variables": "VARIABLES", "value": "VALUE", "least": "VALUE", "greatest": "VALUE"}.get(
             name, "VALUES"
@@ -137,6 +141,7 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         "cst_predicate_info *",
         "cst_function *",
         "cst_statistics *",
+        "cst_undo_state *",
     }
     if c_type in plain_outputs:
         return "OUT", ""

@@ -274,6 +274,7 @@ static void fill(const struct world *world, const struct call *call, union argum
         if (one_in(3)) s->sorts[i].key_path = text("name");
     }
     s->statistics.struct_size = one_in(4) ? below(sizeof s->statistics + 1) : sizeof s->statistics;
+    s->undo_state.struct_size = one_in(4) ? below(sizeof s->undo_state + 1) : sizeof s->undo_state;
     s->info.struct_size = one_in(4) ? below(sizeof s->info + 1) : sizeof s->info;
     s->predicate_info.struct_size = one_in(4) ? below(sizeof s->predicate_info + 1) : sizeof s->predicate_info;
     s->options.struct_size = one_in(4) ? below(sizeof s->options + 1) : sizeof s->options;
@@ -310,6 +311,7 @@ static void fill(const struct world *world, const struct call *call, union argum
                          : strcmp(p->name, "out_statistics") == 0 ? (void *)&s->statistics
                                                                   : (void *)s->out;
             if (strcmp(call->name, "cst_predicate_get_info") == 0) a->pointer = &s->predicate_info;
+            if (strcmp(call->name, "cst_undo_manager_state") == 0) a->pointer = &s->undo_state;
             if (strcmp(p->name, "out_count") == 0) a->pointer = &s->out[MAX_ITEMS - 1];
             break;
         case KIND_BUFFER:
@@ -378,6 +380,8 @@ static void fill(const struct world *world, const struct call *call, union argum
         case KIND_CODE:
         case KIND_CONTEXT_OBSERVE:
         case KIND_OBJECT_OBSERVE:
+        case KIND_UNDO_ACTION:
+        case KIND_UNDO_OBSERVE:
             break; /* from world_fill, see call_once */
         }
         bool is_pointer =

@@ -14,6 +14,7 @@ enum HandleType: UInt32 {
     case expression
     case rows
     case observation
+    case undoManager
 
     var name: String {
         switch self {
@@ -35,6 +36,7 @@ enum HandleType: UInt32 {
         case .expression: "expression"
         case .rows: "rows"
         case .observation: "observation"
+        case .undoManager: "undo manager"
         }
     }
 

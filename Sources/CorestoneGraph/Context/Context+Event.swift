@@ -86,9 +86,11 @@ extension Context {
 
     /// Begins the next event, whatever this one was.
     func forgetEvent() {
-        forEachTouched { object, _ in
+        forEachTouched { object, entry in
+            // Of an object that the event inserted, no member was noted.
+            let isNew = entry == nil && object.state.contains(.inserted)
             object.state.subtract([.touched, .snapshotting])
-            for keeper in object.toManyRelationships { keeper?.endEvent() }
+            if !isNew { for keeper in object.toManyRelationships { keeper?.endEvent() } }
         }
         // A burst of changes keeps its room no longer than the event.
         event = Event()

@@ -168,6 +168,7 @@ public final class Context: @unchecked Sendable {
     }
 
     deinit {
+        undoRecorder?.end()
         forgetAll()
         (parent?.children ?? coordinator.followers).remove(inbox)
         observers?.end()

@@ -57,7 +57,6 @@ extension Context {
     /// The end of the context.
     func endUndo() {
         guard let recorder = undoRecorder else { return }
-        recorder.end()
         recorder.manager.remove(recorder)
         recorder.letGo()
     }

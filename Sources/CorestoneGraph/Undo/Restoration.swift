@@ -39,10 +39,13 @@ struct Restoration {
         let leaving = markLeaving()
         restoreMembers()
         var failure = takeAway(leaving)
+        var next = 0
         for change in record.changes {
-            change.object.settle(wasClean: isExact && change.wasThere && !change.wasUpdated)
+            let values = record.values[next..<Int(change.valuesEnd)]
+            next = Int(change.valuesEnd)
+            change.object.settle(wasClean: isExact && change.wasThere && !change.wasUpdated, restored: values)
         }
-        context.forEachTouched { object, _ in object.settle(wasClean: false) }
+        context.forEachTouched { object, _ in object.settle(wasClean: false, restored: []) }
         for (object, events) in awakening where !object.isGone {
             do { try object.sendAwake(fromSnapshotEvents: events) } catch { failure = failure ?? error }
         }
@@ -107,7 +110,7 @@ struct Restoration {
         }
         for (relationship, members) in contents.members {
             guard let keeper = try? object.toMany(relationship) else { continue }
-            for member in members where member.context === context { keeper.admit(member) }
+            for member in members where member.context === context { enter(member, keeper) }
         }
     }
 
@@ -148,10 +151,11 @@ struct Restoration {
         letGo(of: object, current, inverse)
     }
 
+    @inline(never)
     private func letGo(of object: ManagedObject, _ partner: ManagedObject, _ inverse: Relationship) {
         if partner.isGone || partner.isDeleted { return }
         if inverse.isToMany {
-            try? partner.toMany(inverse).drop(object)
+            if let keeper = try? partner.toMany(inverse) { leave(object, keeper) }
         } else if (try? partner.target(of: inverse)) === object {
             try? partner.writeTarget(nil, inverse)
         }
@@ -174,14 +178,20 @@ struct Restoration {
             guard let inverse, !inverse.isToMany else { return false }
             return (try? member.target(of: inverse)) === object
         }
-        for member in change.added where member.isGone || member.isDeleted || !leadsHere(member) { keeper.drop(member) }
+        for member in change.added where member.isGone || member.isDeleted || !leadsHere(member) { leave(member, keeper) }
         for member in change.removed where member.context === context && !member.isDeleted {
             // The member's own side knows better, if it is one that was not undone.
             if let inverse, inverse.isToMany ? isOutdated(member) : !leadsHere(member) { continue }
-            keeper.take(member)
+            enter(member, keeper)
         }
         if let order = change.order { keeper.restore(order: order) }
     }
+
+    // Called from several places, and large when inlined.
+    @inline(never)
+    private func enter(_ member: ManagedObject, _ keeper: ToManyRelationship) { keeper.take(member) }
+    @inline(never)
+    private func leave(_ member: ManagedObject, _ keeper: ToManyRelationship) { keeper.drop(member) }
 
     // MARK: Objects that leave
 
@@ -223,13 +233,20 @@ struct Restoration {
 
 extension ManagedObject {
     /// Lets go of changed values that the object's row has too; an object without any other is not changed.
-    /// - Parameter wasClean: whether the object was not changed when it had its present values, whatever they are.
-    fileprivate func settle(wasClean: Bool) {
+    /// - Parameter wasClean: whether the object was not changed when it had its present values. What it keeps besides those that
+    ///   were `restored`, and transient ones, is no change then.
+    fileprivate func settle(wasClean: Bool, restored: ArraySlice<ChangedValue>) {
         guard state.contains(.updated), state.isDisjoint(with: [.inserted, .gone]) else { return }
         var isChanged = false
         if let overlay {
             for slot in 0..<Int(entity.slotCount) where overlay.isChanged(slot) {
-                if isStored(overlay.values[slot], slot) { overlay.clear(slot) } else { isChanged = !wasClean }
+                if isStored(overlay.values[slot], slot) {
+                    overlay.clear(slot)
+                } else if !wasClean
+                    || entity.layout.slots[slot].role != .transient && restored.contains(where: { $0.slot == slot })
+                {
+                    isChanged = true
+                }
             }
             if overlay.isEmpty { dropOverlay() }
         }

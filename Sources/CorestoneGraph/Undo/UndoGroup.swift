@@ -67,6 +67,19 @@ extension UndoManager {
         beginGroup(UndoGroup(parent: lock.with { open }))
     }
 
+    /// Runs `body` as a step of its own, with a name for menus. The step is there also when the body throws.
+    public func group<Result>(_ name: String? = nil, _ body: () throws -> Result) throws -> Result {
+        try beginUndoGrouping()
+        if let name { setActionName(name) }
+        let result: Result
+        do { result = try body() } catch {
+            try? endUndoGrouping()
+            throw error
+        }
+        try endUndoGrouping()
+        return result
+    }
+
     func beginGroup(_ group: UndoGroup) {
         lock.with { open = group }
         listeners.tell(.didOpenGroup, self)

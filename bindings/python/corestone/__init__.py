@@ -35,6 +35,7 @@ from .codes import (
     ProblemKind,
     SnapshotEvents,
     Status,
+    UndoNotification,
     ValueChangeKind,
 )
 from .collections import ToManyList, ToManySet
@@ -87,6 +88,7 @@ from .results import Results
 from .rows import ExpressionDescription
 from .sort import Sort, SortDescriptor, SortKey, set_sort_locale, sort, sort_locale
 from .transformer import raw_value, register_transformer, set_raw_value, unregister_transformer
+from .undo import UndoManager
 
 __version__ = "0.1.0"
 
@@ -137,6 +139,8 @@ __all__ = [
     "log",
     "Store",
     "Context",
+    "UndoManager",
+    "UndoNotification",
     "ManagedObject",
     "ObjectID",
     "Observation",

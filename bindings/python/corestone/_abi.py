@@ -57,6 +57,7 @@ MUTATION_UNION, MUTATION_MINUS, MUTATION_INTERSECT, MUTATION_SET = 1, 2, 3, 4
 OBSERVE_INITIAL, OBSERVE_PRIOR = 4, 8
 
 EXPLAIN_TEXT, EXPLAIN_JSON = 0, 1
+UNDO_NAME, REDO_NAME, UNDO_TITLE, REDO_TITLE = range(4)
 VALIDATE_INSERT, VALIDATE_UPDATE, VALIDATE_DELETE, VALIDATE_WITHOUT_HOOK = 1, 2, 3, 16
 PREDICATE_NOT, PREDICATE_AND, PREDICATE_OR = 0, 1, 2
 SORT_DESCENDING, SORT_CASE_INSENSITIVE, SORT_LOCALIZED, SORT_LOCALIZED_STANDARD, SORT_COMPARATOR = (
@@ -182,6 +183,16 @@ class Statistics(Structure):
     _fields_ = (("struct_size", ctypes.c_size_t), *((name, ctypes.c_uint64) for name in STATISTICS))
 
 
+class UndoState(Structure):
+    _fields_ = (
+        ("struct_size", ctypes.c_size_t),
+        *((name, ctypes.c_bool) for name in ("can_undo", "can_redo", "is_undoing", "is_redoing", "is_enabled")),
+        ("groups_by_event", ctypes.c_bool),
+        ("levels", ctypes.c_size_t),
+        ("grouping_level", ctypes.c_size_t),
+    )
+
+
 class Sort(Structure):
     _fields_ = (("key_path", InputString), ("flags", ctypes.c_uint32), ("reserved", ctypes.c_uint32))
 
@@ -223,6 +234,8 @@ PAYLOAD_OFFSET = Value.payload.offset
 SIZE_OFFSET = PAYLOAD_OFFSET + String.size.offset
 
 DESTROY_FN = CFUNCTYPE(None, ctypes.c_void_p)
+UNDO_ACTION_FN = CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, POINTER(ctypes.c_void_p))
+UNDO_OBSERVE_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32)
 PERFORM_FN = CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, POINTER(ctypes.c_void_p))
 INTERRUPT_FN = CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)
 LOG_FN = CFUNCTYPE(None, ctypes.c_void_p, String)
@@ -380,6 +393,9 @@ _TYPES: dict[str, Any] = {
     "compare": COMPARE_FN,
     "function": FUNCTION_FN,
     "code": ctypes.c_void_p,
+    "undoaction": UNDO_ACTION_FN,
+    "undoobserve": UNDO_OBSERVE_FN,
+    "undostate": POINTER(UndoState),
     "predicateinfo": POINTER(PredicateInfo),
     "contextobserve": CONTEXT_OBSERVE_FN,
     "objectobserve": OBJECT_OBSERVE_FN,
@@ -665,6 +681,28 @@ cst_object_id_is_temporary status handle bool* error
 cst_object_id_entity status handle out error
 cst_object_id_equal bool handle handle
 cst_object_id_hash u64 handle
+
+cst_undo_manager_new status out error
+cst_context_set_undo_manager status handle handle error
+cst_context_copy_undo_manager status handle out error
+cst_context_undo status handle error
+cst_context_redo status handle error
+cst_undo_manager_undo status handle error
+cst_undo_manager_undo_nested status handle error
+cst_undo_manager_redo status handle error
+cst_undo_manager_begin_group status handle error
+cst_undo_manager_end_group status handle error
+cst_undo_manager_register status handle pointer undoaction pointer destroy error
+cst_undo_manager_remove_all status handle error
+cst_undo_manager_remove_target status handle pointer error
+cst_undo_manager_disable status handle error
+cst_undo_manager_enable status handle error
+cst_undo_manager_set_levels status handle size error
+cst_undo_manager_set_groups_by_event status handle bool error
+cst_undo_manager_set_action_name status handle in error
+cst_undo_manager_copy_text status handle u32 buffer error
+cst_undo_manager_state status handle undostate error
+cst_undo_manager_observe status handle u32 undoobserve pointer destroy out error
 
 cst_predicate_parse status in size values out error
 cst_predicate_new_compound status u32 size handles out error

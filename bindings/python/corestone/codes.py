@@ -165,3 +165,16 @@ class DeleteRule(enum.IntEnum):
     NULLIFY = 1
     CASCADE = 2
     DENY = 3
+
+
+class UndoNotification(enum.IntEnum):
+    """What an undo manager tells."""
+
+    CHECKPOINT = 1  # a group begins or ends, or an undo or redo: who gathers actions registers them now
+    DID_OPEN_GROUP = 2
+    WILL_CLOSE_GROUP = 3
+    DID_CLOSE_GROUP = 4
+    WILL_UNDO = 5
+    DID_UNDO = 6
+    WILL_REDO = 7
+    DID_REDO = 8

@@ -29,6 +29,7 @@ from .property import PropertyDescription
 from .results import Results
 from .rows import ColumnLike, read_rows, set_columns
 from .sort import SortKey
+from .undo import UndoManager, forget_what_was_read
 
 if TYPE_CHECKING:
     from .codes import ContextNotification
@@ -65,6 +66,7 @@ class Context:
         self._queue_type = queue_type
         self._name: str | None = None
         self._author: str | None = None
+        self._undo_manager: UndoManager | None = None
         self._handle: int | None = (
             made(lib.cst_context_new, container.coordinator._handle, queue_type)
             if parent is None
@@ -520,7 +522,7 @@ class Context:
         self._work(lib.cst_context_validate)
 
     def rollback(self) -> None:
-        """Drops every change that was not saved."""
+        """Drops every change that was not saved, and all that could be undone."""
         self._stamp = Stamp()
         call(lib.cst_context_rollback, self._open)
 
@@ -560,9 +562,39 @@ class Context:
         call(lib.cst_context_refresh_all, self._open)
 
     def process_pending_changes(self) -> None:
-        """Applies delete rules now. Saving, counting and fetching do so by themselves."""
+        """Applies delete rules, and makes what changed a step to undo.
+
+        Saving, counting, fetching, undo and the end of a perform do so by themselves."""
         self._stamp = Stamp()
         call(lib.cst_context_process_pending_changes, self._open)
+
+    @property
+    def undo_manager(self) -> UndoManager | None:
+        """Where the context records its changes, one step for each event; None at first.
+
+        Taking it away, with None, makes it forget this context's changes."""
+        return self._undo_manager
+
+    @undo_manager.setter
+    def undo_manager(self, manager: UndoManager | None) -> None:
+        call(lib.cst_context_set_undo_manager, self._open, manager._handle if manager is not None else None)
+        self._undo_manager = manager
+
+    def undo(self) -> bool:
+        """Undoes the newest step of the undo manager, pending changes included.
+
+        False when there is nothing to undo, or no manager."""
+        return self._step(lib.cst_context_undo)
+
+    def redo(self) -> bool:
+        """Does again what was undone last. False when there is nothing."""
+        return self._step(lib.cst_context_redo)
+
+    def _step(self, function: Any) -> bool:
+        try:
+            return self._work(function) == _abi.OK
+        finally:
+            forget_what_was_read()
 
     def assign(self, item: ManagedObject, store: Store) -> None:
         """Says which store an inserted object is to be saved into, instead of the first that takes it.

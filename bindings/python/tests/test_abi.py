@@ -62,6 +62,8 @@ PLAIN = {
     "cst_expression_block_fn": _abi.EXPRESSION_FN,
     "cst_compare_fn": _abi.COMPARE_FN,
     "cst_function_fn": _abi.FUNCTION_FN,
+    "cst_undo_action_fn": _abi.UNDO_ACTION_FN,
+    "cst_undo_observe_fn": _abi.UNDO_OBSERVE_FN,
     "cst_function": ctypes.c_void_p,
     "cst_context_observe_fn": _abi.CONTEXT_OBSERVE_FN,
     "cst_object_observe_fn": _abi.OBJECT_OBSERVE_FN,
