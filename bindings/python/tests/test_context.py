@@ -104,8 +104,9 @@ def test_rollback(staff: Context) -> None:
     assert ada.age == 36
     assert len(ada.tasks) == 3
     assert staff.count("Employee") == 6
+    assert not new.is_inserted
     with pytest.raises(ObjectGoneError):
-        _ = new.is_inserted
+        _ = new.name
 
 
 def test_delete_rules(staff: Context) -> None:
