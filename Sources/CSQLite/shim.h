@@ -27,6 +27,11 @@ static inline int cst_sqlite3_checkpoint_on_close(sqlite3 *db, int on) {
     return sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, on ? 0 : 1, (int *)0);
 }
 
+/* While it is on, the database looks empty, and VACUUM makes it so. */
+static inline int cst_sqlite3_reset_database(sqlite3 *db, int on) {
+    return sqlite3_db_config(db, SQLITE_DBCONFIG_RESET_DATABASE, on, (int *)0);
+}
+
 /* What a file's schema may not do when the file comes from anywhere: write into shadow tables, call functions that are
    not harmless. */
 static inline void cst_sqlite3_distrust(sqlite3 *db) {

@@ -1,7 +1,7 @@
 """Scenarios of Core Data's behaviour: a file for each area, a test for each scenario, whose number is in its name.
 
 What the scenarios say was asserted on Apple's own framework unless a test says otherwise. The run ends with how many of
-each area passed.
+each area passed, those among them that are Swift tests: they need a store of a host's own kind.
 """
 
 from __future__ import annotations
@@ -46,12 +46,49 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             raise pytest.UsageError(f"{item.nodeid}: a scenario's test begins with its number, as in test_s119_…")
 
 
+SWIFT = HERE.parents[1] / "Tests" / "CorestoneGraphTests" / "Scenarios"
+SWIFT_LOG = HERE.parents[1] / "build" / "logs" / "swift.log"
+
+
+def swift_scenarios() -> list[tuple[str, str]]:
+    """The area and the name of each scenario in Swift: `FaultingScenarios` are of the area faulting."""
+    found = []
+    for file in sorted(SWIFT.glob("*.swift")):
+        text = file.read_text(encoding="utf-8")
+        for match in re.finditer(r"class (\w+)Scenarios\b|func (testS\d{3}\w*)\(", text):
+            if match[1]:
+                kind = match[1]
+                area = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind).lower()
+            else:
+                found.append((area, f"{kind}Scenarios.{match[2]}"))
+    return found
+
+
+def swift_outcomes() -> dict[str, str] | None:
+    """What became of the Swift tests in their last run; None when they were not run since a source changed."""
+    root = HERE.parents[1]
+    changed = max(file.stat().st_mtime for place in ("Sources", "Tests") for file in (root / place).rglob("*.swift"))
+    if not SWIFT_LOG.exists() or SWIFT_LOG.stat().st_mtime < changed:
+        return None
+    text = SWIFT_LOG.read_text(encoding="utf-8", errors="replace")
+    return dict(re.findall(r"^Test Case '([\w.]+)' (passed|failed|skipped)", text, re.MULTILINE))
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     passed: Counter[str] = Counter()
     total: Counter[str] = Counter()
+    outcomes = swift_outcomes()
+    for area, name in swift_scenarios():
+        total[area] += 1
+        passed[area] += (outcomes or {}).get(name) == "passed"
+    if outcomes is None:
+        terminalreporter.write_line("the scenarios in Swift did not run with these sources: run_suites.py swift")
     for outcome in ("passed", "failed", "error", "skipped"):
         for report in terminalreporter.stats.get(outcome, []):
             if report.when != "call" and outcome == "passed":
+                continue
+            # The summary speaks of scenarios, whatever else runs beside them.
+            if "::" in report.nodeid and not re.search(r"::test_s\d{3}_", report.nodeid):
                 continue
             area = Path(report.nodeid.split("::")[0]).stem[len("test_") :].replace("_", "-")
             total[area] += 1

@@ -2,8 +2,8 @@ import CorestoneModel
 
 /// The rows of one store that its coordinator's contexts have read, so that a second context's fault costs no query.
 ///
-/// Rows stay as long as an object uses their chunk; chunks that no object uses any more are kept up to a limit, then
-/// dropped. Guarded by the coordinator's lock.
+/// Rows stay as long as an object uses their chunk. Of chunks that no object uses any more the newest stay, up to a limit.
+/// Guarded by the coordinator's lock.
 final class RowCache {
     /// The rows of one inheritance tree: a table by key, and what is entered when somebody first asks for a key. Most of what
     /// a fetch reads is never asked for again.
@@ -34,7 +34,9 @@ final class RowCache {
     private var chunks: [RecordChunk] = []
     private var known: Set<ObjectIdentifier> = []
     private var bytes = 0
-    private var sweepAt = 64 << 20
+    /// Bytes of chunks without an object that stay for whoever asks next.
+    private static let spare = 8 << 20
+    private var sweepAt = 2 * RowCache.spare
 
     /// The newest known row of a key within the tree of `root`.
     func row(_ root: Entity, _ primaryKey: Int64) -> Record? {
@@ -95,6 +97,7 @@ final class RowCache {
         chunks = []
         known = []
         bytes = 0
+        sweepAt = 2 * RowCache.spare
     }
 
     private func place(of root: Entity) -> Int {
@@ -136,23 +139,28 @@ final class RowCache {
         return true
     }
 
-    /// Drops the rows of chunks that nothing but the cache retains.
+    /// Drops the rows of chunks that nothing but the cache retains, but for the newest.
     private func sweep() {
         // A row that waits alone would point into a chunk that is dropped.
         for (index, tree) in trees.enumerated() where tree.waiting.contains(where: \.isRow) { enterWaiting(index) }
         var kept: [RecordChunk] = []
+        var unused = 0
         bytes = 0
         while var chunk = chunks.popLast() {
             if isKnownUniquelyReferenced(&chunk) {
-                known.remove(ObjectIdentifier(chunk))
-                forget(chunk)
-            } else {
-                bytes += chunk.capacity
-                kept.append(chunk)
+                unused += chunk.capacity
+                if unused > RowCache.spare {
+                    known.remove(ObjectIdentifier(chunk))
+                    forget(chunk)
+                    continue
+                }
             }
+            bytes += chunk.capacity
+            kept.append(chunk)
         }
-        chunks = kept
-        sweepAt = max(64 << 20, bytes * 2)
+        // Oldest first again.
+        chunks = kept.reversed()
+        sweepAt = bytes + max(RowCache.spare, bytes / 4)
     }
 
     private func forget(_ chunk: RecordChunk) {

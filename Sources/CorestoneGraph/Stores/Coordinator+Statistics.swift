@@ -29,6 +29,9 @@ extension Coordinator {
         /// Time for saves, in nanoseconds.
         public internal(set) var saveNanoseconds: UInt64 = 0
 
+        /// Memory, in bytes, of the rows that objects and row caches of the whole process hold when the numbers are asked for.
+        public var rowBytes: Int { RecordChunk.liveBytes }
+
         public init() {}
 
         /// Counts a save that went through.

@@ -162,7 +162,7 @@ extension Connection {
 extension ExternalFile {
     /// Another SQLite database whose files lie in the same folder, for the name of the folder leaves out what follows the last
     /// point.
-    fileprivate static func sharer(of place: StorePlace) -> String? {
+    static func sharer(of place: StorePlace) -> String? {
         guard let directory = opendir(place.folder) else { return nil }
         defer { closedir(directory) }
         let folder = self.folder(ofStore: place.path)

@@ -64,6 +64,17 @@ struct StoreCreation {
         }
     }
 
+    /// Makes the store anew in the database without tables that destroying it left.
+    func refill() throws {
+        let purpose = "open \(place.given)"
+        let connection = try Connection(place.path, path: place.given, flags: SQLITE_OPEN_READWRITE)
+        do { try fill(place.path) } catch {
+            // Another process may have done it meanwhile.
+            if try connection.isOfDestroyedStore(purpose) { throw error }
+        }
+        try connection.execute("PRAGMA application_id=0", purpose, cocoaCode: .persistentStoreOpen)
+    }
+
     private func fill(_ file: String) throws {
         let connection: Connection
         do {

@@ -40,6 +40,18 @@ struct StoreOpening {
             ? try openReadOnly(place) : try openWritable(place)
     }
 
+    /// Makes the store first where one was destroyed.
+    private func examine(_ connection: Connection, _ place: StorePlace) throws -> StoreExamination {
+        do {
+            return try StoreExamination(connection, model: model, place: place, forWriting: true)
+        } catch let error as CoreError where error.status == .notAStore {
+            guard let model, !options.mustExist, (try? connection.isOfDestroyedStore("open \(place.given)")) == true
+            else { throw error }
+            try StoreCreation(model: model, place: place, options: options).refill()
+            return try StoreExamination(connection, model: model, place: place, forWriting: true)
+        }
+    }
+
     private func openWritable(_ place: StorePlace) throws -> OpenedStore {
         let connection = try Connection(place.path, path: place.given, flags: SQLITE_OPEN_READWRITE)
         try FileHeader(connection).requireDatabase(place, connection)
@@ -61,7 +73,7 @@ struct StoreOpening {
         }
         let examination: StoreExamination
         do {
-            examination = try StoreExamination(connection, model: model, place: place, forWriting: true)
+            examination = try examine(connection, place)
         } catch let error as CoreError {
             throw explained(error, place)
         }

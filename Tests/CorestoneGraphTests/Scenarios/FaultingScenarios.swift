@@ -1,0 +1,76 @@
+import Corestone
+import CorestoneModel
+import XCTest
+
+@testable import CorestoneGraph
+
+/// Scenarios of faulting against an incremental store: which of its functions are called, and how often.
+final class FaultingScenarios: XCTestCase {
+    private var store: TestStore!
+    private var coordinator: Coordinator!
+    private var context: Context!
+
+    /// p1 {name Boss, reports [p2]}, p2 {name Worker, manager p1}; p1's row says nothing of a manager.
+    override func setUpWithError() throws {
+        let model = Model()
+        let person = try model.addEntity(named: "Person")
+        try person.addAttribute(named: "name", type: .string)
+        try person.addAttribute(named: "age", type: .integer32)
+        let superior = try person.addRelationship(named: "manager", destination: person)
+        let reports = try person.addRelationship(named: "reports", destination: person, isToMany: true)
+        try superior.setInverse(reports)
+        let manager = try model.addEntity(named: "Manager")
+        try manager.setParent(person)
+        try manager.addAttribute(named: "level", type: .integer32)
+        coordinator = try Coordinator(model: model)
+        store = TestStore(model: model)
+        _ = try coordinator.add(store)
+        try store.add("Person", 1, ["name": .string("Boss")], members: ["reports": [2]])
+        try store.add("Person", 2, ["name": .string("Worker")], targets: ["manager": 1])
+        context = Context(coordinator: coordinator)
+    }
+
+    private func person(_ key: Int64) throws -> ManagedObject {
+        let uri = "x-coredata://\(store.identifier)/Person/p\(key)"
+        return try context.object(with: XCTUnwrap(coordinator.objectID(forURI: uri)))
+    }
+
+    /// Firing the row costs one call for each to-one relationship that it leaves out; to-many ones wait, then cost one call.
+    func testS185AToManyRelationshipIsReadOnceWhenAskedFor() throws {
+        let boss = try person(1)
+        let before = store.relationshipCalls
+        XCTAssertEqual(try boss.get("name"), "Boss")
+        XCTAssertEqual(store.relationshipCalls, before + 1)
+        XCTAssertEqual(try boss.memberCount("reports"), 1)
+        XCTAssertEqual(store.relationshipCalls, before + 2)
+        XCTAssertEqual(try boss.members("reports").map { try $0.get("name", as: String.self) }, ["Worker"])
+        XCTAssertEqual(store.relationshipCalls, before + 2)
+    }
+
+    /// Unsaved changes do not keep a fetch from prefetching, which makes one call; reading the members then makes none.
+    func testS188AFetchPrefetchesBesideUnsavedChanges() throws {
+        _ = try context.insert("Person", ["name": "Extra"])
+        let request = FetchRequest(entity: try coordinator.model.requireEntity(named: "Person"))
+        request.predicate = try .parse("name == 'Boss'")
+        request.relationshipKeyPathsForPrefetching = ["reports"]
+        let found = try context.fetch(request)
+        XCTAssertEqual(found.count, 1)
+        let calls = store.relationshipCalls
+        XCTAssertEqual(try found[0].memberCount("reports"), 1)
+        XCTAssertEqual(try found[0].members("reports").map { try $0.get("name", as: String.self) }, ["Worker"])
+        XCTAssertEqual(store.relationshipCalls, calls)
+    }
+
+    /// Setting a value leaves the row in place that the others are read from.
+    func testS191SettingAValueReadsNothingAgain() throws {
+        let fresh = try context.insert("Person", ["name": "New", "age": 1])
+        try context.save()
+        let before = store.newValues
+        try context.refresh(fresh, mergeChanges: true)
+        XCTAssertEqual(try fresh.get("name"), "New")
+        try fresh.set("age", 99)
+        XCTAssertEqual(try fresh.get("name"), "New")
+        XCTAssertEqual(try fresh.get("age"), 99)
+        XCTAssertEqual(store.newValues, before + 1)
+    }
+}
