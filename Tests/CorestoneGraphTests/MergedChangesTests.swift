@@ -137,4 +137,44 @@ final class MergedChangesTests: GraphTestCase {
             try Context.mergeChanges(fromRemoteContextSave: ["changed": []], into: [second])
         ) { XCTAssertEqual(($0 as? CoreError)?.status, .invalidArgument) }
     }
+
+    func testS231_OnlyWhatSomebodyHasSeenIsNews() throws {
+        for number in 0..<10 { _ = try employee("E\(number)") }
+        try context.save()
+        let viewer = other()
+        viewer.automaticallyMergesChangesFromParent = true
+        let seen = try viewer.fetch("Employee", "name IN {'E1', 'E2'}")
+        XCTAssertEqual(try names(seen), ["E1", "E2"])
+        var posted: [ContextChanges] = []
+        let watch = viewer.observe(.objectsDidChange) { _, changes in posted.append(changes) }
+        defer { watch.cancel() }
+        let editor = other()
+        func edit(_ name: String, _ body: (ManagedObject) throws -> Void) throws {
+            try body(try editor.fetch("Employee", "name == %@", name)[0])
+            try editor.save()
+        }
+        try edit("E3") { try $0.set("age", 3) }
+        try edit("E6") { try editor.delete($0) }
+        try edit("E2") { try $0.set("age", 2) }
+        XCTAssertEqual(posted.count, 1)
+        let changes = try XCTUnwrap(posted.first)
+        XCTAssertEqual(changes.refreshed.count, 1)
+        XCTAssertTrue(changes.inserted.isEmpty && changes.updated.isEmpty && changes.deleted.isEmpty)
+        XCTAssertEqual(try names(changes.refreshed), ["E2"])
+    }
+
+    func testS233_IDsOfAChildSaveAreTemporary() throws {
+        let child = Context(parent: context)
+        var told: [ChangedIDs] = []
+        let watch = child.observe(.didSaveObjectIDs) { _, changes in told.append(changes.ids) }
+        defer { watch.cancel() }
+        for number in 0..<2 { _ = try child.insert("Employee", ["name": "E\(number)"]) }
+        try child.save()
+        XCTAssertEqual(told.map(\.inserted.count), [2])
+        XCTAssertTrue(told[0].inserted.allSatisfy(\.isTemporary))
+        for number in 0..<2 { _ = try context.insert("Employee", ["name": "R\(number)"]) }
+        try context.save()
+        XCTAssertEqual(saved.map(\.inserted.count), [4])
+        XCTAssertFalse(saved[0].inserted.contains(where: \.isTemporary))
+    }
 }

@@ -304,6 +304,102 @@ final class NestingTests: GraphTestCase {
         XCTAssertEqual(status.withLock { $0 }, .wrongThread)
     }
 
+    func testWindowsOverChangesOfBothLevels() throws {
+        for number in 0..<6 { try employee("E\(number)").set("age", number) }
+        try context.save()
+        func own(_ name: String, _ context: Context) throws -> ManagedObject {
+            try context.fetch("Employee", "name == %@", name)[0]
+        }
+        let deleted = try own("E0", context), moved = try own("E5", context), above = try own("E2", child)
+        try context.delete(deleted)
+        try moved.set("age", -1)
+        _ = try context.insert("Employee", ["name": "N", "age": 3])
+        try above.set("age", 10)
+        func ages(_ limit: Int, _ offset: Int) throws -> [String] {
+            try child.fetch("Employee", "age < 10", sort: ["age", "name"], limit: limit, offset: offset)
+                .map { try $0.get("name") ?? "" }
+        }
+        XCTAssertEqual(try ages(0, 0), ["E5", "E1", "E3", "N", "E4"])
+        XCTAssertEqual(try ages(2, 1), ["E1", "E3"])
+        XCTAssertEqual(try ages(2, 3), ["N", "E4"])
+        XCTAssertEqual(try child.count("Employee", "age < 10"), 5)
+        let request = FetchRequest(entity: try model.requireEntity(named: "Employee"))
+        XCTAssertEqual(try child.fetchIDs(request).count, 6)
+        let cursor = try child.cursor(request, batchSize: 4)
+        XCTAssertEqual(try [cursor.next().count, cursor.next().count, cursor.next().count], [4, 2, 0])
+        // Without its own changes the child sees what its parent holds.
+        request.includesPendingChanges = false
+        request.predicate = try Predicate.parse("age < 10")
+        XCTAssertEqual(try child.count(request), 6)
+    }
+
+    func testParentThatDeletedWhatTheChildChangedIsAConflict() throws {
+        let (ada, bob) = (try employee("Ada"), try employee("Bob"))
+        try context.save()
+        let (theirs, other) = (try inChild(ada), try inChild(bob))
+        try theirs.set("age", 1)
+        try other.set("age", 1)
+        try context.delete(ada)
+        XCTAssertThrowsError(try child.save()) { error in
+            XCTAssertEqual((error as? CoreError)?.status, .conflict)
+            XCTAssertEqual((error as? CoreError)?.objectURI, ada.objectID.uri)
+        }
+        XCTAssertNil(try bob.get("age", as: Int.self), "nothing was handed over")
+        try child.delete(theirs)
+        try child.save()
+        XCTAssertEqual(try bob.get("age"), 1)
+    }
+
+    func testUndoIsEachContextsOwn() throws {
+        try context.setUndoManager(UndoManager())
+        try child.setUndoManager(UndoManager())
+        let ada = try employee("Ada")
+        try context.save()
+        context.undoManager?.removeAllActions()
+        let theirs = try inChild(ada)
+        try theirs.set("name", "one")
+        try child.processPendingChanges()
+        try theirs.set("age", 2)
+        try child.save()
+        XCTAssertEqual(try ada.get("name"), "one")
+        try context.undo()
+        XCTAssertEqual(try ada.get("name"), "Ada")
+        XCTAssertNil(try ada.get("age", as: Int.self), "what came with one save is undone at once")
+        try child.undo()
+        XCTAssertNil(try theirs.get("age", as: Int.self))
+        XCTAssertEqual(try theirs.get("name"), "one")
+    }
+
+    func testNoSaveIntoAParentThatIsBeingSaved() throws {
+        // A model that is in use takes no validator, so this is a stack of its own.
+        let own = try GraphTestCase.company(), above = Locked<Context?>(nil), failure = Locked<CoreError?>(nil)
+        try own.requireEntity(named: "Employee").addValidator(forKey: "name") { _, value in
+            do { try above.withLock { $0 }?.save() } catch { failure.withLock { $0 = error as? CoreError } }
+            return value
+        }
+        let coordinator = try Coordinator(model: own)
+        _ = try coordinator.add(MemoryStore(model: own))
+        let root = Context(coordinator: coordinator), child = Context(parent: root)
+        above.withLock { $0 = child }
+        _ = try root.insert("Employee", ["name": "Ada"])
+        _ = try child.insert("Department", ["name": "R&D"])
+        try root.save()
+        XCTAssertNotNil(failure.withLock { $0 })
+        XCTAssertTrue(child.hasChanges)
+        try child.save()
+        try root.save()
+        XCTAssertEqual(try Context(coordinator: coordinator).count("Department"), 1)
+    }
+
+    func testFaultsThatTheParentFillsAreNoSingleFaults() throws {
+        let department = try self.department("R&D")
+        let ada = try employee("Ada", in: department)
+        child.faultPolicy = .error
+        let theirs = try inChild(ada)
+        XCTAssertEqual(try theirs.get("name"), "Ada")
+        XCTAssertEqual(try theirs.get("department.name"), "R&D")
+    }
+
     func testParentLivesAsLongAsItsChildren() throws {
         var parent: Context? = Context(coordinator: coordinator)
         weak let watched = parent

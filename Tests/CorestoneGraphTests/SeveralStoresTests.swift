@@ -56,6 +56,23 @@ final class SeveralStoresTests: GraphTestCase {
         }
     }
 
+    /// The key of a target says nothing without its store, which an object that was never saved does not have yet.
+    func testChildrenFollowUnsavedObjectsIntoTheRightStore() throws {
+        let two = try department(named: "Two")
+        let fresh = try employee("Fresh", in: two)
+        try context.assign(fresh, to: try XCTUnwrap(two.objectID.store))
+        let child = Context(parent: context)
+        let theirs = try child.object(with: fresh.objectID)
+        XCTAssertEqual(try theirs.get("department.name"), "Two")
+        let more = try child.insert("Employee", ["name": "More"])
+        try more.set("department", try theirs.get("department", as: ManagedObject.self))
+        try child.assign(more, to: try XCTUnwrap(two.objectID.store))
+        try child.save()
+        try context.save()
+        XCTAssertEqual(more.objectID.store?.identifier, secondStore.identifier)
+        XCTAssertEqual(try other().count("Employee", "department.name == 'Two'"), 3)
+    }
+
     func testNothingLeadsToAnotherStore() throws {
         let two = try department(named: "Two")
         _ = try employee("New", in: two)

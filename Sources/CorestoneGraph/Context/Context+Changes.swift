@@ -80,6 +80,11 @@ extension Context {
         if object.isFault && !object.state.contains(.inserted) { try object.fire() }
         try object.sendPrepareForDeletion()
         if !object.state.isDisjoint(with: [.deleted, .gone, .preparing]) { return }
+        markDeleted(object)
+    }
+
+    /// The deletion itself, whose hook was asked.
+    func markDeleted(_ object: ManagedObject) {
         object.touchForDeletion()
         object.state.insert(.deleted)
         noteDeleted(object)

@@ -109,7 +109,8 @@ private struct Transfer {
             }
         }
         for (object, own) in changed { try writeMembers(of: object, own) }
-        for own in deleted where !own.isDeleted { try parent.delete(own) }
+        // The context above has asked the hooks of the deletion.
+        for own in deleted where !own.isDeleted { parent.markDeleted(own) }
     }
 
     private func writeMembers(of object: ManagedObject, _ own: ManagedObject) throws {
