@@ -65,3 +65,15 @@ extension Context {
         return result
     }
 }
+
+extension Context {
+    /// Saves with a merge policy for this save only, such as the answer that a person gave to the conflicts of a save that
+    /// failed.
+    public func save(merging policy: MergePolicy) throws {
+        try checkQueue()
+        let usual = mergePolicy
+        mergePolicy = policy
+        defer { mergePolicy = usual }
+        try save()
+    }
+}

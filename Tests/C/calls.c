@@ -64,6 +64,12 @@ static cst_status accept(void *userdata, cst_object *object, uint32_t purpose, c
     return CST_OK;
 }
 
+static cst_status settle_nothing(void *userdata, cst_context *context, size_t count, cst_conflict *const *conflicts,
+                                 cst_error **error) {
+    (void)userdata, (void)context, (void)count, (void)conflicts, (void)error;
+    return CST_OK;
+}
+
 static void read_line(void *userdata, cst_string line) { (void)userdata, (void)line; }
 
 static bool go_on(void *userdata) {
@@ -180,6 +186,28 @@ static const char small_model[] = "<model><entity name='A'/></model>";
 
 static cst_bytes bytes_of(const char *words) { return (cst_bytes){(const uint8_t *)words, strlen(words)}; }
 
+/* A conflict over an object that another context saves without giving it other values. */
+static void *conflict_of(const struct company *c, cst_object *object) {
+    cst_context *other = company_context(c, CST_QUEUE_CALLER);
+    cst_object_id *id = NULL;
+    cst_object *same = NULL;
+    OK(cst_object_copy_id(object, &id, E));
+    OK(cst_context_object_with_id(other, id, &same, E));
+    set(same, c->name, get(same, c->name));
+    set(object, c->name, get(object, c->name));
+    save(other);
+    cst_error *error = NULL;
+    CHECK_STATUS(CST_E_CONFLICT, cst_context_save(c->context, &error));
+    void *conflict = cst_retain((void *)(uintptr_t)cst_error_conflict_at(error, 0));
+    CHECK(conflict != NULL);
+    cst_release(error);
+    OK(cst_object_refresh(object, false, E));
+    cst_release(same);
+    cst_release(id);
+    cst_release(other);
+    return conflict;
+}
+
 void world_open(struct world *world, const char *folder) {
     memset(world, 0, sizeof *world);
     snprintf(world->folder, sizeof world->folder, "%s", folder);
@@ -245,13 +273,18 @@ void world_open(struct world *world, const char *folder) {
     cst_mapping_model *mapping = NULL;
     OK(cst_mapping_model_load_bytes(bytes_of(small_mapping), &mapping, E));
     world->live[TYPE_MAPPING_MODEL] = mapping;
+    cst_merge_policy *policy = NULL;
+    OK(cst_merge_policy_new(CST_MERGE_STORE_TRUMP, NULL, NULL, NULL, &policy, E));
+    world->live[TYPE_MERGE_POLICY] = policy;
+    world->live[TYPE_CONFLICT] = conflict_of(c, bob);
 }
 
 void world_close(struct world *world) {
     cst_log_set_callback(NULL, NULL, NULL, NULL);
     static const enum handle_type owned[] = {TYPE_ERROR,         TYPE_OBJECT,  TYPE_OBJECT_ID,   TYPE_PREDICATE,
                                              TYPE_FETCH_REQUEST, TYPE_RESULTS, TYPE_CURSOR,      TYPE_MAPPING_MODEL,
-                                             TYPE_EXPRESSION,    TYPE_ROWS,    TYPE_OBSERVATION, TYPE_UNDO_MANAGER};
+                                             TYPE_EXPRESSION,    TYPE_ROWS,    TYPE_OBSERVATION, TYPE_UNDO_MANAGER,
+                                             TYPE_MERGE_POLICY,  TYPE_CONFLICT};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         CHECK_STATUS(CST_OK, cst_release(world->live[owned[i]]));
     CHECK_STATUS(CST_OK, cst_release(world->second[TYPE_OBJECT]));
@@ -323,6 +356,7 @@ static uint64_t scalar_for(const struct world *world, const struct call *call, c
         return strstr(call->name, "member") || strstr(call->name, "relat") ? world->to_many : world->company.name;
     }
     if (is(call, "cst_expression_new_set_operation")) return CST_EXPRESSION_UNION;
+    if (is(call, "cst_conflict_resolve")) return CST_MERGE_ERROR;
     if (strcmp(name, "type") == 0) return strstr(call->name, "attribute") ? CST_ATTRIBUTE_STRING : CST_PREDICATE_AND;
     if (strcmp(name, "which") == 0 || strcmp(name, "rule") == 0 || strcmp(name, "maximum") == 0 ||
         strcmp(name, "kind") == 0 || strcmp(name, "mutation") == 0 || strcmp(name, "notification") == 0)
@@ -479,6 +513,9 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
             break;
         case KIND_DESTROY:
             a->destroy = count_destroy;
+            break;
+        case KIND_RESOLVE:
+            a->resolve = settle_nothing;
             break;
         case KIND_VALIDATE:
             a->validate = accept;

@@ -30,6 +30,8 @@ enum handle_type {
     TYPE_ROWS,
     TYPE_OBSERVATION,
     TYPE_UNDO_MANAGER,
+    TYPE_MERGE_POLICY,
+    TYPE_CONFLICT,
     TYPE_COUNT
 };
 
@@ -73,7 +75,8 @@ enum kind {
     KIND_CONTEXT_OBSERVE,
     KIND_OBJECT_OBSERVE,
     KIND_UNDO_ACTION,
-    KIND_UNDO_OBSERVE
+    KIND_UNDO_OBSERVE,
+    KIND_RESOLVE
 };
 
 enum mark { MARK_ANY_THREAD, MARK_ON_QUEUE, MARK_ONE_THREAD };
@@ -89,6 +92,7 @@ union argument {
     cst_destroy_fn destroy;
     cst_context_perform_fn perform;
     cst_validate_fn validate;
+    cst_resolve_conflicts_fn resolve;
     cst_log_fn log;
     cst_context_interrupt_fn interrupt;
     cst_predicate_block_fn predicate_block;

@@ -31,6 +31,8 @@ HANDLES = [
     "mapping_model",
     "observation",
     "undo_manager",
+    "merge_policy",
+    "conflict",
 ]
 SCALARS = {"bool", "size_t", "int32_t", "int64_t", "uint32_t", "uint64_t", "cst_key", "cst_attribute_type", "cst_queue"}
 COUNTS = {"count", "sort_count", "rows", "columns", "capacity", "batch_size"} | {
@@ -48,11 +50,13 @@ RETURNS = {
     "bool": "NUMBER",
     "void *": "POINTER",
     "const cst_error *": "POINTER",
+    "const cst_conflict *": "POINTER",
+    "const cst_object_id *": "POINTER",
 }
 MARKS = ("CST_ANY_THREAD", "CST_ON_QUEUE", "CST_ONE_THREAD")
 # Structs and functions, which have a member of their own in `union argument`.
 BY_VALUE = {
-    *("STRING", "BYTES", "DESTROY", "PERFORM", "INTERRUPT", "VALIDATE", "LOG"),
+    *("STRING", "BYTES", "DESTROY", "PERFORM", "INTERRUPT", "VALIDATE", "LOG", "RESOLVE"),
     *("PREDICATE_BLOCK", "EXPRESSION_BLOCK", "COMPARE", "FUNCTION", "CODE"),
     *("CONTEXT_OBSERVE", "OBJECT_OBSERVE", "UNDO_ACTION", "UNDO_OBSERVE"),
 }
@@ -96,6 +100,7 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         "void *": "ANY_HANDLE" if name == "handle" else "USERDATA",
         "cst_destroy_fn": "DESTROY",
         "cst_validate_fn": "VALIDATE",
+        "cst_resolve_conflicts_fn": "RESOLVE",
         "cst_log_fn": "LOG",
         "cst_context_observe_fn": "CONTEXT_OBSERVE",
         "cst_object_observe_fn": "OBJECT_OBSERVE",

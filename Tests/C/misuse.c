@@ -54,6 +54,8 @@ static bool may_be_null(const struct call *call, const struct parameter *paramet
         {"cst_value_dispose", "value"},
         {"cst_sort_copy_locale", "out_uses_icu"},
         {"cst_expression_new_key_path", "base"},
+        {"cst_merge_policy_new", "resolve"},
+        {"cst_context_set_merge_policy", "policy"},
     };
     if (parameter->kind == KIND_ERROR || parameter->kind == KIND_USERDATA || parameter->kind == KIND_DESTROY ||
         parameter->kind == KIND_VARIABLES || parameter->kind == KIND_COMPARE)

@@ -371,6 +371,7 @@ static void fill(const struct world *world, const struct call *call, union argum
         case KIND_PERFORM:
         case KIND_INTERRUPT:
         case KIND_VALIDATE:
+        case KIND_RESOLVE:
         case KIND_LOG:
         case KIND_WORDS:
         case KIND_PREDICATE_BLOCK:

@@ -165,14 +165,14 @@ final class MergePolicyTests: GraphTestCase {
     }
 
     func testAHostsPolicyMayNotSave() throws {
-        nonisolated(unsafe) let context: Context = second
+        let context: Context = second
         XCTAssertThrowsError(try collide(MergePolicy(type: .objectTrump) { _ in try context.save() })) {
             XCTAssertEqual(($0 as? CoreError)?.status, .invalidArgument)
         }
     }
 
     func testAHostsPolicyMayResetItsContext() throws {
-        nonisolated(unsafe) let context: Context = second
+        let context: Context = second
         try collide(MergePolicy(type: .objectTrump) { _ in try context.reset() })
         XCTAssertEqual(try stored(), ["Ada", "31", "2000.0"])
     }

@@ -9,6 +9,8 @@ final class ErrorBox {
     let entity, key, predicate, objectURI, file: Text?
     /// The handles of the details.
     let details: [Token]
+    /// The handles of the conflicts of a save.
+    let conflicts: [Token]
     /// The handle of the ID that is the error's value, if it is one.
     let valueToken: Token
 
@@ -25,6 +27,7 @@ final class ErrorBox {
         objectURI = error.objectURI.map { Text($0) }
         file = error.file.map { Text($0) }
         details = try error.children.map { try HandleTable.makeInner(try ErrorBox(crossing: $0), .error) }
+        conflicts = try error.conflicts.map { try HandleTable.makeInner(ConflictBox($0), .conflict) }
         if case .object(let id as ObjectIDBox) = error.value {
             valueToken = try HandleTable.makeInner(id, .objectID)
         } else {
@@ -33,7 +36,7 @@ final class ErrorBox {
     }
 
     deinit {
-        for token in details { HandleTable.release(token) }
+        for token in details + conflicts { HandleTable.release(token) }
         if valueToken != 0 { HandleTable.release(valueToken) }
     }
 }

@@ -15,6 +15,7 @@ enum HandleType: UInt32 {
     case rows
     case observation
     case undoManager
+    case mergePolicy, conflict
 
     var name: String {
         switch self {
@@ -37,6 +38,8 @@ enum HandleType: UInt32 {
         case .rows: "rows"
         case .observation: "observation"
         case .undoManager: "undo manager"
+        case .mergePolicy: "merge policy"
+        case .conflict: "conflict"
         }
     }
 

@@ -68,6 +68,9 @@ extension Context {
     }
 
     func unregister(_ object: ManagedObject) {
+        if let store = object.store, store.hearsRegistrations, !object.state.contains(.inserted) {
+            store.backing.didUnregister(object.objectID)
+        }
         tables[tableIndex(store: object.store, root: object.entity)].table.remove(object.primaryKey)
     }
 
@@ -79,6 +82,7 @@ extension Context {
         let table = tables[tableIndex(store: store, root: entity)].table
         if let known = registered(in: table, primaryKey, entityIndex: entity.index) { return known }
         let object = ManagedObject(entity: entity, context: self, store: store, primaryKey: primaryKey, state: [.fault])
+        if let store, store.hearsRegistrations { store.backing.didRegister(object.objectID) }
         register(object)
         return object
     }
@@ -91,6 +95,7 @@ extension Context {
             return Unmanaged.passRetained(known)
         }
         let object = ManagedObject(entity: entity, context: self, store: store, primaryKey: primaryKey, state: [.fault])
+        if store.hearsRegistrations { store.backing.didRegister(object.objectID) }
         tables[place].table.set(primaryKey, Unmanaged.passUnretained(object).toOpaque())
         if retained != nil { retain(object) }
         return Unmanaged.passRetained(object)

@@ -105,6 +105,7 @@ final class SaveWriter {
                 context.makePermanent(object, store: store, key: key)
             }
             if let record = insertedRecords[place] { adopt(record, object) }
+            if store.hearsRegistrations { store.backing.didRegister(object.objectID) }
         }
         for (place, object) in plan.updated.enumerated() {
             guard let record = updatedRecords[place] else { continue }

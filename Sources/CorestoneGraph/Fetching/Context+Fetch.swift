@@ -158,6 +158,7 @@ extension Context {
                     if index != entity.index { entity = self.entity(at: index) }
                     object = ManagedObject(
                         entity: entity, context: self, store: store, primaryKey: record.primaryKey, state: [.fault])
+                    if store.hearsRegistrations { store.backing.didRegister(object.objectID) }
                     object.setRecord(record)
                     table.set(record.primaryKey, Unmanaged.passUnretained(object).toOpaque())
                 }

@@ -61,8 +61,9 @@ extension Context {
         defer { for conflict in conflicts { conflict.end() } }
         if conflicts.isEmpty && !isLast { return }
         if !isLast { try askPolicy(about: conflicts) }
-        let open = conflicts.filter { isLast || $0.resolution == nil }
-        if open.isEmpty { return try validateMerged(conflicts) }
+        // A policy may have reset the context: what it does not know any more is in nobody's way.
+        let open = conflicts.filter { isLast || $0.resolution == nil && !$0.objects.isEmpty }
+        if open.isEmpty { return try finishMerging(conflicts) }
         throw CoreError.conflicts(open, merges: isLast ? Context.maximumMerges : 0, store)
     }
 
@@ -72,18 +73,24 @@ extension Context {
         try mergePolicy.resolve(conflicts)
     }
 
-    /// What was merged has to be valid too.
-    private func validateMerged(_ conflicts: [SaveConflict]) throws {
+    /// What was merged has to agree with itself and to be valid.
+    private func finishMerging(_ conflicts: [SaveConflict]) throws {
+        isMerging = true
+        defer { isMerging = false }
+        let objects = conflicts.flatMap(\.objects)
+        for object in objects where !object.isDeleted { try mendPairs(of: object) }
         // No step of undo: the values that the objects have now are what there was to come back to.
         forgetEvent()
-        for object in conflicts.flatMap(\.objects) { noteRefreshed(object) }
+        for object in objects { noteRefreshed(object) }
+        for object in objects where !object.isDeleted && !object.isGone {
+            try object.sendAwake(fromSnapshotEvents: .mergePolicy)
+        }
         try processPendingChanges(appliesDeleteRules: true)
-        let objects =
-            conflicts.flatMap(\.objects) + conflicts.compactMap { ($0 as? ConstraintConflict)?.databaseObject }
+        let merged = objects + conflicts.compactMap { ($0 as? ConstraintConflict)?.databaseObject }
         _ = try validated(
             SavePlan(
-                inserted: objects.filter(\.isInserted), updated: objects.filter(\.isUpdated),
-                deleted: objects.filter { $0.isDeleted && !isVanished($0) }))
+                inserted: merged.filter(\.isInserted), updated: merged.filter(\.isUpdated),
+                deleted: merged.filter { $0.isDeleted && !isVanished($0) }))
     }
 
     // MARK: Versions

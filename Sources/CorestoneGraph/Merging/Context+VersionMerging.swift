@@ -80,6 +80,29 @@ extension Context {
         if let mine, try mine.target(of: inverse) !== object { try mine.writeTarget(object, inverse) }
     }
 
+    /// Relationships that are to-one on both sides lead to each other after a merge: what was set here wins over what the store
+    /// has, and where both sides were set here nobody leads there.
+    func mendPairs(of object: ManagedObject) throws {
+        for relationship in object.entity.relationships where !relationship.isToMany {
+            guard let inverse = relationship.settledInverse, !inverse.isToMany,
+                let target = try object.target(of: relationship), !target.isDeleted
+            else { continue }
+            try target.unlessGhost {
+                let other = try target.target(of: inverse)
+                if other === object { return }
+                guard object.overlay?.isChanged(Int(relationship.slot)) == true,
+                    target.overlay?.isChanged(Int(inverse.slot)) != true
+                else { return try object.writeTarget(nil, relationship) }
+                if let other, !other.isDeleted {
+                    try other.unlessGhost {
+                        if try other.target(of: relationship) === target { try other.writeTarget(nil, relationship) }
+                    }
+                }
+                try target.writeTarget(object, inverse)
+            }
+        }
+    }
+
     /// Takes back a deletion, with the references to the object that its delete rules cleared.
     private func revive(_ object: ManagedObject) throws {
         object.state.subtract([.deleted, .propagated])

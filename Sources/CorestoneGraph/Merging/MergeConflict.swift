@@ -6,7 +6,7 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
     /// Where the object was overtaken.
     public enum Kind: Int32, Sendable {
         /// By another context of the same coordinator: the row cache has the newer state, and there is no persisted snapshot.
-        case context = 0
+        case context = 1
         /// By another program, or another coordinator: the row cache has the old state, the store the newer one.
         case store
     }

@@ -13,7 +13,7 @@ public class SaveConflict: @unchecked Sendable {
     public let objectIDs: [ObjectID]
     /// How it was settled; nil while it is not.
     public private(set) var resolution: MergePolicyType?
-    private(set) weak var context: Context?
+    package private(set) weak var context: Context?
 
     init(_ objects: [ManagedObject], in context: Context) {
         objectIDs = objects.map(\.objectID)
@@ -31,14 +31,14 @@ public class SaveConflict: @unchecked Sendable {
     ///
     /// - Throws: `.invalidArgument` unless the conflict's save is asking its merge policy.
     public func resolve(as type: MergePolicyType) throws {
+        try context?.checkQueue()
+        if type == .error || resolution != nil { return }
         guard let context, context.isMerging else {
             throw CoreError(
                 .invalidArgument,
                 "this conflict belongs to no save that is asking its merge policy; set the context's mergePolicy and save "
                     + "again")
         }
-        try context.checkQueue()
-        if type == .error || resolution != nil { return }
         try settle(as: type, in: context)
         resolution = type
     }

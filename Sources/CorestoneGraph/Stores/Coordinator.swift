@@ -159,6 +159,8 @@ public final class Store: @unchecked Sendable {
     /// Guarded by the coordinator's lock.
     let rowCache = RowCache()
     package internal(set) var isOpen = true
+    /// Asked whenever an object is made or ends.
+    let hearsRegistrations: Bool
 
     init(
         backing: any PersistentStore, number: UInt32, coordinator: ObjectIdentifier, configuration: String?,
@@ -167,6 +169,7 @@ public final class Store: @unchecked Sendable {
         self.configuration = configuration
         self.holdings = holdings
         self.backing = backing
+        hearsRegistrations = backing.abilities.contains(.registrations)
         self.number = number
         self.coordinator = coordinator
     }

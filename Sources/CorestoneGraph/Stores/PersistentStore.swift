@@ -55,6 +55,11 @@ package protocol PersistentStore: AnyObject, Sendable {
     /// Called every few milliseconds while a request runs; true stops it with `Status.cancelled`. nil: never.
     func setInterruptCheck(_ check: (() -> Bool)?)
 
+    /// A context knows an object from now on, or no longer; for stores with that ability. A new object is known when its save is
+    /// done. Called on the context's thread, which for an object that ends may be any.
+    func didRegister(_ id: ObjectID)
+    func didUnregister(_ id: ObjectID)
+
     /// Lets go of the held read transaction, so that the next read sees the newest state.
     func endRead()
 
@@ -73,6 +78,8 @@ package struct StoreAbilities: OptionSet, Sendable {
     package static let uniqueConstraints = StoreAbilities(rawValue: 2)
     /// Wants to hear of a save also when nothing changed, as Apple's framework tells a custom incremental store.
     package static let emptySaves = StoreAbilities(rawValue: 4)
+    /// Wants to hear which of its objects contexts know, as a custom incremental store of Apple's framework does.
+    package static let registrations = StoreAbilities(rawValue: 8)
 }
 
 /// Where the model of an open store comes from.
@@ -101,6 +108,9 @@ extension PersistentStore {
     package func hasExternalValue(named name: String) -> Bool { false }
 
     package func takeComputedRows() -> [(entity: UInt32, primaryKey: Int64)] { [] }
+
+    package func didRegister(_ id: ObjectID) {}
+    package func didUnregister(_ id: ObjectID) {}
 
     package func row(of root: Entity, primaryKey: Int64) throws -> (record: Record, chunk: RecordChunk)? {
         let batch = try rows(of: root, primaryKeys: [primaryKey])

@@ -47,12 +47,22 @@ final class SavePipelineScenarios: XCTestCase {
         XCTAssertEqual(try found.first?.get("name"), "Alice")
     }
 
-    func testS215PermanentIDsComeBeforeTheSave() throws {
-        let simple = try context.insert("Simple", ["name": "a"])
+    func testS215RegistrationIsToldAfterTheSaveWithThePermanentID() throws {
+        store.abilities = [.registrations]
+        coordinator = try Coordinator(model: coordinator.model)
+        _ = try coordinator.add(store)
+        context = Context(coordinator: coordinator)
+        var simple: ManagedObject? = try context.insert("Simple", ["name": "a"])
         try context.save()
-        XCTAssertEqual(store.log, ["obtainPermanentIDs", "save 1 0 0"])
-        XCTAssertFalse(simple.hasTemporaryID)
-        XCTAssert(context.registeredObject(with: simple.objectID) === simple)
+        XCTAssertEqual(store.log, ["obtainPermanentIDs", "save 1 0 0", "didRegister permanent"])
+        XCTAssert(try context.registeredObject(with: XCTUnwrap(simple).objectID) === simple)
+        simple = nil
+        XCTAssertEqual(store.log.last, "didUnregister permanent")
+        let found = try context.fetch("Simple")
+        XCTAssertEqual(store.log.suffix(2), ["fetch", "didRegister permanent"])
+        try context.delete(found[0])
+        try context.save()
+        XCTAssertEqual(store.log.suffix(2), ["save 0 0 1", "didUnregister permanent"])
     }
 
     func testS217WhatWasNeverSavedNeverReachesTheStore() throws {

@@ -23,7 +23,8 @@ final class TestStore: PersistentStore, SaveTransaction, @unchecked Sendable {
     let path = "test store"
     let isReadOnly = false
     var abilities: StoreAbilities = [.emptySaves]
-    /// What happened, in order: "fetch", "newValues", "members", "obtainPermanentIDs", "save 1 0 0".
+    /// What happened, in order: "fetch", "newValues", "newValue manager", "obtainPermanentIDs", "save 1 0 0", and with the
+    /// ability to hear of registrations "didRegister permanent".
     var log: [String] = []
 
     private(set) var fetchRequests = 0
@@ -211,6 +212,9 @@ final class TestStore: PersistentStore, SaveTransaction, @unchecked Sendable {
             rows[relationship.entity.root.name]?[owner]?.members[relationship.name] = members
         }
     }
+
+    func didRegister(_ id: ObjectID) { log.append("didRegister \(id.isTemporary ? "temporary" : "permanent")") }
+    func didUnregister(_ id: ObjectID) { log.append("didUnregister \(id.isTemporary ? "temporary" : "permanent")") }
 
     func setInterruptCheck(_ check: (() -> Bool)?) {}
     func endRead() {}

@@ -76,6 +76,14 @@ from .expression import Expression, ExpressionType
 from .function import register_function, unregister_function
 from .key_value import set_nil, set_value_for_key_path, value_for_key_path
 from .mapping import EntityMapping, MappingModel, PropertyMapping
+from .merging import (
+    ConflictKind,
+    ConstraintConflict,
+    MergeConflict,
+    MergePolicy,
+    MergePolicyType,
+    PropertyDifference,
+)
 from .model import LintFinding, Model, ModelChange
 from .object import ManagedObject
 from .object_id import ObjectID
@@ -220,4 +228,10 @@ __all__ = [
     "library_version",
     "handle_count",
     "__version__",
+    "ConflictKind",
+    "ConstraintConflict",
+    "MergeConflict",
+    "MergePolicy",
+    "MergePolicyType",
+    "PropertyDifference",
 ]

@@ -242,6 +242,14 @@ LOG_FN = CFUNCTYPE(None, ctypes.c_void_p, String)
 VALIDATE_FN = CFUNCTYPE(
     ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, POINTER(Value), POINTER(ctypes.c_void_p)
 )
+RESOLVE_FN = CFUNCTYPE(
+    ctypes.c_int32,
+    ctypes.c_void_p,
+    ctypes.c_void_p,
+    ctypes.c_size_t,
+    POINTER(ctypes.c_void_p),
+    POINTER(ctypes.c_void_p),
+)
 HOOK_FN = CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, POINTER(ctypes.c_void_p))
 SNAPSHOT_HOOK_FN = CFUNCTYPE(
     ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, POINTER(ctypes.c_void_p)
@@ -385,6 +393,7 @@ _TYPES: dict[str, Any] = {
     "perform": PERFORM_FN,
     "interrupt": INTERRUPT_FN,
     "validate": VALIDATE_FN,
+    "resolve": RESOLVE_FN,
     "log": LOG_FN,
     "words": POINTER(ctypes.c_char_p),
     "statistics": POINTER(Statistics),
@@ -625,6 +634,25 @@ cst_context_set_automatically_merges status handle bool error
 cst_context_automatically_merges status handle bool* error
 cst_context_merge_changes status handle size handles size handles size handles error
 cst_context_merge_remote_changes status handle size texts size texts size texts error
+
+cst_merge_policy_new status i32 resolve pointer destroy out error
+cst_merge_policy_type i32 handle
+cst_context_set_merge_policy status handle handle error
+cst_context_merge_policy status handle out error
+cst_context_detect_conflicts status handle handle error
+cst_error_conflict_count size handle
+cst_error_conflict_at pointer handle size
+cst_conflict_kind i32 handle
+cst_conflict_message text handle
+cst_conflict_object_count size handle
+cst_conflict_object_id_at pointer handle size
+cst_conflict_database_id pointer handle
+cst_conflict_old_version i64 handle
+cst_conflict_new_version i64 handle
+cst_conflict_property_count size handle
+cst_conflict_property_at text handle size
+cst_conflict_value status handle i32 size in value error
+cst_conflict_resolve status handle i32 error
 
 cst_object_new status handle out error
 cst_object_get status handle key value error

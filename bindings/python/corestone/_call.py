@@ -48,9 +48,19 @@ def read_error(handle: int, status: int | None = None) -> CorestoneError:
         sqlite_code=lib.cst_error_sqlite_code(handle),
         offset=offset if offset >= 0 else None,
         details=details,
+        conflicts=_conflicts(handle),
     )
     found.__cause__ = kept(handle) or next((each.__cause__ for each in details if each.__cause__), None)
     return found
+
+
+def _conflicts(handle: int) -> list[Any]:
+    count = lib.cst_error_conflict_count(handle)
+    if not count:
+        return []
+    from .merging import Conflict
+
+    return [Conflict._borrowed(lib.cst_error_conflict_at(handle, index), None) for index in range(count)]
 
 
 def failure(status: int, handle: int | None) -> CorestoneError:

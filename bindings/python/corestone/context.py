@@ -22,6 +22,7 @@ from .entity import Entity
 from .errors import CorestoneError, InvalidArgumentError, InvalidHandleError
 from .explanation import FetchExplanation, explanation
 from .expression import KeyPath, key_path, listed
+from .merging import MergePolicy, PolicyLike, policy
 from .object import ManagedObject, drop_held_values, place, set_single_values, wrap, wrap_all, wrappers
 from .object_id import ObjectID
 from .predicate import Predicate
@@ -67,6 +68,7 @@ class Context:
         self._name: str | None = None
         self._author: str | None = None
         self._undo_manager: UndoManager | None = None
+        self._merge_policy = MergePolicy.ERROR
         self._handle: int | None = (
             made(lib.cst_context_new, container.coordinator._handle, queue_type)
             if parent is None
@@ -502,16 +504,65 @@ class Context:
 
     # ---- changes
 
-    def save(self) -> None:
-        """Validates and writes all changes in one transaction, or none; those of a child go to its parent."""
+    def save(self, *, merge_policy: PolicyLike | None = None) -> None:
+        """Validates and writes all changes, in one transaction for each store, or none.
+
+        Those of a child go to its parent.
+
+            try:
+                ctx.save()
+            except ConflictError as error:
+                show(error.conflicts)
+                ctx.save(merge_policy=MergePolicy.OBJECT_TRUMP)
+
+        merge_policy   for this save only: a MergePolicy, a MergePolicyType, or a function that settles conflicts; else
+                       the context's
+
+        ConflictError: conflicts that the policy did not settle.
+        """
+        if merge_policy is None:
+            return self._save()
+        usual, self.merge_policy = self.merge_policy, policy(merge_policy)
+        try:
+            self._save()
+        finally:
+            self.merge_policy = usual
+
+    def _save(self) -> None:
         deleted: list[ManagedObject] = []
         if self.model._is_hooked:
             # Hooks are told of deleted objects too, which nobody may hold any more.
             self.process_pending_changes()
             deleted = list(self.deleted)
-        self._work(lib.cst_context_save)
+        try:
+            self._work(lib.cst_context_save)
+        except CorestoneError as error:
+            for each in error.conflicts:
+                each._context = self
+            raise
         deleted.clear()
         nesting.saved(self)
+
+    @property
+    def merge_policy(self) -> MergePolicy:
+        """What settles the conflicts of a save; MergePolicy.ERROR at first. Also takes a type, or a function."""
+        return self._merge_policy
+
+    @merge_policy.setter
+    def merge_policy(self, new: PolicyLike) -> None:
+        self._merge_policy = policy(new)
+        handle = self._merge_policy._make()
+        try:
+            call(lib.cst_context_set_merge_policy, self._open, handle)
+        finally:
+            lib.cst_release(handle)
+
+    def detect_conflicts(self, item: ManagedObject) -> None:
+        """Has the next save check that an object that is not changed is still what the store has.
+
+        Else that save is a conflict. The check ends with the save, a rollback or a reset.
+        """
+        call(lib.cst_context_detect_conflicts, self._open, item._cst_handle)
 
     def validate(self) -> None:
         """Checks all that a save would write, and writes nothing: raises the ValidationError that `save` would.

@@ -23,6 +23,8 @@ class CorestoneError(Exception):
     sqlite_code SQLite's extended result code, 0 when SQLite was not involved
     offset      the byte offset in a predicate at which reading stopped, or None
     details     the failures of which this one consists: a tuple of CorestoneError
+    conflicts   what kept a save from being done: a tuple of MergeConflict or ConstraintConflict; a copy that goes to
+                another process has none
     """
 
     default_status: int = Status.INTERNAL
@@ -43,6 +45,7 @@ class CorestoneError(Exception):
         sqlite_code: int = 0,
         offset: int | None = None,
         details: Sequence[CorestoneError] = (),
+        conflicts: Sequence[Any] = (),
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -58,6 +61,7 @@ class CorestoneError(Exception):
         self.sqlite_code = sqlite_code
         self.offset = offset
         self.details = tuple(details)
+        self.conflicts = tuple(conflicts)
 
     def __str__(self) -> str:
         lines = [self.message]
@@ -67,7 +71,11 @@ class CorestoneError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Keyword-only arguments do not survive Exception's own way of being copied or sent to another process.
-        return _rebuild, (type(self), self.message, {k: v for k, v in self.__dict__.items() if k != "message"})
+        return _rebuild, (
+            type(self),
+            self.message,
+            {k: v for k, v in self.__dict__.items() if k not in ("message", "conflicts")},
+        )
 
 
 def _rebuild(kind: type[CorestoneError], message: str, fields: dict[str, Any]) -> CorestoneError:
@@ -147,7 +155,7 @@ class ValidationError(CorestoneError, ValueError):
 
 
 class ConflictError(CorestoneError):
-    """Another context saved the same objects first; `details` names them. Nothing was written."""
+    """Others saved the same objects first, or unique values: `conflicts` has the three sides. Nothing was written."""
 
     default_status = Status.CONFLICT
 

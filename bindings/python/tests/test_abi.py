@@ -55,6 +55,7 @@ PLAIN = {
     "bool": ctypes.c_bool,
     "cst_destroy_fn": _abi.DESTROY_FN,
     "cst_validate_fn": _abi.VALIDATE_FN,
+    "cst_resolve_conflicts_fn": _abi.RESOLVE_FN,
     "cst_log_fn": _abi.LOG_FN,
     "cst_context_perform_fn": _abi.PERFORM_FN,
     "cst_context_interrupt_fn": _abi.INTERRUPT_FN,
