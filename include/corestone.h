@@ -1121,6 +1121,11 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_open_store(cst_string path,
 /* Closes a store. Its objects stay in their contexts, but firing a fault of theirs is CST_E_OBJECT_GONE. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_remove_store(cst_coordinator *coordinator, cst_store *store,
                                                                   cst_error **error);
+/* Empties a store: rows, tables, metadata and files of external data go, the file stays, and a store added there begins anew.
+ * One transaction under SQLite's locks: CST_E_STORE_BUSY while somebody writes. If the coordinator has the store open, it is
+ * removed first. CST_UNCHANGED when there is no file; CST_E_NOT_A_STORE for another program's, which stays as it is. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_destroy_store(cst_coordinator *coordinator, cst_string type,
+                                                                   cst_string path, cst_error **error);
 /* The model of the coordinator. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_model(const cst_coordinator *coordinator,
                                                            cst_model **out_model CST_BORROWED, cst_error **error);
@@ -1140,8 +1145,9 @@ typedef struct cst_statistics {
     uint64_t deleted;
     uint64_t fetch_nanoseconds;
     uint64_t save_nanoseconds;
+    uint64_t row_bytes; /* memory of the rows that objects and row caches of the whole process hold now; no count */
 } cst_statistics;
-#define CST_STATISTICS_INIT {sizeof(cst_statistics), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define CST_STATISTICS_INIT {sizeof(cst_statistics), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 /* Fills a struct that was initialised with CST_STATISTICS_INIT. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_statistics(const cst_coordinator *coordinator,
                                                                 cst_statistics *out_statistics, cst_error **error);
@@ -1254,6 +1260,17 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_interrupt(cst_context *contex
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_name(cst_context *context, cst_string name, cst_error **error);
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_transaction_author(cst_context *context, cst_string author,
                                                                       cst_error **error);
+/* The same; CST_NOT_FOUND when there is none. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_copy_name(const cst_context *context, cst_buffer *out_name,
+                                                         cst_error **error);
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_copy_transaction_author(const cst_context *context,
+                                                                       cst_buffer *out_author, cst_error **error);
+/* Something of the host's to have at hand with the context; NULL at first. `destroy` is called when another takes its place and
+ * when the context ends. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_user_info(cst_context *context, void *userdata,
+                                                             cst_destroy_fn destroy, cst_error **error);
+/* NULL too off the queue of the context, and for what is no context. */
+CST_EXPORT CST_ON_QUEUE void *cst_context_user_info(const cst_context *context);
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_coordinator(const cst_context *context,
                                                              cst_coordinator **out_coordinator CST_BORROWED,
                                                              cst_error **error);
@@ -1274,7 +1291,11 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_insert_object(cst_context *contex
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_delete(cst_context *context, cst_object *object, cst_error **error);
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_has_changes(const cst_context *context, bool *out_changes,
                                                            cst_error **error);
-/* Applies delete rules. Done by itself at the end of a perform and before save, count and fetch. */
+/* Whether a save would write anything: changes of transient properties alone do not count. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_has_persistent_changes(const cst_context *context, bool *out_changes,
+                                                                      cst_error **error);
+/* Ends an event: applies delete rules, unless the context leaves them to the save (CST_OPTION_DELETES_AT_END_OF_EVENT). Done by
+ * itself at the end of a perform and before save, count and fetch. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_process_pending_changes(cst_context *context, cst_error **error);
 /* Validates, then writes all changes, in one transaction for each store. CST_E_VALIDATION and CST_E_CONFLICT carry the
  * failures as details; after a failure nothing was written and the changes are still pending. Conflicts are settled as the
@@ -1295,6 +1316,9 @@ enum { CST_CHANGED_INSERTED = 1, CST_CHANGED_UPDATED = 2, CST_CHANGED_DELETED = 
 /* The objects that the next save would insert, update or delete, or all that the context knows. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_copy_changed(const cst_context *context, uint32_t which,
                                                             cst_results **out_results CST_OWNED, cst_error **error);
+/* How many they are. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_changed_count(const cst_context *context, uint32_t which,
+                                                             uint64_t *out_count, cst_error **error);
 
 /* The objects that a request asks for, in its order. Pending changes count (see cst_fetch_request_…). CST_E_UNSUPPORTED for a
  * request of a template that asks for something else: cst_context_fetch_ids, cst_context_count and cst_context_fetch_rows give
@@ -1453,6 +1477,60 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_conflict_value(const cst_conflict *conf
 /* Settles a conflict as a policy of a type, CST_MERGE_…, does; objects are changed at once, so that values may be set on top.
  * CST_MERGE_ERROR settles nothing. CST_E_INVALID_ARGUMENT unless its save is asking the policy. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_conflict_resolve(cst_conflict *conflict, int32_t type, cst_error **error);
+
+/* ======== faulting ======================================================================================= */
+/* How a context reads what was not read yet. docs/reference/faulting.md has the whole of it. */
+
+/* What a context does about single faults, which cost a query of their own where a prefetch would have cost one in all. */
+enum {
+    CST_FAULT_BATCH = 0, /* nothing: siblings that came together are filled together, all else as it comes */
+    CST_FAULT_WARN = 1,  /* the log is told, once for each relationship and place in the host's code */
+    CST_FAULT_ERROR = 2  /* CST_E_UNSUPPORTED where a relationship leads to what was not read */
+};
+enum {
+    CST_OPTION_FAULT_POLICY = 1,     /* CST_FAULT_…; batch at first */
+    CST_OPTION_FAULT_BATCH_SIZE = 2, /* siblings that one fault fills: 1 to 65536, 256 at first */
+    CST_OPTION_COUNTS_SINGLE_FAULTS =
+        3,                       /* 1: cst_context_copy_fault_report has numbers, anew from now on; 0 at first */
+    CST_OPTION_STALENESS_MS = 4, /* rows of the cache that are older are read again; below 0, as at first: never */
+    CST_OPTION_RETAINS_REGISTERED_OBJECTS = 5, /* 1: all, not only changed ones; 0 at first */
+    CST_OPTION_DELETES_INACCESSIBLE_FAULTS =
+        6, /* 1, as at first: an object whose row is gone counts as deleted, its values
+                                                   null; 0: reading it is CST_E_OBJECT_GONE, code 133000 */
+    CST_OPTION_DELETES_AT_END_OF_EVENT =
+        7 /* 1, as at first: pending changes include delete rules; 0: only a save's do */
+};
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_option(cst_context *context, uint32_t option, int64_t value,
+                                                          cst_error **error);
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_option(const cst_context *context, uint32_t option, int64_t *out_value,
+                                                      cst_error **error);
+/* Says where the host's code is, for the report and the policy, until it is said again; a null string for nowhere. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_call_site(cst_context *context, cst_string file, uint32_t line,
+                                                             cst_error **error);
+#define CST_CALL_SITE(context) cst_context_set_call_site((context), (cst_string){__FILE__, CST_NUL}, __LINE__, NULL)
+/* Asked where the host's code is when a single fault fires, on its thread: fills the buffer with the file and returns the line,
+ * or leaves it empty for what cst_context_set_call_site said. It may not use the context. */
+typedef uint32_t (*cst_call_site_fn)(void *userdata, cst_buffer *out_file);
+/* NULL takes the function away. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_call_site_finder(cst_context *context, cst_call_site_fn find,
+                                                                    void *userdata, cst_destroy_fn destroy,
+                                                                    cst_error **error);
+/* The single faults that were counted, most first: as lines for people, or as a JSON list of objects with "entity",
+ * "relationship" (null for objects that were asked for by ID), "count", "file", "line". */
+enum { CST_REPORT_TEXT = 0, CST_REPORT_JSON = 1 };
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_copy_fault_report(const cst_context *context, uint32_t form,
+                                                                 cst_buffer *out_report, cst_error **error);
+/* Decides about an object whose row is not there when a property is asked for: *out_handled true makes it count as deleted,
+ * false is CST_E_OBJECT_GONE. Fault and ID are borrowed. A status below 0 makes the call fail as CST_E_CALLBACK. On the
+ * context's queue; it may use the context. */
+typedef cst_status (*cst_inaccessible_fault_fn)(void *userdata, cst_object *fault, cst_object_id *id,
+                                                cst_string property, bool *out_handled, cst_error **error);
+/* Asked instead of CST_OPTION_DELETES_INACCESSIBLE_FAULTS; NULL takes the function away. Calls that look for the row, such as
+ * cst_context_existing_object, do not ask. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_inaccessible_fault_handler(cst_context *context,
+                                                                              cst_inaccessible_fault_fn handler,
+                                                                              void *userdata, cst_destroy_fn destroy,
+                                                                              cst_error **error);
 
 /* ======== object ========================================================================================= */
 

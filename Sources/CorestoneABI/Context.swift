@@ -134,6 +134,13 @@ public func cst_context_has_changes(
     boundary(error) { try required(out, "out_changes").pointee = try onQueue(pointer).context.hasChanges }
 }
 
+@_cdecl("cst_context_has_persistent_changes") @implementation
+public func cst_context_has_persistent_changes(
+    _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<Bool>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) { try required(out, "out_changes").pointee = try onQueue(pointer).context.hasPersistentChanges }
+}
+
 @_cdecl("cst_context_process_pending_changes") @implementation
 public func cst_context_process_pending_changes(_ pointer: OpaquePointer?, _ error: ErrorOut) -> cst_status {
     boundary(error) { try onQueue(pointer).context.processPendingChanges() }
@@ -166,16 +173,28 @@ public func cst_context_copy_changed(
     boundary(error) {
         let out = try place(out, "out_results")
         let box = try onQueue(pointer)
-        let context = box.context
-        let objects: [ManagedObject]
-        switch Int(which) {
-        case Int(CST_CHANGED_INSERTED): objects = context.insertedObjects
-        case Int(CST_CHANGED_UPDATED): objects = context.updatedObjects
-        case Int(CST_CHANGED_DELETED): objects = context.deletedObjects
-        case Int(CST_CHANGED_REGISTERED): objects = context.registeredObjects
-        default: throw CoreError(.invalidArgument, "\(which) names no set of objects; use a CST_CHANGED_ constant")
-        }
-        out.pointee = try ResultList(objects, entity: nil, box: box).makeHandle()
+        out.pointee = try ResultList(changed(which, box.context), entity: nil, box: box).makeHandle()
+    }
+}
+
+@_cdecl("cst_context_changed_count") @implementation
+public func cst_context_changed_count(
+    _ pointer: OpaquePointer?, _ which: UInt32, _ out: UnsafeMutablePointer<UInt64>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_count")
+        out.pointee = 0
+        out.pointee = UInt64(try changed(which, onQueue(pointer).context).count)
+    }
+}
+
+private func changed(_ which: UInt32, _ context: Context) throws -> [ManagedObject] {
+    switch Int(which) {
+    case Int(CST_CHANGED_INSERTED): context.insertedObjects
+    case Int(CST_CHANGED_UPDATED): context.updatedObjects
+    case Int(CST_CHANGED_DELETED): context.deletedObjects
+    case Int(CST_CHANGED_REGISTERED): context.registeredObjects
+    default: throw CoreError(.invalidArgument, "\(which) names no set of objects; use a CST_CHANGED_ constant")
     }
 }
 

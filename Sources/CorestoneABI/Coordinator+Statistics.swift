@@ -22,6 +22,7 @@ public func cst_coordinator_statistics(
         statistics.deleted = UInt64(counted.deleted)
         statistics.fetch_nanoseconds = counted.fetchNanoseconds
         statistics.save_nanoseconds = counted.saveNanoseconds
+        statistics.row_bytes = UInt64(counted.rowBytes)
         out.fill(statistics)
     }
 }

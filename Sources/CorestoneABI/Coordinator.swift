@@ -71,15 +71,30 @@ public func cst_coordinator_add_store(
     boundary(error) {
         out?.pointee = nil
         let coordinator = try coordinator(pointer).coordinator
-        let type = try type.optionalString("type") ?? "SQLite"
-        guard type.lowercased() == "sqlite" else {
-            throw CoreError(
-                .invalidArgument, code: .persistentStoreInvalidType, "\"\(type)\" is no store type; \"SQLite\" is",
-                value: .string(type))
-        }
+        try requireSQLite(type)
         let options = try storeOptions(settings)
         let store = try coordinator.addSQLiteStore(at: try path.filePath("path"), options: options)
         out?.pointee = try HandleTable.make(StoreBox(store), .store)
+    }
+}
+
+private func requireSQLite(_ type: cst_string) throws {
+    let type = try type.optionalString("type") ?? "SQLite"
+    guard type.lowercased() == "sqlite" else {
+        throw CoreError(
+            .invalidArgument, code: .persistentStoreInvalidType, "\"\(type)\" is no store type; \"SQLite\" is",
+            value: .string(type))
+    }
+}
+
+@_cdecl("cst_coordinator_destroy_store") @implementation
+public func cst_coordinator_destroy_store(
+    _ pointer: OpaquePointer?, _ type: cst_string, _ path: cst_string, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        let coordinator = try coordinator(pointer).coordinator
+        try requireSQLite(type)
+        return try coordinator.destroyStore(at: try path.filePath("path")) ? .ok : .unchanged
     }
 }
 

@@ -77,6 +77,18 @@ static bool go_on(void *userdata) {
     return false;
 }
 
+static uint32_t nowhere(void *userdata, cst_buffer *out_file) {
+    (void)userdata, (void)out_file;
+    return 0;
+}
+
+static cst_status take(void *userdata, cst_object *fault, cst_object_id *id, cst_string property, bool *out_handled,
+                       cst_error **error) {
+    (void)userdata, (void)fault, (void)id, (void)property, (void)error;
+    *out_handled = true;
+    return CST_OK;
+}
+
 static cst_status agree(void *userdata, const cst_value *value, const cst_value *variables, bool *out_result,
                         cst_error **error) {
     (void)userdata, (void)value, (void)variables, (void)error;
@@ -309,7 +321,7 @@ static bool builds_model(const struct call *call) {
 
 static cst_string string_for(struct world *world, const struct call *call, const struct parameter *parameter) {
     const char *name = parameter->name;
-    if (strcmp(name, "path") == 0 && is(call, "cst_coordinator_add_store")) {
+    if (strcmp(name, "path") == 0 && (is(call, "cst_coordinator_add_store") || strstr(call->name, "destroy_store"))) {
         snprintf(world->fresh, sizeof world->fresh, "%.500s/fresh%u.sqlite", world->folder, world->names++);
         return text(world->fresh);
     }
@@ -359,7 +371,8 @@ static uint64_t scalar_for(const struct world *world, const struct call *call, c
     if (is(call, "cst_conflict_resolve")) return CST_MERGE_ERROR;
     if (strcmp(name, "type") == 0) return strstr(call->name, "attribute") ? CST_ATTRIBUTE_STRING : CST_PREDICATE_AND;
     if (strcmp(name, "which") == 0 || strcmp(name, "rule") == 0 || strcmp(name, "maximum") == 0 ||
-        strcmp(name, "kind") == 0 || strcmp(name, "mutation") == 0 || strcmp(name, "notification") == 0)
+        strcmp(name, "kind") == 0 || strcmp(name, "mutation") == 0 || strcmp(name, "notification") == 0 ||
+        strcmp(name, "option") == 0)
         return 1;
     if (strcmp(name, "purpose") == 0) return CST_VALIDATE_UPDATE;
     if (strcmp(name, "includes") == 0 || strcmp(name, "merge_changes") == 0) return 1;
@@ -532,6 +545,12 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
             break;
         case KIND_INTERRUPT:
             a->interrupt = go_on;
+            break;
+        case KIND_CALL_SITE:
+            a->call_site = nowhere;
+            break;
+        case KIND_INACCESSIBLE:
+            a->inaccessible = take;
             break;
         case KIND_CALLBACKS:
             a->pointer = &storage->callbacks;

@@ -64,6 +64,8 @@ enum kind {
     KIND_WORDS, /* array */
     KIND_INTERRUPT,
     KIND_CALLBACKS,
+    KIND_CALL_SITE,
+    KIND_INACCESSIBLE,
     KIND_CLASS_CALLBACKS,
     KIND_HOOKS,
     KIND_VARIABLES,
@@ -95,6 +97,8 @@ union argument {
     cst_resolve_conflicts_fn resolve;
     cst_log_fn log;
     cst_context_interrupt_fn interrupt;
+    cst_call_site_fn call_site;
+    cst_inaccessible_fault_fn inaccessible;
     cst_predicate_block_fn predicate_block;
     cst_expression_block_fn expression_block;
     cst_compare_fn compare;

@@ -57,6 +57,7 @@ MARKS = ("CST_ANY_THREAD", "CST_ON_QUEUE", "CST_ONE_THREAD")
 # Structs and functions, which have a member of their own in `union argument`.
 BY_VALUE = {
     *("STRING", "BYTES", "DESTROY", "PERFORM", "INTERRUPT", "VALIDATE", "LOG", "RESOLVE"),
+    *("CALL_SITE", "INACCESSIBLE"),
     *("PREDICATE_BLOCK", "EXPRESSION_BLOCK", "COMPARE", "FUNCTION", "CODE"),
     *("CONTEXT_OBSERVE", "OBJECT_OBSERVE", "UNDO_ACTION", "UNDO_OBSERVE"),
 }
@@ -107,6 +108,8 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         "const char *const *": "WORDS",
         "cst_context_perform_fn": "PERFORM",
         "cst_context_interrupt_fn": "INTERRUPT",
+        "cst_call_site_fn": "CALL_SITE",
+        "cst_inaccessible_fault_fn": "INACCESSIBLE",
         "cst_predicate_block_fn": "PREDICATE_BLOCK",
         "cst_expression_block_fn": "EXPRESSION_BLOCK",
         "cst_compare_fn": "COMPARE",
@@ -139,6 +142,7 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         "size_t *",
         "uint32_t *",
         "uint64_t *",
+        "int64_t *",
         "uint8_t *",
         "int *",
         "void **",

@@ -40,6 +40,8 @@ static bool may_be_null(const struct call *call, const struct parameter *paramet
         {"cst_main_queue_drain", "out_count"},
         {"cst_context_set_interrupt", "check"},
         {"cst_context_set_undo_manager", "manager"},
+        {"cst_context_set_call_site_finder", "find"},
+        {"cst_context_set_inaccessible_fault_handler", "handler"},
         {"cst_log_set_callback", "callback"},
         {"cst_log_take_arguments", "out_taken"},
         {"cst_context_insert_many", "out_objects"},

@@ -365,6 +365,8 @@ static void fill(const struct world *world, const struct call *call, union argum
             break;
         case KIND_USERDATA:
         case KIND_CALLBACKS:
+        case KIND_CALL_SITE:
+        case KIND_INACCESSIBLE:
         case KIND_CLASS_CALLBACKS:
         case KIND_HOOKS:
         case KIND_DESTROY:

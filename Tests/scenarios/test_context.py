@@ -1,4 +1,4 @@
-"""Contexts: sets of changes, parents and children, merging."""
+"""Contexts: saving nothing, sets of changes, objects that were never saved, parents and children, merging."""
 
 from __future__ import annotations
 
@@ -72,3 +72,88 @@ def test_s117_a_child_save_moves_the_dirtiness_one_level_down(opened: Any) -> No
     own = parent.updated[0]
     assert [name for name in CARS["Car"] if own.is_changed(name)] == ["currentDrivingSpeed"]
     assert own.currentDrivingSpeed == 30
+
+
+def test_s100_a_save_without_changes_does_nothing(opened: Any) -> None:
+    container = opened(Model({}))
+    context = container.context()
+    container.coordinator.reset_statistics()
+    context.save()
+    assert container.coordinator.statistics.saves == 0
+    assert not context.has_changes
+
+
+def test_s103_a_transient_change_is_none_to_save(opened: Any) -> None:
+    model = Model(
+        {
+            "Car": {
+                "maker": "string?",
+                "model": "string?",
+                "numberPlate": "string",
+                "currentDrivingSpeed": "int32? transient = 0",
+                "owner": "to-one Person? inverse cars",
+            },
+            "SportCar": {"@parent": "Car"},
+            "Person": {"firstName": "string", "lastName": "string", "cars": "to-many Car inverse owner"},
+        }
+    )
+    container = opened(model)
+    context = container.context()
+    car = context.insert("Car", maker="FIAT", model="Panda", numberPlate="1")
+    context.save()
+    car.currentDrivingSpeed = 10
+    assert car.has_changes
+    assert context.has_changes
+    assert len(context.updated) == 1
+    assert not context.has_persistent_changes
+    container.coordinator.reset_statistics()
+    context.save()
+    assert car.currentDrivingSpeed == 10
+    car.maker = "Alfa"
+    assert context.has_persistent_changes
+
+
+def annihilation() -> Model:
+    """Parents with children, and with targets with and without an inverse."""
+    return Model(
+        {
+            "Parent": {
+                "name": "string?",
+                "children": "to-many Child inverse parent delete cascade",
+                "target": "to-one Target? inverse holders",
+                "freeTarget": "to-one Target?",
+            },
+            "Child": {"parent": "to-one Parent? inverse children"},
+            "Target": {"holders": "to-many Parent inverse target"},
+        }
+    )
+
+
+def test_s114_deleting_a_sibling_brings_no_unsaved_object_back(opened: Any) -> None:
+    context = opened(annihilation()).context()
+    for property_name in ("target", "freeTarget"):
+        for apart in (False, True):
+            parent, target = context.insert("Parent"), context.insert("Target")
+            setattr(parent, property_name, target)
+            context.insert("Child", parent=parent)
+            context.delete(parent)
+            if apart:
+                context.process_pending_changes()
+            context.delete(target)
+            context.process_pending_changes()
+            assert len(context.updated) == 0
+            assert len(context.inserted) == 0
+            assert len(context.deleted) == 0
+            assert len(context.known) == 0
+            assert not context.has_changes
+            # The other way round.
+            parent, target = context.insert("Parent"), context.insert("Target")
+            setattr(parent, property_name, target)
+            context.delete(target)
+            if apart:
+                context.process_pending_changes()
+            context.delete(parent)
+            context.process_pending_changes()
+            assert len(context.known) == 0
+            assert not context.has_changes
+    context.save()

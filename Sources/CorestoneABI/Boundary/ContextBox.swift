@@ -29,6 +29,9 @@ final class ContextBox {
         // Nobody else can use the context now, so this thread may free what other threads released.
         HandleTable.drain(pendingReleases)
         context.interruptCheck = nil
+        context.callSiteFinder = nil
+        context.inaccessibleFaultHandler = nil
+        context.userInfo = nil
         if context.token != 0 { HandleTable.release(Token(context.token)) }
         HandleTable.release(coordinatorToken)
     }

@@ -206,7 +206,7 @@ extension Context {
     public var hasPersistentChanges: Bool {
         insertedList.contains(where: \.isInserted)
             || deletedList.contains { $0.isDeleted && !$0.state.contains(.inaccessible) }
-            || updatedList.contains { $0.isUpdated && $0.concernsStore }
+            || updatedList.contains { $0.isUpdated && $0.hasPersistentChangedValues }
     }
 
     func noteUpdated(_ object: ManagedObject) {

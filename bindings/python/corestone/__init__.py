@@ -73,6 +73,7 @@ from .errors import (
 )
 from .explanation import FetchExplanation, FetchShare, FetchStep
 from .expression import Expression, ExpressionType
+from .faulting import InaccessibleFaultHandler, SingleFaults
 from .function import register_function, unregister_function
 from .key_value import set_nil, set_value_for_key_path, value_for_key_path
 from .mapping import EntityMapping, MappingModel, PropertyMapping
@@ -141,6 +142,8 @@ __all__ = [
     "Leftovers",
     "Coordinator",
     "Statistics",
+    "SingleFaults",
+    "InaccessibleFaultHandler",
     "FetchExplanation",
     "FetchShare",
     "FetchStep",

@@ -40,6 +40,17 @@ MODEL_KEEP_CURRENT, MODEL_LOSSY = (1 << bit for bit in range(2))
 MODEL_GIVEN, MODEL_CACHED, MODEL_INFERRED = 1, 2, 3
 
 QUEUE_CALLER, QUEUE_PRIVATE, QUEUE_MAIN = 0, 1, 2
+FAULT_POLICIES = ("batch", "warn", "error")
+(
+    OPTION_FAULT_POLICY,
+    OPTION_FAULT_BATCH_SIZE,
+    OPTION_COUNTS_SINGLE_FAULTS,
+    OPTION_STALENESS_MS,
+    OPTION_RETAINS_REGISTERED_OBJECTS,
+    OPTION_DELETES_INACCESSIBLE_FAULTS,
+    OPTION_DELETES_AT_END_OF_EVENT,
+) = range(1, 8)
+REPORT_TEXT, REPORT_JSON = 0, 1
 CHANGED_INSERTED, CHANGED_UPDATED, CHANGED_DELETED, CHANGED_REGISTERED = 1, 2, 3, 4
 
 # cst_object_state
@@ -176,6 +187,7 @@ STATISTICS = [
     "deleted",
     "fetch_nanoseconds",
     "save_nanoseconds",
+    "row_bytes",
 ]
 
 
@@ -238,6 +250,16 @@ UNDO_ACTION_FN = CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, POINTER(ctypes.c_voi
 UNDO_OBSERVE_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32)
 PERFORM_FN = CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, POINTER(ctypes.c_void_p))
 INTERRUPT_FN = CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)
+CALL_SITE_FN = CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p, POINTER(Buffer))
+INACCESSIBLE_FN = CFUNCTYPE(
+    ctypes.c_int32,
+    ctypes.c_void_p,
+    ctypes.c_void_p,
+    ctypes.c_void_p,
+    String,
+    POINTER(ctypes.c_bool),
+    POINTER(ctypes.c_void_p),
+)
 LOG_FN = CFUNCTYPE(None, ctypes.c_void_p, String)
 VALIDATE_FN = CFUNCTYPE(
     ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, POINTER(Value), POINTER(ctypes.c_void_p)
@@ -380,6 +402,7 @@ _TYPES: dict[str, Any] = {
     "int*": POINTER(ctypes.c_int),
     "i32": ctypes.c_int32,
     "i64": ctypes.c_int64,
+    "i64*": POINTER(ctypes.c_int64),
     "u32": ctypes.c_uint32,
     "u32*": POINTER(ctypes.c_uint32),
     "u64": ctypes.c_uint64,
@@ -392,6 +415,8 @@ _TYPES: dict[str, Any] = {
     "destroy": DESTROY_FN,
     "perform": PERFORM_FN,
     "interrupt": INTERRUPT_FN,
+    "callsite": CALL_SITE_FN,
+    "inaccessible": INACCESSIBLE_FN,
     "validate": VALIDATE_FN,
     "resolve": RESOLVE_FN,
     "log": LOG_FN,
@@ -579,6 +604,7 @@ cst_coordinator_new status handle out error
 cst_coordinator_add_store status handle in in options out error
 cst_coordinator_open_store status in handle options out out error
 cst_coordinator_remove_store status handle handle error
+cst_coordinator_destroy_store status handle in in error
 cst_coordinator_model status handle out error
 cst_coordinator_statistics status handle statistics error
 cst_coordinator_reset_statistics status handle error
@@ -605,18 +631,24 @@ cst_context_perform_and_wait status handle perform pointer error
 cst_context_set_interrupt status handle interrupt pointer destroy error
 cst_context_set_name status handle in error
 cst_context_set_transaction_author status handle in error
+cst_context_copy_name status handle buffer error
+cst_context_copy_transaction_author status handle buffer error
+cst_context_set_user_info status handle pointer destroy error
+cst_context_user_info pointer handle
 cst_context_coordinator status handle out error
 cst_context_insert status handle handle out error
 cst_context_insert_many status handle handle size size keys values handles error
 cst_context_insert_object status handle handle error
 cst_context_delete status handle handle error
 cst_context_has_changes status handle bool* error
+cst_context_has_persistent_changes status handle bool* error
 cst_context_process_pending_changes status handle error
 cst_context_save status handle error
 cst_context_validate status handle error
 cst_context_rollback status handle error
 cst_context_reset status handle error
 cst_context_copy_changed status handle u32 out error
+cst_context_changed_count status handle u32 u64* error
 cst_context_fetch status handle handle out error
 cst_context_fetch_ids status handle handle out error
 cst_context_fetch_cursor status handle handle size out error
@@ -653,6 +685,13 @@ cst_conflict_property_count size handle
 cst_conflict_property_at text handle size
 cst_conflict_value status handle i32 size in value error
 cst_conflict_resolve status handle i32 error
+
+cst_context_set_option status handle u32 i64 error
+cst_context_option status handle u32 i64* error
+cst_context_set_call_site status handle in u32 error
+cst_context_set_call_site_finder status handle callsite pointer destroy error
+cst_context_copy_fault_report status handle u32 buffer error
+cst_context_set_inaccessible_fault_handler status handle inaccessible pointer destroy error
 
 cst_object_new status handle out error
 cst_object_get status handle key value error

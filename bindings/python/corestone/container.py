@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import weakref
 from collections.abc import Sequence
@@ -139,7 +140,9 @@ class Container:
         self._own = None
         for context in list(self._contexts):
             context.close()
-        self.coordinator.remove_store(self.store)
+        # It may have been removed, or destroyed, by hand.
+        with contextlib.suppress(InvalidArgumentError):
+            self.coordinator.remove_store(self.store)
 
     def __enter__(self) -> Container:
         return self

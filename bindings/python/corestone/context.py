@@ -10,7 +10,7 @@ from ctypes import byref
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Literal, TypeVar, Union
 
-from . import _abi, _interrupt, nesting, queue
+from . import _abi, _interrupt, faulting, nesting, queue
 from ._abi import lib
 from ._ahead import Ahead, Stamp, contexts
 from ._bulk import Block, columns_of, plain_columns
@@ -69,6 +69,9 @@ class Context:
         self._author: str | None = None
         self._undo_manager: UndoManager | None = None
         self._merge_policy = MergePolicy.ERROR
+        self._inaccessible: faulting.InaccessibleFaultHandler | None = None
+        #: Whatever is to be at hand with the context.
+        self.user_info: Any = None
         self._handle: int | None = (
             made(lib.cst_context_new, container.coordinator._handle, queue_type)
             if parent is None
@@ -701,6 +704,13 @@ class Context:
         call(lib.cst_context_has_changes, self._open, byref(out))
         return out.value
 
+    @property
+    def has_persistent_changes(self) -> bool:
+        """Whether a save would write anything: changes of transient properties alone do not count."""
+        out = ctypes.c_bool()
+        call(lib.cst_context_has_persistent_changes, self._open, byref(out))
+        return out.value
+
     def _changed(self, which: int) -> Results:
         return Results(self, made(lib.cst_context_copy_changed, self._open, which), None)
 
@@ -770,6 +780,103 @@ class Context:
         """The same for what changed behind the container's back, in another process, say: URIs are taken too, and those
         of other stores passed over. What is known of these rows is forgotten first."""
         nesting.merge_remote(self, changes)
+
+    # ---- faulting
+
+    def _option(self, which: int) -> int:
+        return faulting.option(self._open, which)
+
+    def _set_option(self, which: int, value: int) -> None:
+        faulting.set_option(self._open, which, value)
+
+    @property
+    def fault_policy(self) -> str:
+        """What happens when something is read alone that a prefetch would have read: "batch" (nothing, as at first),
+        "warn" (the log is told, once for each line of the program) or "error" (UnsupportedError)."""
+        return _abi.FAULT_POLICIES[self._option(_abi.OPTION_FAULT_POLICY)]
+
+    @fault_policy.setter
+    def fault_policy(self, policy: str) -> None:
+        self._set_option(_abi.OPTION_FAULT_POLICY, faulting.policy_number(policy))
+        faulting.follow(self._open)
+
+    @property
+    def fault_batch_size(self) -> int:
+        """How many siblings one fault fills, itself among them; 256 at first, 1 for none."""
+        return self._option(_abi.OPTION_FAULT_BATCH_SIZE)
+
+    @fault_batch_size.setter
+    def fault_batch_size(self, size: int) -> None:
+        self._set_option(_abi.OPTION_FAULT_BATCH_SIZE, size)
+
+    @property
+    def counts_single_faults(self) -> bool:
+        """Whether single faults are counted. Setting it to True begins anew."""
+        return bool(self._option(_abi.OPTION_COUNTS_SINGLE_FAULTS))
+
+    @counts_single_faults.setter
+    def counts_single_faults(self, counts: bool) -> None:
+        self._set_option(_abi.OPTION_COUNTS_SINGLE_FAULTS, counts)
+        faulting.follow(self._open)
+
+    @property
+    def single_faults(self) -> list[faulting.SingleFaults]:
+        """The single faults that were counted, by relationship and line of the program, most first."""
+        return faulting.report(self._open)
+
+    @property
+    def single_fault_report(self) -> str:
+        """The same as lines for people."""
+        return faulting.report_text(self._open)
+
+    @property
+    def staleness_interval(self) -> float | None:
+        """How old, in seconds, a row of the cache may be that fills a fault; None, as at first: of any age."""
+        value = self._option(_abi.OPTION_STALENESS_MS)
+        return None if value < 0 else value / 1000
+
+    @staleness_interval.setter
+    def staleness_interval(self, seconds: float | None) -> None:
+        self._set_option(_abi.OPTION_STALENESS_MS, -1 if seconds is None or seconds < 0 else round(seconds * 1000))
+
+    @property
+    def retains_registered_objects(self) -> bool:
+        """Whether the context keeps every object that it knows, not only those with changes."""
+        return bool(self._option(_abi.OPTION_RETAINS_REGISTERED_OBJECTS))
+
+    @retains_registered_objects.setter
+    def retains_registered_objects(self, retains: bool) -> None:
+        self._set_option(_abi.OPTION_RETAINS_REGISTERED_OBJECTS, retains)
+
+    @property
+    def should_delete_inaccessible_faults(self) -> bool:
+        """Whether an object whose row is not there counts as deleted, its values None, as at first; else reading it is
+        an ObjectGoneError."""
+        return bool(self._option(_abi.OPTION_DELETES_INACCESSIBLE_FAULTS))
+
+    @should_delete_inaccessible_faults.setter
+    def should_delete_inaccessible_faults(self, deletes: bool) -> None:
+        self._set_option(_abi.OPTION_DELETES_INACCESSIBLE_FAULTS, deletes)
+
+    @property
+    def inaccessible_fault_handler(self) -> faulting.InaccessibleFaultHandler | None:
+        """A function (fault, id, property) -> bool that is asked instead of should_delete_inaccessible_faults. What it
+        raises, the getter raises. Calls that look for the row, such as `existing`, do not ask."""
+        return self._inaccessible
+
+    @inaccessible_fault_handler.setter
+    def inaccessible_fault_handler(self, handler: faulting.InaccessibleFaultHandler | None) -> None:
+        faulting.set_handler(self._open, handler)
+        self._inaccessible = handler
+
+    @property
+    def propagates_deletes_at_end_of_event(self) -> bool:
+        """Whether delete rules are applied when pending changes are processed, as at first; else a save does that."""
+        return bool(self._option(_abi.OPTION_DELETES_AT_END_OF_EVENT))
+
+    @propagates_deletes_at_end_of_event.setter
+    def propagates_deletes_at_end_of_event(self, propagates: bool) -> None:
+        self._set_option(_abi.OPTION_DELETES_AT_END_OF_EVENT, propagates)
 
     # ---- queues
 

@@ -41,6 +41,8 @@ class Statistics(NamedTuple):
     #: Time in stores.
     fetch_nanoseconds: int
     save_nanoseconds: int
+    #: Memory of the rows that objects and row caches of the whole process hold now, in bytes; no count.
+    row_bytes: int
 
 
 class Store:
@@ -222,6 +224,14 @@ class Coordinator:
     def remove_store(self, store: Store) -> None:
         """Closes a store. Objects of it that are faults can no longer be read."""
         call(lib.cst_coordinator_remove_store, self._handle, store._handle)
+
+    def destroy_store(self, path: str | os.PathLike[str], *, type: str = "SQLite") -> bool:
+        """Empties a store: rows, tables, metadata and files of external data go; the file stays, and a store added
+        there begins anew. If the coordinator has it open, it is removed first. False when there is no file.
+
+        StoreBusyError while somebody writes; NotAStoreError for another program's file, which stays as it is.
+        """
+        return bool(call(lib.cst_coordinator_destroy_store, self._handle, text(type), path_argument(path)) == _abi.OK)
 
     @property
     def statistics(self) -> Statistics:

@@ -59,6 +59,8 @@ PLAIN = {
     "cst_log_fn": _abi.LOG_FN,
     "cst_context_perform_fn": _abi.PERFORM_FN,
     "cst_context_interrupt_fn": _abi.INTERRUPT_FN,
+    "cst_call_site_fn": _abi.CALL_SITE_FN,
+    "cst_inaccessible_fault_fn": _abi.INACCESSIBLE_FN,
     "cst_predicate_block_fn": _abi.PREDICATE_FN,
     "cst_expression_block_fn": _abi.EXPRESSION_FN,
     "cst_compare_fn": _abi.COMPARE_FN,
