@@ -121,10 +121,22 @@ private final class Cloning {
             for original in originals.objects { clones.append(try copyAttributes(of: original)) }
             for (original, clone) in zip(originals.objects, clones) { try connect(clone, like: original) }
         } catch {
-            for clone in clones { try? clone.context?.delete(clone) }
+            for clone in clones { takeBack(clone) }
             throw error
         }
         return clones[0]
+    }
+
+    /// What the clone leads to is let go first, so that no delete rule reaches it.
+    private func takeBack(_ clone: ManagedObject) {
+        for relationship in clone.entity.relationships {
+            if relationship.isToMany {
+                try? clone.setMembers([], key: relationship.key)
+            } else {
+                try? clone.setTarget(nil, of: relationship)
+            }
+        }
+        try? clone.context?.delete(clone)
     }
 
     private func copyAttributes(of original: ManagedObject) throws -> ManagedObject {
