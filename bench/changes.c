@@ -4,9 +4,12 @@
  * W6              every tenth employee gets a raise, one save
  * W7              every tenth employee is deleted, one save
  * save_mixed      5,000 raises, 2,500 deletions and 2,500 insertions, one save
+ * undo            10,000 raises in one event are undone (undo) and redone (redo), then in events of their own (undo_steps,
+ *                 redo_steps)
  */
 #include "changes.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "company.h"
@@ -89,7 +92,56 @@ static long change_all(const host *with, const char *workload, cst_results *resu
     return changes;
 }
 
+/* How many of the raises are there. */
+static double raised(const host *with, cst_results *results, const double *before) {
+    double count = 0;
+    for (size_t i = 3; i < cst_results_count(results); i += 10)
+        count += salary(with, at(results, i)) != before[i];
+    return count;
+}
+
+static void undo_and_redo(const host *with, cst_results *results, const double *before, bool one_step) {
+    const size_t count = cst_results_count(results);
+    long changes = 0;
+    for (size_t i = 3; i < count; i += 10, changes++) {
+        raise_salary(with, at(results, i));
+        if (!one_step) MUST(cst_context_process_pending_changes(with->context, &host_error));
+    }
+    MUST(cst_context_process_pending_changes(with->context, &host_error));
+    for (int redoes = 0; redoes < 2; redoes++) {
+        measure_begin();
+        for (long step = 0; step < (one_step ? 1 : changes); step++)
+            MUST(redoes ? cst_context_redo(with->context, &host_error) : cst_context_undo(with->context, &host_error));
+        measure_stop();
+        const char *name = redoes ? one_step ? "redo" : "redo_steps" : one_step ? "undo" : "undo_steps";
+        measure_report("corestone", name, changes, raised(with, results, before), 0);
+    }
+}
+
+static void undo(const host *with) {
+    cst_results *results = all_employees(with, with->context);
+    const size_t count = cst_results_count(results);
+    double *before = malloc(count * sizeof *before);
+    for (size_t i = 0; i < count; i++)
+        before[i] = salary(with, at(results, i));
+    for (int one_step = 1; one_step >= 0; one_step--) {
+        cst_undo_manager *manager;
+        MUST(cst_undo_manager_new(&manager, &host_error));
+        MUST(cst_context_set_undo_manager(with->context, manager, &host_error));
+        undo_and_redo(with, results, before, one_step);
+        MUST(cst_context_rollback(with->context, &host_error));
+        MUST(cst_context_set_undo_manager(with->context, NULL, &host_error));
+        cst_release(manager);
+    }
+    free(before);
+    cst_release(results);
+}
+
 bool change(host *with, const char *workload) {
+    if (!strcmp(workload, "undo")) {
+        undo(with);
+        return true;
+    }
     if (strcmp(workload, "W6") != 0 && strcmp(workload, "W7") != 0 && strcmp(workload, "save_mixed") != 0) return false;
     cst_results *results = all_employees(with, with->context);
     for (size_t i = 0; i < cst_results_count(results); i++)

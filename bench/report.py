@@ -37,7 +37,20 @@ BASE = {
     "W3_rows": "W3",
 }
 ORDER = ["W1", "W1_single", "W1_bulk", "W1_full", "W3", "W3_objects", "W3_many", "W3_columns", "W3_rows", "W4"]
-ORDER += ["W4_any", "W4_subquery", "W5a", "W6", "W7", "save_mixed", "W9_cold", "W9_hot"]
+ORDER += [
+    "W4_any",
+    "W4_subquery",
+    "W5a",
+    "W6",
+    "W7",
+    "save_mixed",
+    "W9_cold",
+    "W9_hot",
+    "undo",
+    "redo",
+    "undo_steps",
+    "redo_steps",
+]
 PEERS = ["raw", "corestone", "python", "sqlite3", "peewee", "django", "sqlalchemy"]
 # Ratios to raw C taken once on Debian 12, CPython 3.11 (peewee 4.5, Django 5.2, SQLAlchemy 2.1): they stand in where
 # PyPI cannot be reached.

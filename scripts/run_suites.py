@@ -90,10 +90,12 @@ def mypy_commands() -> list[list[str]]:
         "scripts/snippets",
         "examples/python",
         "examples/packages",
+        "examples/orders",
         "bench",
         "bench/peers",
         "Tests/tool",
         "Tests/scenarios",
+        "Tests/examples",
     ):
         files = sorted(str(path.relative_to(ROOT)) for path in (ROOT / folder).glob("*.py"))
         if files:
@@ -120,6 +122,7 @@ def suites() -> list[Suite]:
         Suite("damage", [[PYTHON, "scripts/damaged_models.py"]]),
         Suite("tool", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "Tests/tool"]], runner=True),
         Suite("examples", examples),
+        Suite("editor", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "Tests/examples"]], runner=True),
         Suite("docs", [[PYTHON, "scripts/check_snippets.py"]], runner=True),
         Suite("demo", [["scripts/demo.sh", str(BUILD)]]),
         Suite("budgets", [[PYTHON, "bench/budgets.py"]]),

@@ -178,7 +178,9 @@ struct Restoration {
             guard let inverse, !inverse.isToMany else { return false }
             return (try? member.target(of: inverse)) === object
         }
-        for member in change.added where member.isGone || member.isDeleted || !leadsHere(member) { leave(member, keeper) }
+        for member in change.added where member.isGone || member.isDeleted || !leadsHere(member) {
+            leave(member, keeper)
+        }
         for member in change.removed where member.context === context && !member.isDeleted {
             // The member's own side knows better, if it is one that was not undone.
             if let inverse, inverse.isToMany ? isOutdated(member) : !leadsHere(member) { continue }

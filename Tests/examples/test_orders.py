@@ -1,0 +1,166 @@
+"""The order editor, in Python and in C: what somebody at the terminal types and sees."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ["CORESTONE_LIBRARY"]).resolve().parents[1]
+ORDERS = ROOT / "examples" / "orders"
+LANGUAGES = ("python", "c")
+
+
+class Terminal:
+    """An editor that runs, and what it has shown so far."""
+
+    def __init__(self, command: list[str]) -> None:
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=0)
+        self.screen = ""
+        self.show()
+
+    def show(self, prompt: str = "> ") -> str:
+        """Reads up to the next prompt; what was shown before it."""
+        assert self.process.stdout is not None
+        shown = ""
+        while not shown.endswith(prompt):
+            character = self.process.stdout.read(1)
+            assert character, f"the editor ended:\n{shown}"
+            shown += character
+        self.screen = shown
+        return shown
+
+    def type(self, line: str, prompt: str = "> ") -> str:
+        assert self.process.stdin is not None
+        self.process.stdin.write(line + "\n")
+        return self.show(prompt)
+
+    def leave(self) -> None:
+        self.process.communicate("quit!\n", timeout=30)
+        assert self.process.returncode == 0
+
+
+@pytest.fixture(scope="session")
+def in_c(tmp_path_factory: pytest.TempPathFactory) -> str:
+    program = tmp_path_factory.mktemp("orders") / "orders"
+    files = [str(path) for path in sorted(ORDERS.glob("*.c"))]
+    warnings = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]
+    link = [f"-I{BUILD}/include", f"-L{BUILD}/lib", f"-Wl,-rpath,{BUILD}/lib", "-lcorestone"]
+    subprocess.run([os.environ.get("CC", "cc"), *warnings, *files, "-o", str(program), *link], check=True)
+    return str(program)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return tmp_path / "orders.store"
+
+
+@pytest.fixture(params=LANGUAGES)
+def editor(request: pytest.FixtureRequest, in_c: str, store: Path) -> Iterator[Terminal]:
+    command = [in_c] if request.param == "c" else [sys.executable, str(ORDERS / "orders.py")]
+    opened = Terminal([*command, str(store)])
+    yield opened
+    opened.leave()
+
+
+@pytest.fixture
+def other(store: Path) -> Iterator[list[Terminal]]:
+    """Another editor of the same store, when a test opens one."""
+    opened: list[Terminal] = []
+    yield opened
+    for terminal in opened:
+        terminal.leave()
+
+
+def order(editor: Terminal) -> None:
+    editor.type('new "Ada Lovelace"')
+    editor.type('add "Analytical engine" 1 1200')
+    editor.type('add "Punched cards" 500 0.02')
+
+
+def test_editing_and_saving(editor: Terminal) -> None:
+    order(editor)
+    assert "customer  Ada Lovelace" in editor.screen
+    assert "1210.00" in editor.screen
+    assert "Saved." in editor.type("save")
+    assert "Orders (saved)" in editor.screen
+    moved = editor.type("move 2 1")
+    assert moved.index("Punched cards") < moved.index("Analytical engine")
+    assert "Orders (unsaved changes)" in moved
+
+
+def test_undo_and_redo(editor: Terminal) -> None:
+    order(editor)
+    editor.type("save")
+    editor.type("line 2 quantity 250")
+    editor.type("remove 1")
+    assert "Analytical" not in editor.screen
+    assert "Analytical" in editor.type("undo")
+    assert "500 x" in editor.type("undo")
+    assert "Orders (saved)" in editor.screen
+    assert "500 x" not in editor.type("undo"), "undo goes on behind a save"
+    for _ in range(3):
+        editor.type("redo")
+    assert "250 x" in editor.screen
+    assert "Analytical" not in editor.screen
+    assert "nothing to redo" in editor.type("redo")
+
+
+def test_problems_are_shown_by_field(editor: Terminal) -> None:
+    order(editor)
+    editor.type("line 1 quantity 0")
+    editor.type("set customer")
+    shown = editor.type("save")
+    assert "Not saved: 2 fields" in shown
+    (line,) = (line for line in shown.splitlines() if "Analytical" in line)
+    assert "<--" in line
+    (line,) = (line for line in shown.splitlines() if line.startswith("  customer"))
+    assert "<--" in line
+    editor.type("undo")
+    editor.type("undo")
+    assert "Saved." in editor.type("save")
+
+
+@pytest.mark.parametrize(("answer", "quantity", "note"), [("m", "7 x", "mine"), ("t", "9 x", "mine"), ("d", "9 x", "")])
+def test_a_conflict_asks(
+    editor: Terminal, other: list[Terminal], store: Path, answer: str, quantity: str, note: str
+) -> None:
+    order(editor)
+    editor.type("save")
+    other.append(Terminal([sys.executable, str(ORDERS / "orders.py"), str(store)]))
+    other[0].type("line 1 quantity 9")
+    assert "Saved." in other[0].type("save")
+    editor.type("line 1 quantity 7")
+    editor.type("set note mine")
+    question = editor.type("save", prompt="? ")
+    (row,) = (line for line in question.splitlines() if line.strip().startswith("quantity"))
+    assert row.split() == ["quantity", "1", "7", "9"]
+    assert quantity in editor.type(answer)
+    assert f"note      {note}" in editor.screen
+    assert "Orders (saved)" in editor.screen
+
+
+def test_a_conflict_can_be_left(editor: Terminal, other: list[Terminal], store: Path) -> None:
+    order(editor)
+    editor.type("save")
+    other.append(Terminal([sys.executable, str(ORDERS / "orders.py"), str(store)]))
+    other[0].type("line 1 price 1")
+    other[0].type("save")
+    editor.type("line 1 price 2")
+    editor.type("save", prompt="? ")
+    assert "Not saved." in editor.type("c")
+    assert "2.00" in editor.screen
+
+
+def test_mistakes_are_said(editor: Terminal) -> None:
+    assert "no order is open" in editor.type("add tea 1 2")
+    assert 'no command "fly"' in editor.type("fly")
+    assert "wants other words" in editor.type("add")
+    assert "there is no order 7" in editor.type("open 7")
+    assert '"x" is no quantity' in editor.type('new "Grace"') or '"x" is no quantity' in editor.type("add tea x 2")
+    assert "nothing to redo" in editor.type("redo")
