@@ -144,6 +144,7 @@ public final class Context: @unchecked Sendable {
     /// child's.
     public convenience init(parent: Context, queue type: QueueType = .caller) {
         self.init(parent.coordinator, parent: parent, queue: type)
+        inbox.open(for: self)
         parent.children.add(inbox)
     }
 
@@ -164,7 +165,6 @@ public final class Context: @unchecked Sendable {
         case .privateQueue: owner.initialize(to: 0)
         case .main: owner.initialize(to: MainQueue.boundThread)
         }
-        inbox.context = self
     }
 
     deinit {

@@ -103,6 +103,7 @@ extension Context {
     public var automaticallyMergesChangesFromParent: Bool {
         get { inbox.merges.load(ordering: .relaxed) }
         set {
+            if newValue { inbox.open(for: self) }
             inbox.merges.store(newValue, ordering: .relaxed)
             if parent != nil { return }
             if newValue { coordinator.followers.add(inbox) } else { coordinator.followers.remove(inbox) }

@@ -18,12 +18,12 @@ struct Renaming: Sendable {
 final class ContextInbox: @unchecked Sendable {
     /// See `Context.owner`. Here, since the context may end before its inbox.
     let owner = UnsafeMutablePointer<UInt64>.allocate(capacity: 2)
-    /// Set once, by the context itself.
-    weak var context: Context?
     private let queueType: Context.QueueType
     private let queue: SerialQueue?
 
     private struct Mail {
+        /// Whose inbox it is, once somebody may post to it: a weak reference makes each retain of a context dearer.
+        weak var context: Context?
         var renamed: [Renaming] = []
         var merges = Merges.these([])
         var isEmpty: Bool {
@@ -53,6 +53,9 @@ final class ContextInbox: @unchecked Sendable {
 
     deinit { owner.deallocate() }
 
+    /// Has mail delivered to a context from now on.
+    func open(for context: Context) { mail.withLock { if $0.context == nil { $0.context = context } } }
+
     /// Costs one look where there is none.
     var isEmpty: Bool { !hasMail.load(ordering: .acquiring) }
 
@@ -75,9 +78,9 @@ final class ContextInbox: @unchecked Sendable {
             return mail.isEmpty
         }
         if platform_load64(owner) == platform_thread_id() {
-            context?.takeMail()
+            recipient?.takeMail()
         } else if wasEmpty {
-            let deliver: () -> Void = { [weak context] in context?.own { context?.takeMail() } }
+            let deliver = { if let context = self.recipient { context.own { context.takeMail() } } }
             switch queueType {
             case .caller: break
             // Without a thread for its queue, the context takes its mail with the next call.
@@ -86,6 +89,8 @@ final class ContextInbox: @unchecked Sendable {
             }
         }
     }
+
+    private var recipient: Context? { mail.withLock { $0.context } }
 
     /// The temporary references that became permanent.
     func takeRenamed() -> [Renaming] {

@@ -129,6 +129,7 @@ extension ManagedObject {
             let relationship = entity.relationship(prepared.slot)
             try setTarget(try acceptTarget(prepared.value, relationship), of: relationship)
         case .composite: writeComposite(prepared.value, prepared.slot)
+        case .attribute where !prepared.value.isNull: write(prepared.value, prepared.slot)
         default: try put(prepared.value, prepared.slot)
         }
     }
