@@ -116,7 +116,7 @@ def test_problems_are_shown_by_field(editor: Terminal) -> None:
     editor.type("line 1 quantity 0")
     editor.type("set customer")
     shown = editor.type("save")
-    assert "Not saved: 2 fields" in shown
+    assert "Not saved: 2 to mend" in shown
     (line,) = (line for line in shown.splitlines() if "Analytical" in line)
     assert "<--" in line
     (line,) = (line for line in shown.splitlines() if line.startswith("  customer"))
@@ -126,7 +126,9 @@ def test_problems_are_shown_by_field(editor: Terminal) -> None:
     assert "Saved." in editor.type("save")
 
 
-@pytest.mark.parametrize(("answer", "quantity", "note"), [("m", "7 x", "mine"), ("t", "9 x", "mine"), ("d", "9 x", "")])
+@pytest.mark.parametrize(
+    ("answer", "quantity", "note"), [("m", "7 x", "mine"), ("t", "9 x", "mine"), ("d", "9 x", "-")]
+)
 def test_a_conflict_asks(
     editor: Terminal, other: list[Terminal], store: Path, answer: str, quantity: str, note: str
 ) -> None:

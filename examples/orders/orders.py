@@ -65,7 +65,8 @@ class Editor:
 
     def customer(self, name: str) -> ManagedObject:
         found = self.ctx.fetch("Customer", "name ==[cd] %@", name, limit=1)
-        return found[0] if found else self.ctx.insert("Customer", name=name)
+        customer: ManagedObject = found[0] if found else self.ctx.insert("Customer", name=name)
+        return customer
 
     def open(self, number: str) -> None:
         found = self.ctx.fetch("Order", "number == %d", whole(number, "order"), limit=1)
@@ -73,10 +74,10 @@ class Editor:
             raise UsageError(f"there is no order {number}")
         self.order = found[0]
 
-    def list(self) -> None:
+    def list_orders(self) -> None:
         orders = self.ctx.fetch("Order", sort=["number"], prefetch=["customer", "lines"])
         rows = [
-            f"  {order.number:>4}  {order.customer.name if order.customer else '-':<24} {total(order):>10}"
+            f"  {order.number:>4}  {order.customer.name if order.customer else '-':<24} {total(order):>10.2f}"
             for order in orders
         ]
         self.message = "\n".join(rows) or "There is no order yet."
@@ -133,7 +134,7 @@ class Editor:
     def redo(self) -> None:
         self.step(self.undo_manager.can_redo, self.ctx.redo, "redo", self.undo_manager.redo_action_name)
 
-    def step(self, is_possible: bool, step: Callable[[], None], verb: str, name: str | None) -> None:
+    def step(self, is_possible: bool, step: Callable[[], bool], verb: str, name: str | None) -> None:
         if not is_possible:
             raise UsageError(f"nothing to {verb}")
         step()
@@ -152,7 +153,7 @@ class Editor:
         except ValidationError as error:
             for failure in error.details or [error]:
                 self.problems[failure.object_uri, failure.key] = failure.message
-            self.message = f"Not saved: {len(self.problems)} fields are not right."
+            self.message = f"Not saved: {len(self.problems)} to mend."
             return None
         self.message = "Saved."
         return None
@@ -193,7 +194,8 @@ class Editor:
         place = whole(number, "line")
         if not 1 <= place <= len(lines):
             raise UsageError(f"there is no line {place}")
-        return lines[place - 1]
+        line: ManagedObject = lines[place - 1]
+        return line
 
     def forget_what_is_gone(self) -> None:
         """Undo and revert may take away the order that is open."""
@@ -222,13 +224,15 @@ class Editor:
             f"  customer  {customer}" + self.problem(order, "customer"),
             f"  placed    {order.placedOn:%Y-%m-%d %H:%M}" if order.placedOn else "  placed    -",
             f"  paid      {'yes' if order.paid else 'no'}",
-            f"  note      {order.note or ''}" + self.problem(order, "note"),
+            f"  note      {shown(order.note)}" + self.problem(order, "note"),
             "",
         ]
         for place, line in enumerate(order.lines, 1):
-            text = f"  {place:>3}  {line.product or '-':<30} {line.quantity:>4} x {line.price:>9} = {cost(line):>10}"
+            text = (
+                f"  {place:>3}  {line.product or '-':<30} {line.quantity:>4} x {line.price:>9.2f} = {cost(line):>10.2f}"
+            )
             lines.append(text + "".join(self.problem(line, field) for field in ("product", "quantity", "price")))
-        return [*lines, f"       {'total':<46}   {total(order):>10}" + self.problem(order, "lines")]
+        return [*lines, f"       {'total':<46}   {total(order):>10.2f}" + self.problem(order, "lines")]
 
     # The loop.
 
@@ -246,12 +250,12 @@ class Editor:
         return True
 
     def perform(self, word: str, rest: Sequence[str]) -> None:
-        edits = {
+        edits: dict[str, Callable[..., str]] = {
             "new": self.new, "add": self.add, "remove": self.remove, "set": self.set, "line": self.change_line,
             "move": self.move, "delete": self.delete,
         }  # fmt: skip
         others: dict[str, Callable[..., None]] = {
-            "open": self.open, "list": self.list, "undo": self.undo, "redo": self.redo, "save": self.save,
+            "open": self.open, "list": self.list_orders, "undo": self.undo, "redo": self.redo, "save": self.save,
             "revert": self.revert,
         }  # fmt: skip
         try:

@@ -166,7 +166,7 @@ void save(void) {
         if (count == 0) add_problem(error);
         cst_release(error);
         error = NULL;
-        say("Not saved: %zu fields are not right.", editor.problem_count);
+        say("Not saved: %zu to mend.", editor.problem_count);
     } else if (done(status)) {
         say("Saved.");
     }
