@@ -7,7 +7,7 @@ final class MergeRandomTests: GraphTestCase {
     private var random = SplitMix(seed: 0)
 
     func testRandomMerges() throws {
-        for seed in 0..<25 {
+        for seed in 0..<150 {
             try setUpWithError()
             random = SplitMix(seed: UInt64(seed))
             let contexts = [other(), other()]

@@ -134,17 +134,21 @@ extension Context {
 
     /// The object gets its row back under the same ID, with all that it holds but what leads to rows that are gone too.
     private func insertAgain(_ object: ManagedObject) throws {
-        guard let store = object.store else { return }
         for keeper in object.toManyRelationships { keeper?.becomeNew() }
         object.state.remove(.updated)
         object.state.insert(.inserted)
         noteInserted(object)
         for relationship in object.entity.relationships where !relationship.isToMany {
-            guard let target = try object.target(of: relationship), !target.state.contains(.inserted) else { continue }
-            let isThere = try using(store) {
-                try !store.backing.rows(of: target.entity.root, primaryKeys: [target.primaryKey]).records.isEmpty
-            }
-            if !isThere { object.placeTarget(nil, relationship) }
+            guard let target = try object.target(of: relationship) else { continue }
+            if try !hasRow(target) { object.placeTarget(nil, relationship) }
+        }
+    }
+
+    /// Whether an object may be led to: it is new, or the store has its row.
+    fileprivate func hasRow(_ object: ManagedObject) throws -> Bool {
+        guard let store = object.store, !object.state.contains(.inserted) else { return true }
+        return try using(store) {
+            try !store.backing.rows(of: object.entity.root, primaryKeys: [object.primaryKey]).records.isEmpty
         }
     }
 }
@@ -204,6 +208,8 @@ extension ManagedObject {
         if entity.layout.slots[slot].role == .toOne {
             let relationship = entity.relationship(slot)
             let target = try target(of: relationship)
+            // Whoever deleted the target's row has cleared the reference, and nobody wants it back.
+            if let target, let context, try !context.hasRow(target) { return }
             willChange()
             placeTarget(target, relationship)
         } else {
