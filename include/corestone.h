@@ -1428,7 +1428,8 @@ enum {
 };
 
 /* Settles conflicts, all of versions or all of constraints, by cst_conflict_resolve and by setting values of objects; the
- * type of its policy settles what it leaves. Called on the context's queue within its save, which it may not call. The
+ * type of its policy settles what it leaves. Called on the context's queue within its save; it may not save,
+ * reset, roll back, undo or refresh. The
  * conflicts are borrowed. A negative answer fails the save. */
 typedef cst_status (*cst_resolve_conflicts_fn)(void *userdata, cst_context *context, size_t count,
                                                cst_conflict *const *conflicts, cst_error **error);

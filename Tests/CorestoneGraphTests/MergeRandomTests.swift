@@ -7,7 +7,7 @@ final class MergeRandomTests: GraphTestCase {
     private var random = SplitMix(seed: 0)
 
     func testRandomMerges() throws {
-        for seed in 0..<150 {
+        for seed in 0..<100 {
             try setUpWithError()
             random = SplitMix(seed: UInt64(seed))
             let contexts = [other(), other()]

@@ -30,6 +30,29 @@ final class SeveralStoresTests: GraphTestCase {
         try XCTUnwrap(context.fetch("Department", "name == %@", name).first)
     }
 
+    /// What undo brings back after a save goes where it was.
+    func testUndoBringsAnObjectBackIntoItsStore() throws {
+        try context.setUndoManager(UndoManager())
+        let two = try department(named: "Two")
+        let (id, store) = (two.objectID, two.objectID.store)
+        try context.delete(two)
+        try context.save()
+        try context.undo()
+        try context.save()
+        XCTAssertTrue(two.objectID.store === store)
+        XCTAssertNotEqual(two.objectID, id)
+        XCTAssertEqual(try names(two.members("employees")), ["Two"])
+        let new = try context.insert("Department", ["name": "Three"])
+        try context.processPendingChanges()
+        try context.assign(new, to: XCTUnwrap(store))
+        try context.save()
+        try context.undo()
+        try context.save()
+        try context.redo()
+        try context.save()
+        XCTAssertTrue(new.objectID.store === store)
+    }
+
     /// Rows and members come from the store of the object that asks.
     func testEachObjectReadsItsOwnStore() throws {
         let request = FetchRequest(entity: try model.requireEntity(named: "Department"))

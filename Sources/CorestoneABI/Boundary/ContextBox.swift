@@ -60,7 +60,7 @@ final class ContextBox {
     /// Whether a reference to the box, which a host gives up, has to stay for a while.
     func keepsForHook() -> Bool {
         guard isOnQueue else { return false }
-        guard context.isInHook else {
+        guard context.isInHook || context.isMerging else {
             if releasedInHooks > 0 { releaseLate() }
             return false
         }

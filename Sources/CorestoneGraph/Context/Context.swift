@@ -109,7 +109,7 @@ public final class Context: @unchecked Sendable {
     /// Deleted objects whose rows went away already: a save does not delete these.
     var vanished: Set<ObjectIdentifier> = []
     /// While a save asks the merge policy, which must not save.
-    var isMerging = false
+    package var isMerging = false
     /// While a save lets its objects hand unique values to each other, which takes one more step.
     var passesUniqueValues = false
     /// nil without an undo manager.

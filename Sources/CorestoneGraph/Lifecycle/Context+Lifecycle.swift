@@ -66,13 +66,14 @@ extension Context {
         return try body()
     }
 
-    /// Throws when a hook asks its context for something that only the outermost call may do.
+    /// Throws when a hook, or a merge policy within a save, asks its context for something that only the outermost call may do.
     func refuseInHook(_ what: String) throws {
-        guard isInHook else { return }
+        guard isInHook || isMerging else { return }
+        let (who, whose) = isInHook ? ("a hook or a validator", "its object") : ("a merge policy", "its conflicts")
         throw CoreError(
             .invalidArgument,
-            "a hook or a validator asks its context to \(what); let it look at its object only, and do that "
-                + "when the call that runs the hook has ended")
+            "\(who) asks its context to \(what); let it look at \(whose) only, and do that when the call that runs it has "
+                + "ended")
     }
 
     func noteHookFailure(_ error: any Error) { if hookState.failure == nil { hookState.failure = error } }

@@ -112,6 +112,11 @@ extension Context {
                 for object in objects {
                     let row = rows[object.primaryKey]
                     if let row, row.version == object.version, object.record != nil { continue }
+                    // Both sides deleted it: nothing is left to do, and nobody disagrees.
+                    if row == nil, object.isDeleted {
+                        vanished.insert(ObjectIdentifier(object))
+                        continue
+                    }
                     conflicts.append(
                         MergeConflict(
                             object, row: row, cached: store.rowCache.row(root, object.primaryKey), in: self,

@@ -36,7 +36,8 @@ open class MergePolicy: @unchecked Sendable {
     private let settle: (@Sendable ([SaveConflict]) throws -> Void)?
 
     /// - Parameter resolve: asked first, on the queue of the context that saves, within its save. It may read everything, set
-    ///   values of objects, and call `SaveConflict.resolve(as:)`; it may not save. What it throws ends the save.
+    ///   values of objects, and call `SaveConflict.resolve(as:)`; it may not save,
+    ///   reset, roll back, undo or refresh. What it throws ends the save.
     public init(type: MergePolicyType, resolve: (@Sendable (_ conflicts: [SaveConflict]) throws -> Void)? = nil) {
         self.type = type
         settle = resolve

@@ -214,7 +214,7 @@ extension ManagedObject {
     fileprivate func lostBeneath() -> CoreError {
         CoreError(
             .conflict, code: .managedObjectMerge,
-            "this \(entity.name) was changed here, and is no longer in the parent: it was deleted there or in the store, or the "
+            "\(entity.name) \(objectID.uri) was changed here, and is no longer in the parent: it was deleted there or in the store, or the "
                 + "parent was rolled back or reset; roll back or delete it here too", entity: entity.name,
             objectURI: objectID.uri)
     }

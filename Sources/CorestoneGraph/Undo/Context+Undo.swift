@@ -187,6 +187,7 @@ extension ManagedObject {
         }
         return Contents(
             values: values, members: members, wasSaved: !state.contains(.inserted),
-            assigned: assigned[ObjectIdentifier(self)])
+            // One that comes back goes where it was, or was to go.
+            assigned: store ?? assigned[ObjectIdentifier(self)])
     }
 }

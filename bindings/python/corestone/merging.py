@@ -269,7 +269,8 @@ class MergePolicy:
         ctx.merge_policy = MergePolicy(MergePolicyType.STORE_TRUMP, add_up)
 
     or a subclass with a method `resolve`. It gets conflicts of versions, or of unique values, never both at once, on
-    the queue of the context, within its save, and may not save. Its type settles what it leaves.
+    the queue of the context, within its save, and may not save, reset, roll back, undo or refresh. Its type settles
+    what it leaves.
     """
 
     ERROR: MergePolicy
