@@ -1804,8 +1804,8 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_redo(cst_context *context, cst_er
 /* Undoes the newest step, which can then be redone: all attributes and relationships of its objects, both sides, are what they
  * were, objects that came go and objects that went come back, with the handles that the host has of them. CST_UNCHANGED when
  * there is nothing to undo. An open group closes first; with groups within groups open the call is refused, as it is within an
- * undo or redo. CST_E_WRONG_THREAD and CST_E_OBJECT_GONE (of a store that was removed) leave all as it was; when an action of the host's fails, what was not
- * undone yet stays to be undone. */
+ * undo or redo. CST_E_WRONG_THREAD, and CST_E_OBJECT_GONE for a store that was removed, leave all as it was; when an action of
+ * the host's fails, what was not undone yet stays to be undone. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_undo_manager_undo(cst_undo_manager *manager, cst_error **error);
 /* Undoes the group that was closed last: the one at the end of the open group if there is one, else the newest step. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_undo_manager_undo_nested(cst_undo_manager *manager, cst_error **error);

@@ -160,7 +160,8 @@ static cst_status throw_away(void *userdata, cst_context *context, size_t count,
                              cst_error **error) {
     (void)userdata, (void)count, (void)conflicts, (void)error;
     OK(cst_context_set_merge_policy(context, NULL, E));
-    cst_context_reset(context, NULL);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_reset(context, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_rollback(context, E));
     return CST_OK;
 }
 
@@ -190,7 +191,7 @@ static void hosts_settle_conflicts(void) {
     CHECK_INT(21, get_int(ada, c.number));
     set_policy(&c, CST_MERGE_OBJECT_TRUMP, throw_away);
     save(c.context);
-    CHECK_INT(20, stored_number(&c));
+    CHECK_INT(21, stored_number(&c));
     CHECK_INT(3, destroyed);
     cst_release(ada);
     company_close(&c);

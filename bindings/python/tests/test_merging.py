@@ -22,7 +22,6 @@ from corestone import (
     MergePolicy,
     MergePolicyType,
     Model,
-    ObjectGoneError,
     PropertyDifference,
 )
 
@@ -132,17 +131,21 @@ def test_what_a_policy_raises_ends_the_save(container: Container) -> None:
     assert item.has_changes
 
 
-def test_a_policy_may_not_save_but_reset(container: Container) -> None:
+def test_a_policy_may_neither_save_nor_drop_changes(container: Container) -> None:
     ctx, item = collide(container)
+    refused = []
 
-    def again(conflicts: Any) -> None:
-        with pytest.raises(InvalidArgumentError, match="merge policy"):
-            ctx.save()
-        ctx.reset()
+    def meddle(conflicts: Any) -> None:
+        for call in (ctx.save, ctx.reset, ctx.rollback, ctx.refresh_all):
+            with pytest.raises(InvalidArgumentError, match="merge policy"):
+                call()
+            refused.append(call)
 
-    ctx.save(merge_policy=again)
-    with pytest.raises(ObjectGoneError):
-        _ = item.count
+    with pytest.raises(ConflictError):
+        ctx.save(merge_policy=meddle)
+    assert len(refused) == 4
+    assert ctx.has_changes
+    assert item.has_changes
     assert container.context().first("Item").count == 15
 
 
