@@ -160,8 +160,8 @@ static cst_status throw_away(void *userdata, cst_context *context, size_t count,
                              cst_error **error) {
     (void)userdata, (void)count, (void)conflicts, (void)error;
     OK(cst_context_set_merge_policy(context, NULL, E));
-    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_reset(context, E));
-    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_rollback(context, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_reset(context, NULL));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_rollback(context, NULL));
     return CST_OK;
 }
 
