@@ -1622,7 +1622,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_remove_member(cst_object *object, 
 /* Replaces all members. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_set_members(cst_object *object, cst_key key, size_t count,
                                                           cst_object *const *members, cst_error **error);
-/* Ordered relationships: places a member at an index, from wherever it was. */
+/* Ordered relationships: places a member at an index, from wherever it was; no change when it is there. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_insert_member(cst_object *object, cst_key key, size_t index,
                                                             cst_object *member, cst_error **error);
 

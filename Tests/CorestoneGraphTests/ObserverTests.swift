@@ -332,4 +332,48 @@ final class ObserverTests: GraphTestCase {
         token?.cancel()
         token = nil
     }
+
+    // MARK: Many
+
+    /// Many paths lead through one object: whoever is left is told in the order in which they came, and the last one ends it.
+    func testManyWhoShareAnObjectCancelInAnyOrder() throws {
+        let shared = try department("shared")
+        var order: [Int] = []
+        var tokens = try (0..<200).map { number in
+            try employee("e", in: shared).observe(keyPath: "department.name") { _, _ in order.append(number) }
+        }
+        var left = Array(0..<200)
+        for step in [7, 3, 2] {
+            for number in left where number % step == 0 { tokens[number].cancel() }
+            left.removeAll { $0 % step == 0 }
+            order = []
+            try shared.set("name", "by \(step)")
+            XCTAssertEqual(order, left)
+        }
+        let late = try employee("late", in: shared).observe(keyPath: "department.name") { _, _ in order.append(-1) }
+        order = []
+        try shared.set("name", "late")
+        XCTAssertEqual(order, left + [-1])
+        late.cancel()
+        tokens = []
+        order = []
+        try shared.set("name", "nobody")
+        XCTAssertEqual(order, [])
+    }
+
+    /// What observers cause while others wait is told after them.
+    func testManyWhoWaitAreToldInOrder() throws {
+        let (one, two) = (try department("one"), try department("two"))
+        let ada = try employee("Ada", in: one)
+        var order: [Int] = []
+        let tokens = try (0..<100).map { number in
+            try ada.observe(keyPath: "department") { _, _ in
+                order.append(number)
+                if order.count == 10 { try? ada.set("department", two) }
+            }
+        }
+        try ada.set("department", nil)
+        XCTAssertEqual(order, Array(0..<100) + Array(0..<100))
+        for token in tokens { token.cancel() }
+    }
 }

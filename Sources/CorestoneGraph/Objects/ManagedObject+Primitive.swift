@@ -166,7 +166,7 @@ extension ManagedObject {
 
     /// Takes the mark of being observed away when nobody observes the object any more and no change by hand runs.
     func endObservation() {
-        if context?.observers?.links(of: self).isEmpty == false { return }
+        if context?.observers?.isObserved(self) == true { return }
         if manualChanges.withLock({ $0[ObjectIdentifier(self)] == nil }) { state.remove(.observed) }
     }
 

@@ -3,8 +3,10 @@
 /// Up to a few members it is searched; beyond that an index of addresses is kept, built when it is first asked for.
 struct ObjectList {
     private(set) var objects: [ManagedObject] = []
-    /// Places in `objects`; nil until needed or after the order changed.
+    /// Places in `objects`; nil until needed or after one came into the middle.
     private var index: PlaceIndex?
+    /// For tests: whether the next search needs no index to be made.
+    var isIndexed: Bool { index != nil }
 
     private static let searched = 12
 
@@ -34,7 +36,7 @@ struct ObjectList {
     mutating func append(_ object: ManagedObject) -> Bool {
         let place = objects.count
         if place > ObjectList.searched || index != nil {
-            if !ownIndex().enter(object, place: place) { return false }
+            if !ownIndex().enter(object, count: place) { return false }
         } else if objects.contains(where: { $0 === object }) {
             return false
         }
@@ -44,7 +46,7 @@ struct ObjectList {
 
     /// Adds an object that the caller knows to be no member. Nothing is searched, and no index is built for it.
     mutating func append(new object: ManagedObject) {
-        if index != nil { ownIndex().set(object, place: objects.count) }
+        if index != nil { ownIndex().append(object, count: objects.count) }
         objects.append(object)
     }
 
@@ -56,53 +58,44 @@ struct ObjectList {
 
     mutating func reserve(_ count: Int) { objects.reserveCapacity(count) }
 
+    /// Puts an object that is no member at a place.
     mutating func insert(_ object: ManagedObject, at place: Int) {
+        if place == objects.count { return append(new: object) }
         objects.insert(object, at: place)
+        index = nil
+    }
+
+    /// Moves an object to the place that it has afterwards.
+    mutating func move(from former: Int, to place: Int) {
+        objects.insert(objects.remove(at: former), at: place)
         index = nil
     }
 
     /// Takes an object out; the others keep their order when `keepingOrder`. False when it is no member.
     mutating func remove(_ object: ManagedObject, keepingOrder: Bool) -> Bool {
         guard let place = place(of: object) else { return false }
-        if keepingOrder || place == objects.count - 1 {
+        let count = objects.count
+        if place == count - 1 {
+            objects.removeLast()
+            correctIndex { $0.removeLast(object, count: count) }
+        } else if keepingOrder {
             objects.remove(at: place)
-            if place == objects.count, index != nil { ownIndex().remove(object) } else { index = nil }
+            correctIndex { $0.remove(object, count: count) }
         } else {
             let last = objects.removeLast()
             objects[place] = last
-            if index != nil {
-                let own = ownIndex()
-                own.remove(object)
-                own.set(last, place: place)
-            }
+            correctIndex { $0.replace(object, byLast: last, count: count) }
         }
         return true
     }
 
+    /// Corrects the index of this list alone, or gives it up where it cannot be.
+    private mutating func correctIndex(_ body: (PlaceIndex) -> Bool) {
+        guard isKnownUniquelyReferenced(&index), let own = index, body(own) else {
+            index = nil
+            return
+        }
+    }
+
     mutating func removeAll() { self = ObjectList() }
-}
-
-/// Places of objects by their address.
-private final class PlaceIndex {
-    private let table = KeyTable()
-
-    init(_ objects: [ManagedObject]) {
-        table.reserve(objects.count)
-        for (place, object) in objects.enumerated() { set(object, place: place) }
-    }
-
-    /// Objects lie at multiples of 16, and no object at 0.
-    private func key(_ object: ManagedObject) -> Int64 { Int64(UInt(bitPattern: ObjectIdentifier(object)) >> 4) }
-
-    /// A place is kept as the bits of a pointer, one up, since a pointer is never 0.
-    func set(_ object: ManagedObject, place: Int) {
-        if let bits = UnsafeMutableRawPointer(bitPattern: place + 1) { table.set(key(object), bits) }
-    }
-    /// False when the object has a place.
-    func enter(_ object: ManagedObject, place: Int) -> Bool {
-        guard let bits = UnsafeMutableRawPointer(bitPattern: place + 1) else { return false }
-        return table.setIfAbsent(key(object), bits)
-    }
-    func place(of object: ManagedObject) -> Int? { table.find(key(object)).map { Int(bitPattern: $0) - 1 } }
-    func remove(_ object: ManagedObject) { table.remove(key(object)) }
 }

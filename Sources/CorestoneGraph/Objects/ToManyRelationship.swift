@@ -264,11 +264,15 @@ final class ToManyRelationship {
 
     /// Places an object that is no member yet, or moves one that is.
     func place(_ object: ManagedObject, at index: Int) {
+        if let former = members.place(of: object), former == min(index, members.count - 1) { return }
         announce()
-        let isMember = members.contains(object)
-        if isMember { _ = members.remove(object, keepingOrder: true) }
-        members.insert(object, at: min(index, members.count))
-        if !isMember { noteAdded(object) }
+        // Asked again: who is told of the change to come may have the members read anew.
+        if let former = members.place(of: object) {
+            members.move(from: former, to: min(index, members.count - 1))
+        } else {
+            members.insert(object, at: min(index, members.count))
+            noteAdded(object)
+        }
         isOrderChanged = true
         if isObserved { owner.didChangeObserved(slot) }
     }

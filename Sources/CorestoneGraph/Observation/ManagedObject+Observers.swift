@@ -37,14 +37,14 @@ extension ManagedObject {
     func willChangeObserved(_ slot: Int, asSetting: Bool) {
         guard let observers = context?.observers else { return }
         observers.sweep()
-        for link in observers.links(of: self) where link.slots.contains(slot) {
+        for case let link? in observers.links(of: self) where link.slots.contains(slot) {
             link.observer.willChange(link, asSetting: asSetting)
         }
     }
 
     func didChangeObserved(_ slot: Int, asSetting: Bool) {
         guard let observers = context?.observers else { return }
-        for link in observers.links(of: self) where link.slots.contains(slot) {
+        for case let link? in observers.links(of: self) where link.slots.contains(slot) {
             link.observer.didChange(link, asSetting: asSetting)
         }
     }
@@ -53,8 +53,8 @@ extension ManagedObject {
     func replacingValues<Result>(_ body: () throws -> Result) rethrows -> Result {
         guard state.contains(.observed), let observers = context?.observers else { return try body() }
         let links = observers.links(of: self)
-        for link in links { link.observer.willReplace(link) }
-        defer { for link in links { link.observer.didChange(link, ifDifferent: true) } }
+        for case let link? in links { link.observer.willReplace(link) }
+        defer { for case let link? in links { link.observer.didChange(link, ifDifferent: true) } }
         return try body()
     }
 

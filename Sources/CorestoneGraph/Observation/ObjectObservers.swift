@@ -6,11 +6,13 @@ import Synchronization
 ///
 /// What is observed is retained: a row that nobody else holds must not end and come back as another object, unobserved.
 final class ObjectObservers: @unchecked Sendable {
-    private var links: [ObjectIdentifier: [ObserverLink]] = [:]
+    private var links: [ObjectIdentifier: ObserverLinks] = [:]
     /// Operations on both sides of a relationship that run, one within the other: what they change is told at their end, when
     /// both sides agree.
     private var operations = 0
     private var waiting: [(observer: ObjectObserver, change: ValueChange)] = []
+    /// How many of those that wait were told.
+    private var told = 0
     /// Whether an observer is looking at a relationship that is about to change.
     private var isTellingPrior = false
     /// Objects that must outlive what observers do while their change runs; let go of at the next one.
@@ -38,30 +40,35 @@ final class ObjectObservers: @unchecked Sendable {
     func sweep() {
         if telling == 0, operations == 0, !held.isEmpty { held = [] }
         guard hasCancelled.exchange(false, ordering: .relaxed) else { return }
-        for link in links.values.joined() where link.observer.isCancelled { link.observer.cut(from: 0) }
+        for links in links.values {
+            for case let link? in links.all where link.observer.isCancelled { link.observer.cut(from: 0) }
+        }
     }
 
     // MARK: Links
 
     func add(_ link: ObserverLink) {
-        links[ObjectIdentifier(link.object), default: []].append(link)
+        links[ObjectIdentifier(link.object), default: ObserverLinks()].append(link)
         link.object.state.insert(.observed)
     }
 
     func remove(_ link: ObserverLink) {
         let place = ObjectIdentifier(link.object)
-        links[place]?.removeAll { $0 === link }
+        links[place]?.remove(link)
         if links[place]?.isEmpty == true {
             links[place] = nil
             link.object.endObservation()
         }
     }
 
-    func links(of object: ManagedObject) -> [ObserverLink] { links[ObjectIdentifier(object)] ?? [] }
+    func isObserved(_ object: ManagedObject) -> Bool { links[ObjectIdentifier(object)] != nil }
+
+    /// In the order in which they came; nil stands for one that went.
+    func links(of object: ManagedObject) -> [ObserverLink?] { links[ObjectIdentifier(object)]?.all ?? [] }
 
     /// The object leaves the context: paths that lead through it end before it.
     func forget(_ object: ManagedObject) {
-        for link in links(of: object) { link.observer.cut(from: link.position) }
+        for case let link? in links(of: object) { link.observer.cut(from: link.position) }
     }
 
     // MARK: Telling
@@ -82,8 +89,10 @@ final class ObjectObservers: @unchecked Sendable {
     }
 
     private func tellWaiting() {
-        while operations == 0, !waiting.isEmpty {
-            let next = waiting.removeFirst()
+        while operations == 0, told < waiting.count {
+            let next = waiting[told]
+            told += 1
+            if told == waiting.count { (waiting, told) = ([], 0) }
             tellNow(next.change, next.observer)
         }
     }
@@ -109,29 +118,5 @@ final class ObjectObservers: @unchecked Sendable {
         telling += 1
         observer.tell(change)
         telling -= 1
-    }
-}
-
-/// An observer's place at one object of its path.
-final class ObserverLink {
-    let observer: ObjectObserver
-    /// How many objects of the path come before it.
-    let position: Int
-    let object: ManagedObject
-    /// The property that the path names here.
-    let slot: Int
-    /// Those whose change is one of the property: more than one for a composite attribute.
-    let slots: [Int]
-    /// Changes of it that run, one within the other.
-    var depth = 0
-    /// While one does.
-    var former: FormerValue?
-
-    init(_ observer: ObjectObserver, position: Int, object: ManagedObject, slot: Int, slots: [Int]) {
-        self.observer = observer
-        self.position = position
-        self.object = object
-        self.slot = slot
-        self.slots = slots
     }
 }

@@ -168,12 +168,7 @@ class ToManyList(_ToMany[T], MutableSequence[T]):
 
     def insert(self, index: int, value: T) -> None:
         """Places an object before an index; a member is first taken out of where it was."""
-        if value in self:
-            members = [member for member in self if member != value]
-            members.insert(index, value)
-            self._replace(members)
-            return
-        count = len(self)
+        count = len(self) - (value in self)  # of the others
         place = max(index + count, 0) if index < 0 else min(index, count)
         one = self._handles((value,))
         call(lib.cst_object_insert_member, self._owner._cst_handle, self._description.key, place, one[0])

@@ -147,6 +147,25 @@ def test_lists_are_lists(ada: Any) -> None:
         tasks[3]
 
 
+def test_moving_a_member_reads_no_list(staff: Context, ada: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    tasks = ada.tasks
+    think, write, prove = tasks
+    with monkeypatch.context() as patched:
+        patched.setattr(ToManyList, "_replace", None)
+        patched.setattr(ToManyList, "snapshot", None)
+        tasks.insert(1, write)
+        tasks.insert(-1, write)
+        assert not staff.has_changes
+        tasks.insert(0, prove)
+    assert list(tasks) == [prove, think, write]
+    for place in range(-5, 6):
+        for member in (think, write, prove):
+            expected = [each for each in tasks if each != member]
+            expected.insert(place, member)
+            tasks.insert(place, member)
+            assert list(tasks) == expected
+
+
 def test_list_methods(staff: Context, ada: Any) -> None:
     rest, plan = staff.insert("Task", title="rest"), staff.insert("Task", title="plan")
     ada.tasks.append(rest)

@@ -77,12 +77,16 @@ def test_members_and_places(ctx: Any) -> None:
     tokens = [paris.observe("stops", heard), paris.observe("people", heard)]
     paris.stops.append(a)
     paris.stops.insert(0, b)
+    paris.stops.insert(0, a)
+    paris.stops.insert(1, a)
     paris.people.add(ada)
     ada.home = None
     paris.stops = [a]
     assert heard == [
         ("INSERTION", "stops", None, [a], [0]),
         ("INSERTION", "stops", None, [b], [0]),
+        ("REPLACEMENT", "stops", [b, a], [a, b], [0, 1]),
+        ("REPLACEMENT", "stops", [a, b], [b, a], [0, 1]),
         ("INSERTION", "people", None, [ada], []),
         ("REMOVAL", "people", [ada], None, []),
         ("SETTING", "stops", [b, a], [a], []),
