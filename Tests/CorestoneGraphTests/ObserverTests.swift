@@ -226,6 +226,158 @@ final class ObserverTests: GraphTestCase {
         for token in tokens { token.cancel() }
     }
 
+    /// Another context saves new names for objects.
+    private func saveElsewhere(_ names: [(ManagedObject, String)]) throws -> ChangedIDs {
+        let second = other()
+        var ids = ChangedIDs()
+        let token = second.observe(.didSaveObjectIDs) { ids = $1.ids }
+        for (object, name) in names { try second.object(with: object.objectID).set("name", name) }
+        try second.save()
+        token.cancel()
+        return ids
+    }
+
+    /// Every way in which a context learns of what others saved; the objects are not changed here.
+    func testObserversOfUnchangedObjectsHearOfTheSavesOfOthers() throws {
+        let (ada, bob) = (try employee("Ada", in: try department("R&D")), try employee("Bob"))
+        try context.save()
+        guard let rAndD: ManagedObject = try ada.get("department") else { return XCTFail("no department") }
+        let token = try observe(ada, "department.name")
+        let names = try observe(ada, "name")
+        XCTAssertEqual(try bob.get("name"), "Bob")
+
+        _ = try saveElsewhere([(rAndD, "a")])
+        try context.refresh(rAndD, mergeChanges: true)
+        expect(["setting department.name R&D a"])
+        XCTAssertFalse(rAndD.isFault)
+
+        _ = try saveElsewhere([(rAndD, "b"), (ada, "Eve"), (bob, "Rob")])
+        try context.refreshAll()
+        XCTAssertEqual(Set(heard), ["setting department.name a b", "setting name Ada Eve"])
+        XCTAssertEqual(heard.count, 2)
+        heard = []
+        XCTAssert(bob.isFault)
+        XCTAssertEqual(try bob.get("name"), "Rob")
+
+        try context.mergeChanges(try saveElsewhere([(rAndD, "c"), (ada, "Ada"), (bob, "Bob")]))
+        XCTAssertEqual(Set(heard), ["setting department.name b c", "setting name Eve Ada"])
+        XCTAssertEqual(heard.count, 2)
+        heard = []
+        XCTAssert(bob.isFault)
+
+        context.automaticallyMergesChangesFromParent = true
+        _ = try saveElsewhere([(rAndD, "d")])
+        try context.processPendingChanges()
+        expect(["setting department.name c d"])
+        try context.refreshAll()
+        expect([])
+        XCTAssertFalse(context.hasChanges)
+        for token in [token, names] { token.cancel() }
+        try context.refreshAll()
+        XCTAssert(rAndD.isFault)
+    }
+
+    func testARefreshThatDropsChangesTellsWhatDiffers() throws {
+        let ada = try employee("Ada")
+        try context.save()
+        let token = try observe(ada, "name")
+        try context.refresh(ada, mergeChanges: false)
+        expect([])
+        _ = try saveElsewhere([(ada, "Eve")])
+        try context.refresh(ada, mergeChanges: false)
+        expect(["setting name Ada Eve"])
+        try ada.set("name", "Zoe")
+        heard = []
+        try context.refresh(ada, mergeChanges: false)
+        expect(["setting name Zoe Eve"])
+        XCTAssertFalse(ada.hasChanges)
+        token.cancel()
+    }
+
+    func testARowThatIsGoneIsNoChange() throws {
+        let ada = try employee("Ada")
+        try context.save()
+        let token = try observe(ada, "name")
+        let second = other()
+        try second.delete(try second.object(with: ada.objectID))
+        try second.save()
+        try context.refresh(ada, mergeChanges: true)
+        XCTAssert(ada.isFault)
+        try context.refreshAll()
+        try context.refresh(ada, mergeChanges: false)
+        expect([])
+        XCTAssertFalse(ada.isDeleted)
+        token.cancel()
+    }
+
+    func testATargetThatOthersDeletedIsTold() throws {
+        let rAndD = try department("R&D")
+        let ada = try employee("Ada", in: rAndD)
+        try context.save()
+        let tokens = [try observe(rAndD, "name"), try observe(ada, "department.name")]
+        let second = other()
+        try second.delete(try second.object(with: rAndD.objectID))
+        try second.save()
+        try context.refreshAll()
+        expect(["setting department.name R&D -"])
+        XCTAssert(rAndD.isFault)
+        XCTAssertFalse(rAndD.isDeleted)
+        for token in tokens { token.cancel() }
+    }
+
+    func testAMiddleThatOthersChangedIsFollowed() throws {
+        let (rAndD, sales) = (try department("R&D"), try department("Sales"))
+        let ada = try employee("Ada", in: rAndD)
+        try context.save()
+        XCTAssertEqual(try rAndD.members("employees").count, 1)
+        let tokens = [try observe(ada, "department.name"), try observe(rAndD, "employees")]
+        let second = other()
+        try second.object(with: ada.objectID).set("department", try second.object(with: sales.objectID))
+        try second.save()
+        try context.refreshAll()
+        XCTAssertEqual(Set(heard), ["setting department.name R&D Sales", "removal employees [Ada] -"])
+        XCTAssertEqual(heard.count, 2)
+        heard = []
+        try sales.set("name", "Shop")
+        expect(["setting department.name Sales Shop"])
+        for token in tokens { token.cancel() }
+    }
+
+    func testAContextOnTopHearsOfItsParent() throws {
+        let ada = try employee("Ada")
+        try context.save()
+        let child = try Context(parent: context)
+        let own = try child.object(with: ada.objectID)
+        XCTAssertEqual(try own.get("name"), "Ada")
+        let token = try observe(own, "name")
+        try ada.set("name", "Eve")
+        try child.refresh(own, mergeChanges: true)
+        expect(["setting name Ada Eve"])
+        try own.set("age", 3)
+        try ada.set("name", "Zoe")
+        try child.refresh(own, mergeChanges: true)
+        expect(["setting name Eve Zoe"])
+        try child.refresh(own, mergeChanges: false)
+        expect([])
+        token.cancel()
+    }
+
+    func testAMergePolicyTellsWhatItChanges() throws {
+        let ada = try employee("Ada")
+        try context.save()
+        let tokens = [try observe(ada, "name"), try observe(ada, "age")]
+        for (policy, name) in [(MergePolicy.storeTrump, "a"), (.objectTrump, "b"), (.rollback, "c")] {
+            context.mergePolicy = policy
+            _ = try saveElsewhere([(ada, name)])
+            try ada.set("age", 7)
+            heard = []
+            try context.save()
+            XCTAssert(heard.contains { $0.hasPrefix("setting name") && $0.hasSuffix(" \(name)") }, "\(heard)")
+        }
+        expect(["setting name b c"])
+        for token in tokens { token.cancel() }
+    }
+
     // MARK: What observers do
 
     func testAnObserverMayChangeBothSidesOfWhatChanges() throws {

@@ -3,7 +3,8 @@ import CorestoneValues
 
 extension Context {
     /// Reads the store's newest state. With `mergeChanges` the object keeps its own changes on top, else it drops them, on both
-    /// sides of its relationships, lets go of the objects that it led to, and becomes a fault.
+    /// sides of its relationships, lets go of the objects that it led to, and becomes a fault. One without changes becomes a
+    /// fault either way, unless it is observed. Observers hear of the values that differ.
     ///
     /// An object that was never saved stays as it is: the store has nothing to take the place of its values.
     /// - Throws: code 133000 when the object has changes to keep but its row is gone.
@@ -15,13 +16,24 @@ extension Context {
         guard let store = object.store, !object.state.contains(.inserted) else { return }
         guard mergeChanges, object.hasChanges, !object.state.contains(.inaccessible) else {
             forgetRows(of: [object], in: store)
-            if object.hasChanges, !object.state.contains(.inaccessible) { try object.takeBackRelationships() }
-            object.turnIntoFault()
+            if mergeChanges, object.staysInRefresh {
+                try standOnNewestRows([object], in: store)
+                return try throwHookFailure()
+            }
+            if object.state.contains(.observed) {
+                // Observers ask for the values, and a row that is gone is no change of them.
+                try object.refreshingValues {
+                    try object.becomeFault()
+                    try withNewestRow(of: object, in: store) { if let row = $0 { object.setRecord(row) } }
+                }
+            } else {
+                try object.becomeFault()
+            }
             if !mergeChanges { forgetUndo(of: object) }
             tellRefreshed(object)
             return try throwHookFailure()
         }
-        try object.together { try object.replacingValues { try standOnNewestRow(object, in: store) } }
+        try object.refreshingValues { try standOnNewestRow(object, in: store) }
     }
 
     /// The newest row comes under the object's changes; their base is that row from now on.
@@ -41,8 +53,9 @@ extension Context {
         try object.sendAwake(fromSnapshotEvents: .refresh)
     }
 
-    /// Refreshes every object, keeping changes: those without become faults, the others stand on the newest rows, which one
-    /// query for each inheritance tree reads. Where the row of a changed object is gone, the save will say so.
+    /// Refreshes every object, keeping changes: those without become faults, unless they are observed; the others stand on the
+    /// newest rows, which one query for each inheritance tree reads. Where the row of a changed object is gone, the save will
+    /// say so.
     public func refreshAll() throws {
         try checkQueue()
         try refuseInHook("refresh its objects")
@@ -52,20 +65,45 @@ extension Context {
         }
         for (store, objects) in byStore(registeredObjects.filter { !$0.state.contains(.inserted) }) {
             forgetRows(of: objects, in: store)
-            let changed = objects.filter { $0.hasChanges && !$0.state.contains(.inaccessible) }
-            for object in objects where !object.hasChanges || object.state.contains(.inaccessible) {
+            let kept = objects.filter(\.staysInRefresh)
+            for object in objects where !object.staysInRefresh {
                 object.turnIntoFault()
                 tellRefreshed(object)
             }
-            for group in Dictionary(grouping: changed, by: \.entity.rootIndex).values {
-                try standOnNewestRows(group, in: store)
-            }
+            try standOnNewestRows(kept, in: store)
         }
         try throwHookFailure()
     }
 
-    private func standOnNewestRows(_ group: [ManagedObject], in store: Store) throws {
-        let root = group[0].entity.root
+    /// Refreshes observed objects without changes, which cannot wait until somebody fires a fault.
+    func refreshObserved(_ objects: [ManagedObject]) throws {
+        for (store, objects) in byStore(objects) {
+            forgetRows(of: objects, in: store)
+            try standOnNewestRows(objects, in: store)
+        }
+    }
+
+    /// Objects that are changed or observed get the newest rows, by one query for each inheritance tree. Observers are told when
+    /// all have them.
+    private func standOnNewestRows(_ objects: [ManagedObject], in store: Store) throws {
+        if objects.isEmpty { return }
+        var groups = Groups<Entity, ManagedObject>()
+        for object in objects { groups.add(object, to: object.entity.root) }
+        try together {
+            var gone: [ManagedObject] = []
+            for (root, group) in groups.list { gone += try standOnNewestRows(group, root, in: store) }
+            // Last, since paths from the others may have led to them.
+            for object in gone {
+                object.turnIntoFault()
+                tellRefreshed(object)
+            }
+        }
+    }
+
+    /// - Returns: those without changes whose rows are gone.
+    private func standOnNewestRows(
+        _ group: [ManagedObject], _ root: Entity, in store: Store
+    ) throws -> [ManagedObject] {
         let fresh = try coordinator.withLock {
             try store.requireOpen()
             let fresh = try store.backing.rows(of: root, primaryKeys: group.map(\.primaryKey))
@@ -73,15 +111,27 @@ extension Context {
             return fresh
         }
         try withExtendedLifetime(fresh.chunks) {
+            // Nobody has seen values of a fault without a row: what differs next time is told.
+            var unseen = Set<Int64>()
             for record in fresh.records {
+                guard let object = registered(store: store, root: root, primaryKey: record.primaryKey),
+                    object.record == nil, !object.hasChanges
+                else { continue }
+                object.setRecord(record)
+                unseen.insert(record.primaryKey)
+            }
+            for record in fresh.records where !unseen.contains(record.primaryKey) {
                 guard let object = registered(store: store, root: root, primaryKey: record.primaryKey) else { continue }
-                try object.replacingValues {
+                try object.refreshingValues {
                     object.setRecord(record)
                     try stand(object)
                 }
                 try object.sendAwake(fromSnapshotEvents: .refresh)
             }
         }
+        if fresh.records.count == group.count { return [] }
+        let found = Set(fresh.records.map(\.primaryKey))
+        return group.filter { !$0.hasChanges && !found.contains($0.primaryKey) }
     }
 
     /// A changed object has got a newer row: what was read beside the old one is read again.
@@ -137,5 +187,18 @@ extension Context {
             let owner = try self.object(with: reference.id)
             if try object.target(of: relationship) !== owner { try owner.toMany(inverse).drop(object) }
         }
+    }
+}
+
+extension ManagedObject {
+    /// Drops changes too, on both sides of relationships.
+    func becomeFault() throws {
+        if hasChanges, !state.contains(.inaccessible) { try takeBackRelationships() }
+        turnIntoFault()
+    }
+
+    /// Whether a refresh that keeps changes leaves the object what it is, with another row; else it becomes a fault.
+    fileprivate var staysInRefresh: Bool {
+        !state.isDisjoint(with: [.inserted, .updated, .deleted, .observed]) && !state.contains(.inaccessible)
     }
 }

@@ -11,13 +11,14 @@ extension Context {
         switch (type, object.isInserted) {
         case (.error, _): return
         case (.rollback, true): try abandonNew(object)
-        case (.rollback, false): try object.dropAllChanges()
-        case (.storeTrump, false): try object.giveUp(object.entity.slots(of: constraint))
+        case (.rollback, false): try object.replacingValues { try object.dropAllChanges() }
+        case (.storeTrump, false):
+            try object.replacingValues { try object.giveUp(object.entity.slots(of: constraint)) }
         case (_, true) where object.entity === stored.entity:
             if let known = registeredObject(with: stored) {
                 try absorb(object, into: known, as: type)
             } else {
-                try adopt(object, stored, as: type)
+                try object.replacingValues { try adopt(object, stored, as: type) }
             }
         case (.storeTrump, true): try abandonNew(object)
         case (_, _): try delete(self.object(with: stored))
@@ -45,9 +46,9 @@ extension Context {
             } else if !isNewValue(other) {
                 try delete(other)
             } else if type == .rollback {
-                try other.dropAllChanges()
+                try other.replacingValues { try other.dropAllChanges() }
             } else {
-                try other.giveUp(other.entity.slots(of: constraint))
+                try other.replacingValues { try other.giveUp(other.entity.slots(of: constraint)) }
             }
         }
     }

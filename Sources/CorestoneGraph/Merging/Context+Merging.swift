@@ -60,23 +60,23 @@ extension Context {
         }
         defer { for conflict in conflicts { conflict.end() } }
         if conflicts.isEmpty && !isLast { return }
-        if !isLast { try askPolicy(about: conflicts) }
-        // A policy may have reset the context: what it does not know any more is in nobody's way.
-        let open = conflicts.filter { isLast || $0.resolution == nil && !$0.objects.isEmpty }
-        if open.isEmpty { return try finishMerging(conflicts) }
-        throw CoreError.conflicts(open, merges: isLast ? Context.maximumMerges : 0, store)
-    }
-
-    private func askPolicy(about conflicts: [SaveConflict]) throws {
         isMerging = true
         defer { isMerging = false }
-        try mergePolicy.resolve(conflicts)
+        // Observers are told when all is merged, and before it is validated.
+        try together {
+            if !isLast { try mergePolicy.resolve(conflicts) }
+            // A policy may have reset the context: what it does not know any more is in nobody's way.
+            let open = conflicts.filter { isLast || $0.resolution == nil && !$0.objects.isEmpty }
+            guard open.isEmpty else {
+                throw CoreError.conflicts(open, merges: isLast ? Context.maximumMerges : 0, store)
+            }
+            try finishMerging(conflicts)
+        }
+        try validateMerged(conflicts)
     }
 
-    /// What was merged has to agree with itself and to be valid.
+    /// What was merged has to agree with itself.
     private func finishMerging(_ conflicts: [SaveConflict]) throws {
-        isMerging = true
-        defer { isMerging = false }
         let objects = conflicts.flatMap(\.objects)
         for object in objects where !object.isDeleted { try mendPairs(of: object) }
         // No step of undo: the values that the objects have now are what there was to come back to.
@@ -85,6 +85,10 @@ extension Context {
         for object in objects where !object.isDeleted && !object.isGone {
             try object.sendAwake(fromSnapshotEvents: .mergePolicy)
         }
+    }
+
+    private func validateMerged(_ conflicts: [SaveConflict]) throws {
+        let objects = conflicts.flatMap(\.objects)
         try processPendingChanges(appliesDeleteRules: true)
         let merged = objects + conflicts.compactMap { ($0 as? ConstraintConflict)?.databaseObject }
         _ = try validated(

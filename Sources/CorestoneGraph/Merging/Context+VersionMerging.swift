@@ -12,7 +12,7 @@ extension Context {
                 object.rebase(on: row, keepingOrder: true)
                 if type == .rollback { try revive(object) }
             } else {
-                try mergeValues(of: object, with: row, as: type)
+                try object.replacingValues { try mergeValues(of: object, with: row, as: type) }
             }
         } else if object.isDeleted {
             vanished.insert(ObjectIdentifier(object))
@@ -70,7 +70,12 @@ extension Context {
             return
         }
         for partner in [former, stored] {
-            if let partner, !partner.hasChanges, partner !== object { partner.turnIntoFault() }
+            guard let partner, !partner.hasChanges, partner !== object else { continue }
+            if partner.state.contains(.observed) {
+                try refreshObserved([partner])
+            } else {
+                partner.turnIntoFault()
+            }
         }
         let mine = try object.target(of: relationship)
         guard let stored, stored !== mine, object.overlay?.isChanged(slot) == true else { return }

@@ -17,11 +17,24 @@ extension Context {
         }
         coordinator.forgetRows(of: others.compactMap(ownID))
         takeRenamed()
+        // Observers are told when all has come in.
+        try together { try takeIn(ids) }
+        try processPendingChanges()
+        post(.didMergeChangesObjectIDs, ContextChanges(ids: ids))
+    }
+
+    private func takeIn(_ ids: ChangedIDs) throws {
+        var observed: [ManagedObject] = []
         for id in ids.updated + ids.refreshed {
             guard let object = registeredObject(with: id), object.state.isDisjoint(with: [.inserted, .deleted, .gone])
             else { continue }
-            try readAnew(object)
+            if object.state.contains(.observed), !object.hasChanges, parent == nil {
+                observed.append(object)
+            } else {
+                try readAnew(object)
+            }
         }
+        try refreshObserved(observed)
         for id in ids.invalidated {
             if let object = registeredObject(with: id), !object.isDeleted { try refresh(object, mergeChanges: false) }
         }
@@ -31,12 +44,13 @@ extension Context {
         let missing = try loadRows(of: mergedIn)
         if !missing.isEmpty { mergedIn.removeAll { $0.record == nil } }
         noteMerged(inserted: mergedIn, deleted: deleted)
-        try processPendingChanges()
-        post(.didMergeChangesObjectIDs, ContextChanges(ids: ids))
     }
 
     /// A fault just reads the newest values when it fires, and nobody has seen others.
     private func readAnew(_ object: ManagedObject) throws {
+        if parent != nil, object.state.contains(.observed), !object.hasChanges {
+            return try refreshNested(object, mergeChanges: true)
+        }
         guard object.hasChanges else {
             let wasFault = object.isFault
             object.turnIntoFault()
@@ -121,7 +135,8 @@ extension Context {
 
     /// Takes what other contexts have to tell.
     func takeMail() {
-        if inbox.isEmpty { return }
+        // An observer that looks before a change is done gets what waits later.
+        if inbox.isEmpty || observers?.isTellingPrior == true { return }
         takeRenamed()
         // What cannot be read now shows when it is asked for.
         switch inbox.takeMerges() {

@@ -64,17 +64,34 @@ extension Context {
     /// Reads what the contexts beneath hold now; see `refresh`.
     func refreshNested(_ object: ManagedObject, mergeChanges: Bool) throws {
         if object.state.contains(.inserted) { return }
-        guard mergeChanges, object.hasChanges else {
-            if object.hasChanges { try object.takeBackRelationships() }
-            object.turnIntoFault()
-            return tellRefreshed(object)
+        if mergeChanges, !object.state.isDisjoint(with: [.updated, .deleted, .observed]),
+            object.hasChanges || object.record != nil
+        {
+            return try object.refreshingValues { try standOnNewestNestedRow(object) }
         }
+        if object.state.contains(.observed) {
+            try object.refreshingValues {
+                try object.becomeFault()
+                try loadNestedRows(of: [object])
+            }
+        } else {
+            try object.becomeFault()
+        }
+        tellRefreshed(object)
+    }
+
+    private func standOnNewestNestedRow(_ object: ManagedObject) throws {
+        let wasFault = object.isFault
         object.dropRecord()
         // Where the values cannot be had now, the object asks for them again.
         object.state.insert(.fault)
         try loadNestedRows(of: [object])
-        guard object.record != nil else { throw object.unknownBeneath() }
-        try stand(object)
+        if object.record != nil { return try stand(object) }
+        if object.hasChanges { throw object.unknownBeneath() }
+        // Observed, and gone beneath: a fault like any other.
+        if !wasFault { object.state.remove(.fault) }
+        object.turnIntoFault()
+        tellRefreshed(object)
     }
 
     // MARK: Members

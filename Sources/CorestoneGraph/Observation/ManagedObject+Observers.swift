@@ -6,8 +6,8 @@ extension ManagedObject {
     /// cancelled or ends, or the object leaves its context. The token keeps the object.
     ///
     /// A path is a property, or to-one relationships that lead to one. Each change is told on its own, when it is done on both
-    /// sides of a relationship, saved or not; an object that becomes a fault tells nothing. The handler may do what it likes,
-    /// cancel its observation too; it is not called more than 8 times within itself.
+    /// sides of a relationship, saved or not; of a refresh what differs by it. The handler may do what it likes, cancel its
+    /// observation too; it is not called more than 8 times within itself.
     public func observe(
         keyPath: String, options: ObservationOptions = [], _ handler: @escaping (ManagedObject, ValueChange) -> Void
     ) throws -> Observation {
@@ -56,6 +56,28 @@ extension ManagedObject {
         for case let link? in links { link.observer.willReplace(link) }
         defer { for case let link? in links { link.observer.didChange(link, ifDifferent: true) } }
         return try body()
+    }
+
+    /// The same for what reads the newest row, on both sides of relationships. A row that is gone is no change to tell of; of
+    /// a fault without a row nobody has seen values.
+    func refreshingValues(_ body: () throws -> Void) throws {
+        guard state.contains(.observed), record != nil, let observers = context?.observers else {
+            return try together(body)
+        }
+        try observers.together {
+            let links = observers.links(of: self)
+            for case let link? in links { link.observer.willReplace(link) }
+            defer {
+                for case let link? in links {
+                    if record == nil {
+                        link.observer.forgetChange(link)
+                    } else {
+                        link.observer.didChange(link, ifDifferent: true)
+                    }
+                }
+            }
+            try body()
+        }
     }
 
     /// Runs an operation that changes both sides of a relationship; observers are told at its end. Costs one look where nobody

@@ -75,8 +75,15 @@ final class ObjectObserver: Observer, @unchecked Sendable {
         if options.contains(.prior) { list.tell(prior(of: link), of: link.object, to: self) }
     }
 
-    /// Before a change that may turn out to be none.
-    func willReplace(_ link: ObserverLink) { _ = begin(link, whole: false) }
+    /// Before a change that may turn out to be none. Members that were loaded are known, and compared with those that come.
+    func willReplace(_ link: ObserverLink) { _ = begin(link, whole: keeper(of: link)?.isLoaded == true) }
+
+    /// A change that began is none.
+    func forgetChange(_ link: ObserverLink) {
+        if link.depth == 0 { return }
+        link.depth -= 1
+        if link.depth == 0 { link.former = nil }
+    }
 
     /// Remembers what there is; false within another change.
     private func begin(_ link: ObserverLink, whole: Bool) -> Bool {

@@ -14,7 +14,7 @@ final class ObjectObservers: @unchecked Sendable {
     /// How many of those that wait were told.
     private var told = 0
     /// Whether an observer is looking at a relationship that is about to change.
-    private var isTellingPrior = false
+    private(set) var isTellingPrior = false
     /// Objects that must outlive what observers do while their change runs; let go of at the next one.
     private var held: [ManagedObject] = []
     private var telling = 0

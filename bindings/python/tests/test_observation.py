@@ -199,6 +199,32 @@ def test_faults_of_relationships(ctx: Any) -> None:
         assert not again.has_fault("people")
 
 
+def test_what_others_saved_is_heard(ctx: Any) -> None:
+    ctx.insert("Person", name="Ada", home=ctx.insert("Place", name="Paris"))
+    ctx.save()
+    ada = ctx.fetch("Person")[0]
+    heard = Heard()
+
+    def save_elsewhere(person: str, place: str) -> None:
+        with ctx.container.context() as other:
+            again = other.get(ada.id)
+            again.name, again.home.name = person, place
+            other.save()
+
+    with ada.observe("name", heard), ada.observe("home.name", heard):
+        save_elsewhere("PP", "Rome")
+        ctx.refresh(ada, merge=True)
+        assert heard.take() == [("SETTING", "name", "Ada", "PP", [])]
+        ctx.refresh_all()
+        assert heard.take() == [("SETTING", "home.name", "Paris", "Rome", [])]
+        save_elsewhere("Eve", "Oslo")
+        ctx.refresh(ada, merge=False)
+        assert heard.take() == [("SETTING", "name", "PP", "Eve", [])]
+        ctx.refresh_all()
+        assert heard.take() == [("SETTING", "home.name", "Rome", "Oslo", [])]
+    assert not ctx.has_changes
+
+
 def test_changes_by_hand(ctx: Any) -> None:
     paris, ada = ctx.insert("Place", name="Paris"), ctx.insert("Person", name="Ada")
     ctx.save()
