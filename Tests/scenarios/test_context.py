@@ -5,18 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from corestone import Model
+from scenario_models import CARS
 
-CARS = {
-    "Car": {
-        "maker": "string?",
-        "model": "string?",
-        "numberPlate": "string",
-        "currentDrivingSpeed": "int64 transient = 0",
-        "owner": "to-one Person? inverse cars",
-    },
-    "SportCar": {"@parent": "Car"},
-    "Person": {"firstName": "string", "lastName": "string", "cars": "to-many Car inverse owner"},
-}
 STAFF = {"Person": {"name": "string?", "salary": "int32?"}}
 
 
@@ -84,19 +74,7 @@ def test_s100_a_save_without_changes_does_nothing(opened: Any) -> None:
 
 
 def test_s103_a_transient_change_is_none_to_save(opened: Any) -> None:
-    model = Model(
-        {
-            "Car": {
-                "maker": "string?",
-                "model": "string?",
-                "numberPlate": "string",
-                "currentDrivingSpeed": "int32? transient = 0",
-                "owner": "to-one Person? inverse cars",
-            },
-            "SportCar": {"@parent": "Car"},
-            "Person": {"firstName": "string", "lastName": "string", "cars": "to-many Car inverse owner"},
-        }
-    )
+    model = Model(CARS)
     container = opened(model)
     context = container.context()
     car = context.insert("Car", maker="FIAT", model="Panda", numberPlate="1")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from corestone import Model
+from scenario_models import CARS
 
 
 def test_s193_a_refresh_without_merge_drops_the_changes(opened: Any) -> None:
@@ -24,19 +25,7 @@ def test_s193_a_refresh_without_merge_drops_the_changes(opened: Any) -> None:
 
 
 def test_s196_a_fetch_by_identity_realises_objects_in_one_request(opened: Any) -> None:
-    model = Model(
-        {
-            "Car": {
-                "maker": "string?",
-                "model": "string?",
-                "numberPlate": "string",
-                "currentDrivingSpeed": "int32? transient = 0",
-                "owner": "to-one Person? inverse cars",
-            },
-            "SportCar": {"@parent": "Car"},
-            "Person": {"firstName": "string", "lastName": "string", "cars": "to-many Car inverse owner"},
-        }
-    )
+    model = Model(CARS)
     container = opened(model)
     context = container.context()
     for number in range(100):

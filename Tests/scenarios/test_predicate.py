@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from corestone import CompoundType, Model, Operator, Predicate, PredicateKind, PredicateSyntaxError
+from scenario_models import CARS
 
 
 def names(found: Any, key: str = "name") -> list[str]:
@@ -204,19 +205,7 @@ def test_s378_a_relationship_to_its_own_entity_keeps_its_direction(opened: Any) 
 
 @pytest.mark.parametrize("is_saved", [False, True])
 def test_s381_subqueries_see_unsaved_objects(opened: Any, is_saved: bool) -> None:
-    model = Model(
-        {
-            "Car": {
-                "maker": "string?",
-                "model": "string?",
-                "numberPlate": "string",
-                "currentDrivingSpeed": "int32? transient = 0",
-                "owner": "to-one Person? inverse cars",
-            },
-            "SportCar": {"@parent": "Car"},
-            "Person": {"firstName": "string", "lastName": "string", "cars": "to-many Car? inverse owner"},
-        }
-    )
+    model = Model(CARS)
     context = opened(model).context()
     for number in range(8):
         owner = context.insert("Person", firstName=f"P{number}", lastName="L")
