@@ -22,15 +22,19 @@ extension Context {
             }
             coordinator.counted.cacheMisses += 1
             if object.faultGroup == 0 {
-                guard let (row, chunk) = try store.backing.row(of: root, primaryKey: object.primaryKey) else { return }
+                guard let (row, chunk) = try reader(of: store).row(of: root, primaryKey: object.primaryKey) else {
+                    return
+                }
                 coordinator.counted.faultedRows += 1
-                store.rowCache.add(row, root: root, chunk: chunk)
+                rowCache(of: store).add(row, root: root, chunk: chunk)
                 return object.setRecord(row)
             }
             let keys = siblings(of: object)
-            let batch = try store.backing.rows(of: root, primaryKeys: keys)
+            let batch = try reader(of: store).rows(of: root, primaryKeys: keys)
             take(batch, root: root, store: store)
-            if object.record == nil, let row = store.rowCache.row(root, object.primaryKey) { object.setRecord(row) }
+            if object.record == nil, let row = rowCache(of: store).row(root, object.primaryKey) {
+                object.setRecord(row)
+            }
         }
         guard object.record != nil else {
             if let actual = storedEntity(of: object), actual !== object.entity {
@@ -47,11 +51,11 @@ extension Context {
 
     /// The newest known row of a key, unless it is too old for this context. Under the coordinator's lock.
     private func cachedRow(_ root: Entity, _ key: Int64, _ store: Store) -> Record? {
-        guard let row = store.rowCache.row(root, key) else { return nil }
+        guard let row = rowCache(of: store).row(root, key) else { return nil }
         if stalenessInterval < 0 || !isStale(row) { return row }
-        store.rowCache.remove(root, key)
+        rowCache(of: store).remove(root, key)
         // What is read now shall not be of the state that was read then.
-        store.backing.endRead()
+        reader(of: store).endRead()
         return nil
     }
 
@@ -104,7 +108,7 @@ extension Context {
     /// Puts rows into the row cache and into the faults of this context that wait for them. Under the coordinator's lock.
     func take(_ batch: RowBatch, root: Entity, store: Store) {
         coordinator.counted.faultedRows += batch.records.count
-        store.rowCache.add(batch, root: root)
+        rowCache(of: store).add(batch, root: root)
         fill(from: batch, root: root, store: store)
     }
 
@@ -190,7 +194,7 @@ extension Context {
             coordinator.counted.cacheHits += group.count - missing.count
             coordinator.counted.cacheMisses += missing.count
             if !missing.isEmpty {
-                take(try store.backing.rows(of: root, primaryKeys: missing), root: root, store: store)
+                take(try reader(of: store).rows(of: root, primaryKeys: missing), root: root, store: store)
             }
         }
     }
@@ -228,11 +232,11 @@ extension Context {
         let root = relationship.destination.root
         let found = try coordinator.withLock {
             try store.requireOpen()
-            let found = try store.backing.members(
+            let found = try reader(of: store).members(
                 of: relationship, owners: waiting.map(\.primaryKey), includingRows: includingRows)
             coordinator.counted.relationshipFaults += 1
             coordinator.counted.faultedRows += found.batch.records.count
-            if includingRows { store.rowCache.add(found.batch, root: root) }
+            if includingRows { rowCache(of: store).add(found.batch, root: root) }
             return found
         }
         var members: [Int64: [ManagedObject]] = [:]

@@ -179,7 +179,7 @@ extension Context {
     /// The entity of an object's row, if the row was read.
     func storedEntity(of object: ManagedObject) -> Entity? {
         coordinator.withLock {
-            object.store?.rowCache.row(object.entity.root, object.primaryKey).map {
+            object.store.flatMap { rowCache(of: $0).row(object.entity.root, object.primaryKey) }.map {
                 entity(at: $0.header.pointee.entity)
             }
         }

@@ -106,8 +106,8 @@ extension Context {
     ) throws -> [ManagedObject] {
         let fresh = try coordinator.withLock {
             try store.requireOpen()
-            let fresh = try store.backing.rows(of: root, primaryKeys: group.map(\.primaryKey))
-            store.rowCache.add(fresh, root: root)
+            let fresh = try reader(of: store).rows(of: root, primaryKeys: group.map(\.primaryKey))
+            rowCache(of: store).add(fresh, root: root)
             return fresh
         }
         try withExtendedLifetime(fresh.chunks) {
@@ -152,8 +152,8 @@ extension Context {
     /// Has the store's newest state read when rows of some objects are asked for.
     private func forgetRows(of objects: [ManagedObject], in store: Store) {
         coordinator.withLock {
-            for object in objects { store.rowCache.remove(object.entity.root, object.primaryKey) }
-            store.backing.endRead()
+            for object in objects { rowCache(of: store).remove(object.entity.root, object.primaryKey) }
+            reader(of: store).endRead()
         }
     }
 
@@ -168,10 +168,10 @@ extension Context {
         let root = id.entity.root
         return try coordinator.withLock {
             try store.requireOpen()
-            store.backing.endRead()
-            store.rowCache.remove(root, id.reference)
-            let fresh = try store.backing.rows(of: root, primaryKeys: [id.reference])
-            store.rowCache.add(fresh, root: root)
+            reader(of: store).endRead()
+            rowCache(of: store).remove(root, id.reference)
+            let fresh = try reader(of: store).rows(of: root, primaryKeys: [id.reference])
+            rowCache(of: store).add(fresh, root: root)
             return try withExtendedLifetime(fresh) { try body(fresh.records.first) }
         }
     }

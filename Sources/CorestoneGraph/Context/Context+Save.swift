@@ -76,7 +76,7 @@ extension Context {
     }
 
     private func write(_ part: SavePlan, to store: Store) throws {
-        try using(store) {
+        try writing(store) {
             let start = monotonicNanoseconds()
             let writer = SaveWriter(context: self, store: store, plan: part)
             do {

@@ -46,7 +46,7 @@ extension Context {
                         .comparison(Comparison(.key($0), .equal, .constant($1)))
                     })
             })
-        return try using(store) {
+        return try writing(store) {
             store.backing.endRead()
             let batch = try store.backing.fetch(StoreFetch(entity: first.entity, predicate: predicate)).batch
             defer { withExtendedLifetime(batch) {} }

@@ -91,25 +91,15 @@ extension Context {
 
     /// Runs a fetch in one store, under the coordinator's lock.
     func run(_ fetch: StoreFetch, store: Store) throws -> StoreFetchOutcome {
-        try using(store) {
+        try reading(store) { reader in
             let start = monotonicNanoseconds()
-            let outcome = try store.backing.fetch(fetch)
+            let outcome = try reader.fetch(fetch)
             coordinator.counted.fetched(
                 outcome.batch.records.count + outcome.identifiers.count, in: monotonicNanoseconds() - start)
             if !outcome.batch.records.isEmpty {
-                store.rowCache.add(outcome.batch, root: fetch.entity.root)
+                rowCache(of: store).add(outcome.batch, root: fetch.entity.root)
             }
             return outcome
-        }
-    }
-
-    /// Runs `body`, which uses an open store, under the coordinator's lock and with this context's interrupt check.
-    func using<Result>(_ store: Store, _ body: () throws -> Result) throws -> Result {
-        try coordinator.withLock {
-            try store.requireOpen()
-            store.backing.setInterruptCheck(interruptCheck)
-            defer { store.backing.setInterruptCheck(nil) }
-            return try body()
         }
     }
 

@@ -84,7 +84,7 @@ public final class FetchCursor {
 
     /// Rows of a cursor do not go into the row cache: they are not to stay.
     private func read(_ rows: any StoreCursor, _ store: Store) throws -> RowBatch {
-        try context.using(store) {
+        try context.reading(store) { _ in
             let start = monotonicNanoseconds()
             let batch = try rows.next(batchSize)
             context.coordinator.counted.fetched(
@@ -139,9 +139,9 @@ extension Context {
     fileprivate func storeCursor(
         _ fetch: StoreFetch, _ store: Store
     ) throws -> (rows: any StoreCursor, remainder: FetchRemainder?)? {
-        try using(store) {
+        try reading(store) { reader in
             coordinator.counted.fetches += 1
-            return try store.backing.cursor(fetch)
+            return try reader.cursor(fetch)
         }
     }
 }

@@ -118,7 +118,7 @@ extension Context {
         let pending = pendingChanges(for: request)
         let isWindowed = stores.count == 1 && pending.isEmpty
         let shares = try stores.compactMap { store in
-            try using(store) { try store.backing.explain(request.storeFetch(.rows, windowed: isWindowed)) }
+            try reading(store) { try $0.explain(request.storeFetch(.rows, windowed: isWindowed)) }
         }
         return FetchExplanation(
             entity: request.entity.name, predicate: request.predicate, shares: shares,

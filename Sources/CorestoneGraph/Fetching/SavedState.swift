@@ -35,7 +35,8 @@ final class SavedState: KeyValueCoding {
         guard let store = object.store else { return [] }
         let found = try context.coordinator.withLock {
             try store.requireOpen()
-            return try store.backing.members(of: relationship, owners: [object.primaryKey], includingRows: false)
+            return try context.reader(of: store).members(
+                of: relationship, owners: [object.primaryKey], includingRows: false)
         }
         return found.members.map {
             context.object(store: store, entity: context.entity(at: $0.entity), primaryKey: $0.primaryKey)

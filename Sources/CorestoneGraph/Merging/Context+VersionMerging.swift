@@ -152,7 +152,7 @@ extension Context {
     /// Whether an object may be led to: it is new, or the store has its row.
     fileprivate func hasRow(_ object: ManagedObject) throws -> Bool {
         guard let store = object.store, !object.state.contains(.inserted) else { return true }
-        return try using(store) {
+        return try writing(store) {
             try !store.backing.rows(of: object.entity.root, primaryKeys: [object.primaryKey]).records.isEmpty
         }
     }

@@ -155,7 +155,7 @@ extension ManagedObject {
         guard let context, let store, !state.contains(.inserted) else { return [] }
         return try context.coordinator.withLock {
             try store.requireOpen()
-            let found = try store.backing.members(of: relationship, owners: [primaryKey], includingRows: false)
+            let found = try context.reader(of: store).members(of: relationship, owners: [primaryKey], includingRows: false)
             return found.members.map {
                 ObjectID(store: store, entity: context.entity(at: $0.entity), reference: $0.primaryKey)
             }
