@@ -1129,6 +1129,30 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_destroy_store(cst_coordinat
 /* The model of the coordinator. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_model(const cst_coordinator *coordinator,
                                                            cst_model **out_model CST_BORROWED, cst_error **error);
+/* What a coordinator posts, on the thread that causes it, while nothing is locked. */
+enum {
+    CST_COORDINATOR_STORES_DID_CHANGE = 1, /* a store was added or removed, or another one took its place */
+    CST_COORDINATOR_WILL_REMOVE_STORE = 2  /* `removed` is about to be; it is still open, its objects can be read */
+};
+/* What a notification of a coordinator is about. All of it is borrowed for the call (cst_retain keeps a handle). */
+typedef struct cst_store_changes {
+    size_t added_count;
+    cst_store *const *added;
+    size_t removed_count;
+    cst_store *const *removed;
+    /* A store whose place another one took, with objects of other IDs, as IDs: old, new, old, new. NULL where none did. */
+    cst_store *old_store, *new_store;
+    cst_results *migrated_ids;
+} cst_store_changes;
+typedef void (*cst_coordinator_observe_fn)(void *userdata, cst_coordinator *coordinator, uint32_t notification,
+                                           const cst_store_changes *changes);
+/* Calls `observe` whenever the coordinator posts the notification, until the observation ends (section observation). The
+ * coordinator is borrowed for the call. The callback may use it at will. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_observe(cst_coordinator *coordinator, uint32_t notification,
+                                                             cst_coordinator_observe_fn observe, void *userdata,
+                                                             cst_destroy_fn destroy,
+                                                             cst_observation **out_observation CST_OWNED,
+                                                             cst_error **error);
 /* What contexts have asked of the stores of a coordinator. */
 typedef struct cst_statistics {
     size_t struct_size;

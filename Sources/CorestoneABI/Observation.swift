@@ -58,7 +58,7 @@ public func cst_observation_cancel(_ pointer: OpaquePointer?, _ error: ErrorOut)
     boundary(error) { try resolve(pointer, .observation, as: Observation.self).cancel() }
 }
 
-private func missingObserver() -> CoreError {
+func missingObserver() -> CoreError {
     CoreError(.invalidArgument, "observe is NULL; there is nobody to tell")
 }
 

@@ -55,6 +55,11 @@ static void hear_context(void *userdata, cst_context *context, uint32_t notifica
     (void)userdata, (void)context, (void)notification, (void)changes;
 }
 
+static void hear_coordinator(void *userdata, cst_coordinator *coordinator, uint32_t notification,
+                             const cst_store_changes *changes) {
+    (void)userdata, (void)coordinator, (void)notification, (void)changes;
+}
+
 static void hear_object(void *userdata, cst_object *object, const cst_value_change *change) {
     (void)userdata, (void)object, (void)change;
 }
@@ -587,6 +592,9 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
             break;
         case KIND_OBJECT_OBSERVE:
             a->object_observe = hear_object;
+            break;
+        case KIND_COORDINATOR_OBSERVE:
+            a->coordinator_observe = hear_coordinator;
             break;
         case KIND_UNDO_ACTION:
             a->undo_action = undo_nothing;

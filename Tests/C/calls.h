@@ -76,6 +76,7 @@ enum kind {
     KIND_CODE,
     KIND_CONTEXT_OBSERVE,
     KIND_OBJECT_OBSERVE,
+    KIND_COORDINATOR_OBSERVE,
     KIND_UNDO_ACTION,
     KIND_UNDO_OBSERVE,
     KIND_RESOLVE
@@ -106,6 +107,7 @@ union argument {
     cst_function code;
     cst_context_observe_fn context_observe;
     cst_object_observe_fn object_observe;
+    cst_coordinator_observe_fn coordinator_observe;
     cst_undo_action_fn undo_action;
     cst_undo_observe_fn undo_observe;
 };

@@ -59,7 +59,7 @@ BY_VALUE = {
     *("STRING", "BYTES", "DESTROY", "PERFORM", "INTERRUPT", "VALIDATE", "LOG", "RESOLVE"),
     *("CALL_SITE", "INACCESSIBLE"),
     *("PREDICATE_BLOCK", "EXPRESSION_BLOCK", "COMPARE", "FUNCTION", "CODE"),
-    *("CONTEXT_OBSERVE", "OBJECT_OBSERVE", "UNDO_ACTION", "UNDO_OBSERVE"),
+    *("CONTEXT_OBSERVE", "OBJECT_OBSERVE", "COORDINATOR_OBSERVE", "UNDO_ACTION", "UNDO_OBSERVE"),
 }
 
 
@@ -105,6 +105,7 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         "cst_log_fn": "LOG",
         "cst_context_observe_fn": "CONTEXT_OBSERVE",
         "cst_object_observe_fn": "OBJECT_OBSERVE",
+        "cst_coordinator_observe_fn": "COORDINATOR_OBSERVE",
         "const char *const *": "WORDS",
         "cst_context_perform_fn": "PERFORM",
         "cst_context_interrupt_fn": "INTERRUPT",

@@ -383,6 +383,7 @@ static void fill(const struct world *world, const struct call *call, union argum
         case KIND_CODE:
         case KIND_CONTEXT_OBSERVE:
         case KIND_OBJECT_OBSERVE:
+        case KIND_COORDINATOR_OBSERVE:
         case KIND_UNDO_ACTION:
         case KIND_UNDO_OBSERVE:
             break; /* from world_fill, see call_once */

@@ -5,6 +5,7 @@
 #include "company.h"
 
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -321,6 +322,70 @@ static void configurations_say_which_store_an_object_lands_in(void) {
     OK(cst_release(model));
 }
 
+struct hearing {
+    char lines[512];
+    cst_coordinator *adds_to; /* another store whenever it hears of one */
+    int added, ended;
+};
+
+static void hear(void *userdata, cst_coordinator *coordinator, uint32_t notification,
+                 const cst_store_changes *changes) {
+    struct hearing *hearing = userdata;
+    CHECK(coordinator != NULL && changes->old_store == NULL && changes->migrated_ids == NULL);
+    const char *what = notification == CST_COORDINATOR_WILL_REMOVE_STORE ? "will-" : "";
+    for (size_t i = 0; i < changes->added_count + changes->removed_count; i++) {
+        bool is_added = i < changes->added_count;
+        const cst_store *store = is_added ? changes->added[i] : changes->removed[i - changes->added_count];
+        size_t used = strlen(hearing->lines);
+        snprintf(hearing->lines + used, sizeof hearing->lines - used, "%s%s %.1s;", what,
+                 is_added ? "added" : "removed", strrchr(cst_store_path(store).data, '/') + 1);
+    }
+    if (hearing->adds_to) {
+        char name[32];
+        snprintf(name, sizeof name, "%d.sqlite", ++hearing->added);
+        OK(cst_coordinator_add_store(hearing->adds_to, text("SQLite"), text(check_path(name)), NULL, NULL, E));
+    }
+}
+
+static void ended(void *userdata) { ((struct hearing *)userdata)->ended++; }
+
+static void a_coordinator_tells_of_its_stores(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    struct hearing h = {0};
+    cst_observation *changes = NULL, *removals = NULL, *none = NULL;
+    OK(cst_coordinator_observe(c.coordinator, CST_COORDINATOR_STORES_DID_CHANGE, hear, &h, ended, &changes, E));
+    OK(cst_coordinator_observe(c.coordinator, CST_COORDINATOR_WILL_REMOVE_STORE, hear, &h, ended, &removals, E));
+    cst_store *other = NULL;
+    OK(cst_coordinator_add_store(c.coordinator, text("SQLite"), text(check_path("b.sqlite")), NULL, &other, E));
+    OK(cst_coordinator_remove_store(c.coordinator, other, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_remove_store(c.coordinator, other, E));
+    OK(cst_coordinator_destroy_store(c.coordinator, text("SQLite"), text(check_path("a.sqlite")), E));
+    CHECK_TEXT("added b;will-removed b;removed b;will-removed a;removed a;", text_of_size(h.lines, strlen(h.lines)));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_observe(c.coordinator, 99, hear, &h, ended, &none, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_coordinator_observe(c.coordinator, CST_COORDINATOR_WILL_REMOVE_STORE, NULL, &h, ended, &none, E));
+    CHECK_INT(2, h.ended);
+    OK(cst_release(removals));
+    OK(cst_release(other));
+    OK(cst_observation_cancel(changes, E));
+    OK(cst_release(changes));
+    CHECK_INT(4, h.ended);
+    company_close(&c);
+}
+
+static void a_listener_may_add_stores_but_not_without_end(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    struct hearing h = {.adds_to = c.coordinator};
+    cst_observation *changes = NULL;
+    OK(cst_coordinator_observe(c.coordinator, CST_COORDINATOR_STORES_DID_CHANGE, hear, &h, NULL, &changes, E));
+    OK(cst_coordinator_add_store(c.coordinator, text("SQLite"), text(check_path("b.sqlite")), NULL, NULL, E));
+    CHECK_TEXT("added b;added 1;added 2;added 3;added 4;added 5;added 6;added 7;",
+               text_of_size(h.lines, strlen(h.lines)));
+    CHECK_INT(8, h.added);
+    OK(cst_release(changes));
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(a_store_is_made_and_reopened);
@@ -335,5 +400,7 @@ int main(int argc, char **argv) {
     RUN(the_coordinator_knows_its_model);
     RUN(one_file_cannot_be_two_stores_of_a_coordinator);
     RUN(configurations_say_which_store_an_object_lands_in);
+    RUN(a_coordinator_tells_of_its_stores);
+    RUN(a_listener_may_add_stores_but_not_without_end);
     return check_end();
 }

@@ -1,3 +1,5 @@
+import CPlatform
+import CorestoneValues
 import Synchronization
 
 /// The token of an observer: it is told as long as the token lives and is not cancelled. Any thread may cancel it or let go of
@@ -20,9 +22,9 @@ protocol Observer: AnyObject, Sendable {
 
 /// Whether an observer is still to be told, and how often it is being told at this moment: an observer may cause what it
 /// observes, but not without end.
-final class ObserverState: @unchecked Sendable {
+class ObserverState: @unchecked Sendable {
     /// How deep an observer may call itself by what it does.
-    private static let deepest = 8
+    fileprivate static let deepest = 8
 
     private let cancelled = Atomic(false)
     /// On the context's queue.
@@ -38,5 +40,26 @@ final class ObserverState: @unchecked Sendable {
         depth += 1
         body()
         depth -= 1
+    }
+}
+
+/// Of an observer that several threads may tell at once.
+final class SharedObserverState: ObserverState, @unchecked Sendable {
+    private let depths = Locked<[UInt64: Int]>([:])
+
+    override func tell(_ body: () -> Void) {
+        let thread = platform_thread_id()
+        let mayTell = depths.withLock { depths in
+            let depth = depths[thread, default: 0]
+            if isCancelled || depth == ObserverState.deepest { return false }
+            depths[thread] = depth + 1
+            return true
+        }
+        guard mayTell else { return }
+        body()
+        depths.withLock { depths in
+            let depth = depths[thread, default: 1] - 1
+            depths[thread] = depth == 0 ? nil : depth
+        }
     }
 }

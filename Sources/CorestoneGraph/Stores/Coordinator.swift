@@ -15,6 +15,7 @@ public final class Coordinator: @unchecked Sendable {
     var counted = Statistics()
     /// Contexts that merge what others save.
     let followers = ContextFollowers()
+    let listeners = CoordinatorListeners(isShared: true)
 
     /// Freezes the model; throws its first mistake.
     public init(model: Model) throws {
@@ -45,7 +46,7 @@ public final class Coordinator: @unchecked Sendable {
             backing.close()
             throw error
         }
-        return try lock.with {
+        let store = try lock.with {
             if let twin = openStores.first(where: { $0.identifier == backing.identifier }) {
                 backing.close()
                 throw CoreError(
@@ -60,6 +61,8 @@ public final class Coordinator: @unchecked Sendable {
             openStores.append(store)
             return store
         }
+        post(.storesDidChange, StoreChanges(added: [store]))
+        return store
     }
 
     /// A store that cannot do what the model asks for would lose it silently.
@@ -90,17 +93,25 @@ public final class Coordinator: @unchecked Sendable {
 
     /// Closes a store. Firing a fault of its objects fails from now on.
     public func remove(_ store: Store) throws {
+        try requireOwn(store)
+        post(.willRemoveStore, StoreChanges(removed: [store]))
         try lock.with {
-            guard openStores.contains(where: { $0 === store }) else {
-                throw CoreError(
-                    .invalidArgument, "\(store.path) is no store of this coordinator, or was removed before",
-                    file: store.path)
-            }
+            // Who was told may have removed it.
+            try requireOwn(store)
             openStores.removeAll { $0 === store }
             removedStores.append(store)
             store.isOpen = false
             store.rowCache.removeAll()
             store.backing.close()
+        }
+        post(.storesDidChange, StoreChanges(removed: [store]))
+    }
+
+    private func requireOwn(_ store: Store) throws {
+        guard stores.contains(where: { $0 === store }) else {
+            throw CoreError(
+                .invalidArgument, "\(store.path) is no store of this coordinator, or was removed before",
+                file: store.path)
         }
     }
 

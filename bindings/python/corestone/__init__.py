@@ -30,6 +30,7 @@ from .checking import Leftovers, Problem, check, leftovers, remove_leftovers
 from .codes import (
     AttributeType,
     ContextNotification,
+    CoordinatorNotification,
     CoreDataCode,
     DeleteRule,
     ProblemKind,
@@ -88,7 +89,7 @@ from .merging import (
 from .model import LintFinding, Model, ModelChange
 from .object import ManagedObject
 from .object_id import ObjectID
-from .observation import ContextChanges, Observation, ValueChange
+from .observation import ContextChanges, Observation, StoreChanges, StoreReplacement, ValueChange
 from .predicate import CompareOptions, CompoundType, Modifier, Operator, Predicate, PredicateKind
 from .property import PropertyDescription
 from .query import Attribute, Key, ToMany, Value, key
@@ -157,6 +158,9 @@ __all__ = [
     "Observation",
     "ContextChanges",
     "ContextNotification",
+    "CoordinatorNotification",
+    "StoreChanges",
+    "StoreReplacement",
     "ValueChange",
     "ValueChangeKind",
     "Results",

@@ -228,6 +228,20 @@ class Changes(Structure):
     _fields_ = (*((name, ctypes.c_void_p) for name in CHANGES), ("invalidated_all", ctypes.c_bool))
 
 
+class StoreChanges(Structure):
+    """cst_store_changes"""
+
+    _fields_ = (
+        ("added_count", ctypes.c_size_t),
+        ("added", POINTER(ctypes.c_void_p)),
+        ("removed_count", ctypes.c_size_t),
+        ("removed", POINTER(ctypes.c_void_p)),
+        ("old_store", ctypes.c_void_p),
+        ("new_store", ctypes.c_void_p),
+        ("migrated_ids", ctypes.c_void_p),
+    )
+
+
 class ValueChange(Structure):
     """cst_value_change"""
 
@@ -344,6 +358,7 @@ FUNCTION_FN = CFUNCTYPE(
 
 
 CONTEXT_OBSERVE_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, POINTER(Changes))
+COORDINATOR_OBSERVE_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, POINTER(StoreChanges))
 OBJECT_OBSERVE_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, POINTER(ValueChange))
 
 
@@ -433,6 +448,7 @@ _TYPES: dict[str, Any] = {
     "predicateinfo": POINTER(PredicateInfo),
     "contextobserve": CONTEXT_OBSERVE_FN,
     "objectobserve": OBJECT_OBSERVE_FN,
+    "coordinatorobserve": COORDINATOR_OBSERVE_FN,
 }
 
 # name, result, parameters
@@ -740,6 +756,7 @@ cst_object_has_relationship_fault status handle key bool* error
 cst_object_clone status handle size size texts bool out error
 
 cst_context_observe status handle u32 contextobserve pointer destroy out error
+cst_coordinator_observe status handle u32 coordinatorobserve pointer destroy out error
 cst_object_observe status handle in u32 objectobserve pointer destroy out error
 cst_observation_cancel status handle error
 

@@ -149,6 +149,13 @@ class ContextNotification(enum.IntEnum):
     DID_MERGE_OBJECT_IDS = 5  # another context's changes were merged into this one; as IDs
 
 
+class CoordinatorNotification(enum.IntEnum):
+    """What a coordinator tells those who listen to it."""
+
+    STORES_DID_CHANGE = 1  # a store was added or removed, or another one took its place
+    WILL_REMOVE_STORE = 2  # one is about to be; it is still open, its objects can be read
+
+
 class ValueChangeKind(enum.IntEnum):
     """How a property changed."""
 

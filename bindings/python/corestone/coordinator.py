@@ -7,14 +7,18 @@ import json
 import os
 import plistlib
 from ctypes import byref
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from . import _abi
 from ._abi import lib, optional_text, path_argument, text
 from ._call import call, made
+from .codes import CoordinatorNotification
 from .errors import InvalidArgumentError
 from .model import Model, ModelLike
 from .object_id import ObjectID
+
+if TYPE_CHECKING:
+    from .observation import Observation, StoreChanges
 
 
 class Statistics(NamedTuple):
@@ -232,6 +236,16 @@ class Coordinator:
         StoreBusyError while somebody writes; NotAStoreError for another program's file, which stays as it is.
         """
         return bool(call(lib.cst_coordinator_destroy_store, self._handle, text(type), path_argument(path)) == _abi.OK)
+
+    def observe(
+        self, notification: CoordinatorNotification | str, function: Callable[[Coordinator, StoreChanges], Any]
+    ) -> Observation:
+        """Calls function(coordinator, changes) whenever the coordinator posts the notification ("stores_did_change",
+        "will_remove_store"), on the thread that causes it, as long as somebody holds the token. It may use the
+        coordinator at will."""
+        from .observation import observe_coordinator
+
+        return observe_coordinator(self, notification, function)
 
     @property
     def statistics(self) -> Statistics:

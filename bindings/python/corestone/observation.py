@@ -1,4 +1,4 @@
-"""Being told of changes: notifications of a context, and observers of properties and key paths of an object."""
+"""Being told of changes: notifications of a context and of a coordinator, observers of properties and key paths."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from ._abi import lib
 from ._ahead import Stamp
 from ._call import call, made
 from ._interrupt import immortal
-from .codes import ContextNotification, ValueChangeKind
+from .codes import ContextNotification, CoordinatorNotification, ValueChangeKind
 from .object import ManagedObject, wrap, wrappers
 from .object_id import ObjectID
 
 if TYPE_CHECKING:
     from .context import Context
+    from .coordinator import Coordinator, Store
 
 
 class Observation:
@@ -67,6 +68,13 @@ class ValueChange(NamedTuple):
     indexes: list[int]  # of ordered relationships: the places of `new`, or of `old` where nothing came
 
 
+def _ids(handle: int) -> list[ObjectID]:
+    """The IDs of borrowed results."""
+    return [
+        ObjectID._owned(made(lib.cst_results_copy_id, handle, index)) for index in range(lib.cst_results_count(handle))
+    ]
+
+
 class ContextChanges:
     """What a notification is about. The objects belong to the context's queue; the IDs may cross threads.
 
@@ -85,11 +93,9 @@ class ContextChanges:
             self._ids[name], self._objects[name] = self._read(handle) if handle else ([], [])
 
     def _read(self, handle: int) -> tuple[list[ObjectID], list[Any]]:
-        ids, objects = [], []
+        ids, objects = _ids(handle), []
         token = ctypes.c_void_p()
-        for index in range(lib.cst_results_count(handle)):
-            which = ObjectID._owned(made(lib.cst_results_copy_id, handle, index))
-            ids.append(which)
+        for index, which in enumerate(ids):
             if lib.cst_results_get_object(handle, index, byref(token), None) == _abi.OK:
                 objects.append(self._object(token.value or 0, which))
         return ids, objects
@@ -120,13 +126,29 @@ class ContextChanges:
         return f"<ContextChanges: {counts or ('all invalidated' if self.invalidated_all else 'none')}>"
 
 
+class StoreReplacement(NamedTuple):
+    """A store that took the place of another one, with objects of other IDs."""
+
+    old: Store  # it is removed next
+    new: Store
+    migrated_ids: list[ObjectID]  # each object's ID, followed by the one in the new store: old, new, old, new
+
+
+class StoreChanges(NamedTuple):
+    """What a notification of a coordinator is about. Stores are told apart by their paths."""
+
+    added: list[Store]
+    removed: list[Store]
+    uuid_changed: StoreReplacement | None
+
+
 class _Observer:
-    """A function that is told, and the context that it hears of, which it does not keep."""
+    """A function that is told, and the context or coordinator that it hears of, which it does not keep."""
 
-    __slots__ = ("context", "function")
+    __slots__ = ("function", "subject")
 
-    def __init__(self, context: Context, function: Callable[[Any, Any], Any]) -> None:
-        self.context = weakref.ref(context)
+    def __init__(self, subject: Any, function: Callable[[Any, Any], Any]) -> None:
+        self.subject = weakref.ref(subject)
         self.function = function
 
 
@@ -138,7 +160,7 @@ def _hear_context(
     number: int, handle: int, notification: int, told: Any, observers: dict[int, _Observer] = _observers
 ) -> None:
     observer = observers.get(number)
-    context = observer.context() if observer is not None else None
+    context = observer.subject() if observer is not None else None
     if observer is not None and context is not None:
         context._stamp = Stamp()
         observer.function(context, ContextChanges(context, told[0]))
@@ -147,7 +169,7 @@ def _hear_context(
 
 def _hear_object(number: int, token: int, told: Any, observers: dict[int, _Observer] = _observers) -> None:
     observer = observers.get(number)
-    context = observer.context() if observer is not None else None
+    context = observer.subject() if observer is not None else None
     if observer is not None and context is not None:
         context._stamp = Stamp()
         change: _abi.ValueChange = told[0]
@@ -166,11 +188,33 @@ def _hear_object(number: int, token: int, told: Any, observers: dict[int, _Obser
         context._stamp = Stamp()
 
 
+def _hear_coordinator(
+    number: int, handle: int, notification: int, told: Any, observers: dict[int, _Observer] = _observers
+) -> None:
+    from .coordinator import Store
+
+    def keep(store: int) -> Store:
+        return Store(lib.cst_retain(store))
+
+    observer = observers.get(number)
+    coordinator = observer.subject() if observer is not None else None
+    if observer is not None and coordinator is not None:
+        changes: _abi.StoreChanges = told[0]
+        replacement = None
+        if changes.old_store and changes.new_store:
+            ids = _ids(changes.migrated_ids) if changes.migrated_ids else []
+            replacement = StoreReplacement(keep(changes.old_store), keep(changes.new_store), ids)
+        added = [keep(store) for store in changes.added[: changes.added_count]]
+        removed = [keep(store) for store in changes.removed[: changes.removed_count]]
+        observer.function(coordinator, StoreChanges(added, removed, replacement))
+
+
 def _forget(number: int, observers: dict[int, _Observer] = _observers) -> None:
     observers.pop(number, None)
 
 
 _context_callback = immortal(_abi.CONTEXT_OBSERVE_FN(_hear_context))
+_coordinator_callback = immortal(_abi.COORDINATOR_OBSERVE_FN(_hear_coordinator))
 _object_callback = immortal(_abi.OBJECT_OBSERVE_FN(_hear_object))
 _forget_callback = immortal(_abi.DESTROY_FN(_forget))
 
@@ -186,6 +230,18 @@ def observe_context(
     return Observation(
         made(lib.cst_context_observe, handle, int(notification), _context_callback, number, _forget_callback)
     )
+
+
+def observe_coordinator(
+    coordinator: Coordinator, notification: CoordinatorNotification | str, function: Callable[[Any, Any], Any]
+) -> Observation:
+    """Coordinator.observe."""
+    if isinstance(notification, str):
+        notification = CoordinatorNotification[notification.upper()]
+    number = next(_numbers)
+    _observers[number] = _Observer(coordinator, function)
+    arguments = (coordinator._handle, int(notification), _coordinator_callback, number, _forget_callback)
+    return Observation(made(lib.cst_coordinator_observe, *arguments))
 
 
 def observe_object(item: Any, key_path: str, options: int, function: Callable[[Any, Any], Any]) -> Observation:

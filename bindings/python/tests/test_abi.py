@@ -70,6 +70,7 @@ PLAIN = {
     "cst_function": ctypes.c_void_p,
     "cst_context_observe_fn": _abi.CONTEXT_OBSERVE_FN,
     "cst_object_observe_fn": _abi.OBJECT_OBSERVE_FN,
+    "cst_coordinator_observe_fn": _abi.COORDINATOR_OBSERVE_FN,
 }
 
 

@@ -270,3 +270,30 @@ def test_ignored_changes(tmp_path: Path) -> None:
 
 def test_kinds_are_core_datas() -> None:
     assert [kind.value for kind in ValueChangeKind] == [1, 2, 3, 4]
+
+
+def test_stores_of_a_coordinator(tmp_path: Path) -> None:
+    container = Container(Model({"Person": {"name": "string"}}), tmp_path / "a.sqlite")
+    coordinator = container.coordinator
+    heard: list[str] = []
+
+    def hear(of: corestone.Coordinator, changes: corestone.StoreChanges) -> None:
+        assert of is coordinator
+        assert changes.uuid_changed is None
+        heard.extend(f"added {Path(store.path).name}" for store in changes.added)
+        heard.extend(f"removed {Path(store.path).name}" for store in changes.removed)
+
+    def before(_: corestone.Coordinator, changes: corestone.StoreChanges) -> None:
+        with container.context() as context:
+            heard.append(f"will remove {Path(changes.removed[0].path).name}, {context.count('Person')}")
+
+    token = coordinator.observe("stores_did_change", hear)
+    with coordinator.observe(corestone.CoordinatorNotification.WILL_REMOVE_STORE, before):
+        coordinator.remove_store(container.store)
+    coordinator.add_store(tmp_path / "b.sqlite")
+    assert heard == ["will remove a.sqlite, 0", "removed a.sqlite", "added b.sqlite"]
+    token.cancel()
+    coordinator.destroy_store(tmp_path / "b.sqlite")
+    assert len(heard) == 3
+    with pytest.raises(KeyError):
+        coordinator.observe("stores_will_change", hear)

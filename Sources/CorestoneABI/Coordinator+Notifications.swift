@@ -1,0 +1,60 @@
+import CCorestone
+import CorestoneGraph
+import CorestoneValues
+
+@_cdecl("cst_coordinator_observe") @implementation
+public func cst_coordinator_observe(
+    _ pointer: OpaquePointer?, _ notification: UInt32, _ observe: cst_coordinator_observe_fn?,
+    _ userdata: UnsafeMutableRawPointer?, _ destroy: cst_destroy_fn?, _ out: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: ErrorOut
+) -> cst_status {
+    let payload = Userdata(userdata, destroy)
+    return boundary(error) {
+        let out = try place(out, "out_observation")
+        let coordinator = try coordinator(pointer).coordinator
+        guard let observe else { throw missingObserver() }
+        guard let kind = CoordinatorNotification(rawValue: notification) else {
+            throw CoreError(.invalidArgument, "\(notification) is no notification; use a CST_COORDINATOR_ constant")
+        }
+        let own = token(pointer)
+        let observation = coordinator.observe(kind) { _, changes in
+            // A coordinator whose handle ended has nobody left to hear of it.
+            guard HandleTable.retain(own) else { return }
+            defer { HandleTable.release(own) }
+            LentStores.lend(changes) { observe(payload.pointer, handle(own), notification, $0) }
+        }
+        out.pointee = try HandleTable.make(observation, .observation)
+    }
+}
+
+/// Lends what a notification is about.
+private enum LentStores {
+    static func lend(_ changes: StoreChanges, to body: (UnsafePointer<cst_store_changes>) -> Void) {
+        var handles: [OpaquePointer?] = []
+        defer { for handle in handles { _ = HandleTable.releaseForHost(token(handle)) } }
+        func keep(_ handle: OpaquePointer?) -> OpaquePointer? {
+            handles.append(handle)
+            return handle
+        }
+        func lend(_ store: Store) -> OpaquePointer? { keep(try? HandleTable.make(StoreBox(store), .store)) }
+        let (added, removed) = (changes.added.compactMap(lend), changes.removed.compactMap(lend))
+        var told = cst_store_changes()
+        if let replacement = changes.uuidChanged {
+            let ids = replacement.migratedIDs
+            (told.old_store, told.new_store) = (lend(replacement.old), lend(replacement.new))
+            told.migrated_ids = keep(
+                try? ResultList([], ids: ids, entity: ids.first?.entity, box: nil).makeHandle())
+        }
+        optionalPointers(added) { places in
+            (told.added_count, told.added) = (places.count, places.baseAddress)
+            optionalPointers(removed) { places in
+                (told.removed_count, told.removed) = (places.count, places.baseAddress)
+                body(&told)
+            }
+        }
+    }
+
+    private static func optionalPointers(
+        _ handles: [OpaquePointer], _ body: (UnsafeBufferPointer<OpaquePointer?>) -> Void
+    ) { handles.map { Optional($0) }.withUnsafeBufferPointer(body) }
+}

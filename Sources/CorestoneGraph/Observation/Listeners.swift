@@ -1,0 +1,59 @@
+import CorestoneValues
+import Synchronization
+
+/// Who listens to one subject, which posts notifications of several kinds.
+final class Listeners<Kind: RawRepresentable<UInt32> & Sendable, News>: Sendable {
+    /// A bit for each kind that somebody listens for.
+    private let kinds = Atomic<UInt32>(0)
+    private let all = Locked<[Listener<Kind, News>]>([])
+    /// Whether several threads may tell at once.
+    private let isShared: Bool
+
+    init(isShared: Bool = false) { self.isShared = isShared }
+
+    func observe(_ kind: Kind, _ handler: @escaping (News) -> Void) -> Observation {
+        let listener = Listener(kind, self, isShared ? SharedObserverState() : ObserverState(), handler)
+        change { $0.append(listener) }
+        return Observation(listener)
+    }
+
+    fileprivate func remove(_ listener: Listener<Kind, News>) { change { $0.removeAll { $0 === listener } } }
+
+    private func change(_ body: (inout [Listener<Kind, News>]) -> Void) {
+        all.withLock { all in
+            body(&all)
+            kinds.store(all.reduce(0) { $0 | 1 << $1.kind.rawValue }, ordering: .relaxed)
+        }
+    }
+
+    /// Whether anybody listens for `kind`.
+    func hears(_ kind: Kind) -> Bool { kinds.load(ordering: .relaxed) & 1 << kind.rawValue != 0 }
+
+    /// Tells those who listen for `kind`. Costs one look, and `news` is not asked for, where nobody does.
+    func tell(_ kind: Kind, _ news: @autoclosure () -> News) {
+        guard hears(kind) else { return }
+        let news = news()
+        for listener in all.withLock({ $0 }) where listener.kind.rawValue == kind.rawValue { listener.tell(news) }
+    }
+}
+
+/// One who listens.
+private final class Listener<Kind: RawRepresentable<UInt32> & Sendable, News>: Observer, @unchecked Sendable {
+    let kind: Kind
+    private let list: Listeners<Kind, News>
+    private let state: ObserverState
+    private let handler: (News) -> Void
+
+    init(
+        _ kind: Kind, _ list: Listeners<Kind, News>, _ state: ObserverState, _ handler: @escaping (News) -> Void
+    ) {
+        self.kind = kind
+        self.list = list
+        self.state = state
+        self.handler = handler
+    }
+
+    func tell(_ news: News) { state.tell { handler(news) } }
+
+    func cancel() { if state.cancel() { list.remove(self) } }
+}
