@@ -14,7 +14,7 @@ extension Context {
         let root = object.entity.root
         try watchFault(of: object, in: store)
         try coordinator.withLock {
-            try store.requireOpen()
+            try requireReadable(store)
             coordinator.counted.faults += 1
             if let row = cachedRow(root, object.primaryKey, store) {
                 coordinator.counted.cacheHits += 1
@@ -88,7 +88,7 @@ extension Context {
     /// Whether filling a fault costs a query for it alone.
     private func isSingleFault(_ object: ManagedObject, _ store: Store) throws -> Bool {
         let isCached = try coordinator.withLock {
-            try store.requireOpen()
+            try requireReadable(store)
             return cachedRow(object.entity.root, object.primaryKey, store) != nil
         }
         return !isCached && !hasSiblings(object)
@@ -182,7 +182,7 @@ extension Context {
 
     private func loadRows(of group: [ManagedObject], root: Entity, store: Store) throws {
         try coordinator.withLock {
-            try store.requireOpen()
+            try requireReadable(store)
             var missing: [Int64] = []
             for object in group {
                 if let row = cachedRow(root, object.primaryKey, store) {
@@ -231,7 +231,7 @@ extension Context {
         try loadRows(of: waiting)
         let root = relationship.destination.root
         let found = try coordinator.withLock {
-            try store.requireOpen()
+            try requireReadable(store)
             let found = try reader(of: store).members(
                 of: relationship, owners: waiting.map(\.primaryKey), includingRows: includingRows)
             coordinator.counted.relationshipFaults += 1

@@ -229,6 +229,7 @@ extension Context {
             ? [] : registeredObjects.filter { !$0.isFault }
         for object in told { object.sendWillTurnIntoFault() }
         forgetAll()
+        if generation != nil { generation = Generation(token: .current) }
         forgetUndo()
         noteInvalidatedAll()
         endEvent()

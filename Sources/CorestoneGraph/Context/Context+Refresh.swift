@@ -105,7 +105,7 @@ extension Context {
         _ group: [ManagedObject], _ root: Entity, in store: Store
     ) throws -> [ManagedObject] {
         let fresh = try coordinator.withLock {
-            try store.requireOpen()
+            try requireReadable(store)
             let fresh = try reader(of: store).rows(of: root, primaryKeys: group.map(\.primaryKey))
             rowCache(of: store).add(fresh, root: root)
             return fresh
@@ -167,7 +167,7 @@ extension Context {
     func withNewestRow<Result>(of id: ObjectID, in store: Store, _ body: (Record?) throws -> Result) throws -> Result {
         let root = id.entity.root
         return try coordinator.withLock {
-            try store.requireOpen()
+            try requireReadable(store)
             reader(of: store).endRead()
             rowCache(of: store).remove(root, id.reference)
             let fresh = try reader(of: store).rows(of: root, primaryKeys: [id.reference])

@@ -33,8 +33,8 @@ extension Context {
         clearLists()
         if plan.isEmpty { return }
         tellDidSave(written)
-        post(.didSave, written.changes)
-        post(.didSaveObjectIDs, ContextChanges(ids: written.changes.ids))
+        post(.didSave, written.changes.of(queryGenerationToken))
+        post(.didSaveObjectIDs, ContextChanges(ids: written.changes.ids).of(queryGenerationToken))
         tellOthers(written)
         try throwHookFailure()
     }
@@ -42,7 +42,7 @@ extension Context {
     /// Writes into the stores, or into the parent. Returns what was written.
     private func writeBeneath(_ plan: SavePlan) throws -> SavePlan {
         defer { tellRenamed() }
-        guard let parent else { return try writeMerging(plan) }
+        guard let parent else { return try advancing { try writeMerging(plan) } }
         try push(plan, into: parent)
         return plan
     }

@@ -35,6 +35,8 @@ public final class Context: @unchecked Sendable {
     public var name: String?
     /// Who changes what this context saves, for the history of stores that keep one.
     public var transactionAuthor: String?
+    /// Which state of the stores it reads.
+    let generationState = GenerationState()
     /// What settles the conflicts of a save.
     public var mergePolicy = MergePolicy.error
     /// Whatever the host wants to have at hand with the context.

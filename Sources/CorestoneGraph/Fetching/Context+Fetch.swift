@@ -86,7 +86,9 @@ extension Context {
 extension Context {
     /// The stores that may have what a request asks for.
     func stores(for request: FetchRequest) throws -> [Store] {
-        try coordinator.stores(having: request.entity, orHeirs: request.includesSubentities)
+        let stores = try coordinator.stores(having: request.entity, orHeirs: request.includesSubentities)
+        guard let generation = try generationToRead() else { return stores }
+        return stores.filter(generation.knows)
     }
 
     /// Runs a fetch in one store, under the coordinator's lock.
@@ -105,6 +107,8 @@ extension Context {
 
     func fetchStored(_ request: FetchRequest) throws -> [ManagedObject] {
         let stores = try stores(for: request)
+        // A generation leaves out stores that came after it.
+        if stores.isEmpty && !coordinator.stores.isEmpty { return [] }
         guard !stores.isEmpty else { throw noStore(request) }
         if stores.count == 1, let store = stores.first {
             let outcome = try run(request.storeFetch(.rows), store: store)

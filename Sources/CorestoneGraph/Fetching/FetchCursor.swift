@@ -11,6 +11,8 @@ public final class FetchCursor {
     private let context: Context
     private let wishes: FetchWishes
     private let batchSize: Int
+    /// Of which its rows are: it lasts as long as the cursor.
+    private let generation: QueryGenerationToken?
     private var source: Source
 
     private enum Source {
@@ -35,6 +37,7 @@ public final class FetchCursor {
         self.context = context
         self.batchSize = batchSize
         wishes = FetchWishes(request)
+        generation = try context.generationToRead()
         source = try FetchCursor.source(context, request)
     }
 

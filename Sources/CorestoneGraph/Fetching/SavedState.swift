@@ -34,7 +34,7 @@ final class SavedState: KeyValueCoding {
         if context.parent != nil { return try object.toMany(relationship).membersWithoutDifferences() }
         guard let store = object.store else { return [] }
         let found = try context.coordinator.withLock {
-            try store.requireOpen()
+            try context.requireReadable(store)
             return try context.reader(of: store).members(
                 of: relationship, owners: [object.primaryKey], includingRows: false)
         }

@@ -48,6 +48,8 @@ extension Context {
 
     /// Finds the conflicts behind an obstacle and has them settled: those of versions, else those of unique values.
     private func settle(_ obstacle: SaveObstacle, _ part: SavePlan, _ store: Store, isLast: Bool) throws {
+        // Conflicts are settled upon the newest state, whatever the context reads otherwise.
+        generation = nil
         var conflicts: [SaveConflict] = try versionConflicts(in: part, store)
         if conflicts.isEmpty, case .taken(let error) = obstacle {
             conflicts = try constraintConflicts(in: part, store)

@@ -16,6 +16,7 @@ extension Context {
             $0.store.map { $0.coordinator != ObjectIdentifier(coordinator) } ?? false
         }
         coordinator.forgetRows(of: others.compactMap(ownID))
+        try advanceGeneration()
         takeRenamed()
         // Observers are told when all has come in.
         try together { try takeIn(ids) }
@@ -114,6 +115,9 @@ extension Context {
     ///
     /// It merges on its own queue: one with a private queue or of the main queue as soon as that is free, one that belongs to
     /// the saving thread at once, one that is confined to another thread when it next fetches or processes pending changes.
+    ///
+    /// A context that is pinned moves on to the newest state with each merge; but one that was pinned to the token of a state merges
+    /// nothing by itself until it has moved on (`setQueryGeneration`).
     public var automaticallyMergesChangesFromParent: Bool {
         get { inbox.merges.load(ordering: .relaxed) }
         set {
@@ -140,8 +144,11 @@ extension Context {
         takeRenamed()
         // What cannot be read now shows when it is asked for.
         switch inbox.takeMerges() {
+        case _ where generation?.isChosen == true: break
         case .these(let changes): for ids in changes { try? mergeChanges(ids) }
-        case .everything: try? refreshAll()
+        case .everything:
+            try? advanceGeneration()
+            try? refreshAll()
         }
     }
 }

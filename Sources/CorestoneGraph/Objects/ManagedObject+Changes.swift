@@ -154,8 +154,9 @@ extension ManagedObject {
     func storedMembers(of relationship: Relationship) throws -> [ObjectID] {
         guard let context, let store, !state.contains(.inserted) else { return [] }
         return try context.coordinator.withLock {
-            try store.requireOpen()
-            let found = try context.reader(of: store).members(of: relationship, owners: [primaryKey], includingRows: false)
+            try context.requireReadable(store)
+            let found = try context.reader(of: store).members(
+                of: relationship, owners: [primaryKey], includingRows: false)
             return found.members.map {
                 ObjectID(store: store, entity: context.entity(at: $0.entity), reference: $0.primaryKey)
             }

@@ -97,6 +97,7 @@ extension ManagedObject {
         case .unreadable(let file, let reason): throw unreadable(slot, file, "cannot be read (\(reason)); restore it")
         case .missing(let file):
             if try isReplaced(slot, name, context, store) { throw replaced(slot, file) }
+            if try hasOutlived(slot, name, context, store) { throw outlived(slot, file) }
             throw unreadable(slot, file, "is not there; restore the folder of such files beside the store")
         }
     }
@@ -106,6 +107,18 @@ extension ManagedObject {
         try context.withNewestRow(of: self, in: store) { row in
             guard let row else { throw deleted(from: store) }
             guard row.header.pointee.entity == entity.index else { return true }
+            return row.fileName(slot, entity.layout.slots[slot]).map { !name.utf8.elementsEqual($0) } ?? true
+        }
+    }
+
+    /// Whether only the generation that the context reads leads to the file. This process keeps such files.
+    private func hasOutlived(_ slot: Int, _ name: String, _ context: Context, _ store: Store) throws -> Bool {
+        if context.pin(of: store) == nil { return false }
+        return try context.writing(store) {
+            store.backing.endRead()
+            let batch = try store.backing.rows(of: entity.root, primaryKeys: [primaryKey])
+            defer { withExtendedLifetime(batch) {} }
+            guard let row = batch.records.first, row.header.pointee.entity == entity.index else { return true }
             return row.fileName(slot, entity.layout.slots[slot]).map { !name.utf8.elementsEqual($0) } ?? true
         }
     }
@@ -146,6 +159,15 @@ extension ManagedObject {
             "\(entity.name).\(name) of \(objectID.uri) was changed in the store since it was read, and the file \(file) of "
                 + "its former value is gone; refresh the object to read the new value", entity: entity.name, key: name,
             objectURI: objectID.uri, file: file)
+    }
+
+    private func outlived(_ slot: Int, _ file: String) -> CoreError {
+        let name = entity.properties[slot].path
+        return CoreError(
+            .conflict, code: .managedObjectMerge,
+            "\(entity.name).\(name) of \(objectID.uri) lies in the file \(file), which another process removed when it saved "
+                + "another value than the generation has that the context is pinned to; pin the context anew and refresh the object",
+            entity: entity.name, key: name, objectURI: objectID.uri, file: file)
     }
 
     /// The row is not there any more.

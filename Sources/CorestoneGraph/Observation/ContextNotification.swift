@@ -25,6 +25,8 @@ public struct ContextChanges {
     public var invalidated: [ManagedObject] = []
     /// The context was reset: whatever was fetched from it is gone.
     public var invalidatedAll = false
+    /// Of a save of a pinned context: the generation that it reads from now on.
+    public private(set) var queryGeneration: QueryGenerationToken?
     /// Of a notification that has IDs only.
     private var givenIDs: ChangedIDs?
 
@@ -41,6 +43,12 @@ public struct ContextChanges {
         return ChangedIDs(
             inserted: ids(inserted), updated: ids(updated), deleted: ids(deleted), refreshed: ids(refreshed),
             invalidated: ids(invalidated), invalidatedAll: invalidatedAll)
+    }
+
+    func of(_ generation: QueryGenerationToken?) -> ContextChanges {
+        var changes = self
+        changes.queryGeneration = generation
+        return changes
     }
 
     public var isEmpty: Bool {

@@ -1,15 +1,16 @@
 // Whatever a context reads of a store, and whatever it knows of its rows already, comes through the first two. Saves, and the
 // conflicts that they meet, go to the store itself.
 extension Context {
-    func reader(of store: Store) -> any StoreReading { store.backing }
+    /// After `requireReadable`, which sees to the generation.
+    func reader(of store: Store) -> any StoreReading { pin(of: store)?.reader ?? store.backing }
 
     /// The rows that are known of the state that `reader` reads.
-    func rowCache(of store: Store) -> RowCache { store.rowCache }
+    func rowCache(of store: Store) -> RowCache { pin(of: store)?.rowCache ?? store.rowCache }
 
     /// Runs `body`, which reads an open store, under the coordinator's lock and with this context's interrupt check.
     func reading<Result>(_ store: Store, _ body: (any StoreReading) throws -> Result) throws -> Result {
         try coordinator.withLock {
-            try store.requireOpen()
+            try requireReadable(store)
             let reader = reader(of: store)
             reader.setInterruptCheck(interruptCheck)
             defer { reader.setInterruptCheck(nil) }

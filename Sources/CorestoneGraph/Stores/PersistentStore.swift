@@ -40,6 +40,9 @@ package protocol PersistentStore: StoreReading, Sendable {
     /// store has no such readers.
     func pinnedReader() throws -> (any StoreReading)?
 
+    /// Nobody needs the state of such a reader any more. Any thread.
+    func unpin(_ reader: any StoreReading)
+
     /// Closes the file. Every later call throws `Status.objectGone`.
     func close()
 }
@@ -57,6 +60,8 @@ package struct StoreAbilities: OptionSet, Sendable {
     package static let emptySaves = StoreAbilities(rawValue: 4)
     /// Wants to hear which of its objects contexts know, as a custom incremental store of Apple's framework does.
     package static let registrations = StoreAbilities(rawValue: 8)
+    /// Has readers of a state that stays, unless it was opened in a way that leaves no room for them.
+    package static let generations = StoreAbilities(rawValue: 16)
 }
 
 /// Where the model of an open store comes from.
@@ -77,6 +82,7 @@ extension PersistentStore {
     package func save(_ body: (any SaveTransaction) throws -> Void) throws { try save(by: SaveAuthor(), body) }
 
     package func pinnedReader() throws -> (any StoreReading)? { nil }
+    package func unpin(_ reader: any StoreReading) {}
 
     package func externalValue(named name: String) -> ExternalValue { .missing(file: name) }
 

@@ -43,7 +43,7 @@ extension SQLiteStore {
                 try transaction.finish()
                 try files.prepareCommit()
                 try file.connection.execute("COMMIT", purpose)
-                files.didCommit(to: file.connection)
+                files.didCommit(to: file.connection, readers)
                 return result
             } catch {
                 // Some failures, such as a full disk, have ended the transaction already.

@@ -12,7 +12,7 @@ final class SQLiteStore: PersistentStore, @unchecked Sendable {
     let identifier: String
     let path: String
     let modelSource: ModelSource
-    let abilities: StoreAbilities = [.derivedAttributes, .uniqueConstraints]
+    let abilities: StoreAbilities = [.derivedAttributes, .uniqueConstraints, .generations]
     let schema: StoreSchema
     /// Why nothing can be written; nil when it can.
     let readOnlyReason: String?
@@ -21,6 +21,8 @@ final class SQLiteStore: PersistentStore, @unchecked Sendable {
     var isReadOnly: Bool { readOnlyReason != nil }
 
     let lock = StoreLock()
+    /// Those that hold a state of this store.
+    let readers = PinnedReaders()
     /// Everything that belongs to the open file; nil once closed.
     private var file: OpenFile?
 
@@ -35,6 +37,20 @@ final class SQLiteStore: PersistentStore, @unchecked Sendable {
         file = try OpenFile(
             opened.connection, schema: schema, history: opened.history, held: opened.mayHoldReads, watch: opened.watch,
             isFixed: opened.readOnlyReason != nil, lock: lock)
+    }
+
+    /// A reader of another store, which shares its schema; it writes nothing.
+    init(readingFrom store: SQLiteStore) throws {
+        identifier = store.identifier
+        path = store.path
+        modelSource = store.modelSource
+        schema = store.schema
+        readOnlyReason = Store.isOpenForReading
+        externalFolder = store.externalFolder
+        compiler = store.compiler
+        file = try OpenFile(
+            store.connectionForReading(), schema: schema, history: nil, held: false, watch: nil, isFixed: true,
+            lock: lock)
     }
 
     deinit { close() }
@@ -80,6 +96,7 @@ final class SQLiteStore: PersistentStore, @unchecked Sendable {
     func close() {
         // A child process must leave the parent's file, locks and threads alone.
         if platform_is_forked() { return }
+        readers.closeAll()
         lock.lock()
         let closing = file
         file = nil
@@ -165,6 +182,9 @@ final class OpenFile {
         return plan
     }
 
+    /// Whether readers keep no writer out.
+    var keepsReaders: Bool { held != nil }
+
     /// Lets what is read or written next see the newest state.
     func endReads() {
         held?.end()
@@ -176,7 +196,7 @@ final class OpenFile {
     /// Takes in a cursor that was just made. Where readers would keep a writer out, it does not stay open.
     func keep(_ cursor: RowCursor) throws {
         cursors.add(cursor)
-        if held == nil { cursor.settle() }
+        if !keepsReaders && !isFixed { cursor.settle() }
     }
 
     func close() {

@@ -36,10 +36,10 @@ final class ExternalWrites {
     }
 
     /// Removes the files that the committed state no longer names. What cannot be made sure to outlive a loss of power leaves
-    /// them: nothing is lost but room.
-    func didCommit(to connection: Connection) {
+    /// them: nothing is lost but room. What `readers` still lead to goes when these have ended.
+    func didCommit(to connection: Connection, _ readers: PinnedReaders) {
         guard !obsolete.isEmpty, connection.makeCommitsDurable() else { return }
-        for name in obsolete { unlink("\(folder)/\(name)") }
+        readers.remove(obsolete.map { "\(folder)/\($0)" })
     }
 
     func didRollBack() { for name in written { unlink("\(folder)/\(name)") } }
