@@ -4,7 +4,9 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 uint32_t platform_told_sql;
 bool platform_forked = false;
@@ -12,9 +14,27 @@ bool platform_forked = false;
 static uint64_t next_id = 0;
 _Thread_local uint64_t platform_own_thread __attribute__((tls_model("initial-exec"))) = 0;
 
+enum { NUMBER_BITS = 22 }; /* the kernel's numbers of threads have no more (PID_MAX_LIMIT) */
+
 uint64_t platform_name_thread(void) {
-    if (platform_own_thread == 0) platform_own_thread = platform_add64(&next_id, 1);
+    if (platform_own_thread == 0)
+        platform_own_thread = platform_add64(&next_id, 1) << NUMBER_BITS | (uint64_t)gettid();
     return platform_own_thread;
+}
+
+uint32_t platform_thread_number(uint64_t thread) { return (uint32_t)(thread & ((1u << NUMBER_BITS) - 1)); }
+
+void platform_set_thread_name(pthread_t thread, const char *name) { (void)pthread_setname_np(thread, name); }
+
+bool platform_thread_name(uint64_t thread, char *out, int size) {
+    char path[48];
+    snprintf(path, sizeof path, "/proc/self/task/%u/comm", platform_thread_number(thread));
+    FILE *file = fopen(path, "re");
+    if (file == NULL) return false;
+    bool found = fgets(out, size, file) != NULL;
+    fclose(file);
+    if (found) out[strcspn(out, "\n")] = 0;
+    return found;
 }
 
 /* The child gets an identity that owns nothing, so that the one compare of the hot calls already refuses it. */

@@ -46,24 +46,6 @@ extension Context {
         return request
     }
 
-    /// Runs `body` on the context's queue and gives back what it returns.
-    public func perform<Result: Sendable>(
-        _ body: @escaping @Sendable (Context) throws -> Result
-    ) async throws -> Result {
-        try await withCheckedThrowingContinuation { continuation in
-            do {
-                try enqueue { context in continuation.resume(with: Swift.Result { try body(context) }) }
-            } catch { continuation.resume(throwing: error) }
-        }
-    }
-
-    /// Runs `body` on the context's queue and waits for it. May be called from within.
-    public func performAndWait<Result>(_ body: (Context) throws -> Result) throws -> Result {
-        var result: Result?
-        try runAndWait { result = try body($0) }
-        guard let result else { throw CoreError(.internal, "the queue of a context did not run what it was given") }
-        return result
-    }
 }
 
 extension Context {

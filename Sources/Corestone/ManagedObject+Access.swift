@@ -120,5 +120,8 @@ extension ManagedObject {
 
     public var entityName: String { objectID.entity.name }
 
-    func key(_ name: String) throws -> UInt32 { try objectID.entity.requireProperty(named: name).key }
+    func key(_ name: String) throws -> UInt32 {
+        try checkQueue()
+        return try objectID.entity.requireProperty(named: name).key
+    }
 }

@@ -76,15 +76,3 @@ public struct MutableMembers {
         try owner.insertMember(object, at: index, key: key)
     }
 }
-
-extension Context {
-    /// What a context tells, as a sequence of IDs for another task. It ends with the iteration.
-    ///
-    ///     for await ids in context.changes(.didSaveObjectIDs) { … }
-    public func changes(_ kind: ContextNotification) -> AsyncStream<ChangedIDs> {
-        AsyncStream { continuation in
-            let observation = observe(kind) { _, changes in continuation.yield(changes.ids) }
-            continuation.onTermination = { _ in observation.cancel() }
-        }
-    }
-}

@@ -15,7 +15,7 @@ public func cst_context_new(
             throw CoreError(.invalidArgument, "\(queue) is no kind of queue; use a CST_QUEUE_ constant")
         }
         guard HandleTable.retain(token(pointer)) else { throw invalidHandle(pointer, .coordinator) }
-        let box = ContextBox(Context(coordinator: coordinator, queue: queue), coordinatorToken: token(pointer))
+        let box = ContextBox(Context(on: coordinator, parent: nil, queue: queue), coordinatorToken: token(pointer))
         out.pointee = try box.makeHandle()
     }
 }

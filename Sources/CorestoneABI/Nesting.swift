@@ -14,7 +14,7 @@ public func cst_context_new_child(
             throw CoreError(.invalidArgument, "\(queue) is no kind of queue; use a CST_QUEUE_ constant")
         }
         guard HandleTable.retain(parent.coordinatorToken) else { throw invalidHandle(pointer, .context) }
-        let child = Context(parent: parent.context, queue: queue)
+        let child = Context(on: parent.context.coordinator, parent: parent.context, queue: queue)
         out.pointee = try ContextBox(child, coordinatorToken: parent.coordinatorToken, parent: parent).makeHandle()
     }
 }

@@ -4,32 +4,11 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// Throws unless the calling thread may use the object now.
-@inline(__always)
-func checkThread(_ object: ManagedObject) throws {
-    if !object.isOnQueue { try refuseThread(object) }
-}
-
-@inline(never)
-private func refuseThread(_ object: ManagedObject) throws {
-    if let context = object.context { try context.checkQueue() } else { try checkUnattached(object) }
-}
-
-func checkUnattached(_ object: ManagedObject) throws {
-    if platform_is_forked() { throw Context.forked() }
-    if object.isGone { throw object.gone() }
-    guard object.creator == platform_thread_id() else {
-        throw CoreError(
-            .wrongThread, "this object belongs to the thread that made it until a context takes it in",
-            entity: object.objectID.entity.name)
-    }
-}
-
 /// The object of a handle, on its queue.
 @inline(__always)
 func object(_ pointer: OpaquePointer?) throws -> ManagedObject {
     let object = try resolve(pointer, .object, as: ManagedObject.self)
-    try checkThread(object)
+    try object.checkQueue()
     return object
 }
 
@@ -37,7 +16,7 @@ func object(_ pointer: OpaquePointer?) throws -> ManagedObject {
 /// outside every context belongs to its thread.
 func argument(_ pointer: OpaquePointer?) throws -> ManagedObject {
     let object = try resolve(pointer, .object, as: ManagedObject.self)
-    if object.context == nil { try checkUnattached(object) }
+    if object.context == nil { try object.checkCreator() }
     return object
 }
 
@@ -66,7 +45,7 @@ func getSlowly(
     _ object: ManagedObject, _ key: cst_key, _ out: UnsafeMutablePointer<cst_value>, _ error: ErrorOut
 ) -> cst_status {
     do {
-        try checkThread(object)
+        try object.checkQueue()
         let lent = object.lentToken(key: key)
         if lent != 0 {
             put(ValueView(.object, UInt64(lent)), out)
@@ -133,7 +112,7 @@ public func cst_object_set(
     }
     return Unmanaged<ManagedObject>.fromOpaque(found.pointee.object)._withUnsafeGuaranteedRef { object in
         do {
-            try checkThread(object)
+            try object.checkQueue()
             try object.set(try propertyValue(value.pointee), key: key)
             return Status.ok.rawValue
         } catch let failure {

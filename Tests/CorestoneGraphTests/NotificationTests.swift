@@ -110,7 +110,7 @@ final class NotificationTests: GraphTestCase {
 
     func testChangesAsASequence() async throws {
         let context = Context(coordinator: coordinator, queue: .privateQueue)
-        let stream = context.changes(.didSaveObjectIDs)
+        let stream = context.notifications(.didSaveObjectIDs)
         let id = try await context.perform { context in
             let object = try context.insert("Department", ["name": "R&D"])
             try context.save()

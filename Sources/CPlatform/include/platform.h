@@ -1,5 +1,6 @@
 /* What Swift cannot say by itself: a thread's identity, detection of fork, and atomics on plain memory. */
 #pragma once
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -7,7 +8,8 @@
 extern _Thread_local uint64_t platform_own_thread __attribute__((tls_model("initial-exec")));
 uint64_t platform_name_thread(void);
 
-/* A number that no two threads of a process ever share, unlike pthread_self(), which is reused. Never 0. */
+/* A number that no two threads of a process ever share, unlike pthread_self(), which is reused. Never 0. Its low bits are the
+ * system's own number of the thread, see platform_thread_number. */
 static inline uint64_t platform_thread_id(void) {
     uint64_t id = platform_own_thread;
     return __builtin_expect(id != 0, 1) ? id : platform_name_thread();
@@ -18,6 +20,14 @@ static inline bool platform_is_owner(const uint64_t *owner) {
     uint64_t id = platform_own_thread;
     return __atomic_load_n(owner, __ATOMIC_ACQUIRE) == id && id != 0;
 }
+
+/* The number by which debuggers and `top -H` know a thread, gettid(). */
+uint32_t platform_thread_number(uint64_t thread);
+/* The name that the system has for a thread; false when the thread has ended. 16 bytes hold every name. */
+bool platform_thread_name(uint64_t thread, char *out, int size);
+
+/* At most 15 bytes. */
+void platform_set_thread_name(pthread_t thread, const char *name);
 
 /* A place where always two 0 stand, for what belongs to no thread. */
 uint64_t *platform_nobody(void);

@@ -97,7 +97,7 @@ private func change(_ pointer: OpaquePointer?, _ value: PropertyValue, _ key: UI
     }
     return Unmanaged<ManagedObject>.fromOpaque(found.pointee.object)._withUnsafeGuaranteedRef { object in
         do {
-            try checkThread(object)
+            try object.checkQueue()
             try object.set(value, key: key)
             return Status.ok.rawValue
         } catch let failure {

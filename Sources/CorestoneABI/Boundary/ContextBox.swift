@@ -28,10 +28,7 @@ final class ContextBox {
     deinit {
         // Nobody else can use the context now, so this thread may free what other threads released.
         HandleTable.drain(pendingReleases)
-        context.interruptCheck = nil
-        context.callSiteFinder = nil
-        context.inaccessibleFaultHandler = nil
-        context.userInfo = nil
+        context.letGoOfHost()
         if context.token != 0 { HandleTable.release(Token(context.token)) }
         HandleTable.release(coordinatorToken)
     }

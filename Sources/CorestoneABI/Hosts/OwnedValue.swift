@@ -19,7 +19,7 @@ func putOwned(_ value: PropertyValue, _ out: UnsafeMutablePointer<cst_value>) th
     case .set(let members): try putMembers(Array(members), CST_SET, out)
     case .dictionary(let members): try putMembers(members.flatMap { [.string($0.key), $0.value] }, CST_DICTIONARY, out)
     case .object(let object as ManagedObject):
-        try checkThread(object)
+        try object.checkQueue()
         out.pointee.as.object = try ownedHandle(object)
         mark(out, CST_OBJECT)
     case .object(let reference as ObjectIDReference):

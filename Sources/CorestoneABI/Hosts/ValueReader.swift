@@ -94,7 +94,7 @@ struct ValueReader {
     private mutating func identified(_ value: cst_value) throws -> ObjectIDReference {
         let scalar = try propertyValue(value)
         guard case .object(let object) = scalar else { throw CoreError(.invalidHandle, "the object is NULL") }
-        if let object = object as? ManagedObject { try checkThread(object) }
+        if let object = object as? ManagedObject { try object.checkQueue() }
         guard let id = (object as? ManagedObject)?.objectID ?? (object as? ObjectIDReference)?.id else {
             throw CoreError(.invalidHandle, "the object has no ID")
         }

@@ -205,7 +205,7 @@ extension Context {
 
     /// Cuts every object off from the context.
     func forgetAll() {
-        let all = registeredObjects
+        let all = everyObject
         // The lists let go only after each object was told, so that none ends while another still points at it.
         withExtendedLifetime((all, insertedList, updatedList, deletedList)) {
             for object in all { object.leaveContext() }

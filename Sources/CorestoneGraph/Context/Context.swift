@@ -5,7 +5,11 @@ import CorestoneValues
 /// A scratch pad of objects on top of a coordinator: fetch, change, save or throw away.
 ///
 /// Belongs to its queue (`QueueType`): every call checks the thread and throws `wrongThread` elsewhere, but for `perform`,
-/// which any thread may call. That check is what makes it safe to hand a context around, hence `Sendable`.
+/// which any thread may call.
+///
+/// It is `Sendable` although the compiler cannot see why: all that changes is read and written by the thread alone that has the
+/// queue, which each call checks by one atomic compare (`checkQueue`), and the queue hands over from thread to thread with a
+/// mutex. What cannot throw, such as `hasChanges`, waits for the queue (`onQueue`). The rest is constant, atomic or locked.
 public final class Context: @unchecked Sendable {
     public enum QueueType: Int32, Sendable {
         /// Confined to the thread that made it.
@@ -31,36 +35,20 @@ public final class Context: @unchecked Sendable {
     }
     let queue: SerialQueue?
 
-    /// For people, and for the history of stores that keep one.
-    public var name: String?
-    /// Who changes what this context saves, for the history of stores that keep one.
-    public var transactionAuthor: String?
+    /// How messages name the context.
+    let label: ContextLabel
+    /// How often the owner took the context.
+    var holds = Holds()
+    /// What the host set; see `Context+Settings`.
+    var settings = ContextSettings()
     /// Which state of the stores it reads.
     let generationState = GenerationState()
-    /// What settles the conflicts of a save.
-    public var mergePolicy = MergePolicy.error
-    /// Whatever the host wants to have at hand with the context.
-    public var userInfo: Any?
-
-    /// Whether delete rules are applied when pending changes are processed, as at first; else a save applies them.
-    public var propagatesDeletesAtEndOfEvent = true
-    /// Whether an object whose row is not there counts as deleted, its values nil, when a value is asked for; else that is an
-    /// error with code 133000. True at first.
-    public var shouldDeleteInaccessibleFaults = true
-    /// Asked instead of `shouldDeleteInaccessibleFaults`. Not asked by calls that look for the row, such as
-    /// `existingObject(with:)`, which say themselves that there is none.
-    public var inaccessibleFaultHandler: InaccessibleFaultHandler?
     /// Objects about which the handler is asked right now.
     var objectsInQuestion: Set<ObjectIdentifier> = []
-    /// How old, in seconds, a row may be that fills a fault: older ones are read again. Below zero, as at first: of any age.
-    public var stalenessInterval = -1.0 { didSet { owner[1] = stalenessInterval >= 0 ? 1 : 0 } }
     /// Every registered object, if the context keeps them.
     var retained: [ObjectIdentifier: ManagedObject]?
-    public internal(set) var faultBatchSize = 256
     /// Notes single faults, for a policy or for numbers that somebody asked for.
     var faultWatch: FaultWatch?
-    /// Where the host's code is, for the report of single faults and for their policy; see `callSiteFinder`.
-    public var callSite: CallSite?
     /// Asked where the host's code is when a single fault fires, before `callSite`.
     package var callSiteFinder: (() -> CallSite?)?
 
@@ -135,8 +123,15 @@ public final class Context: @unchecked Sendable {
     /// Has the handle of an object that came back keep the object's context. Set once by the C boundary.
     package nonisolated(unsafe) static var adoptToken: (ManagedObject) -> Void = { _ in }
 
-    public convenience init(coordinator: Coordinator, queue type: QueueType = .caller) {
-        self.init(coordinator, parent: nil, queue: type)
+    /// A context that works with the stores. Any thread may make it; with `.caller` it belongs to that thread.
+    /// - Parameter file: where it is made, with `line`, for messages.
+    public convenience init(
+        coordinator: Coordinator, queue type: QueueType = .caller, file: StaticString = #fileID, line: Int = #line
+    ) { self.init(coordinator, parent: nil, queue: type, CallSite(file: file.description, line: line)) }
+
+    /// The same for hosts that say later where it was made, if at all.
+    package convenience init(on coordinator: Coordinator, parent: Context?, queue type: QueueType) {
+        self.init(coordinator, parent: parent, queue: type, nil)
     }
 
     /// A context on top of another one: it fetches what that one holds, saved or not, and its save leaves the changes there,
@@ -144,20 +139,20 @@ public final class Context: @unchecked Sendable {
     ///
     /// Whatever it asks of its parent runs on the parent's queue. So a block on the parent's queue must not wait for the
     /// child's.
-    public convenience init(parent: Context, queue type: QueueType = .caller) {
-        self.init(parent.coordinator, parent: parent, queue: type)
-        inbox.open(for: self)
-        parent.children.add(inbox)
-    }
+    /// - Parameter file: where it is made, with `line`, for messages.
+    public convenience init(
+        parent: Context, queue type: QueueType = .caller, file: StaticString = #fileID, line: Int = #line
+    ) { self.init(parent.coordinator, parent: parent, queue: type, CallSite(file: file.description, line: line)) }
 
-    private init(_ coordinator: Coordinator, parent: Context?, queue type: QueueType) {
+    private init(_ coordinator: Coordinator, parent: Context?, queue type: QueueType, _ origin: CallSite?) {
         self.coordinator = coordinator
         self.parent = parent
         queueType = type
         entities = coordinator.model.entities
         tables = []
         pendingReleases.initialize(to: 0)
-        let ownQueue = type == .privateQueue ? SerialQueue() : nil
+        label = ContextLabel(origin: origin)
+        let ownQueue = type == .privateQueue ? SerialQueue(label) : nil
         queue = ownQueue
         inbox = ContextInbox(queueType: type, queue: ownQueue)
         owner = inbox.owner
@@ -167,12 +162,17 @@ public final class Context: @unchecked Sendable {
         case .privateQueue: owner.initialize(to: 0)
         case .main: owner.initialize(to: MainQueue.boundThread)
         }
+        if let parent {
+            inbox.open(for: self)
+            parent.children.add(inbox)
+        }
     }
 
     deinit {
         undoRecorder?.end()
         forgetAll()
         (parent?.children ?? coordinator.followers).remove(inbox)
+        listeners.end()
         observers?.end()
         endUndo()
         pendingReleases.deallocate()
@@ -184,12 +184,17 @@ public final class Context: @unchecked Sendable {
 // MARK: - Changed and registered objects
 
 extension Context {
-    public var insertedObjects: [ManagedObject] { insertedList.filter(\.isInserted) }
-    public var updatedObjects: [ManagedObject] { updatedList.filter(\.isUpdated) }
-    public var deletedObjects: [ManagedObject] { deletedList.filter { $0.isDeleted && !$0.state.contains(.inserted) } }
+    public var insertedObjects: [ManagedObject] { onQueue { insertedList.filter(\.isInserted) } }
+    public var updatedObjects: [ManagedObject] { onQueue { updatedList.filter(\.isUpdated) } }
+    public var deletedObjects: [ManagedObject] {
+        onQueue { deletedList.filter { $0.isDeleted && !$0.state.contains(.inserted) } }
+    }
 
     /// Every object that the context knows, in no particular order.
-    public var registeredObjects: [ManagedObject] {
+    public var registeredObjects: [ManagedObject] { onQueue { everyObject } }
+
+    /// The same for a context that ends, on whatever thread.
+    var everyObject: [ManagedObject] {
         var all: [ManagedObject] = []
         for table in tables {
             table.table.forEach { _, pointer in
@@ -200,15 +205,19 @@ extension Context {
     }
 
     public var hasChanges: Bool {
-        insertedList.contains(where: \.isInserted) || updatedList.contains(where: \.isUpdated)
-            || deletedList.contains(where: \.isDeleted)
+        onQueue {
+            insertedList.contains(where: \.isInserted) || updatedList.contains(where: \.isUpdated)
+                || deletedList.contains(where: \.isDeleted)
+        }
     }
 
     /// Whether a save would write anything: changes of transient properties, and values that were set back, do not count.
     public var hasPersistentChanges: Bool {
-        insertedList.contains(where: \.isInserted)
-            || deletedList.contains { $0.isDeleted && !$0.state.contains(.inaccessible) }
-            || updatedList.contains { $0.isUpdated && $0.hasPersistentChangedValues }
+        onQueue {
+            insertedList.contains(where: \.isInserted)
+                || deletedList.contains { $0.isDeleted && !$0.state.contains(.inaccessible) }
+                || updatedList.contains { $0.isUpdated && $0.hasPersistentChangedValues }
+        }
     }
 
     func noteUpdated(_ object: ManagedObject) {

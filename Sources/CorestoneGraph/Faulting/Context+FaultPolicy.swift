@@ -5,24 +5,26 @@ import CorestoneValues
 extension Context {
     /// What happens when something is read alone that a prefetch would have read; `batch` at first.
     public var faultPolicy: FaultPolicy {
-        get { faultWatch?.policy ?? .batch }
+        get { onQueue { faultWatch?.policy ?? .batch } }
         set { watchFaults { $0.policy = newValue } }
     }
 
     /// Whether single faults are counted, for `singleFaults`. Not at first; setting it to true begins anew.
     public var countsSingleFaults: Bool {
-        get { faultWatch?.isCounting ?? false }
+        get { onQueue { faultWatch?.isCounting ?? false } }
         set { watchFaults { if newValue { $0.beginCounting() } else { $0.isCounting = false } } }
     }
 
     private func watchFaults(_ change: (FaultWatch) -> Void) {
-        let watch = faultWatch ?? FaultWatch()
-        change(watch)
-        faultWatch = watch.isNeeded ? watch : nil
+        onQueue {
+            let watch = faultWatch ?? FaultWatch()
+            change(watch)
+            faultWatch = watch.isNeeded ? watch : nil
+        }
     }
 
     /// The single faults that were counted, by relationship and place in the host's code, most first.
-    public var singleFaults: [SingleFaults] { faultWatch?.report ?? [] }
+    public var singleFaults: [SingleFaults] { onQueue { faultWatch?.report ?? [] } }
 
     /// The same as lines for people; empty when there were none.
     public var singleFaultReport: String { singleFaults.map { $0.description + "\n" }.joined() }

@@ -2,18 +2,20 @@ extension Context {
     /// Whether the context keeps every object that it knows. If not, as at first, it keeps those with unsaved changes, and the
     /// host, or an object that leads to them, the others.
     public var retainsRegisteredObjects: Bool {
-        get { retained != nil }
-        set {
-            if newValue == (retained != nil) { return }
-            guard newValue else {
-                // Their ends come after the table is gone, which they would look at.
-                let former = retained
-                retained = nil
-                return withExtendedLifetime(former) {}
-            }
-            retained = [:]
-            for object in registeredObjects { retain(object) }
+        get { onQueue { retained != nil } }
+        set { onQueue { keepAll(newValue) } }
+    }
+
+    private func keepAll(_ keeps: Bool) {
+        if keeps == (retained != nil) { return }
+        guard keeps else {
+            // Their ends come after the table is gone, which they would look at.
+            let former = retained
+            retained = nil
+            return withExtendedLifetime(former) {}
         }
+        retained = [:]
+        for object in registeredObjects { retain(object) }
     }
 
     func retain(_ object: ManagedObject) { retained?[ObjectIdentifier(object)] = object }

@@ -1,7 +1,6 @@
 import CPlatform
 import CorestoneModel
 import CorestoneValues
-import Glibc
 
 // A context on top of another one sees what that one holds, saved or not, and saves into it. Whoever uses a context holds all
 // contexts beneath it, from the top down and never the other way: that is the order of locks, and after them the coordinator's.
@@ -9,7 +8,7 @@ extension Context {
     /// Runs `body` while the calling thread may use the contexts beneath this one too.
     /// - Throws: `.wrongThread` when one of them is confined to another thread.
     func withAncestors<Result>(_ body: () throws -> Result) throws -> Result {
-        if parent == nil { return try body() }
+        if parent == nil { return try keepingHold(body) }
         var result: Swift.Result<Result, any Error>?
         try holdAncestors { result = Swift.Result { try body() } }
         guard let result else { throw CoreError(.internal, "the queue of a context did not run what it was given") }
@@ -19,79 +18,57 @@ extension Context {
     /// Not generic, and kept apart from its many callers, for the sake of the library's size.
     @inline(never)
     private func holdAncestors(_ body: () -> Void) throws {
-        guard let parent else { return body() }
-        try parent.hold {
-            try parent.holdAncestors {
-                takeRenamed()
-                body()
+        guard let parent else { return keepingHold(body) }
+        try keepingHold {
+            try parent.hold {
+                try parent.holdAncestors {
+                    takeRenamed()
+                    body()
+                }
             }
         }
     }
 
     /// Makes the calling thread the one that may use this context, waiting for its queue, while `body` runs.
-    private func hold(_ body: () throws -> Void) throws {
-        if ownerThread == platform_thread_id() { return try body() }
+    func hold(_ body: () throws -> Void) throws {
+        if isOwn { return try body() }
         switch queueType {
-        case .caller:
-            throw CoreError(
-                .wrongThread,
-                "the parent of this context is confined to the thread that made it; use the context on that thread, or "
-                    + "give the parent a private queue")
-        case .privateQueue:
-            guard let queue else { return try body() }
-            return try queue.run { try lend(0, body) }
-        case .main:
-            if MainQueue.boundThread == platform_thread_id() { return try lend(platform_thread_id(), body) }
-            return try borrow(body)
+        case .caller: throw wrongThread(asParent: true)
+        case .privateQueue: try queue?.run { try lend(0, body) }
+        case .main: try borrow(body)
         }
     }
 
     /// Makes the calling thread the owner while `body` runs.
-    private func lend(_ former: UInt64, _ body: () throws -> Void) rethrows {
+    private func lend(_ owner: UInt64, _ body: () throws -> Void) rethrows {
+        let former = holds
         ownerThread = platform_thread_id()
-        defer { ownerThread = former }
+        holds = Holds(performs: 1)
+        defer {
+            holds = former
+            ownerThread = owner
+        }
         try body()
     }
 
     /// Has the main thread wait in its queue while `body` runs here.
     private func borrow(_ body: () throws -> Void) throws {
-        guard MainQueue.boundThread != 0 else {
-            throw CoreError(
-                .wrongThread,
-                "the parent of this context belongs to the main queue, and no thread is the main one yet; bind the main "
-                    + "queue first")
+        let main = MainQueue.boundThread, borrower = platform_thread_id()
+        guard main != 0 else { throw wrongThread(asParent: true) }
+        let offered = Turn(), returned = Turn()
+        try Waits.whileWaiting(for: .mainThread, label) {
+            MainQueue.enqueue {
+                // Nobody waits for the main thread while it runs this, or the borrower would have been refused.
+                try? Waits.whileWaiting(for: .thread(borrower), self.label) {
+                    offered.give()
+                    returned.wait()
+                }
+            }
+            offered.wait()
         }
-        let handover = Handover()
-        MainQueue.enqueue {
-            handover.offer()
-            handover.waitForReturn()
-        }
-        handover.waitForOffer()
-        defer { handover.giveBack() }
-        try lend(MainQueue.boundThread, body)
+        defer { returned.give() }
+        try lend(main, body)
     }
-}
-
-/// One thread waits while another one uses what belongs to it.
-private final class Handover: @unchecked Sendable {
-    private let offered = UnsafeMutablePointer<sem_t>.allocate(capacity: 2)
-    private var returned: UnsafeMutablePointer<sem_t> { offered + 1 }
-
-    init() {
-        sem_init(offered, 0, 0)
-        sem_init(returned, 0, 0)
-    }
-
-    deinit {
-        sem_destroy(offered)
-        sem_destroy(returned)
-        offered.deallocate()
-    }
-
-    func offer() { sem_post(offered) }
-    func waitForOffer() { while sem_wait(offered) != 0 {} }
-    func giveBack() { sem_post(returned) }
-    func waitForReturn() { while sem_wait(returned) != 0 {} }
 }
 
 // MARK: - The same object in two contexts

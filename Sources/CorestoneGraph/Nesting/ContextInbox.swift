@@ -80,7 +80,7 @@ final class ContextInbox: @unchecked Sendable {
         if platform_load64(owner) == platform_thread_id() {
             recipient?.takeMail()
         } else if wasEmpty {
-            let deliver = { if let context = self.recipient { context.own { context.takeMail() } } }
+            let deliver = { if let context = self.recipient { try? context.performHere { $0.takeMail() } } }
             switch queueType {
             case .caller: break
             // Without a thread for its queue, the context takes its mail with the next call.

@@ -19,7 +19,7 @@ extension ManagedObject {
     /// The new values of the persistent properties that differ, by name. The members of a to-many relationship are an array;
     /// null where nobody loaded them yet, which this does not change.
     public func changedValues() throws -> [String: PropertyValue] {
-        if state.contains(.gone) { throw gone() }
+        try checkQueue()
         var values: [String: PropertyValue] = [:]
         for key in changedKeys { values[propertyName(key: key) ?? ""] = try primitiveValue(key: key) }
         return values
@@ -28,7 +28,7 @@ extension ManagedObject {
     /// The values that persistent properties had when the event began that runs, by name, of those that it changed: an event is
     /// what happens between two calls of `processPendingChanges`. Values are as in `changedValues`.
     public func changedValuesForCurrentEvent() throws -> [String: PropertyValue] {
-        if state.contains(.gone) { throw gone() }
+        try checkQueue()
         let former = try valuesAtEventStart(loading: false)
         var values: [String: PropertyValue] = [:]
         for (slot, value) in former where !entity.properties[slot].isTransient {
@@ -47,6 +47,7 @@ extension ManagedObject {
     /// has. Transient properties have none and are left out. nil asks for all persistent properties but to-many relationships
     /// that nobody loaded yet.
     public func committedValues(forKeys names: [String]? = nil) throws -> [String: PropertyValue] {
+        try checkQueue()
         try fireIfNeeded()
         let properties =
             try names?.map { try entity.requireProperty(named: $0) } ?? entity.properties.filter(isInMemory)

@@ -25,6 +25,7 @@ extension ManagedObject {
     /// originals do, in the same order. A relationship to anything else leads to the same object, unless that would take it
     /// away from the original: then it stays empty. Derived values and objects that are deleted are left out.
     public func clone(_ options: CloneOptions = CloneOptions()) throws -> ManagedObject {
+        try checkQueue()
         let cloning = Cloning(options)
         try cloning.collect(from: self)
         return try cloning.run()

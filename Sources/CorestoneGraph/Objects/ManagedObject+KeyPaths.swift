@@ -6,6 +6,7 @@ extension ManagedObject: KeyValueCoding {
     /// An attribute's value, a to-one target, or the members of a to-many relationship (an array when ordered, else a set's
     /// elements as an array), the objects of a fetched property.
     public func value(forKey name: String) throws -> PropertyValue {
+        try checkQueue()
         if let property = entity.property(named: name) { return try value(slot: Int(property.slot)) }
         if let fetched = entity.fetchedProperty(named: name) {
             return .array(try self.fetched(fetched).map { .object($0) })
@@ -50,6 +51,7 @@ extension ManagedObject: KeyValueCoding {
 
     /// Sets an attribute, a to-one target or (with an array or set of objects) the members of a to-many relationship.
     public func setValue(_ value: PropertyValue, forKey name: String) throws {
+        try checkQueue()
         let property = try entity.requireProperty(named: name)
         guard let relationship = property as? Relationship, relationship.isToMany else {
             return try set(value, slot: Int(property.slot))
@@ -70,12 +72,14 @@ extension ManagedObject: KeyValueCoding {
 
     /// The value at a name or a key path, collection operators included ("employees.@sum.salary").
     public func value(forKeyPath path: String) throws -> PropertyValue {
+        try checkQueue()
         if let (source, key) = try resolve(keyPath: path) { return try source.value(slot: source.slot(of: key)) }
         return try KeyPathEvaluation.value(of: .object(self), atKeyPath: path)
     }
 
     /// Sets the last component of a key path on the object that the others lead to.
     public func setValue(_ value: PropertyValue, forKeyPath path: String) throws {
+        try checkQueue()
         guard let dot = path.lastIndex(of: ".") else { return try setValue(value, forKey: path) }
         if let (target, key) = try resolve(keyPath: path) {
             return try target.setValue(value, forKey: target.entity.properties[target.slot(of: key)].path)

@@ -3,13 +3,17 @@ extension Context {
     /// may ask. The handler may use the context at will: change, save, reset. It is not called more than 8 times within itself.
     public func observe(
         _ kind: ContextNotification, _ handler: @escaping (Context, ContextChanges) -> Void
-    ) -> Observation {
-        listeners.observe(kind) { handler($0.context, $0.changes) }
-    }
+    ) -> Observation { listeners.observe(kind, { handler($0.context, $0.changes) }) }
+
+    /// The same, and calls `ended` once when the context ends before the token, on whatever thread lets go of it.
+    public func observe(
+        _ kind: ContextNotification, ended: @escaping @Sendable () -> Void,
+        _ handler: @escaping (Context, ContextChanges) -> Void
+    ) -> Observation { listeners.observe(kind, { handler($0.context, $0.changes) }, ended: ended) }
 
     /// Tells those who listen for `kind`. Costs one look, and `changes` are not asked for, where nobody does.
     func post(_ kind: ContextNotification, _ changes: @autoclosure () -> ContextChanges = ContextChanges()) {
-        listeners.tell(kind, (self, changes()))
+        if hears(kind) { keepingHold { listeners.tell(kind, (self, changes())) } }
     }
 
     /// Whether anybody listens for `kind`.

@@ -11,10 +11,18 @@ final class Listeners<Kind: RawRepresentable<UInt32> & Sendable, News>: Sendable
 
     init(isShared: Bool = false) { self.isShared = isShared }
 
-    func observe(_ kind: Kind, _ handler: @escaping (News) -> Void) -> Observation {
-        let listener = Listener(kind, self, isShared ? SharedObserverState() : ObserverState(), handler)
+    func observe(
+        _ kind: Kind, _ handler: @escaping (News) -> Void, ended: (@Sendable () -> Void)? = nil
+    ) -> Observation {
+        let listener = Listener(kind, self, isShared ? SharedObserverState() : ObserverState(), ended, handler)
         change { $0.append(listener) }
         return Observation(listener)
+    }
+
+    /// The subject ends.
+    func end() {
+        if kinds.load(ordering: .relaxed) == 0 { return }
+        for listener in all.withLock({ $0 }) { listener.end() }
     }
 
     fileprivate func remove(_ listener: Listener<Kind, News>) { change { $0.removeAll { $0 === listener } } }
@@ -42,16 +50,22 @@ private final class Listener<Kind: RawRepresentable<UInt32> & Sendable, News>: O
     let kind: Kind
     private let list: Listeners<Kind, News>
     private let state: ObserverState
+    private let ended: (@Sendable () -> Void)?
     private let handler: (News) -> Void
 
     init(
-        _ kind: Kind, _ list: Listeners<Kind, News>, _ state: ObserverState, _ handler: @escaping (News) -> Void
+        _ kind: Kind, _ list: Listeners<Kind, News>, _ state: ObserverState, _ ended: (@Sendable () -> Void)?,
+        _ handler: @escaping (News) -> Void
     ) {
         self.kind = kind
         self.list = list
         self.state = state
+        self.ended = ended
         self.handler = handler
     }
+
+    /// Lets go of nothing: the token is the host's. It is told no more, since nobody is left to tell.
+    func end() { if !state.isCancelled { ended?() } }
 
     func tell(_ news: News) { state.tell { handler(news) } }
 

@@ -18,6 +18,8 @@ final class ObjectObservers: @unchecked Sendable {
     /// Objects that must outlive what observers do while their change runs; let go of at the next one.
     private var held: [ManagedObject] = []
     private var telling = 0
+    /// Whether an observer is being told of a change.
+    var isTelling: Bool { telling > 0 }
 
     /// Where the number of the context's thread stands; nil when the context ended.
     private let owner: Locked<UnsafeMutablePointer<UInt64>?>

@@ -12,6 +12,8 @@ public enum MainQueue {
         var work: [() -> Void] = []
         /// Readable while work waits; -1 until somebody asks for it.
         var descriptor: Int32 = -1
+        /// Called when work comes to an empty queue.
+        var wake: (@Sendable () -> Void)?
 
         init() {
             pthread_mutex_init(mutex, nil)
@@ -100,12 +102,24 @@ public enum MainQueue {
         }
     }
 
+    /// Has `wake` called, on any thread, when work comes to the empty queue, for a host whose loop is better told than asked.
+    /// It has to see to a `drain` on the main thread, and is called once for what waits already.
+    public static func setWaker(_ wake: (@Sendable () -> Void)?) {
+        let waits = state.with {
+            state.wake = wake
+            return !state.work.isEmpty
+        }
+        if waits { wake?() }
+    }
+
     static func enqueue(_ work: @escaping () -> Void) {
-        state.with {
+        let wake = state.with {
             state.work.append(work)
             signal()
             pthread_cond_broadcast(state.arrived)
+            return state.work.count == 1 ? state.wake : nil
         }
+        wake?()
     }
 
     private static func signal() {

@@ -1,72 +1,130 @@
 import CPlatform
 import CorestoneValues
 import Glibc
+import Synchronization
 
-/// Runs one piece of work at a time, in order of arrival: waiting callers on their own threads, the rest on a worker thread
-/// that ends when it has been idle for a while.
+/// Gives one thread at a time its turn, in order of arrival: callers that wait do their work on their own threads, the rest is
+/// done by a worker thread that ends when it has been idle for a while.
 final class SerialQueue: @unchecked Sendable {
     private enum Entry {
         case work(() -> Void)
-        /// A caller that waits for its turn.
-        case turn(UInt64)
+        case turn(Turn)
     }
 
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-    private var entries: [Entry] = []
-    private var isBusy = false
-    private var hasWorker = false
-    private var lastTurn: UInt64 = 0
+    /// For the worker: there may be work for it.
+    private let arrived = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    private var entries = Line<Entry>()
+    private let current = Atomic<UInt64>(0)
+    private var worker: pthread_t?
+    private let label: ContextLabel
 
     private static let idleSeconds = 2
 
-    init() {
+    init(_ label: ContextLabel) {
+        self.label = label
         pthread_mutex_init(mutex, nil)
-        pthread_cond_init(changed, nil)
+        pthread_cond_init(arrived, nil)
     }
 
     deinit {
-        pthread_cond_destroy(changed)
+        pthread_cond_destroy(arrived)
         pthread_mutex_destroy(mutex)
-        changed.deallocate()
+        arrived.deallocate()
         mutex.deallocate()
     }
 
-    /// Runs `work` later.
-    func enqueue(_ work: @escaping () -> Void) throws {
+    /// The thread that has the queue; 0 for none.
+    var holder: UInt64 { current.load(ordering: .acquiring) }
+
+    private func withMutex<Result>(_ body: () throws -> Result) rethrows -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
-        if !hasWorker { try startWorker() }
-        entries.append(.work(work))
-        pthread_cond_broadcast(changed)
-    }
-
-    /// Runs `body` on the caller's thread when its turn comes.
-    func run<Result>(_ body: () throws -> Result) rethrows -> Result {
-        pthread_mutex_lock(mutex)
-        lastTurn += 1
-        let turn = lastTurn
-        entries.append(.turn(turn))
-        while !isTurn(turn) { pthread_cond_wait(changed, mutex) }
-        entries.removeFirst()
-        isBusy = true
-        pthread_mutex_unlock(mutex)
-        defer { finish() }
         return try body()
     }
 
-    private func isTurn(_ turn: UInt64) -> Bool {
-        if isBusy { return false }
-        if case .turn(turn) = entries.first { return true }
-        return false
+    /// Runs `work` later.
+    /// - Throws: when the system gives no thread for it.
+    func enqueue(_ work: @escaping () -> Void) throws {
+        try withMutex {
+            if worker == nil { try startWorker() }
+            entries.append(.work(work))
+            passOn()
+        }
     }
 
-    private func finish() {
-        pthread_mutex_lock(mutex)
-        isBusy = false
-        pthread_cond_broadcast(changed)
-        pthread_mutex_unlock(mutex)
+    /// Runs `body` on the caller's thread when its turn comes.
+    /// - Throws: code 132000 when the turn would never come; what `body` throws.
+    func run(_ body: () throws -> Void) throws {
+        try acquire()
+        defer { release() }
+        try body()
     }
+
+    /// Gives the calling thread, which does not have the queue, its turn.
+    func acquire() throws {
+        if tryAcquire() { return }
+        let turn = Turn()
+        let place = withMutex {
+            let place = entries.append(.turn(turn))
+            passOn()
+            return place
+        }
+        do {
+            try Waits.whileWaiting(for: .queue(self), label) {
+                // A thread that ended while it had the queue cannot give it back.
+                while !turn.wait(seconds: 1) { takeFromEnded() }
+            }
+        } catch {
+            let isMine = withMutex {
+                entries.remove(at: place)
+                return turn.isGiven
+            }
+            if isMine { release() }
+            throw error
+        }
+    }
+
+    /// Takes the queue if nobody has it and nobody waits for it.
+    func tryAcquire() -> Bool {
+        withMutex {
+            guard holder == 0, entries.isEmpty else { return false }
+            current.store(platform_thread_id(), ordering: .releasing)
+            return true
+        }
+    }
+
+    /// The calling thread gives the queue to the next one.
+    func release() {
+        withMutex {
+            current.store(0, ordering: .releasing)
+            passOn()
+        }
+    }
+
+    /// Lets the next one in, if the queue is free. With the mutex.
+    private func passOn() {
+        guard holder == 0, let next = entries.first else { return }
+        switch next {
+        case .work: pthread_cond_signal(arrived)
+        case .turn(let turn):
+            entries.removeFirst()
+            current.store(turn.thread, ordering: .releasing)
+            turn.give()
+        }
+    }
+
+    private func takeFromEnded() {
+        let former = holder
+        if former == 0 || threadIsAlive(former) { return }
+        withMutex {
+            guard holder == former else { return }
+            current.store(0, ordering: .releasing)
+            passOn()
+        }
+    }
+
+    // MARK: The worker
 
     private func startWorker() throws {
         var attributes = pthread_attr_t()
@@ -83,37 +141,137 @@ final class SerialQueue: @unchecked Sendable {
             }, box.toOpaque())
         guard result == 0 else {
             box.release()
-            throw CoreError(.noMemory, "the system gives no thread for the queue of a context (error \(result))")
+            throw CoreError(.noMemory, "the system gives no thread for the queue of \(label.text) (error \(result))")
         }
-        hasWorker = true
+        worker = thread
+        name(thread)
     }
 
-    /// The worker: takes work when its turn comes, ends after a while without any.
+    /// Has the worker thread bear the context's name, as far as the system keeps it.
+    func takeName() { withMutex { if let worker { name(worker) } } }
+
+    private func name(_ thread: pthread_t) {
+        // The system keeps 15 bytes; a character that does not fit is left out.
+        var name = label.name ?? "corestone"
+        while name.utf8.count > 15 { name.removeLast() }
+        platform_set_thread_name(thread, name)
+    }
+
+    /// What the worker does: work when its turn comes, until there is none for a while.
     private func work() {
         pthread_mutex_lock(mutex)
         while true {
-            if !isBusy, case .work(let work) = entries.first {
-                entries.removeFirst()
-                isBusy = true
+            if var work = nextWork() {
+                current.store(platform_thread_id(), ordering: .releasing)
                 pthread_mutex_unlock(mutex)
                 work()
-                finish()
+                // What it held may end here, and calls the host: not with the mutex.
+                work = {}
                 pthread_mutex_lock(mutex)
-                continue
-            }
-            if !waitForChange() {
-                if entries.isEmpty { break }
+                current.store(0, ordering: .releasing)
+                passOn()
+            } else if !waitForWork(), !hasWork {
+                break
             }
         }
-        hasWorker = false
+        worker = nil
         pthread_mutex_unlock(mutex)
     }
 
-    /// False when nothing changed for the idle time.
-    private func waitForChange() -> Bool {
+    private var hasWork: Bool {
+        entries.contains { if case .work = $0 { true } else { false } }
+    }
+
+    private func nextWork() -> (() -> Void)? {
+        guard holder == 0, case .work(let work)? = entries.first else { return nil }
+        entries.removeFirst()
+        return work
+    }
+
+    /// False when none came for the idle time.
+    private func waitForWork() -> Bool {
         var deadline = timespec()
         clock_gettime(CLOCK_REALTIME, &deadline)
         deadline.tv_sec += SerialQueue.idleSeconds
-        return pthread_cond_timedwait(changed, mutex, &deadline) == 0
+        return pthread_cond_timedwait(arrived, mutex, &deadline) == 0
+    }
+}
+
+private func threadIsAlive(_ thread: UInt64) -> Bool {
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 32) { buffer in
+        platform_thread_name(thread, buffer.baseAddress, 32)
+    }
+}
+
+/// A thread that waits for something that another one gives.
+final class Turn: @unchecked Sendable {
+    let thread = platform_thread_id()
+    private let given = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+    /// Asked for with the mutex of a queue.
+    private(set) var isGiven = false
+
+    init() { sem_init(given, 0, 0) }
+
+    deinit {
+        sem_destroy(given)
+        given.deallocate()
+    }
+
+    func give() {
+        isGiven = true
+        sem_post(given)
+    }
+
+    func wait() { while sem_wait(given) != 0 {} }
+
+    /// False when the time is up.
+    func wait(seconds: Int) -> Bool {
+        var deadline = timespec()
+        clock_gettime(CLOCK_REALTIME, &deadline)
+        deadline.tv_sec += seconds
+        while sem_timedwait(given, &deadline) != 0 { if errno != EINTR { return false } }
+        return true
+    }
+}
+
+/// Elements in order of arrival, taken out at the front, or anywhere by the place that `append` gave.
+struct Line<Element> {
+    private var elements: [Element?] = []
+    /// How many left the front of `elements`, and how many were ever cut off before it.
+    private var head = 0
+    private var cut = 0
+
+    var first: Element? { head < elements.count ? elements[head] : nil }
+    var isEmpty: Bool { head == elements.count }
+
+    @discardableResult
+    mutating func append(_ element: Element) -> Int {
+        elements.append(element)
+        return cut + elements.count - 1
+    }
+
+    mutating func removeFirst() {
+        elements[head] = nil
+        head += 1
+        skip()
+    }
+
+    /// Nothing happens when it left already.
+    mutating func remove(at place: Int) {
+        guard place - cut >= head else { return }
+        elements[place - cut] = nil
+        skip()
+    }
+
+    func contains(where condition: (Element) -> Bool) -> Bool {
+        elements[head...].contains { $0.map(condition) ?? false }
+    }
+
+    private mutating func skip() {
+        while head < elements.count, elements[head] == nil { head += 1 }
+        guard head == elements.count || head > 64 && head > elements.count / 2 else { return }
+        elements.removeFirst(head)
+        cut += head
+        head = 0
     }
 }

@@ -34,9 +34,13 @@ extension Coordinator {
     /// times within itself.
     public func observe(
         _ kind: CoordinatorNotification, _ handler: @escaping (Coordinator, StoreChanges) -> Void
-    ) -> Observation {
-        listeners.observe(kind) { handler($0.coordinator, $0.changes) }
-    }
+    ) -> Observation { listeners.observe(kind, { handler($0.coordinator, $0.changes) }) }
+
+    /// The same, and calls `ended` once when the coordinator ends before the token.
+    public func observe(
+        _ kind: CoordinatorNotification, ended: @escaping @Sendable () -> Void,
+        _ handler: @escaping (Coordinator, StoreChanges) -> Void
+    ) -> Observation { listeners.observe(kind, { handler($0.coordinator, $0.changes) }, ended: ended) }
 
     func post(_ kind: CoordinatorNotification, _ changes: @autoclosure () -> StoreChanges) {
         listeners.tell(kind, (self, changes()))

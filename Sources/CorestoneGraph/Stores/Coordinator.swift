@@ -23,7 +23,10 @@ public final class Coordinator: @unchecked Sendable {
         self.model = model
     }
 
-    deinit { for store in openStores { store.backing.close() } }
+    deinit {
+        listeners.end()
+        for store in openStores { store.backing.close() }
+    }
 
     public var stores: [Store] { lock.with { openStores } }
     /// Whether no object can be of another store than the one that is open.

@@ -5,7 +5,7 @@ import CorestoneValues
 extension Context {
     /// Where the context records its changes, one step for each event; nil at first. One manager may serve several contexts.
     /// Taking it away makes it forget this context's changes.
-    public var undoManager: UndoManager? { undoRecorder?.manager }
+    public var undoManager: UndoManager? { onQueue { undoRecorder?.manager } }
 
     /// Sets the undo manager. What was changed before is recorded by the former one, or not at all.
     /// - Throws: `.wrongThread` off the context's queue; a context with a queue of its own may be set up from any thread.

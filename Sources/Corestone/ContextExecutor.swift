@@ -1,0 +1,46 @@
+import CorestoneGraph
+import CorestoneValues
+
+/// Runs an actor on the queue of a context, so that the actor's methods use the context and its objects directly.
+///
+///     actor Importer {
+///         private let executor: ContextExecutor
+///         nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+///
+///         init(_ context: Context) throws { executor = try ContextExecutor(context) }
+///
+///         func add(_ name: String) throws -> ObjectID {
+///             let employee = try executor.context.insert("Employee", ["name": name])
+///             try executor.context.save()
+///             return employee.objectID
+///         }
+///     }
+///
+/// Between two `await`s the actor has the queue; whatever else performs on the context has its turn at an `await`. Pending
+/// changes are processed there too.
+public final class ContextExecutor: SerialExecutor {
+    public let context: Context
+
+    /// - Throws: `.invalidArgument` for a context that is confined to a thread and has no queue.
+    public init(_ context: Context) throws {
+        guard context.queueType != .caller else {
+            throw CoreError(
+                .invalidArgument,
+                "a context that is confined to its thread has no queue for an actor; give it a private one")
+        }
+        self.context = context
+    }
+
+    public func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job), executor = asUnownedSerialExecutor()
+        let run: @Sendable (Context) -> Void = { _ in job.runSynchronously(on: executor) }
+        // Without a thread for the queue, this one waits for its turn: a job must not be lost.
+        do { try context.enqueue(run) } catch { try? context.performAndWait(run) }
+    }
+
+    public func checkIsolated() {
+        guard context.isOwn else { fatalError("an actor on the queue of a context was used outside of that queue") }
+    }
+
+    public func isIsolatingCurrentContext() -> Bool? { context.isOwn }
+}

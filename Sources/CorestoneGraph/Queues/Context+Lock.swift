@@ -1,0 +1,57 @@
+import CPlatform
+import CorestoneValues
+
+// Core Data's lock, unlock and tryLock, which `perform` took the place of. They take the context's queue: what waits there runs
+// when the lock is gone.
+extension Context {
+    /// Takes the context's queue for the calling thread, waiting for it, until as many calls to `unlock`. May be called from
+    /// within. A lock taken within a perform ends with it at the latest; a thread that ends gives up what it locked.
+    /// - Throws: `.wrongThread` for a context that belongs to another thread, with code 132000 when the wait would never end.
+    public func lock() throws { _ = try lock { try queue?.acquire() != nil } }
+
+    /// The same without waiting.
+    /// - Returns: false when another thread has the queue, or work waits there.
+    public func tryLock() throws -> Bool { try lock { queue?.tryAcquire() ?? false } }
+
+    private func lock(_ acquire: () throws -> Bool) throws -> Bool {
+        if platform_is_forked() { throw Context.forked() }
+        if !isOwn {
+            if queueType != .privateQueue { try checkQueue() }
+            guard try acquire() else { return false }
+            ownerThread = platform_thread_id()
+            holds = Holds()
+            takeMail()
+        }
+        holds.locks += 1
+        return true
+    }
+
+    /// Ends what a call to `lock` began. The last one processes pending changes and lets the next one have the queue.
+    /// - Throws: `.wrongThread` with code 132000 when the calling thread has no lock to give up; what processing pending
+    ///   changes fails with, and then the lock is gone all the same.
+    public func unlock() throws {
+        try checkQueue()
+        guard holds.locks > 0 else {
+            throw CoreError(
+                .wrongThread, code: .managedObjectContextLocking,
+                "\(nameOfThread(platform_thread_id())) unlocks \(label.text), which it did not lock"
+                    + (holds.performs > 0 ? " within this perform or call" : ""))
+        }
+        guard holds.locks == 1, holds.performs == 0 else { return holds.locks -= 1 }
+        try refuseInHook("be unlocked")
+        guard observers?.isTelling != true else {
+            throw CoreError(
+                .invalidArgument,
+                "an observer unlocks \(label.text) in the midst of the call that tells it of a change; unlock it after that"
+            )
+        }
+        defer {
+            holds.locks = 0
+            if queueType == .privateQueue {
+                ownerThread = 0
+                queue?.release()
+            }
+        }
+        try processPendingChanges()
+    }
+}

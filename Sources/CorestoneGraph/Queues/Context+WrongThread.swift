@@ -1,0 +1,79 @@
+import CPlatform
+import CorestoneValues
+
+extension Context {
+    /// Throws unless the calling thread may use the context now.
+    @inlinable
+    package func checkQueue() throws {
+        if ownerThread != platform_thread_id() { try refuseThread() }
+    }
+
+    @usableFromInline
+    func refuseThread() throws {
+        if platform_is_forked() { throw Context.forked() }
+        if takeAsMain() { return }
+        throw wrongThread()
+    }
+
+    /// The main queue may have been bound after the context was made.
+    func takeAsMain() -> Bool {
+        guard queueType == .main, ownerThread == 0, MainQueue.boundThread == platform_thread_id() else { return false }
+        ownerThread = platform_thread_id()
+        return true
+    }
+
+    /// Who called, whose the context is, and where it was made; then the remedy.
+    /// - Parameter asParent: whether it was a child of this context that the thread used.
+    func wrongThread(asParent: Bool = false) -> CoreError {
+        let owner = ownerThread, main = MainQueue.boundThread
+        let whose: String
+        switch queueType {
+        case .caller:
+            whose =
+                ", which belongs to the thread that made it, \(nameOfThread(owner)); "
+                + (asParent
+                    ? "use the child on that thread, or give its parent a private queue"
+                    : "make one for this thread, or a context with a private queue")
+        case .privateQueue:
+            let user = owner == 0 ? "which no thread uses now" : "which \(nameOfThread(owner)) uses now"
+            whose = " outside of its private queue, \(user); use it inside perform"
+        case .main where main == 0:
+            whose = " of the main queue, and no thread is the main one yet; bind the main queue first"
+        case .main where owner != main && owner != 0:
+            whose = " of the main queue, which \(nameOfThread(owner)) uses now for a child; use it inside perform"
+        case .main:
+            whose =
+                " of the main queue, which belongs to \(nameOfThread(main)); use it on the main thread, or inside perform"
+        }
+        return CoreError(
+            .wrongThread,
+            "\(nameOfThread(platform_thread_id())) used \(asParent ? "a child of " : "")\(label.text)\(whose)")
+    }
+
+    package static func forked() -> CoreError {
+        CoreError(
+            .forked,
+            "the process was forked: nothing of the parent's may be used in the child; open the store anew "
+                + "in a process of its own")
+    }
+
+    /// For what cannot throw: at once on the queue, and from elsewhere on the context's private queue, waiting for it.
+    ///
+    /// What belongs to another thread cannot be had: that ends the program, like an index outside of an array. No call of the
+    /// C boundary comes here from elsewhere, since those check the thread and fail with an error.
+    @inline(__always)
+    func onQueue<Result>(_ body: () -> Result) -> Result {
+        if ownerThread != platform_thread_id() && !takeAsMain() { return onQueueFromElsewhere(body) }
+        return body()
+    }
+
+    @inline(never)
+    private func onQueueFromElsewhere<Result>(_ body: () -> Result) -> Result {
+        var result: Result?
+        do {
+            if queueType != .privateQueue { try checkQueue() }
+            try hold { result = body() }
+        } catch { fatalError("\(error)") }
+        return result.unsafelyUnwrapped
+    }
+}

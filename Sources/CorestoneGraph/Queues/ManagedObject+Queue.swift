@@ -1,0 +1,24 @@
+import CPlatform
+import CorestoneValues
+
+extension ManagedObject {
+    /// Throws unless the calling thread may use the object now: the thread of its context's queue, or the one that made it while
+    /// it is in no context. One compare.
+    @inlinable
+    package func checkQueue() throws { if !isOnQueue { try refuseThread() } }
+
+    @usableFromInline
+    func refuseThread() throws { if let context { try context.checkQueue() } else { try checkCreator() } }
+
+    /// The same for an object outside of every context.
+    package func checkCreator() throws {
+        if platform_is_forked() { throw Context.forked() }
+        if isGone { throw gone() }
+        guard creator == platform_thread_id() else {
+            throw CoreError(
+                .wrongThread,
+                "\(nameOfThread(platform_thread_id())) used a \(entity.name) that belongs to the thread that made it, "
+                    + "\(nameOfThread(creator)), until a context takes it in", entity: entity.name)
+        }
+    }
+}

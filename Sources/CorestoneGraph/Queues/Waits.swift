@@ -1,0 +1,62 @@
+import CPlatform
+import CorestoneValues
+
+/// Which thread waits for what another one has. Before a thread waits it looks whether that would close a circle, and is told
+/// so instead: of threads that would wait for each other for ever, the last one fails and the others go on.
+///
+/// Only those who really wait come here; a queue that is free costs none of it.
+enum Waits {
+    enum Awaited {
+        case queue(SerialQueue)
+        case mainThread
+        case thread(UInt64)
+
+        /// The thread that has to go on before the wait can end; 0 for none.
+        var holder: UInt64 {
+            switch self {
+            case .queue(let queue): queue.holder
+            case .mainThread: MainQueue.boundThread
+            case .thread(let thread): thread
+            }
+        }
+    }
+
+    private static let waiting = Locked<[UInt64: Awaited]>([:])
+
+    /// Runs `wait` on the calling thread, unless that would never end.
+    /// - Throws: code 132000 when the one who has what is awaited waits, maybe over others, for the calling thread.
+    static func whileWaiting(for awaited: Awaited, _ whose: ContextLabel, _ wait: () throws -> Void) throws {
+        let thread = platform_thread_id()
+        let holder = waiting.withLock { all -> UInt64? in
+            if closesCircle(from: thread, awaited, all) { return awaited.holder }
+            all[thread] = awaited
+            return nil
+        }
+        if let holder { throw endless(thread, holder, whose) }
+        defer { waiting.withLock { $0[thread] = nil } }
+        try wait()
+    }
+
+    private static func closesCircle(
+        from thread: UInt64, _ awaited: Awaited, _ all: [UInt64: Awaited]
+    ) -> Bool {
+        var holder = awaited.holder
+        // It was just given.
+        if holder == thread { return false }
+        // Nobody is met twice, unless what they awaited was just given to them.
+        for _ in 0...all.count where holder != 0 {
+            if holder == thread { return true }
+            guard let next = all[holder]?.holder, next != holder else { return false }
+            holder = next
+        }
+        return false
+    }
+
+    private static func endless(_ thread: UInt64, _ holder: UInt64, _ whose: ContextLabel) -> CoreError {
+        CoreError(
+            .wrongThread, code: .managedObjectContextLocking,
+            "\(nameOfThread(thread)) would wait for the queue of \(whose.text) for ever: \(nameOfThread(holder)), which has "
+                + "it, waits for what this thread has; take contexts from a child down to its parent, never the other way"
+        )
+    }
+}
