@@ -75,6 +75,7 @@ typedef struct cst_observation cst_observation;
 typedef struct cst_undo_manager cst_undo_manager;
 typedef struct cst_merge_policy cst_merge_policy;
 typedef struct cst_conflict cst_conflict;
+typedef struct cst_query_generation cst_query_generation;
 
 /* ======== plain values =================================================================================== */
 
@@ -1424,6 +1425,40 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_merge_remote_changes(cst_context 
                                                                     const cst_string *inserted, size_t updated_count,
                                                                     const cst_string *updated, size_t deleted_count,
                                                                     const cst_string *deleted, cst_error **error);
+/* ======== generation ===================================================================================== */
+/* A generation is one state of the stores of a coordinator. A context that is pinned to one reads that state, whatever others save.
+ * It lasts as long as somebody holds a handle of it, which may be handed to any thread, or a context is pinned to it. Meanwhile
+ * the write-ahead log of an SQLite store keeps all that is saved. */
+
+/* No state yet, but a wish: the one that is the newest when the context first reads. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_query_generation_current(cst_query_generation **out_generation CST_OWNED,
+                                                                  cst_error **error);
+/* The state that the stores of a coordinator have now, held from now on. CST_NOT_FOUND when no store has generations, as those in
+ * memory; CST_E_UNSUPPORTED for an SQLite store with a rollback journal. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_query_generation(cst_coordinator *coordinator,
+                                                                      cst_query_generation **out_generation CST_OWNED,
+                                                                      cst_error **error);
+/* The generation that a context is pinned to, before its first read cst_query_generation_current; CST_NOT_FOUND for one that reads
+ * the newest state at any time, as at first, for one with a parent, and as long as no store has generations. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_query_generation(const cst_context *context,
+                                                                cst_query_generation **out_generation CST_OWNED,
+                                                                cst_error **error);
+/* Pins a context to a generation, or unpins it (NULL). Fetches, faults and relationships read that state from now on; objects keep
+ * the values that they have until they are refreshed. A save, a merge of changes and a reset move the context on to what is the newest
+ * state then; a refresh does not. What others changed since the generation is a conflict for a save, as ever. Stores that are added
+ * later are left out. CST_E_INVALID_ARGUMENT for a context with a parent, which reads what its parent reads, and for a generation
+ * of another coordinator; CST_E_UNSUPPORTED for an SQLite store with a rollback journal; CST_E_OBJECT_GONE when a store of the
+ * generation was removed: the context is pinned in the others all the same. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_query_generation(cst_context *context,
+                                                                    cst_query_generation *generation,
+                                                                    cst_error **error);
+/* Whether a generation is cst_query_generation_current; false for an invalid handle. */
+CST_EXPORT CST_ANY_THREAD bool cst_query_generation_is_current(const cst_query_generation *generation);
+/* Whether two handles stand for the same generation; false when one is no live handle. */
+CST_EXPORT CST_ANY_THREAD bool cst_query_generation_equal(const cst_query_generation *a, const cst_query_generation *b);
+/* Equal generations have equal hashes; 0 for an invalid handle. */
+CST_EXPORT CST_ANY_THREAD uint64_t cst_query_generation_hash(const cst_query_generation *generation);
+
 /* ======== merging ======================================================================================== */
 /* A save may find that an object was changed or deleted elsewhere since it was read (a conflict of versions), or that
  * another object has values that must be unique (a conflict of a constraint). The context's merge policy settles them, and the
@@ -1752,7 +1787,8 @@ enum {
  * keeps it), and NULL when it would be empty. */
 typedef struct cst_changes {
     cst_results *inserted, *updated, *deleted, *refreshed, *invalidated;
-    bool invalidated_all; /* the context was reset */
+    bool invalidated_all;                   /* the context was reset */
+    cst_query_generation *query_generation; /* what a pinned context reads after its save; NULL for others */
 } cst_changes;
 typedef void (*cst_context_observe_fn)(void *userdata, cst_context *context, uint32_t notification,
                                        const cst_changes *changes);

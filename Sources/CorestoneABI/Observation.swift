@@ -107,6 +107,10 @@ private enum LentChanges {
         told.refreshed = list(changes.refreshed, ids.refreshed)
         told.invalidated = list(changes.invalidated, ids.invalidated)
         told.invalidated_all = changes.invalidatedAll
+        if let generation = changes.queryGeneration {
+            handles.append(try? HandleTable.make(generation, .queryGeneration))
+            told.query_generation = handles.last ?? nil
+        }
         body(&told)
     }
 }

@@ -294,14 +294,17 @@ void world_open(struct world *world, const char *folder) {
     OK(cst_merge_policy_new(CST_MERGE_STORE_TRUMP, NULL, NULL, NULL, &policy, E));
     world->live[TYPE_MERGE_POLICY] = policy;
     world->live[TYPE_CONFLICT] = conflict_of(c, bob);
+    cst_query_generation *generation = NULL;
+    OK(cst_coordinator_query_generation(c->coordinator, &generation, E));
+    world->live[TYPE_QUERY_GENERATION] = generation;
 }
 
 void world_close(struct world *world) {
     cst_log_set_callback(NULL, NULL, NULL, NULL);
-    static const enum handle_type owned[] = {TYPE_ERROR,         TYPE_OBJECT,  TYPE_OBJECT_ID,   TYPE_PREDICATE,
-                                             TYPE_FETCH_REQUEST, TYPE_RESULTS, TYPE_CURSOR,      TYPE_MAPPING_MODEL,
-                                             TYPE_EXPRESSION,    TYPE_ROWS,    TYPE_OBSERVATION, TYPE_UNDO_MANAGER,
-                                             TYPE_MERGE_POLICY,  TYPE_CONFLICT};
+    static const enum handle_type owned[] = {
+        TYPE_ERROR,       TYPE_OBJECT,       TYPE_OBJECT_ID,     TYPE_PREDICATE,  TYPE_FETCH_REQUEST,
+        TYPE_RESULTS,     TYPE_CURSOR,       TYPE_MAPPING_MODEL, TYPE_EXPRESSION, TYPE_ROWS,
+        TYPE_OBSERVATION, TYPE_UNDO_MANAGER, TYPE_MERGE_POLICY,  TYPE_CONFLICT,   TYPE_QUERY_GENERATION};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         CHECK_STATUS(CST_OK, cst_release(world->live[owned[i]]));
     CHECK_STATUS(CST_OK, cst_release(world->second[TYPE_OBJECT]));

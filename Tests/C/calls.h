@@ -32,6 +32,7 @@ enum handle_type {
     TYPE_UNDO_MANAGER,
     TYPE_MERGE_POLICY,
     TYPE_CONFLICT,
+    TYPE_QUERY_GENERATION,
     TYPE_COUNT
 };
 

@@ -33,6 +33,7 @@ HANDLES = [
     "undo_manager",
     "merge_policy",
     "conflict",
+    "query_generation",
 ]
 SCALARS = {"bool", "size_t", "int32_t", "int64_t", "uint32_t", "uint64_t", "cst_key", "cst_attribute_type", "cst_queue"}
 COUNTS = {"count", "sort_count", "rows", "columns", "capacity", "batch_size"} | {

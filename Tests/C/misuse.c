@@ -58,6 +58,7 @@ static bool may_be_null(const struct call *call, const struct parameter *paramet
         {"cst_expression_new_key_path", "base"},
         {"cst_merge_policy_new", "resolve"},
         {"cst_context_set_merge_policy", "policy"},
+        {"cst_context_set_query_generation", "generation"},
     };
     if (parameter->kind == KIND_ERROR || parameter->kind == KIND_USERDATA || parameter->kind == KIND_DESTROY ||
         parameter->kind == KIND_VARIABLES || parameter->kind == KIND_COMPARE)

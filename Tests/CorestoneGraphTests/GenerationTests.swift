@@ -325,20 +325,25 @@ final class GenerationTests: XCTestCase {
         XCTAssertEqual(try names(reader), ["Ada", "Bob", "Eve"], "pinned in the other one")
     }
 
-    func testStoresWithoutGenerations() throws {
+    func testS236_OnlyAPinnedSQLiteContextTellsAGeneration() throws {
         let memory = try Coordinator(model: GraphTestCase.company())
         _ = try memory.add(MemoryStore(model: memory.model))
-        let context = Context(coordinator: memory)
-        try context.setQueryGeneration(from: .current)
-        XCTAssertNil(context.queryGenerationToken)
         XCTAssertNil(try memory.currentQueryGenerationToken)
-        var told: [QueryGenerationToken?] = []
-        let token = context.observe(.didSave) { _, changes in told.append(changes.queryGeneration) }
-        _ = try context.insert("Department", ["name": "Labs"])
-        try context.save()
-        XCTAssertEqual(told, [nil])
-        token.cancel()
+        for (context, hasToken) in [(Context(coordinator: memory), false), (reader!, true)] {
+            try context.setQueryGeneration(from: .current)
+            XCTAssertEqual(context.queryGenerationToken, hasToken ? .current : nil)
+            var told: [QueryGenerationToken?] = []
+            let token = context.observe(.didSave) { _, changes in told.append(changes.queryGeneration) }
+            for name in ["Labs", "Sales"] { _ = try context.insert("Department", ["name": name]) }
+            try context.save()
+            XCTAssertEqual(told.count, 1)
+            XCTAssertEqual(told.first.flatMap { $0 } != nil, hasToken)
+            XCTAssertEqual(told.first, context.queryGenerationToken)
+            token.cancel()
+        }
+    }
 
+    func testStoresThatCannotBePinnedOrHaveOneStateOnly() throws {
         let rollback = try Coordinator(model: GraphTestCase.company())
         try rollback.addSQLiteStore(at: path("r.sqlite"), options: quick(rollback: true))
         let error = failure { try Context(coordinator: rollback).setQueryGeneration(from: .current) }

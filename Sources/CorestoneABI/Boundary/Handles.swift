@@ -16,6 +16,7 @@ enum HandleType: UInt32 {
     case observation
     case undoManager
     case mergePolicy, conflict
+    case queryGeneration
 
     var name: String {
         switch self {
@@ -40,6 +41,7 @@ enum HandleType: UInt32 {
         case .undoManager: "undo manager"
         case .mergePolicy: "merge policy"
         case .conflict: "conflict"
+        case .queryGeneration: "query generation"
         }
     }
 

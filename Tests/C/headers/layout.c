@@ -66,6 +66,7 @@ int main(void) {
     FIELD(cst_changes, refreshed);
     FIELD(cst_changes, invalidated);
     FIELD(cst_changes, invalidated_all);
+    FIELD(cst_changes, query_generation);
     SIZE(cst_value_change);
     FIELD(cst_value_change, kind);
     FIELD(cst_value_change, is_prior);

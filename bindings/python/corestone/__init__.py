@@ -76,6 +76,7 @@ from .explanation import FetchExplanation, FetchShare, FetchStep
 from .expression import Expression, ExpressionType
 from .faulting import InaccessibleFaultHandler, SingleFaults
 from .function import register_function, unregister_function
+from .generation import QueryGeneration
 from .key_value import set_nil, set_value_for_key_path, value_for_key_path
 from .mapping import EntityMapping, MappingModel, PropertyMapping
 from .merging import (
@@ -158,6 +159,7 @@ __all__ = [
     "Observation",
     "ContextChanges",
     "ContextNotification",
+    "QueryGeneration",
     "CoordinatorNotification",
     "StoreChanges",
     "StoreReplacement",

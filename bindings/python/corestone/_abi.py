@@ -225,7 +225,11 @@ CHANGES = ["inserted", "updated", "deleted", "refreshed", "invalidated"]
 class Changes(Structure):
     """cst_changes"""
 
-    _fields_ = (*((name, ctypes.c_void_p) for name in CHANGES), ("invalidated_all", ctypes.c_bool))
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in CHANGES),
+        ("invalidated_all", ctypes.c_bool),
+        ("query_generation", ctypes.c_void_p),
+    )
 
 
 class StoreChanges(Structure):
@@ -683,6 +687,13 @@ cst_context_automatically_merges status handle bool* error
 cst_context_merge_changes status handle size handles size handles size handles error
 cst_context_merge_remote_changes status handle size texts size texts size texts error
 
+cst_query_generation_current status out error
+cst_coordinator_query_generation status handle out error
+cst_context_query_generation status handle out error
+cst_context_set_query_generation status handle handle error
+cst_query_generation_is_current bool handle
+cst_query_generation_equal bool handle handle
+cst_query_generation_hash u64 handle
 cst_merge_policy_new status i32 resolve pointer destroy out error
 cst_merge_policy_type i32 handle
 cst_context_set_merge_policy status handle handle error

@@ -22,6 +22,7 @@ from .entity import Entity
 from .errors import CorestoneError, InvalidArgumentError, InvalidHandleError
 from .explanation import FetchExplanation, explanation
 from .expression import KeyPath, key_path, listed
+from .generation import QueryGeneration, optional_generation
 from .merging import MergePolicy, PolicyLike, policy
 from .object import ManagedObject, drop_held_values, place, set_single_values, wrap, wrap_all, wrappers
 from .object_id import ObjectID
@@ -733,6 +734,43 @@ class Context:
     def known(self) -> Results:
         """All objects that the context knows."""
         return self._changed(_abi.CHANGED_REGISTERED)
+
+    # ---- generations
+
+    @property
+    def query_generation(self) -> QueryGeneration | None:
+        """The generation that the context is pinned to, `QueryGeneration.current()` before its first read. None for one
+        that reads the newest state at any time, for a child, and as long as no store has generations."""
+        return optional_generation(made(lib.cst_context_query_generation, self._open))
+
+    def pin(self, generation: QueryGeneration | None = None) -> None:
+        """Pins the context to a generation: that of another context, say; by default to the state that is the newest
+        when the context first reads. What it reads from then on is of that state, whatever others save; objects keep the
+        values that they have until they are refreshed.
+
+        A save, a merge of changes and a reset move the context on to what is the newest state then; a refresh does not.
+        InvalidArgumentError for a child and for a generation of another coordinator; UnsupportedError for a store with
+        a rollback journal; ObjectGoneError when a store of the generation was removed: it is pinned in the others then.
+        """
+        chosen = QueryGeneration.current() if generation is None else generation
+        call(lib.cst_context_set_query_generation, self._open, chosen._handle)
+
+    def unpin(self) -> None:
+        """Has the context read the newest state at any time again."""
+        call(lib.cst_context_set_query_generation, self._open, None)
+
+    @contextmanager
+    def pinned(self, generation: QueryGeneration | None = None) -> Iterator[Context]:
+        """Pins the context for a `with` block; then it is pinned as it was before, or not at all."""
+        former = self.query_generation
+        self.pin(generation)
+        try:
+            yield self
+        finally:
+            if former is None:
+                self.unpin()
+            else:
+                self.pin(former)
 
     # ---- parents, children, and what others saved
 

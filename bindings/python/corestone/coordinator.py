@@ -14,6 +14,7 @@ from ._abi import lib, optional_text, path_argument, text
 from ._call import call, made
 from .codes import CoordinatorNotification
 from .errors import InvalidArgumentError
+from .generation import QueryGeneration, optional_generation
 from .model import Model, ModelLike
 from .object_id import ObjectID
 
@@ -246,6 +247,11 @@ class Coordinator:
         from .observation import observe_coordinator
 
         return observe_coordinator(self, notification, function)
+
+    def query_generation(self) -> QueryGeneration | None:
+        """The state that the stores have now, held from now on; None when no store has generations. UnsupportedError for
+        a store with a rollback journal."""
+        return optional_generation(made(lib.cst_coordinator_query_generation, self._handle))
 
     @property
     def statistics(self) -> Statistics:

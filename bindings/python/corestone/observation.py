@@ -15,6 +15,7 @@ from ._ahead import Stamp
 from ._call import call, made
 from ._interrupt import immortal
 from .codes import ContextNotification, CoordinatorNotification, ValueChangeKind
+from .generation import QueryGeneration
 from .object import ManagedObject, wrap, wrappers
 from .object_id import ObjectID
 
@@ -81,13 +82,16 @@ class ContextChanges:
     Notifications with IDs only have no objects. What a save deleted has nothing left but its ID.
     """
 
-    __slots__ = ("_context", "_ids", "_objects", "invalidated_all")
+    __slots__ = ("_context", "_ids", "_objects", "invalidated_all", "query_generation")
 
     def __init__(self, context: Context, told: _abi.Changes) -> None:
         self._context = context
         self._objects: dict[str, list[Any]] = {}
         self._ids: dict[str, list[ObjectID]] = {}
         self.invalidated_all = bool(told.invalidated_all)  # the context was reset
+        generation = told.query_generation
+        #: What a pinned context reads after its save; None for others.
+        self.query_generation = QueryGeneration(lib.cst_retain(generation)) if generation else None
         for name in _abi.CHANGES:
             handle = getattr(told, name)
             self._ids[name], self._objects[name] = self._read(handle) if handle else ([], [])

@@ -1,0 +1,128 @@
+"""What contexts and coordinators tell those who listen to them."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Callable
+
+import corestone
+from corestone import Container, ContextChanges, Model
+from scenario_models import CARS
+
+Opened = Callable[..., Container]
+
+
+class Posts(list[ContextChanges]):
+    """What a context posted."""
+
+    def __call__(self, _: corestone.Context, changes: ContextChanges) -> None:
+        self.append(changes)
+
+    def counts(self) -> list[dict[str, int]]:
+        kinds = ("inserted", "updated", "deleted", "refreshed", "invalidated")
+        return [{kind: len(ids) for kind in kinds if (ids := getattr(each, f"{kind}_ids"))} for each in self]
+
+
+def add_cars(context: corestone.Context, count: int) -> list[Any]:
+    return [context.insert("Car", numberPlate=str(number), maker="FIAT") for number in range(count)]
+
+
+def test_s222_did_save_has_the_sets_of_what_was_saved(opened: Opened) -> None:
+    context = opened(Model({"Person": {"name": "string?", "salary": "int32?"}})).context()
+    posts = Posts()
+    with context.observe("did_save", posts):
+        alice = context.insert("Person", name="Alice")
+        context.save()
+        assert posts[-1].inserted == [alice]
+        alice.name = "Alicia"
+        context.save()
+        assert posts[-1].updated == [alice]
+        context.delete(alice)
+        context.save()
+    assert posts.counts() == [{"inserted": 1}, {"updated": 1}, {"deleted": 1}]
+
+
+def test_s225_a_background_context_posts_once_for_an_event(opened: Opened) -> None:
+    context = opened(Model(CARS)).background_context()
+    posts, threads = Posts(), []
+
+    def hear(of: corestone.Context, changes: ContextChanges) -> None:
+        posts(of, changes)
+        threads.append(threading.get_ident())
+
+    def work() -> None:
+        car = context.insert("Car", numberPlate="1")
+        car.maker = "FIAT"
+        car.maker = "Alfa"
+        context.process_pending_changes()
+
+    with context.observe("objects_did_change", hear):
+        context.perform_and_wait(work)
+    assert posts.counts() == [{"inserted": 1}]
+    assert threads == [threading.get_ident()]
+
+
+def test_s228_refreshing_all_is_one_notification(opened: Opened) -> None:
+    context = opened(Model(CARS)).context()
+    cars = add_cars(context, 5)
+    person = context.insert("Person", firstName="Ada", lastName="L")
+    context.save()
+    posts = Posts()
+    with context.observe("objects_did_change", posts):
+        context.refresh_all()
+        context.process_pending_changes()
+    assert posts.counts() == [{"refreshed": len(cars) + 1}]
+    assert person in posts[0].refreshed
+
+
+def test_s231_only_what_was_seen_is_news(opened: Opened) -> None:
+    container = opened(Model(CARS))
+    editor, viewer = container.context(), container.context()
+    cars = add_cars(editor, 10)
+    editor.save()
+    viewer.automatically_merges = True
+    seen = viewer.fetch("Car", "numberPlate IN {'1', '2'}")
+    assert {car.maker for car in seen} == {"FIAT"}
+    posts = Posts()
+    with viewer.observe("objects_did_change", posts):
+        cars[3].maker = "Alfa"
+        editor.save()
+        editor.delete(cars[6])
+        editor.save()
+        cars[2].maker = "Lancia"
+        editor.save()
+        viewer.process_pending_changes()
+    assert posts.counts() == [{"refreshed": 1}]
+    assert [car.maker for car in posts[0].refreshed] == ["Lancia"]
+
+
+def test_s233_ids_of_a_child_save_are_temporary(opened: Opened) -> None:
+    root = opened(Model(CARS)).context()
+    child = root.child()
+    told, saved = Posts(), Posts()
+    with child.observe("did_save_object_ids", told), root.observe("did_save_object_ids", saved):
+        add_cars(child, 2)
+        child.save()
+        assert [each.is_temporary for each in told[0].inserted_ids] == [True, True]
+        root.rollback()
+        add_cars(root, 2)
+        root.save()
+    assert [each.is_temporary for each in saved[0].inserted_ids] == [False, False]
+    assert (len(told), len(saved)) == (1, 1)
+
+
+def test_s236_a_pinned_context_tells_its_generation(opened: Opened) -> None:
+    """The other half, a store in memory, is a Swift test."""
+    container = opened(Model(CARS))
+    plain, pinned = container.context(), container.context()
+    pinned.pin()
+    told, of_pinned = Posts(), Posts()
+    with plain.observe("did_save", told), pinned.observe("did_save", of_pinned):
+        for context in (plain, pinned):
+            add_cars(context, 2)
+            context.save()
+    assert told[0].query_generation is None
+    generation = of_pinned[0].query_generation
+    assert generation is not None
+    assert not generation.is_current
+    assert generation == pinned.query_generation

@@ -1,0 +1,49 @@
+"""Generations: states of the stores that contexts go on reading whatever is saved meanwhile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._abi import lib
+from ._call import made
+
+
+class QueryGeneration:
+    """The token of a generation, which lasts as long as somebody holds it or a context is pinned to it. Equal tokens
+    stand for the same state. May be handed to other threads."""
+
+    __slots__ = ("__weakref__", "_handle")
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+
+    @classmethod
+    def current(cls) -> QueryGeneration:
+        """No state yet, but a wish: the one that is the newest when the context first reads."""
+        return cls(made(lib.cst_query_generation_current))
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it is no state yet, but `QueryGeneration.current()`."""
+        return bool(lib.cst_query_generation_is_current(self._handle))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, QueryGeneration):
+            return NotImplemented
+        return bool(lib.cst_query_generation_equal(self._handle, other._handle))
+
+    def __hash__(self) -> int:
+        return int(lib.cst_query_generation_hash(self._handle))
+
+    def __repr__(self) -> str:
+        return f"<QueryGeneration {'current' if self.is_current else hex(hash(self))}>"
+
+    def __del__(self, release: Any = lib.cst_release) -> None:
+        handle = getattr(self, "_handle", None)
+        if handle:
+            release(handle)
+
+
+def optional_generation(handle: int | None) -> QueryGeneration | None:
+    """The generation of a handle that the caller owns, if there is one."""
+    return QueryGeneration(handle) if handle else None

@@ -1,0 +1,217 @@
+"""Generations: contexts that read one state of their stores, whatever others save."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import corestone
+from corestone import Container, ContextChanges, InvalidArgumentError, Model, QueryGeneration, UnsupportedError
+
+PEOPLE = {
+    "Person": {"name": "string", "age": "int32?", "team": "to-one Team? inverse members", "photo": "binary? external"},
+    "Team": {"name": "string?", "members": "to-many Person inverse team"},
+}
+
+
+@pytest.fixture
+def container(tmp_path: Path) -> Any:
+    with Container(Model(PEOPLE), tmp_path / "store.sqlite", sync="normal") as opened:
+        context = opened.context()
+        team = context.insert("Team", name="A")
+        for name in ("Ada", "Bob", "Eve"):
+            context.insert("Person", name=name, team=team, age=1)
+        context.save()
+        yield opened
+
+
+def names(context: corestone.Context) -> list[str]:
+    return [person.name for person in context.fetch("Person", sort="name")]
+
+
+def rename(container: Container, old: str, new: str) -> None:
+    with container.context() as writer:
+        writer.fetch("Person", f"name == '{old}'")[0].name = new
+        writer.save()
+
+
+def test_pinned_by_the_first_read(container: Container) -> None:
+    reader = container.context()
+    assert reader.query_generation is None
+    reader.pin()
+    generation = reader.query_generation
+    assert generation is not None
+    assert generation.is_current
+    assert generation == QueryGeneration.current()
+    rename(container, "Ada", "Ann")
+    assert names(reader) == ["Ann", "Bob", "Eve"]
+    pinned = reader.query_generation
+    assert pinned is not None
+    assert not pinned.is_current
+    assert pinned == reader.query_generation
+    assert pinned != generation
+    assert len({pinned, reader.query_generation}) == 1
+    rename(container, "Ann", "Amy")
+    assert names(reader) == ["Ann", "Bob", "Eve"]
+    team = reader.fetch("Team")[0]
+    assert sorted(person.name for person in team.members) == ["Ann", "Bob", "Eve"]
+    reader.unpin()
+    assert reader.query_generation is None
+    assert [person.name for person in reader.fetch("Person", "name == 'Amy'")] == ["Ann"]
+    reader.refresh_all()
+    assert names(reader) == ["Amy", "Bob", "Eve"]
+
+
+def test_a_block_is_pinned(container: Container) -> None:
+    reader = container.context()
+    with reader.pinned() as same:
+        assert same is reader
+        assert reader.count("Person", "name == 'Ada'") == 1
+        outer = reader.query_generation
+        rename(container, "Ada", "Ann")
+        assert reader.count("Person", "name == 'Ada'") == 1
+        with reader.pinned():
+            assert reader.count("Person", "name == 'Ada'") == 0
+        assert reader.query_generation == outer
+        assert reader.count("Person", "name == 'Ada'") == 1
+    assert reader.query_generation is None
+    assert reader.count("Person", "name == 'Ada'") == 0
+
+
+def test_threads_share_a_state(container: Container) -> None:
+    generation = container.coordinator.query_generation()
+    rename(container, "Ada", "Ann")
+    found: list[list[str]] = []
+
+    def read() -> None:
+        with container.context() as context:
+            context.pin(generation)
+            found.append(names(context))
+
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    rename(container, "Bob", "Ben")
+    for thread in threads:
+        thread.join()
+    assert found == [["Ada", "Bob", "Eve"]] * 4
+
+
+def test_a_save_is_judged_by_the_newest_state_and_moves_on(container: Container) -> None:
+    reader = container.context()
+    told: list[QueryGeneration | None] = []
+
+    def hear(_: corestone.Context, changes: ContextChanges) -> None:
+        told.append(changes.query_generation)
+
+    with reader.observe("did_save", hear):
+        reader.pin()
+        ada = reader.fetch("Person", "name == 'Ada'")[0]
+        rename(container, "Ada", "Ann")
+        ada.age = 30
+        with pytest.raises(corestone.ConflictError) as raised:
+            reader.save()
+        assert raised.value.code == 133020
+        before = reader.query_generation
+        reader.merge_policy = corestone.MergePolicy.OBJECT_TRUMP
+        reader.save()
+        assert (ada.name, ada.age) == ("Ann", 30)
+        assert told == [reader.query_generation]
+        assert told[0] != before
+        reader.unpin()
+        ada.age = 31
+        reader.save()
+        assert told[1] is None
+
+
+def test_what_is_refused(container: Container, tmp_path: Path) -> None:
+    child = container.context().child()
+    with pytest.raises(InvalidArgumentError, match="pin the context that its parents end in"):
+        child.pin()
+    assert child.query_generation is None
+    with Container(Model(PEOPLE), tmp_path / "rollback.sqlite", journal="rollback") as rollback:
+        with pytest.raises(UnsupportedError, match="write-ahead log"):
+            rollback.context().pin()
+        with pytest.raises(UnsupportedError):
+            rollback.coordinator.query_generation()
+        with pytest.raises(InvalidArgumentError, match="another coordinator"):
+            rollback.context().pin(container.coordinator.query_generation())
+
+
+def test_files_of_another_process(container: Container) -> None:
+    writer, reader = container.context(), container.context()
+    person = writer.fetch("Person", "name == 'Ada'")[0]
+    person.photo = b"1" * 200_000
+    writer.save()
+    reader.pin()
+    theirs = reader.fetch("Person", "name == 'Ada'")[0]
+    person.photo = b"2" * 200_000
+    writer.save()
+    # The file is kept for the pinned reader; this is what another process would do.
+    folder = Path(container.path).parent / ".store_SUPPORT" / "_EXTERNAL_DATA"
+    old = min(folder.iterdir(), key=lambda path: path.stat().st_mtime_ns)
+    assert len(list(folder.iterdir())) == 2
+    old.unlink()
+    with pytest.raises(corestone.ConflictError, match="another process removed"):
+        _ = theirs.photo
+    reader.unpin()
+    reader.refresh_all()
+    assert theirs.photo == b"2" * 200_000
+    assert len(list(folder.iterdir())) == 1
+
+
+def test_a_reader_keeps_its_graph_while_another_context_saves_a_thousand_times(
+    container: Container, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    log = Path(container.path + "-wal")
+    writer, reader = container.context(), container.context()
+    team = writer.fetch("Team")[0]
+    for number in range(500):
+        writer.insert("Person", name=f"P{number:03}", team=team, age=0)
+    writer.save()
+
+    def graph() -> list[tuple[str, int, str]]:
+        reader.refresh_all()
+        found = [(person.name, person.age, person.team.name) for person in reader.fetch("Person", sort="name")]
+        assert reader.count("Person") == len(found)
+        assert len(reader.fetch("Team")[0].members) == len(found)
+        return found
+
+    reader.pin()
+    before = graph()
+    memory = resident()
+    people = list(writer.fetch("Person", sort="name"))
+    for number in range(1000):
+        person = people[number % len(people)]
+        person.age = number + 1
+        if number % 10 == 0:
+            writer.insert("Person", name=f"N{number}", team=team)
+        writer.save()
+        if number % 100 == 99:
+            assert graph() == before
+    assert graph() == before
+    pinned = log.stat().st_size
+    grown = resident() - memory
+    reader.unpin()
+    assert len(graph()) == len(before) + 100
+    writer.insert("Person", name="last")
+    writer.save()
+    with sqlite3.connect(container.path) as plain:
+        busy = plain.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+    plain.close()
+    assert busy == 0
+    with capsys.disabled():
+        print(
+            f"\n1,000 saves beside a pinned reader of {len(before)} people: log {pinned / 1e6:.1f} MB, "
+            f"memory grown by {grown / 1e6:.1f} MB; when it was unpinned the log went to {log.stat().st_size} bytes"
+        )
+    assert pinned < 200e6
+    assert grown < 64e6
