@@ -185,7 +185,7 @@ public func cst_undo_manager_observe(
     return boundary(error) {
         let out = try place(out, "out_observation")
         let manager = try undoManager(pointer)
-        guard let observe else { throw CoreError(.invalidArgument, "observe is NULL; there is nobody to tell") }
+        guard let observe else { throw missingObserver() }
         guard let kind = UndoNotification(rawValue: notification) else {
             throw CoreError(.invalidArgument, "\(notification) is no notification; use a CST_UNDO_ constant")
         }

@@ -133,7 +133,7 @@ final class MemoryStore: PersistentStore, SaveTransaction, @unchecked Sendable {
 
     func insert(_ records: [Record], entity: Entity) throws { for record in records { store(record, entity) } }
 
-    func update(_ updates: [UpdatedRow], entity: Entity) throws -> [Int] {
+    func update(_ updates: [UpdatedRow], slots: [Int], entity: Entity) throws -> [Int] {
         var conflicts: [Int] = []
         for (place, row) in updates.enumerated() {
             let known = rows[entity.root.index]?[row.record.primaryKey]?.version

@@ -192,9 +192,8 @@ final class DerivedAttributeTests: StoreTestCase {
         try store.save { save in
             let row = UpdatedRow(
                 record: rows.add(place, 2, version: 2, ["latitude": .double(0), "longitude": .double(0)]),
-                oldVersion: 1,
-                changedSlots: [latitude])
-            XCTAssertEqual(try save.update([row], entity: place), [])
+                oldVersion: 1)
+            XCTAssertEqual(try save.update([row], slots: [latitude], entity: place), [])
         }
         XCTAssertEqual(try shell("a.sqlite", inside), "3")
         try store.save { XCTAssertEqual(try $0.delete([(3, 1)], entity: place), []) }

@@ -61,9 +61,8 @@ final class ExternalDataTests: StoreTestCase {
             try store.save { save in
                 let record = try rows.add(
                     zoo.everything, key, version: version + 1, ["large": value], fileName: save.externalName)
-                let stale = try save.update(
-                    [UpdatedRow(record: record, oldVersion: version, changedSlots: [slot])], entity: zoo.everything)
-                XCTAssertEqual(stale, [])
+                let row = UpdatedRow(record: record, oldVersion: version)
+                XCTAssertEqual(try save.update([row], slots: [slot], entity: zoo.everything), [])
             }
         }
         // Another file takes the place of the first; then none is needed; then two.

@@ -42,9 +42,8 @@ final class HistoryTests: StoreTestCase {
                 ], entity: memo)
         }
         try store.save { save in
-            let row = UpdatedRow(
-                record: rows.add(memo, 1, version: 2, ["title": .string("uno")]), oldVersion: 1, changedSlots: [title])
-            XCTAssertEqual(try save.update([row], entity: memo), [])
+            let row = UpdatedRow(record: rows.add(memo, 1, version: 2, ["title": .string("uno")]), oldVersion: 1)
+            XCTAssertEqual(try save.update([row], slots: [title], entity: memo), [])
         }
         try store.save { save in XCTAssertEqual(try save.delete([(1, 2)], entity: memo), []) }
     }

@@ -37,17 +37,13 @@ final class SavingTests: StoreTestCase {
         let name = try slot(zoo.animal, "name")
         let keeper = try slot(zoo.animal, "keeper")
         try store.save { save in
-            let stale = try save.update(
-                [
-                    UpdatedRow(
-                        record: rows.add(zoo.animal, 2, version: 2, ["name": .string("Bea"), "legs": .int(4)]),
-                        oldVersion: 1, changedSlots: [name]),
-                    UpdatedRow(
-                        record: rows.add(zoo.animal, 3, version: 2, [:], targets: ["keeper": (2, zoo.keeper)]),
-                        oldVersion: 1, changedSlots: [name, keeper]),
-                    UpdatedRow(record: rows.add(zoo.animal, 4, version: 2, [:]), oldVersion: 1, changedSlots: []),
-                ], entity: zoo.animal)
-            XCTAssertEqual(stale, [])
+            let bea = rows.add(zoo.animal, 2, version: 2, ["name": .string("Bea"), "legs": .int(4)])
+            let kept = rows.add(zoo.animal, 3, version: 2, [:], targets: ["keeper": (2, zoo.keeper)])
+            let same = rows.add(zoo.animal, 4, version: 2, [:])
+            for (record, slots) in [(bea, [name]), (kept, [name, keeper]), (same, [])] {
+                let row = UpdatedRow(record: record, oldVersion: 1)
+                XCTAssertEqual(try save.update([row], slots: slots, entity: zoo.animal), [])
+            }
         }
         XCTAssertEqual(
             try shell("zoo.sqlite", "SELECT Z_PK, Z_OPT, ZNAME, ZLEGS, ZKEEPER FROM ZANIMAL"),
@@ -64,11 +60,9 @@ final class SavingTests: StoreTestCase {
         XCTAssertThrowsError(
             try store.save { save in
                 let changed = (1...5).map {
-                    UpdatedRow(
-                        record: rows.add(zoo.animal, $0, version: 2, ["name": .string("x")]), oldVersion: 1,
-                        changedSlots: [name])
+                    UpdatedRow(record: rows.add(zoo.animal, $0, version: 2, ["name": .string("x")]), oldVersion: 1)
                 }
-                XCTAssertEqual(try save.update(changed, entity: zoo.animal), [1, 3])
+                XCTAssertEqual(try save.update(changed, slots: [name], entity: zoo.animal), [1, 3])
                 XCTAssertEqual(try save.delete([(1, 2), (2, 1), (4, 1)], entity: zoo.animal), [1, 2])
                 // The rows as they are now, from inside the transaction.
                 XCTAssertEqual(try store.rows(of: zoo.animal, primaryKeys: [2]).records.first?.version, 7)
@@ -99,13 +93,8 @@ final class SavingTests: StoreTestCase {
         let badge = try slot(zoo.keeper, "badge")
         let update = failure {
             try store.save { save in
-                _ = try save.update(
-                    [
-                        UpdatedRow(
-                            record: rows.add(zoo.keeper, 1, version: 2, ["badge": .int(2)]), oldVersion: 1,
-                            changedSlots: [badge])
-                    ],
-                    entity: zoo.keeper)
+                let row = UpdatedRow(record: rows.add(zoo.keeper, 1, version: 2, ["badge": .int(2)]), oldVersion: 1)
+                _ = try save.update([row], slots: [badge], entity: zoo.keeper)
             }
         }
         XCTAssertEqual(update.code, 133021)
@@ -218,9 +207,9 @@ final class SavingTests: StoreTestCase {
             let changed = order.map {
                 UpdatedRow(
                     record: rows.add(zoo.animal, $0, version: 2, [:], targets: ["keeper": (1, zoo.keeper)]),
-                    oldVersion: 1, changedSlots: [keeper])
+                    oldVersion: 1)
             }
-            XCTAssertEqual(try save.update(changed, entity: zoo.animal), [])
+            XCTAssertEqual(try save.update(changed, slots: [keeper], entity: zoo.animal), [])
             try save.setOrder(animals, owners: [(1, order)])
         }
         var generator = SplitMix(state: 3)
@@ -237,9 +226,8 @@ final class SavingTests: StoreTestCase {
         }
         // Without an owner there is no place.
         try store.save { save in
-            let row = UpdatedRow(
-                record: rows.add(zoo.animal, 1, version: 3, [:]), oldVersion: 2, changedSlots: [keeper])
-            XCTAssertEqual(try save.update([row], entity: zoo.animal), [])
+            let row = UpdatedRow(record: rows.add(zoo.animal, 1, version: 3, [:]), oldVersion: 2)
+            XCTAssertEqual(try save.update([row], slots: [keeper], entity: zoo.animal), [])
         }
         XCTAssertEqual(try shell("zoo.sqlite", "SELECT ZKEEPER, Z_FOK_KEEPER FROM ZANIMAL WHERE Z_PK = 1"), "|")
     }

@@ -29,6 +29,9 @@ bool platform_thread_name(uint64_t thread, char *out, int size);
 /* At most 15 bytes. */
 void platform_set_thread_name(pthread_t thread, const char *name);
 
+/* Has the processor bring this memory near, before somebody asks for it. */
+static inline void platform_prefetch(const void *address) { __builtin_prefetch(address); }
+
 /* A place where always two 0 stand, for what belongs to no thread. */
 uint64_t *platform_nobody(void);
 

@@ -143,8 +143,8 @@ extension ManagedObject {
     /// then on the state tells that nothing more is to do. Without tracking, only relationships are noted, whose other ends are.
     @inline(never)
     func touch(ofRelationship isRelationship: Bool = false) {
-        if !isRelationship, let context, !context.isTracking { return }
         if let context {
+            if !isRelationship && !context.isTracking { return }
             // A clean object that was on no list is found at the end of one, and its row tells its values.
             let isClean = state.isDisjoint(with: [.inserted, .updated, .deleted, .listedUpdated]) && overlay == nil
             if !isClean { context.noteTouched(self) }
@@ -162,7 +162,7 @@ extension ManagedObject {
     func changedSlotValues() -> [SlotValue] {
         guard let overlay else { return [] }
         return (0..<Int(entity.slotCount)).filter(overlay.isChanged)
-            .map { SlotValue(slot: $0, value: overlay.values[$0]) }
+            .map { SlotValue(slot: $0, value: overlay[$0]) }
     }
 
     /// What each property was at the event's start that the event gave another value, by slot: targets of to-one relationships
@@ -192,7 +192,7 @@ extension ManagedObject {
             let earlier = entry?.values.first { $0.slot == slot }?.value
             if !isChanged && earlier == nil { continue }
             let former = isNew ? .null : earlier ?? storedValue(slot)
-            if isNew || former != (isChanged ? overlay?.values[slot] : storedValue(slot)) { old[slot] = former }
+            if isNew || former != (isChanged ? overlay?[slot] : storedValue(slot)) { old[slot] = former }
         }
         return old
     }

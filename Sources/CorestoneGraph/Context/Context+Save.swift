@@ -8,11 +8,6 @@ extension Context {
     /// written.
     public func save() throws {
         try checkQueue()
-        guard !isMerging else {
-            throw CoreError(
-                .invalidArgument,
-                "a merge policy asks its context to save; the save that asked it goes on when it returns")
-        }
         try refuseInHook("save")
         if hasChanges { post(.willSave) }
         try processPendingChanges(appliesDeleteRules: true)
@@ -25,10 +20,7 @@ extension Context {
             clearLists()
             return
         }
-        plan = try prepared(plan)
-        let rowless = try loadRows(of: plan.updated + plan.deleted)
-        if !rowless.isEmpty { plan.leaveOutGhosts(among: rowless) }
-        try loadOrders(of: plan.updated)
+        plan = try completed(prepared(plan))
         let written = try writeBeneath(plan)
         clearLists()
         if plan.isEmpty { return }
@@ -37,6 +29,15 @@ extension Context {
         post(.didSaveObjectIDs, ContextChanges(ids: written.changes.ids).of(queryGenerationToken))
         tellOthers(written)
         try throwHookFailure()
+    }
+
+    /// A plan whose objects have their rows, and their members where those have an order; without ghosts.
+    func completed(_ plan: SavePlan) throws -> SavePlan {
+        var plan = plan
+        let rowless = try loadRows(of: plan.updated) + loadRows(of: plan.deleted)
+        if !rowless.isEmpty { plan.leaveOutGhosts(among: rowless) }
+        try loadOrders(of: plan.updated)
+        return plan
     }
 
     /// Writes into the stores, or into the parent. Returns what was written.

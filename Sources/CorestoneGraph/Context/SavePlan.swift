@@ -85,7 +85,7 @@ extension ManagedObject {
             let keeper = toMany(ordinal: Int(entity.layout.slots[slot].ordinal))
             return keeper?.addedMembers.filter { $0.state.isDisjoint(with: [.deleted, .gone]) } ?? []
         }
-        guard let overlay, overlay.isChanged(slot), case .object(let target as ManagedObject) = overlay.values[slot],
+        guard let overlay, overlay.isChanged(slot), case .object(let target as ManagedObject) = overlay[slot],
             target.state.isDisjoint(with: [.deleted, .gone])
         else { return [] }
         return [target]

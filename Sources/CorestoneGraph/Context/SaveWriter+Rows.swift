@@ -26,33 +26,34 @@ extension SaveWriter {
     func updateRows(_ transaction: any SaveTransaction) throws -> Bool {
         var isStale = false
         for (entity, places) in placesByEntity(plan.updated) {
-            for start in stride(from: 0, to: places.count, by: SaveWriter.batchSize) {
-                let batch = places[start..<min(start + SaveWriter.batchSize, places.count)]
-                isStale = try updateRows(batch, of: entity, transaction) || isStale
-            }
+            isStale = try updateRows(places, of: entity, transaction) || isStale
         }
         return isStale
     }
 
-    private func updateRows(
-        _ places: ArraySlice<Int>, of entity: Entity, _ transaction: any SaveTransaction
-    ) throws -> Bool {
-        var rows: [UpdatedRow] = []
-        var last: (changed: Overlay, slots: [Int])?
+    /// Most objects of a save were changed in the same properties, so rows go down in runs of such.
+    private func updateRows(_ places: [Int], of entity: Entity, _ transaction: any SaveTransaction) throws -> Bool {
+        var (isStale, rows) = (false, [UpdatedRow]())
+        rows.reserveCapacity(min(places.count, SaveWriter.batchSize))
+        var shape = ChangeShape(of: plan.updated[places[0]])
         for place in places {
+            awaitRow(place + SaveWriter.awaited)
             let object = plan.updated[place]
-            let concernsStore = object.concernsStore
-            let record = try record(of: object, version: object.version &+ (concernsStore ? 1 : 0), transaction)
-            updatedRecords[place] = record
-            if !concernsStore { continue }
-            // Most objects of a save were changed in the same properties.
-            if let overlay = object.overlay, last?.changed.changesSameSlots(as: overlay) != true {
-                last = (overlay, object.changedStoredSlots)
+            if rows.count == SaveWriter.batchSize || !shape.fits(object) {
+                isStale =
+                    try !rows.isEmpty && !transaction.update(rows, slots: shape.slots, entity: entity).isEmpty
+                    || isStale
+                rows.removeAll(keepingCapacity: true)
+                if !shape.fits(object) { shape = ChangeShape(of: object) }
             }
-            let slots = object.overlay == nil ? [] : last?.slots ?? []
-            rows.append(UpdatedRow(record: record, oldVersion: object.version, changedSlots: slots))
+            let concernsStore = !shape.slots.isEmpty || object.state.contains(.membersChanged)
+            let version = object.version
+            let record = try updatedRecord(
+                of: object, version: concernsStore ? version &+ 1 : version, shape, transaction)
+            updatedRecords[place] = record
+            if concernsStore { rows.append(UpdatedRow(record: record, oldVersion: version)) }
         }
-        return try !rows.isEmpty && !transaction.update(rows, entity: entity).isEmpty
+        return try !rows.isEmpty && !transaction.update(rows, slots: shape.slots, entity: entity).isEmpty || isStale
     }
 
     /// Objects that hand unique values to each other let go of theirs first.
@@ -85,9 +86,33 @@ extension SaveWriter {
         }
     }
 
+    /// In the order of the entities' numbers.
     private func placesByEntity(_ objects: [ManagedObject]) -> [(entity: Entity, places: [Int])] {
-        var groups = Groups<Entity, Int>()
-        for (place, object) in objects.enumerated() { groups.add(place, to: object.entity) }
-        return groups.list.map { (entity: $0.key, places: $0.elements) }.sorted { $0.entity.number < $1.entity.number }
+        var places = [[Int]](repeating: [], count: context.entities.count)
+        for (place, object) in objects.enumerated() { places[Int(object.entity.index)].append(place) }
+        return zip(context.entities, places).filter { !$0.1.isEmpty }.map { (entity: $0.0, places: $0.1) }
+            .sorted { $0.entity.number < $1.entity.number }
+    }
+}
+
+/// Which slots of an object a save writes.
+struct ChangeShape {
+    /// Of the object that the shape was made of; nil when only members changed.
+    private let overlay: Overlay?
+    /// The changed slots that a row has a place for.
+    let slots: [Int]
+    /// Whether the new values take the places of the old ones in a record, so that a copy of it can be changed.
+    let keepsSize: Bool
+
+    init(of object: ManagedObject) {
+        overlay = object.overlay
+        slots = object.changedStoredSlots
+        let layouts = object.entity.layout.slots
+        keepsSize = slots.allSatisfy { ![.text, .uri, .bytes].contains(layouts[$0].kind) }
+    }
+
+    func fits(_ object: ManagedObject) -> Bool {
+        guard let overlay, let other = object.overlay else { return overlay == nil && object.overlay == nil }
+        return overlay.changesSameSlots(as: other)
     }
 }

@@ -1,3 +1,4 @@
+import CPlatform
 import CorestoneModel
 import CorestoneValues
 
@@ -52,9 +53,7 @@ final class SaveWriter {
     // MARK: Records
 
     /// The object's state as the row that it becomes.
-    func record(
-        of object: ManagedObject, version: Int32, _ transaction: any SaveTransaction
-    ) throws -> Record {
+    func record(of object: ManagedObject, version: Int32, _ transaction: any SaveTransaction) throws -> Record {
         let entity = object.entity
         writer.begin(primaryKey: object.primaryKey, version: version, entity: entity)
         let base = object.record.map { Record($0) }
@@ -62,15 +61,7 @@ final class SaveWriter {
             let layout = entity.layout.slots[slot]
             if layout.kind == .none { continue }
             if let overlay = object.overlay, overlay.isChanged(slot), !layout.conditions.contains(.derived) {
-                if case .object(let target as ManagedObject) = overlay.values[slot] {
-                    if target.state.isDisjoint(with: [.gone, .deleted]) && !target.hasTemporaryID {
-                        writer.setTarget(target.primaryKey, entity: target.entity.index, slot, layout)
-                    }
-                } else if layout.role == .external {
-                    try setExternal(overlay.values[slot], slot, layout, transaction)
-                } else {
-                    writer.set(ValueView(overlay.values[slot]), slot, layout)
-                }
+                try set(overlay[slot], slot, layout, transaction)
             } else if let base {
                 if layout.role == .external, let name = base.fileName(slot, layout) {
                     writer.setFileName(name, slot, layout)
@@ -80,6 +71,40 @@ final class SaveWriter {
             }
         }
         return writer.finish()
+    }
+
+    /// The same for an object that has a row: where its changes fit in, the row's record is copied as a whole.
+    func updatedRecord(
+        of object: ManagedObject, version: Int32, _ shape: ChangeShape, _ transaction: any SaveTransaction
+    ) throws -> Record {
+        guard shape.keepsSize, let base = object.record else {
+            return try record(of: object, version: version, transaction)
+        }
+        writer.begin(copying: Record(base), version: version)
+        if let overlay = object.overlay {
+            let layouts = object.entity.layout.slots
+            for slot in shape.slots {
+                writer.clear(slot)
+                try set(overlay[slot], slot, layouts[slot], transaction)
+            }
+        }
+        return writer.finish()
+    }
+
+    /// A changed value.
+    @inline(__always)
+    private func set(
+        _ value: PropertyValue, _ slot: Int, _ layout: SlotLayout, _ transaction: any SaveTransaction
+    ) throws {
+        if case .object(let target as ManagedObject) = value {
+            if target.state.isDisjoint(with: [.gone, .deleted]) && !target.hasTemporaryID {
+                writer.setTarget(target.primaryKey, entity: target.entity.index, slot, layout)
+            }
+        } else if layout.role == .external {
+            try setExternal(value, slot, layout, transaction)
+        } else {
+            writer.set(ValueView(value), slot, layout)
+        }
     }
 
     /// A value that may go into a file of its own.
@@ -108,6 +133,7 @@ final class SaveWriter {
             if store.hearsRegistrations { store.backing.didRegister(object.objectID) }
         }
         for (place, object) in plan.updated.enumerated() {
+            awaitRow(place + SaveWriter.awaited)
             guard let record = updatedRecords[place] else { continue }
             // A row that was not written may have a newer state in the cache.
             if record.version == object.version { object.didSave(record) } else { adopt(record, object) }
@@ -119,6 +145,16 @@ final class SaveWriter {
             context.unregister(object)
             object.leaveContext()
         }
+    }
+
+    /// So many objects ahead, rows are asked for.
+    static let awaited = 8
+
+    /// Has the processor fetch the row of an updated object whose turn comes soon: rows lie far apart, and each would be waited
+    /// for on its own.
+    @inline(__always)
+    func awaitRow(_ place: Int) {
+        if place < plan.updated.count, let record = plan.updated[place].record { platform_prefetch(record) }
     }
 
     private func adopt(_ record: Record, _ object: ManagedObject) {
@@ -152,11 +188,11 @@ extension ManagedObject {
         if !entity.has(.awakeFromFetch) { state.remove(.fault) }
         guard let overlay else { return }
         var keepsTransient = false
-        for slot in 0..<Int(entity.slotCount) where overlay.isChanged(slot) {
+        overlay.forEachChanged { slot in
             let layout = entity.layout.slots[slot]
             switch layout.role {
             case .transient: keepsTransient = true
-            case .toOne: keepSavedTarget(overlay.values[slot], ordinal: Int(layout.ordinal))
+            case .toOne: keepSavedTarget(overlay[slot], ordinal: Int(layout.ordinal))
             case .attribute, .external, .composite, .toMany: break
             }
         }
@@ -165,9 +201,7 @@ extension ManagedObject {
     }
 
     private func clearSavedSlots(_ overlay: Overlay) {
-        for slot in 0..<Int(entity.slotCount) where overlay.isChanged(slot) {
-            if entity.layout.slots[slot].role != .transient { overlay.clear(slot) }
-        }
+        overlay.forEachChanged { slot in if entity.layout.slots[slot].role != .transient { overlay.clear(slot) } }
     }
 
     /// A target that was set moves from the overlay to the targets that the record names.

@@ -36,7 +36,7 @@ extension ManagedObject {
         for slot in entity.snapshotSlots {
             var value = PropertyValue.null
             if let overlay, overlay.isChanged(slot) {
-                value = overlay.values[slot]
+                value = overlay[slot]
                 if case .object(let target as ManagedObject) = value {
                     value = .object(ObjectIDReference(target.objectID))
                 }

@@ -91,7 +91,7 @@ extension Context {
             for slot in object.entity.snapshotSlots where overlay.isChanged(slot) {
                 if object.entity.layout.slots[slot].conditions.contains(.derived) { continue }
                 guard object.entity.layout.slots[slot].role == .toOne else {
-                    other.write(overlay.values[slot], slot)
+                    other.write(overlay[slot], slot)
                     continue
                 }
                 let relationship = object.entity.relationship(slot)

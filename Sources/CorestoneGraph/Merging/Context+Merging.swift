@@ -39,11 +39,7 @@ extension Context {
     /// What is pending now, as a save writes it.
     func currentPlan() throws -> SavePlan {
         try processPendingChanges(appliesDeleteRules: true)
-        var plan = pendingPlan
-        let rowless = try loadRows(of: plan.updated + plan.deleted)
-        if !rowless.isEmpty { plan.leaveOutGhosts(among: rowless) }
-        try loadOrders(of: plan.updated)
-        return plan
+        return try completed(pendingPlan)
     }
 
     /// Finds the conflicts behind an obstacle and has them settled: those of versions, else those of unique values.
@@ -60,8 +56,14 @@ extension Context {
                 return
             }
         }
-        defer { for conflict in conflicts { conflict.end() } }
         if conflicts.isEmpty && !isLast { return }
+        try settle(conflicts, store, isLast: isLast)
+    }
+
+    /// Has the merge policy settle conflicts, in memory.
+    /// - Parameter isLast: the save was tried often enough: the policy is not asked any more.
+    func settle(_ conflicts: [SaveConflict], _ store: Store, isLast: Bool = false) throws {
+        defer { for conflict in conflicts { conflict.end() } }
         isMerging = true
         defer { isMerging = false }
         // Observers are told when all is merged, and before it is validated.

@@ -188,11 +188,11 @@ extension ManagedObject {
         let layout = entity.layout.slots[slot]
         if layout.role == .toOne {
             let mine: Int64? =
-                if case .object(let target as ManagedObject) = overlay.values[slot] { target.primaryKey } else { nil }
+                if case .object(let target as ManagedObject) = overlay[slot] { target.primaryKey } else { nil }
             return mine != Record(record).target(slot, layout)?.primaryKey
         }
         if Record(record).fileName(slot, layout) != nil { return true }
-        return !ValueView.same(ValueView(overlay.values[slot]), Record(record).view(slot, layout))
+        return !ValueView.same(ValueView(overlay[slot]), Record(record).view(slot, layout))
     }
 
     /// Drops the change of a slot.

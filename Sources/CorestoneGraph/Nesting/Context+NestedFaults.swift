@@ -172,7 +172,7 @@ extension ManagedObject {
         where !(fault.hasChanges && fault.overlay?.isChanged(slot) == true) && overlay.isChanged(slot)
             && entity.layout.slots[slot].role == .transient
         {
-            fault.overlayForWriting().set(overlay.values[slot], slot)
+            fault.overlayForWriting().set(overlay[slot], slot)
         }
     }
 
@@ -184,12 +184,12 @@ extension ManagedObject {
             let layout = entity.layout.slots[slot]
             if layout.kind == .none { continue }
             if let overlay, overlay.isChanged(slot) {
-                if case .object(let target as ManagedObject) = overlay.values[slot] {
+                if case .object(let target as ManagedObject) = overlay[slot] {
                     if target.state.isDisjoint(with: [.gone, .deleted]) {
                         writer.setTarget(target.primaryKey, entity: target.entity.index, slot, layout)
                     }
                 } else {
-                    writer.set(ValueView(overlay.values[slot]), slot, layout)
+                    writer.set(ValueView(overlay[slot]), slot, layout)
                 }
             } else if let base {
                 if let name = base.fileName(slot, layout) {

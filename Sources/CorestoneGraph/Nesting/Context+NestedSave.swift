@@ -188,7 +188,7 @@ extension ManagedObject {
         guard let overlay = other.overlay else { return }
         for slot in 0..<Int(entity.slotCount) where overlay.isChanged(slot) {
             switch entity.layout.slots[slot].role {
-            case .attribute, .external, .transient: write(overlay.values[slot], slot)
+            case .attribute, .external, .transient: write(overlay[slot], slot)
             case .composite, .toOne, .toMany: break
             }
         }
@@ -200,7 +200,7 @@ extension ManagedObject {
         var targets: [(Relationship, ManagedObject?)] = []
         for slot in 0..<Int(entity.slotCount) where overlay.isChanged(slot) && entity.layout.slots[slot].role == .toOne
         {
-            if case .object(let target as ManagedObject) = overlay.values[slot],
+            if case .object(let target as ManagedObject) = overlay[slot],
                 target.state.isDisjoint(with: [.deleted, .gone])
             {
                 targets.append((entity.relationship(slot), target))

@@ -1,10 +1,13 @@
 /// The blocks of memory that an object owns come from its context's pool; those of an object outside every context from the
 /// plain allocator, until it comes into one.
 extension ManagedObject {
-    func allocate(_ bytes: Int) -> UnsafeMutableRawPointer { context?.blocks.allocate(bytes) ?? allocateBlock(bytes) }
+    func allocate(_ bytes: Int) -> UnsafeMutableRawPointer {
+        contextReference?._withUnsafeGuaranteedRef { $0.blocks.allocate(bytes) } ?? allocateBlock(bytes)
+    }
 
     func free(_ block: UnsafeMutableRawPointer, _ bytes: Int) {
-        if let context { context.blocks.free(block, bytes) } else { freeBlock(block) }
+        guard let contextReference else { return freeBlock(block) }
+        contextReference._withUnsafeGuaranteedRef { $0.blocks.free(block, bytes) }
     }
 
     /// Comes into a context, with its blocks.

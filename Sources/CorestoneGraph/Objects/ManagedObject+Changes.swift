@@ -86,7 +86,7 @@ extension ManagedObject {
 
     private func isValueDifferent(_ slot: Int) -> Bool {
         guard let overlay, overlay.isChanged(slot) else { return false }
-        let (value, layout) = (overlay.values[slot], entity.layout.slots[slot])
+        let (value, layout) = (overlay[slot], entity.layout.slots[slot])
         guard let record else { return !state.contains(.inserted) || !value.isNull }
         if layout.role == .toOne {
             let former = Record(record).target(slot, layout)
@@ -118,7 +118,7 @@ extension ManagedObject {
             return toMany(ordinal: Int(layout.ordinal)).map { !$0.isLoaded } ?? !state.contains(.inserted)
         }
         if let overlay, overlay.isChanged(slot) {
-            guard case .object(let target as ManagedObject) = overlay.values[slot] else { return false }
+            guard case .object(let target as ManagedObject) = overlay[slot] else { return false }
             return target.isFault
         }
         if isFault { return true }
@@ -143,7 +143,7 @@ extension ManagedObject {
         let (slot, layout) = (Int(relationship.slot), entity.layout.slots[Int(relationship.slot)])
         if state.contains(.gone) { throw gone() }
         if let overlay, overlay.isChanged(slot) {
-            if case .object(let target as ManagedObject) = overlay.values[slot] { return [target.objectID] }
+            if case .object(let target as ManagedObject) = overlay[slot] { return [target.objectID] }
             return []
         }
         if record == nil, !state.contains(.inserted), let context { try context.loadRow(of: self) }

@@ -44,7 +44,7 @@ extension ManagedObject {
     /// Whether there is no value, which the row tells without the file.
     func isExternalNull(_ slot: Int) throws -> Bool {
         try fireIfNeeded()
-        if let overlay, overlay.isChanged(slot) { return overlay.values[slot].isNull }
+        if let overlay, overlay.isChanged(slot) { return overlay[slot].isNull }
         guard let record else { return true }
         return try !Record(record).hasValue(slot) && fileName(slot, entity.layout.slots[slot]) == nil
     }

@@ -85,10 +85,10 @@ extension ManagedObject {
                 if !isChanged {
                     if layout.conditions.isDisjoint(with: [.required, .ruled]) { continue }
                     try validateUnchanged(slot, layout, isNew: isNew, into: &failures)
-                } else if let overlay, !overlay.values[slot].isNull {
+                } else if let overlay, !overlay[slot].isNull {
                     // Most values have nothing that could be wrong with them, and are not even copied for this.
-                    if layout.isPlainlyFit(overlay.values[slot]) { continue }
-                    validateNew(overlay.values[slot], entity.attribute(slot), into: &failures)
+                    if layout.isPlainlyFit(overlay[slot]) { continue }
+                    validateNew(overlay[slot], entity.attribute(slot), into: &failures)
                 } else if layout.conditions.contains(.required), try isAsked(entity.attribute(slot)) {
                     failures.append(missing(entity.attribute(slot)))
                 }

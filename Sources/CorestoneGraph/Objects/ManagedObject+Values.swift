@@ -39,11 +39,11 @@ extension ManagedObject {
     @usableFromInline
     func overlayView(_ overlay: Overlay, _ slot: Int) -> ValueView? {
         guard overlay.isChanged(slot) else { return nil }
-        if case .object(let target) = overlay.values[slot] {
+        if case .object(let target) = overlay[slot] {
             return ValueView(
                 .object, UInt64(UInt(bitPattern: Unmanaged.passUnretained(target as AnyObject).toOpaque())))
         }
-        return ValueView(overlay.values[slot])
+        return ValueView(overlay[slot])
     }
 
     @usableFromInline

@@ -10,7 +10,15 @@ import CorestoneValues
 public final class ManagedObject {
     @usableFromInline package unowned(unsafe) let entity: Entity
     /// nil for an unattached object, and after the context forgot the object or ended.
-    package unowned(unsafe) var context: Context? { didSet { changeOwner() } }
+    package var context: Context? {
+        get { contextReference?.takeUnretainedValue() }
+        set {
+            contextReference = newValue.map(Unmanaged.passUnretained)
+            changeOwner()
+        }
+    }
+    /// The same, for who must not pay for a reference to it.
+    private(set) var contextReference: Unmanaged<Context>?
     /// nil while the ID is temporary.
     var store: Store? {
         get { storeReference?.takeUnretainedValue() }
@@ -105,7 +113,7 @@ public final class ManagedObject {
 
     init(entity: Entity, context: Context?, store: Store?, primaryKey: Int64, state: State) {
         self.entity = entity
-        self.context = context
+        contextReference = context.map(Unmanaged.passUnretained)
         storeReference = store.map(Unmanaged.passUnretained)
         self.primaryKey = primaryKey
         self.state = context == nil ? state.union(.unattached) : state
@@ -127,7 +135,7 @@ public final class ManagedObject {
             dropToManyRelationships()
             if let overlay {
                 for slot in 0..<Int(entity.slotCount) where overlay.isChanged(slot) {
-                    if case .object(let target) = overlay.values[slot] { list.take(target) }
+                    if case .object(let target) = overlay[slot] { list.take(target) }
                 }
                 dropOverlay()
             }

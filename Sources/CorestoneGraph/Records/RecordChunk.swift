@@ -80,6 +80,18 @@ package struct RecordWriter {
         tail = fixed
     }
 
+    /// Starts a record as a copy of another one, in another version; what follows changes values that take no more room.
+    @inline(__always)
+    package mutating func begin(copying record: Record, version: Int32) {
+        let size = Int(record.header.pointee.size)
+        if chunk.room < size { nextChunk(for: size) }
+        start = chunk.end
+        start.copyMemory(from: record.start, byteCount: size)
+        Record(start).header.pointee.version = version
+        Record(start).header.pointee.distance = UInt32(truncatingIfNeeded: (start - chunk.memory) >> 3)
+        tail = size
+    }
+
     /// A later chunk is larger: a small fetch stays small, a large one gets huge pages.
     private mutating func nextChunk(for size: Int) {
         let next = RecordChunk(capacity: max(size + 64, min(chunk.capacity * 4, hugePage)))
@@ -88,9 +100,15 @@ package struct RecordWriter {
     }
 
     @inline(__always)
-    private func mark(_ slot: Int) {
-        let word = (start + RecordLayout.recordHeaderSize + (slot >> 6) << 3).assumingMemoryBound(to: UInt64.self)
-        word.pointee |= 1 << UInt64(slot & 63)
+    private func mark(_ slot: Int) { word(of: slot).pointee |= 1 << UInt64(slot & 63) }
+
+    /// Makes a value null.
+    @inline(__always)
+    package func clear(_ slot: Int) { word(of: slot).pointee &= ~(1 << UInt64(slot & 63)) }
+
+    @inline(__always)
+    private func word(of slot: Int) -> UnsafeMutablePointer<UInt64> {
+        (start + RecordLayout.recordHeaderSize + (slot >> 6) << 3).assumingMemoryBound(to: UInt64.self)
     }
 
     @inline(__always)
@@ -150,8 +168,7 @@ package struct RecordWriter {
     /// The name of the file that holds a value; see `Record.fileName`.
     package mutating func setFileName(_ name: UnsafeRawBufferPointer, _ slot: Int, _ layout: SlotLayout) {
         setBytes(name.baseAddress, count: name.count, slot, layout)
-        let word = (start + RecordLayout.recordHeaderSize + (slot >> 6) << 3).assumingMemoryBound(to: UInt64.self)
-        word.pointee &= ~(1 << UInt64(slot & 63))
+        clear(slot)
     }
 
     /// The record under construction does not fit: it goes on in a fresh chunk.

@@ -125,9 +125,9 @@ package protocol SaveTransaction: AnyObject {
     /// Writes new rows of one entity; the records carry primary key, version 1, attributes and to-one targets.
     func insert(_ records: [Record], entity: Entity) throws
 
-    /// Writes changed rows of one entity where the stored version is still the old one. Returns the places in `rows` of
-    /// those that no longer match.
-    func update(_ rows: [UpdatedRow], entity: Entity) throws -> [Int]
+    /// Writes some slots of changed rows of one entity where the stored version is still the old one. Returns the places in
+    /// `rows` of those that no longer match.
+    func update(_ rows: [UpdatedRow], slots: [Int], entity: Entity) throws -> [Int]
 
     /// Deletes rows of one entity where the version still matches. Returns the places of those that no longer do.
     func delete(_ rows: [(primaryKey: Int64, version: Int32)], entity: Entity) throws -> [Int]
@@ -159,13 +159,10 @@ package struct UpdatedRow {
     package let record: Record
     /// The version that must still be there.
     package let oldVersion: Int32
-    /// The slots to write.
-    package let changedSlots: [Int]
 
-    package init(record: Record, oldVersion: Int32, changedSlots: [Int]) {
+    package init(record: Record, oldVersion: Int32) {
         self.record = record
         self.oldVersion = oldVersion
-        self.changedSlots = changedSlots
     }
 }
 

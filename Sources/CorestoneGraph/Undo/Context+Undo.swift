@@ -152,7 +152,7 @@ private struct EventChanges {
                 let former = earlier.first?.slot == slot ? earlier.removeFirst().value : nil
                 if !isChanged && former == nil { continue }
                 let old = former ?? object.storedValue(slot)
-                let new = isChanged ? overlay?.values[slot] ?? .null : object.storedValue(slot)
+                let new = isChanged ? overlay?[slot] ?? .null : object.storedValue(slot)
                 if old == new { continue }
                 var target: ManagedObject?
                 if case .object(let object as ManagedObject) = new { target = object }

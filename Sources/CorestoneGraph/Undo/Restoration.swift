@@ -242,7 +242,7 @@ extension ManagedObject {
         var isChanged = false
         if let overlay {
             for slot in 0..<Int(entity.slotCount) where overlay.isChanged(slot) {
-                if isStored(overlay.values[slot], slot) {
+                if isStored(overlay[slot], slot) {
                     overlay.clear(slot)
                 } else if !wasClean
                     || entity.layout.slots[slot].role != .transient && restored.contains(where: { $0.slot == slot })

@@ -101,25 +101,19 @@ final class WriteTransaction: SaveTransaction {
         }
     }
 
-    func update(_ rows: [UpdatedRow], entity: Entity) throws -> [Int] {
-        let slots = entity.layout.slots
+    func update(_ rows: [UpdatedRow], slots: [Int], entity: Entity) throws -> [Int] {
+        let layouts = entity.layout.slots
+        let plan = try updatePlan(for: entity, slots: slots)
+        let (statement, steps, externalSteps) = (plan.statement, plan.steps, plan.externalSteps)
+        let (connection, history) = (connection, history)
         var stale: [Int] = []
-        var last: (slots: [Int], plan: UpdatePlan)?
         try schema.numbers.withUnsafeBufferPointer { numbers in
             guard let numbers = numbers.baseAddress else { return }
             for (place, row) in rows.enumerated() {
-                let plan: UpdatePlan
-                if let last, last.slots == row.changedSlots {
-                    plan = last.plan
-                } else {
-                    plan = try updatePlan(for: entity, slots: row.changedSlots)
-                    last = (row.changedSlots, plan)
-                }
-                let statement = plan.statement
                 statement.bind(Int64(row.record.version), at: 1)
-                for step in plan.steps { statement.bind(row.record, step, numbers) }
-                try leaveExternal(plan.former, row.record.primaryKey, plan.externalSteps.count)
-                for step in plan.externalSteps { bindExternal(row.record, slots[step.slot], step, to: statement) }
+                for step in steps { statement.bind(row.record, step, numbers) }
+                if let former = plan.former { try leaveExternal(former, row.record.primaryKey, externalSteps.count) }
+                for step in externalSteps { bindExternal(row.record, layouts[step.slot], step, to: statement) }
                 statement.bind(row.record.primaryKey, at: plan.keyParameter)
                 statement.bind(Int64(row.oldVersion), at: plan.keyParameter + 1)
                 do { try statement.run("update \(entity.name)") } catch let error as CoreError {
@@ -128,7 +122,7 @@ final class WriteTransaction: SaveTransaction {
                 if connection.changes == 0 {
                     stale.append(place)
                 } else {
-                    try history?.update(row.record.primaryKey, entity: entity, slots: row.changedSlots)
+                    try history?.update(row.record.primaryKey, entity: entity, slots: slots)
                 }
             }
         }
@@ -148,8 +142,7 @@ final class WriteTransaction: SaveTransaction {
     }
 
     /// The files of a row's present values are no longer needed once the transaction has committed.
-    private func leaveExternal(_ former: Statement?, _ primaryKey: Int64, _ count: Int) throws {
-        guard let former else { return }
+    private func leaveExternal(_ former: Statement, _ primaryKey: Int64, _ count: Int) throws {
         let purpose = "read a value that lies in a file"
         former.bind(primaryKey, at: 1)
         defer { former.reset() }
@@ -182,7 +175,7 @@ final class WriteTransaction: SaveTransaction {
         for (place, row) in rows.enumerated() {
             // The history takes values from the row. Should that be stale, the whole transaction is undone.
             try history?.delete(row.primaryKey, entity: entity)
-            try leaveExternal(former, row.primaryKey, external.count)
+            if let former { try leaveExternal(former, row.primaryKey, external.count) }
             statement.bind(row.primaryKey, at: 1)
             statement.bind(Int64(row.version), at: 2)
             try statement.run(purpose)

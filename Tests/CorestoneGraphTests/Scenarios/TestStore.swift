@@ -34,6 +34,8 @@ final class TestStore: PersistentStore, SaveTransaction, @unchecked Sendable {
     private(set) var relationshipCalls = 0
     private(set) var obtainPermanentIDs = 0
     private(set) var lastSave = (inserted: 0, updated: 0, deleted: 0)
+    /// Fetches give every row of the entity, and say that nothing is left to do.
+    var ignoresPredicateAndOrder = false
     /// The next save fails with it, before anything is written.
     var saveFailure: CoreError?
     private let model: Model
@@ -62,7 +64,9 @@ final class TestStore: PersistentStore, SaveTransaction, @unchecked Sendable {
         fetchRequests += 1
         log.append("fetch")
         var outcome = StoreFetchOutcome()
-        outcome.remainder = FetchRemainder(predicate: fetch.predicate, isUnordered: true)
+        if !ignoresPredicateAndOrder {
+            outcome.remainder = FetchRemainder(predicate: fetch.predicate, isUnordered: true)
+        }
         let found = (rows[fetch.entity.root.name] ?? [:]).filter { _, row in
             fetch.includesSubentities ? row.entity.isKind(of: fetch.entity) : row.entity === fetch.entity
         }
@@ -154,7 +158,7 @@ final class TestStore: PersistentStore, SaveTransaction, @unchecked Sendable {
         for record in records { store(record, entity) }
     }
 
-    func update(_ updates: [UpdatedRow], entity: Entity) throws -> [Int] {
+    func update(_ updates: [UpdatedRow], slots: [Int], entity: Entity) throws -> [Int] {
         lastSave.updated += updates.count
         let stale = updates.indices.filter { !isCurrent(entity, updates[$0].record.primaryKey, updates[$0].oldVersion) }
         for place in updates.indices where !stale.contains(place) { store(updates[place].record, entity) }
