@@ -158,6 +158,14 @@ extension Context {
         return nil
     }
 
+    /// The key that a temporary reference became; nil while it is temporary.
+    func permanentKey(of reference: Int64, root: Entity) -> Int64? {
+        for place in tables.indices where tables[place].root == root.index {
+            if let key = tables[place].former.key(of: reference) { return key }
+        }
+        return nil
+    }
+
     /// The object of an ID with its values; nil when the store has no such row.
     public func existingObject(with id: ObjectID) throws -> ManagedObject? {
         try checkQueue()

@@ -44,8 +44,7 @@ extension Context {
     private func writeBeneath(_ plan: SavePlan) throws -> SavePlan {
         defer { tellRenamed() }
         guard let parent else { return try advancing { try writeMerging(plan) } }
-        try push(plan, into: parent)
-        return plan
+        return try push(plan, into: parent)
     }
 
     /// Writes the parts of a plan one store after the other; each is a transaction of its own.

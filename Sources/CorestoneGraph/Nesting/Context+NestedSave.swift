@@ -4,15 +4,23 @@ import CorestoneValues
 extension Context {
     /// Hands the changes of a save to the parent, where they are pending from now on. Nothing goes to the stores. After a
     /// failure the parent is as it was, and all is still pending here.
-    func push(_ plan: SavePlan, into parent: Context) throws {
+    /// - Returns: what was handed over: conflicts with what others saved are settled first, as the merge policy says.
+    func push(_ first: SavePlan, into parent: Context) throws -> SavePlan {
         try withAncestors {
             try parent.refuseDuringSave()
-            var transfer = Transfer(plan, from: self, into: parent)
+            var transfer = Transfer(first, from: self, into: parent)
             try transfer.prepare()
+            let conflicts = transfer.conflicts()
+            if !conflicts.isEmpty {
+                for (store, conflicts) in conflicts { try settle(conflicts, store) }
+                transfer = Transfer(try currentPlan(), from: self, into: parent)
+                try transfer.prepare()
+            }
             try transfer.write()
             transfer.commit()
             // A failure here shows again at the parent's save, which processes them first.
             try? parent.processPendingChanges()
+            return transfer.plan
         }
     }
 
@@ -94,6 +102,27 @@ private struct Transfer {
             let partner = try parent.counterpart(of: target).target(of: inverse)
             try partner?.unlessGhost { try partner?.fireIfNeeded() }
         }
+    }
+
+    /// The objects that others saved since they were read here, by store: the parent has their newer rows by now, and would take
+    /// over what was made of older ones without a word.
+    func conflicts() -> [(key: Store, elements: [MergeConflict])] {
+        var conflicts = Groups<Store, MergeConflict>()
+        // Holds the rows that are written here until the conflicts hold them.
+        var writer: RecordWriter?
+        let deletions = plan.deleted.map { ($0, parent.counterpart(of: $0)) }
+        for (object, own) in Array(zip(plan.updated, updated)) + deletions {
+            guard let store = own.store, own.overtakes(object) else { continue }
+            var row = own.record.map { Record($0) }
+            if own.hasChanges {
+                var open = writer ?? RecordWriter()
+                row = own.writeValues(&open)
+                writer = open
+                object.state.insert(.nested)
+            }
+            conflicts.add(MergeConflict(object, row: row, cached: row, in: child, store: store), to: store)
+        }
+        return withExtendedLifetime(writer) { conflicts.list }
     }
 
     // MARK: The changes
@@ -183,6 +212,27 @@ extension Context {
 }
 
 extension ManagedObject {
+    /// Whether the row of the object is newer than the one that an object above was read from, and not to be reconciled with
+    /// what that one changed: the same property was changed on both sides, or what changed would be deleted. What is pending
+    /// here is this context's own business, and loses.
+    fileprivate func overtakes(_ other: ManagedObject) -> Bool {
+        guard let record, let former = other.record, !isDeleted, version > other.version else { return false }
+        let (base, now) = (Record(former), Record(record))
+        return entity.snapshotSlots.contains { slot in
+            if overlay?.isChanged(slot) == true || !other.isDeleted && !other.differsFromBase(slot) { return false }
+            let layout = entity.layout.slots[slot]
+            if layout.role == .toOne { return other.committedTargetKey(slot) != committedTargetKey(slot) }
+            return !base.isEqual(to: now, slot, layout)
+        }
+    }
+
+    /// The key of the target that the object was read with: the final one also where the target had a temporary one then.
+    private func committedTargetKey(_ slot: Int) -> Int64? {
+        guard let record, let (key, index) = Record(record).target(slot, entity.layout.slots[slot]) else { return nil }
+        guard key < 0, let context else { return key }
+        return context.permanentKey(of: key, root: context.entity(at: index).root) ?? key
+    }
+
     /// Takes over the attributes that another context's object changed.
     fileprivate func takeValues(of other: ManagedObject) {
         guard let overlay = other.overlay else { return }
