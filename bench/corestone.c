@@ -13,6 +13,7 @@
  * W5a                   fetch all with a prefetched to-one relationship, then follow it
  * W9                    each object once by ID, not loaded (W9_cold), then again in reverse (W9_hot)
  * W6 W7 save_mixed      see changes.c
+ * queues                see queues.c
  *
  * One process is one workload. Model, keys and store are ready before the clock starts, as they are in the raw program.
  */
@@ -24,6 +25,7 @@
 #include "company.h"
 #include "host.h"
 #include "measure.h"
+#include "queues.h"
 
 enum { BLOCK = 1000, ATTRIBUTES = 6, VALUES = 7 };
 
@@ -320,7 +322,7 @@ int main(int count, char **arguments) {
         follow(&with);
     else if (!strcmp(workload, "W9"))
         look_up(&with, data);
-    else if (!change(&with, workload)) {
+    else if (!change(&with, workload) && !run_on_queues(&with, workload)) {
         fprintf(stderr, "corestone: no workload %s\n", workload);
         return 2;
     }

@@ -27,7 +27,7 @@ import stores
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-WORKLOADS = ["W1", "W1_full", "W3", "W4", "W5a", "W6", "W7", "W9", "undo"]
+WORKLOADS = ["W1", "W1_full", "W3", "W4", "W5a", "W6", "W7", "W9", "undo", "queues"]
 
 
 @dataclass
@@ -98,6 +98,7 @@ def make_peers(places: Places) -> dict[str, Peer]:
             "W7": ["W7"],
             "W9": ["W9"],
             "undo": ["undo"],
+            "queues": ["queues"],
         },
     )
     every = {workload: [workload] for workload in ("W1", "W3", "W4", "W5a", "W6", "W7", "W9")}

@@ -1269,12 +1269,41 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_context_new(cst_coordinator *coordinato
 /* Runs on the context's queue. The context is borrowed for the call. To fail, return a status below 0 and, if you like,
  * set *error (cst_error_new_custom): it comes back as the detail of CST_E_CALLBACK. */
 typedef cst_status (*cst_context_perform_fn)(void *userdata, cst_context *context, cst_error **error);
-/* Runs body on the context's queue, later. A failure of body is dropped. */
+/* Runs body on the context's queue, later. A failure of body is dropped. What waits keeps the context; what waits when the
+ * process exits does not run, and its destroy neither: to see it done, end with a cst_context_perform_and_wait. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_perform(cst_context *context, cst_context_perform_fn body,
                                                          void *userdata, cst_destroy_fn destroy, cst_error **error);
-/* Runs body on the context's queue and waits for it; may be called from within. */
+/* Runs body on the context's queue and waits for it; may be called from within. Pending changes are processed when the
+ * outermost one ends. Code 132000, with CST_E_WRONG_THREAD, when the wait would never end: the thread that has the queue waits
+ * for a queue that this one has. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_perform_and_wait(cst_context *context, cst_context_perform_fn body,
                                                                   void *userdata, cst_error **error);
+/* When cst_context_schedule runs a body. */
+typedef int32_t cst_schedule;
+enum {
+    CST_SCHEDULE_IMMEDIATE = 0, /* at once when the calling thread may use the context now, else as the other one */
+    CST_SCHEDULE_ENQUEUED = 1   /* when all has run that waits on the context's queue */
+};
+/* Told, on the context's queue, what became of a body and of processing the pending changes after it: CST_OK, or the status
+ * and the error that cst_context_perform_and_wait would give. The error is borrowed for the call. */
+typedef void (*cst_context_done_fn)(void *userdata, cst_context *context, cst_status status, const cst_error *error);
+/* Runs body on the context's queue, then done, which may be NULL, then destroy. With CST_SCHEDULE_IMMEDIATE that may be before
+ * it returns; what body answers is told to done alone. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_context_schedule(cst_context *context, cst_schedule schedule,
+                                                          cst_context_perform_fn body, cst_context_done_fn done,
+                                                          void *userdata, cst_destroy_fn destroy, cst_error **error);
+/* Takes the context's queue for the calling thread, waiting for it, until as many cst_context_unlock. May be called from within;
+ * a lock within a perform, or a callback, ends with that at the latest, and with its thread. For Core Data's lock, unlock and
+ * tryLock; cst_context_perform_and_wait does the same and cannot be left open. Errors as there. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_context_lock(cst_context *context, cst_error **error);
+/* The same without waiting: CST_UNCHANGED when another thread has the queue, or work waits there. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_context_try_lock(cst_context *context, cst_error **error);
+/* Ends one lock; the last one processes pending changes. Code 132000, with CST_E_WRONG_THREAD, without a lock to end. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_unlock(cst_context *context, cst_error **error);
+/* Says where the program makes the context: a call on the wrong thread is told. A NULL file takes it back. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_context_set_origin(cst_context *context, cst_string file, uint32_t line,
+                                                            cst_error **error);
+#define CST_MADE_HERE(context) cst_context_set_origin((context), (cst_string){__FILE__, CST_NUL}, __LINE__, NULL)
 /* Called every few milliseconds while a fetch, a count or a save of this context runs, on its thread; true stops it with
  * CST_E_CANCELLED, and nothing has changed. NULL takes the check away. */
 typedef bool (*cst_context_interrupt_fn)(void *userdata);

@@ -8,14 +8,30 @@ public func cst_context_perform(
     _ pointer: OpaquePointer?, _ body: cst_context_perform_fn?, _ userdata: UnsafeMutableRawPointer?,
     _ destroy: cst_destroy_fn?, _ error: ErrorOut
 ) -> cst_status {
+    cst_context_schedule(pointer, cst_schedule(CST_SCHEDULE_ENQUEUED), body, nil, userdata, destroy, error)
+}
+
+@_cdecl("cst_context_schedule") @implementation
+public func cst_context_schedule(
+    _ pointer: OpaquePointer?, _ schedule: cst_schedule, _ body: cst_context_perform_fn?, _ done: cst_context_done_fn?,
+    _ userdata: UnsafeMutableRawPointer?, _ destroy: cst_destroy_fn?, _ error: ErrorOut
+) -> cst_status {
     // Freed when the last reference goes: at once on failure, else after the body ran.
     let work = Work(Userdata(userdata, destroy))
     return boundary(error) {
         guard let body else { throw CoreError(.invalidArgument, "body is NULL; there is nothing to perform") }
+        let isImmediate = schedule == CST_SCHEDULE_IMMEDIATE
+        guard isImmediate || schedule == CST_SCHEDULE_ENQUEUED else {
+            throw CoreError(.invalidArgument, "\(schedule) is no schedule; use a CST_SCHEDULE_ constant")
+        }
         let box = try contextBox(pointer)
         // The queue keeps the context's handle until the body ran, whatever the host releases meanwhile.
         work.box = box
-        try box.context.enqueue { _ in work.run(body) }
+        if isImmediate && box.context.isOwn {
+            try box.context.runAndWait { _ in work.run(body, done) }
+        } else {
+            try box.context.enqueue { _ in work.run(body, done) }
+        }
     }
 }
 
@@ -27,14 +43,53 @@ private final class Work {
     init(_ userdata: Userdata) { self.userdata = userdata }
 
     /// Lets go of everything before it returns, while no lock of the queue is held: the host's destructor may call us.
-    func run(_ body: cst_context_perform_fn) {
+    func run(_ body: cst_context_perform_fn, _ done: cst_context_done_fn?) {
         guard let box, let userdata else { return }
         HandleTable.drain(box.pendingReleases)
-        // Nobody waits for a failure of an asynchronous body; the header says that it is dropped.
-        _ = try? call(body, userdata.pointer, box.handle)
+        let result = Result {
+            try call(body, userdata.pointer, box.handle)
+            if done != nil { try box.context.processPendingChanges() }
+        }
+        // Without `done`, nobody waits for a failure; the header says that it is dropped.
+        if let done { tell(done, result, userdata.pointer, box.handle) }
         HandleTable.drain(box.pendingReleases)
         self.userdata = nil
         self.box = nil
+    }
+
+    private func tell(
+        _ done: cst_context_done_fn, _ result: Result<Void, any Error>, _ userdata: UnsafeMutableRawPointer?,
+        _ context: Handle?
+    ) {
+        var error: OpaquePointer?
+        let status = boundary(&error) { try result.get() }
+        done(userdata, context, status, error)
+        _ = HandleTable.releaseForHost(token(error))
+    }
+}
+
+@_cdecl("cst_context_lock") @implementation
+public func cst_context_lock(_ pointer: OpaquePointer?, _ error: ErrorOut) -> cst_status {
+    boundary(error) { try contextBox(pointer).context.lock() }
+}
+
+@_cdecl("cst_context_try_lock") @implementation
+public func cst_context_try_lock(_ pointer: OpaquePointer?, _ error: ErrorOut) -> cst_status {
+    outcome(error) { try contextBox(pointer).context.tryLock() ? .ok : .unchanged }
+}
+
+@_cdecl("cst_context_unlock") @implementation
+public func cst_context_unlock(_ pointer: OpaquePointer?, _ error: ErrorOut) -> cst_status {
+    boundary(error) { try onQueue(pointer).context.unlock() }
+}
+
+@_cdecl("cst_context_set_origin") @implementation
+public func cst_context_set_origin(
+    _ pointer: OpaquePointer?, _ file: cst_string, _ line: UInt32, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let context = try contextBox(pointer).context
+        context.setOrigin(try file.optionalString("file").map { CallSite(file: $0, line: Int(line)) })
     }
 }
 

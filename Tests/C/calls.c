@@ -51,6 +51,10 @@ static cst_status do_nothing(void *userdata, cst_context *context, cst_error **e
     return CST_OK;
 }
 
+static void hear_end(void *userdata, cst_context *context, cst_status status, const cst_error *error) {
+    (void)userdata, (void)context, (void)status, (void)error;
+}
+
 static void hear_context(void *userdata, cst_context *context, uint32_t notification, const cst_changes *changes) {
     (void)userdata, (void)context, (void)notification, (void)changes;
 }
@@ -419,9 +423,9 @@ static void *handle_for(struct world *world, const struct call *call, const stru
     if (is(call, "cst_undo_manager_enable")) cst_undo_manager_disable(world->live[TYPE_UNDO_MANAGER], NULL);
     if (is(call, "cst_context_assign") && type == TYPE_OBJECT) return unsaved_object(world);
     if (is(call, "cst_context_insert_object") && type == TYPE_OBJECT) return world->unattached;
-    if (strstr(call->name, "perform") && type == TYPE_CONTEXT && call->mark == MARK_ANY_THREAD) {
-        return world->private_context;
-    }
+    bool performs = strstr(call->name, "perform") || is(call, "cst_context_schedule");
+    if (performs && type == TYPE_CONTEXT && call->mark == MARK_ANY_THREAD) return world->private_context;
+    if (is(call, "cst_context_unlock")) cst_context_lock(world->live[type], NULL);
     if (is(call, "cst_object_insert_member")) return world->live[TYPE_OBJECT];
     return again && world->second[type] ? world->second[type] : world->live[type];
 }
@@ -550,6 +554,9 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
             break;
         case KIND_PERFORM:
             a->perform = do_nothing;
+            break;
+        case KIND_DONE:
+            a->done = hear_end;
             break;
         case KIND_INTERRUPT:
             a->interrupt = go_on;

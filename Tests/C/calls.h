@@ -60,6 +60,7 @@ enum kind {
     KIND_USERDATA,
     KIND_DESTROY,
     KIND_PERFORM,
+    KIND_DONE,
     KIND_VALIDATE,
     KIND_LOG,
     KIND_WORDS, /* array */
@@ -95,6 +96,7 @@ union argument {
     cst_bytes bytes;
     cst_destroy_fn destroy;
     cst_context_perform_fn perform;
+    cst_context_done_fn done;
     cst_validate_fn validate;
     cst_resolve_conflicts_fn resolve;
     cst_log_fn log;

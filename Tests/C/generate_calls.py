@@ -35,7 +35,9 @@ HANDLES = [
     "conflict",
     "query_generation",
 ]
-SCALARS = {"bool", "size_t", "int32_t", "int64_t", "uint32_t", "uint64_t", "cst_key", "cst_attribute_type", "cst_queue"}
+SCALARS = {"bool", "size_t", "int32_t", "int64_t", "uint32_t", "uint64_t"} | {
+    f"cst_{each}" for each in ("key", "attribute_type", "queue", "schedule")
+}
 COUNTS = {"count", "sort_count", "rows", "columns", "capacity", "batch_size"} | {
     f"{each}_count" for each in ("inserted", "updated", "deleted")
 }
@@ -57,7 +59,7 @@ RETURNS = {
 MARKS = ("CST_ANY_THREAD", "CST_ON_QUEUE", "CST_ONE_THREAD")
 # Structs and functions, which have a member of their own in `union argument`.
 BY_VALUE = {
-    *("STRING", "BYTES", "DESTROY", "PERFORM", "INTERRUPT", "VALIDATE", "LOG", "RESOLVE"),
+    *("STRING", "BYTES", "DESTROY", "PERFORM", "DONE", "INTERRUPT", "VALIDATE", "LOG", "RESOLVE"),
     *("CALL_SITE", "INACCESSIBLE"),
     *("PREDICATE_BLOCK", "EXPRESSION_BLOCK", "COMPARE", "FUNCTION", "CODE"),
     *("CONTEXT_OBSERVE", "OBJECT_OBSERVE", "COORDINATOR_OBSERVE", "UNDO_ACTION", "UNDO_OBSERVE"),
@@ -109,6 +111,7 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         "cst_coordinator_observe_fn": "COORDINATOR_OBSERVE",
         "const char *const *": "WORDS",
         "cst_context_perform_fn": "PERFORM",
+        "cst_context_done_fn": "DONE",
         "cst_context_interrupt_fn": "INTERRUPT",
         "cst_call_site_fn": "CALL_SITE",
         "cst_inaccessible_fault_fn": "INACCESSIBLE",

@@ -39,6 +39,7 @@ static bool may_be_null(const struct call *call, const struct parameter *paramet
         {"cst_store_check", "model"},
         {"cst_main_queue_drain", "out_count"},
         {"cst_context_set_interrupt", "check"},
+        {"cst_context_schedule", "done"},
         {"cst_context_set_undo_manager", "manager"},
         {"cst_context_set_call_site_finder", "find"},
         {"cst_context_set_inaccessible_fault_handler", "handler"},

@@ -371,6 +371,7 @@ static void fill(const struct world *world, const struct call *call, union argum
         case KIND_HOOKS:
         case KIND_DESTROY:
         case KIND_PERFORM:
+        case KIND_DONE:
         case KIND_INTERRUPT:
         case KIND_VALIDATE:
         case KIND_RESOLVE:
@@ -402,8 +403,9 @@ static void call_once(struct world *world) {
     fill(world, call, arguments, &storage);
     for (int i = 0; i < call->parameter_count; i++) {
         enum kind kind = call->parameters[i].kind;
-        if (kind == KIND_DESTROY || kind == KIND_PERFORM || kind == KIND_INTERRUPT || kind == KIND_VALIDATE ||
-            kind == KIND_USERDATA || kind == KIND_LOG || kind == KIND_WORDS || kind >= KIND_CALLBACKS) {
+        if (kind == KIND_DESTROY || kind == KIND_PERFORM || kind == KIND_DONE || kind == KIND_INTERRUPT ||
+            kind == KIND_VALIDATE || kind == KIND_USERDATA || kind == KIND_LOG || kind == KIND_WORDS ||
+            kind >= KIND_CALLBACKS) {
             world_fill(world, call, callbacks, &ready);
             if (!one_in(20)) arguments[i] = callbacks[i];
         }

@@ -18,6 +18,7 @@ from __future__ import annotations
 from . import _abi, log
 from ._library import LibraryNotFoundError
 from ._model_files import ModelVersions
+from ._notifications import ChangedIDs, Notifications
 from .archive import (
     URL,
     ArchivedObject,
@@ -156,7 +157,9 @@ __all__ = [
     "UndoNotification",
     "ManagedObject",
     "ObjectID",
+    "Notifications",
     "Observation",
+    "ChangedIDs",
     "ContextChanges",
     "ContextNotification",
     "QueryGeneration",

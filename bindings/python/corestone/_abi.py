@@ -40,6 +40,7 @@ MODEL_KEEP_CURRENT, MODEL_LOSSY = (1 << bit for bit in range(2))
 MODEL_GIVEN, MODEL_CACHED, MODEL_INFERRED = 1, 2, 3
 
 QUEUE_CALLER, QUEUE_PRIVATE, QUEUE_MAIN = 0, 1, 2
+SCHEDULE_IMMEDIATE, SCHEDULE_ENQUEUED = 0, 1
 FAULT_POLICIES = ("batch", "warn", "error")
 (
     OPTION_FAULT_POLICY,
@@ -266,6 +267,7 @@ SIZE_OFFSET = PAYLOAD_OFFSET + String.size.offset
 DESTROY_FN = CFUNCTYPE(None, ctypes.c_void_p)
 UNDO_ACTION_FN = CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, POINTER(ctypes.c_void_p))
 UNDO_OBSERVE_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32)
+DONE_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32, ctypes.c_void_p)
 PERFORM_FN = CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, POINTER(ctypes.c_void_p))
 INTERRUPT_FN = CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)
 CALL_SITE_FN = CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p, POINTER(Buffer))
@@ -433,6 +435,7 @@ _TYPES: dict[str, Any] = {
     "bytes*": ctypes.c_void_p,
     "destroy": DESTROY_FN,
     "perform": PERFORM_FN,
+    "done": DONE_FN,
     "interrupt": INTERRUPT_FN,
     "callsite": CALL_SITE_FN,
     "inaccessible": INACCESSIBLE_FN,
@@ -648,6 +651,11 @@ cst_main_queue_descriptor status int* error
 cst_context_new status handle i32 out error
 cst_context_perform status handle perform pointer destroy error
 cst_context_perform_and_wait status handle perform pointer error
+cst_context_schedule status handle i32 perform done pointer destroy error
+cst_context_lock status handle error
+cst_context_try_lock status handle error
+cst_context_unlock status handle error
+cst_context_set_origin status handle in u32 error
 cst_context_set_interrupt status handle interrupt pointer destroy error
 cst_context_set_name status handle in error
 cst_context_set_transaction_author status handle in error

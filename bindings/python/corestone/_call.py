@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+import re
+import threading
 from ctypes import byref
 from typing import Any
 
 from . import _abi, values
 from ._abi import lib
 from ._callbacks import cause, kept
+from .codes import Status
 from .errors import BY_STATUS, CorestoneError
 
 
@@ -18,6 +21,20 @@ def _shown_value(cell: values.Cell) -> Any:
         return values.decode_cell(cell, None)
     except CorestoneError:
         return cell.value.payload.real
+
+
+_THREAD = re.compile(r"\bthread (\d+) \([^)]*\)")
+
+
+def _with_names(message: str) -> str:
+    """A message about threads with the names that Python knows them by; the system has others, or none of its own."""
+    names = {thread.native_id: thread.name for thread in threading.enumerate()}
+
+    def named(found: re.Match[str]) -> str:
+        name = names.get(int(found[1]))
+        return f"thread {found[1]} ({name})" if name else found[0]
+
+    return _THREAD.sub(named, message)
 
 
 def read_error(handle: int, status: int | None = None) -> CorestoneError:
@@ -34,8 +51,9 @@ def read_error(handle: int, status: int | None = None) -> CorestoneError:
         if detail:
             details.append(read_error(detail))
     offset = lib.cst_error_offset(handle)
+    message = _abi.decode(lib.cst_error_message(handle)) or f"The library answered {status}."
     found = BY_STATUS.get(status, CorestoneError)(
-        _abi.decode(lib.cst_error_message(handle)) or f"The library answered {status}.",
+        _with_names(message) if status == Status.WRONG_THREAD else message,
         status=status,
         code=lib.cst_error_code(handle),
         domain=_abi.decode(lib.cst_error_domain(handle)),

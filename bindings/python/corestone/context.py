@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from ctypes import byref
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Callable, Literal, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, Literal, TypeVar, Union, overload
 
 from . import _abi, _interrupt, faulting, nesting, queue
 from ._abi import lib
@@ -16,6 +17,7 @@ from ._ahead import Ahead, Stamp, contexts
 from ._bulk import Block, columns_of, plain_columns
 from ._call import call, failure, made, made_quickly
 from ._host import Encoded
+from ._notifications import ChangedIDs, Notifications
 from ._request import make_request
 from .cursor import Cursor
 from .entity import Entity
@@ -65,6 +67,8 @@ class Context:
         self._stamp = Stamp()  # what objects read ahead serves while this stays the same
         self._watcher: _interrupt.Watch | None = None
         self._is_main = queue_type == _abi.QUEUE_MAIN
+        self._user = 0  # the thread that has the queue, as far as blocks and functions of Python know
+        self._sequences: weakref.WeakSet[Notifications[ChangedIDs]] = weakref.WeakSet()
         self._queue_type = queue_type
         self._name: str | None = None
         self._author: str | None = None
@@ -79,6 +83,7 @@ class Context:
             else made(lib.cst_context_new_child, parent._open, queue_type)
         )
         self._argument = _abi.argument(self._handle)
+        faulting.tell_origin(self._handle)
         contexts.add(self)
         if queue_type == _abi.QUEUE_CALLER:
             self._watch()
@@ -918,10 +923,69 @@ class Context:
 
     # ---- queues
 
-    def perform(self, function: Callable[..., T], *arguments: Any, **named: Any) -> Future[T]:
-        """Queues a function on the context's queue, and returns at once. The future has its result or exception;
-        asyncio.wrap_future makes it awaitable."""
-        return queue.perform(self, self._open, lambda: function(*arguments, **named))
+    @overload
+    def perform(self) -> queue.Performing: ...
+    @overload
+    def perform(self, function: Callable[..., T], /, *arguments: Any, **named: Any) -> Future[T]: ...
+
+    def perform(self, *arguments: Any, **named: Any) -> Any:
+        """Work on the context's queue. Without a function, a block in which the calling thread has the queue:
+
+            with ctx.perform():
+                ctx.insert("Employee", name="Ada")
+                ctx.save()
+
+        Blocks nest; each waits for its turn, also within another context's block, as long as nobody waits for a child's
+        queue in a block of its parent (WrongThreadError with code 132000 where that would never end).
+
+        With a function, queues it and returns at once. The future has its result or exception; asyncio.wrap_future
+        makes it awaitable. Cancelling it before its turn keeps it from running. Objects stay on the queue, IDs may
+        leave it.
+        """
+        if not arguments:
+            return queue.Performing(self, self._open)
+        function, *arguments = arguments  # type: ignore[assignment]
+        return queue.schedule(self, self._open, _abi.SCHEDULE_ENQUEUED, lambda: function(*arguments, **named))
+
+    async def aperform(self, function: Callable[..., T], /, *arguments: Any, **named: Any) -> T:
+        """Runs a function on the context's queue while the event loop goes on; returns what it returns, raises what it
+        raises. At once on this thread if that has the queue already, as it has that of a context of its own.
+
+            names = await ctx.aperform(lambda: [each.name for each in ctx.fetch("Employee")])
+
+        When the task is cancelled, a function whose turn has not come does not run.
+        """
+        work: Future[T] = queue.schedule(
+            self, self._open, _abi.SCHEDULE_IMMEDIATE, lambda: function(*arguments, **named)
+        )
+        if work.done():
+            return work.result()
+        import asyncio
+
+        return await asyncio.wrap_future(work)
+
+    @property
+    def executor(self) -> queue.ContextExecutor:
+        """Runs what is submitted on the context's queue: `await loop.run_in_executor(ctx.executor, function)`."""
+        return queue.ContextExecutor(self)
+
+    def notifications(
+        self, notification: ContextNotification | str, *, newest: int | None = None
+    ) -> Notifications[ChangedIDs]:
+        """What the context tells from now on, as IDs for an asyncio task; `observe` has the kinds.
+
+            async for changes in ctx.notifications("did_save_object_ids"):
+                print(changes.updated)
+
+        It ends when the context is closed or gone. Saves do not wait for it: what was not taken yet is kept, all of it
+        or the `newest` so many.
+        """
+        self._require_open()
+        sequence = Notifications(
+            self, newest, lambda tell: self.observe(notification, tell), lambda changes: changes.ids
+        )
+        self._sequences.add(sequence)
+        return sequence
 
     def perform_and_wait(self, function: Callable[..., T], *arguments: Any, **named: Any) -> T:
         """Runs a function on the context's queue; returns what it returns, raises the exception that it raises."""
@@ -953,6 +1017,8 @@ class Context:
             pass  # on another thread, say: then the objects go when the last one is released
         self._stamp = Stamp()
         self._handle = self._argument = None
+        for sequence in list(self._sequences):
+            sequence.close()
         lib.cst_release(handle)
 
     def __enter__(self) -> Context:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 from . import _abi
 from ._abi import lib, optional_text, path_argument, text
 from ._call import call, made
+from ._notifications import Notifications
 from .codes import CoordinatorNotification
 from .errors import InvalidArgumentError
 from .generation import QueryGeneration, optional_generation
@@ -252,6 +253,16 @@ class Coordinator:
         """The state that the stores have now, held from now on; None when no store has generations. UnsupportedError for
         a store with a rollback journal."""
         return optional_generation(made(lib.cst_coordinator_query_generation, self._handle))
+
+    def notifications(
+        self, notification: CoordinatorNotification | str, *, newest: int | None = None
+    ) -> Notifications[StoreChanges]:
+        """What the coordinator tells from now on, for an asyncio task, as Context.notifications.
+
+        async for changes in coordinator.notifications("stores_did_change"):
+            ...
+        """
+        return Notifications(self, newest, lambda tell: self.observe(notification, tell), lambda changes: changes)
 
     @property
     def statistics(self) -> Statistics:

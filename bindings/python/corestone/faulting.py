@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import itertools
 import json
@@ -17,7 +18,7 @@ from ._call import call
 from ._callbacks import reported
 from ._interrupt import immortal
 from ._validators import wrapper
-from .errors import InvalidArgumentError
+from .errors import InvalidArgumentError, InvalidUTF8Error
 from .object_id import ObjectID
 
 if TYPE_CHECKING:
@@ -65,16 +66,28 @@ def policy_number(policy: str) -> int:
 # ---- where the program is
 
 
-def _find(_: int, out: Any) -> int:
+def _place() -> tuple[_abi.InputString, int]:
     """The innermost line that is not of this package."""
     frame = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_HERE):
         frame = frame.f_back  # type: ignore[assignment]
     if frame is None:
-        return 0
+        return _abi.InputString(None, 0), 0
     name = os.fsencode(frame.f_code.co_filename)
-    lib.cst_buffer_fill(out, _abi.InputString(name, len(name)), None)
-    return frame.f_lineno
+    return _abi.InputString(name, len(name)), frame.f_lineno
+
+
+def _find(_: int, out: Any) -> int:
+    name, line = _place()
+    if line:
+        lib.cst_buffer_fill(out, name, None)
+    return line
+
+
+def tell_origin(handle: int) -> None:
+    """Tells the library where the program makes a context."""
+    with contextlib.suppress(InvalidUTF8Error):  # a name of a file that is no text
+        call(lib.cst_context_set_origin, handle, *_place())
 
 
 _find_callback = immortal(_abi.CALL_SITE_FN(_find))

@@ -14,6 +14,7 @@ from ._abi import lib
 from ._ahead import Stamp
 from ._call import call, made
 from ._interrupt import immortal
+from ._notifications import ChangedIDs
 from .codes import ContextNotification, CoordinatorNotification, ValueChangeKind
 from .generation import QueryGeneration
 from .object import ManagedObject, wrap, wrappers
@@ -124,6 +125,11 @@ class ContextChanges:
     deleted_ids = property(lambda self: self._ids["deleted"])
     refreshed_ids = property(lambda self: self._ids["refreshed"])
     invalidated_ids = property(lambda self: self._ids["invalidated"])
+
+    @property
+    def ids(self) -> ChangedIDs:
+        """All IDs, for another thread or task."""
+        return ChangedIDs(**self._ids, invalidated_all=self.invalidated_all)
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{len(ids)} {name}" for name, ids in self._ids.items() if ids)

@@ -7,10 +7,12 @@ import contextlib
 import ctypes
 import itertools
 import os
+import threading
 import time
 import weakref
-from concurrent.futures import Future
+from concurrent.futures import Executor, Future
 from ctypes import byref
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable
 
 from . import _abi
@@ -48,11 +50,11 @@ class Task:
             self.has_ended = True
             return _abi.OK
         try:
-            self.context._watch()
+            former = _take(self.context)
             try:
                 self.result = self.function()
             finally:
-                self.context._stamp = Stamp()  # what was read here is not to be read elsewhere
+                _give(self.context, former)
         except BaseException as raised:  # every exception belongs to the caller, also KeyboardInterrupt
             self.exception = raised
             self.has_ended = True
@@ -84,16 +86,107 @@ _run_callback = immortal(_abi.PERFORM_FN(_run))
 _forget_callback = immortal(_abi.DESTROY_FN(_forget))
 
 
-def perform(context: Context, handle: int, function: Callable[[], Any]) -> Future[Any]:
+def _take(context: Context) -> int:
+    """The calling thread has the queue of a context. Gives what `_give` wants back."""
+    former, context._user = context._user, threading.get_ident()
+    context._watch()
+    return former
+
+
+def _give(context: Context, former: int) -> None:
+    context._user = former
+    context._stamp = Stamp()  # what was read here is not to be read elsewhere
+
+
+class _Future(Future[Any]):
+    """A future that knows whose queue it waits for: who has that queue would wait for itself."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self._context = context
+
+    def _refuse_own(self) -> None:
+        mine = threading.get_ident()
+        if not self.done() and (self._context._user == mine or (self._context._is_main and main_queue._thread == mine)):
+            raise WrongThreadError(
+                "This thread has the queue on which the function is to run, and would wait for itself; call "
+                "perform_and_wait, or await the future."
+            )
+
+    def result(self, timeout: float | None = None) -> Any:
+        self._refuse_own()
+        return super().result(timeout)
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        self._refuse_own()
+        return super().exception(timeout)
+
+
+def schedule(context: Context, handle: int, how: int, function: Callable[[], Any]) -> Future[Any]:
     """Queues a function; its future tells when it ran, and what it returned or raised."""
     if _exit.has_run:
         raise RuntimeError("The interpreter is ending: nothing more can be queued.")
     _exit.arm()
-    future: Future[Any] = Future()
+    future = _Future(context)
     number = next(_numbers)
     _tasks[number] = Task(context, function, future)
-    call(lib.cst_context_perform, handle, _run_callback, number, _forget_callback)
+    call(lib.cst_context_schedule, handle, how, _run_callback, _abi.DONE_FN(), number, _forget_callback)
     return future
+
+
+class Performing:
+    """`with ctx.perform():`, a block in which the calling thread has the context's queue."""
+
+    def __init__(self, context: Context, handle: int) -> None:
+        self._context = context
+        self._handle = handle
+        self._former: list[int] = []
+
+    def __enter__(self) -> Context:
+        lib.cst_retain(self._handle)  # the block ends as it began, also when it closes the context
+        try:
+            call(lib.cst_context_lock, self._handle)
+        except BaseException:
+            lib.cst_release(self._handle)
+            raise
+        self._former.append(_take(self._context))
+        return self._context
+
+    def __exit__(
+        self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _give(self._context, self._former.pop())
+        try:
+            call(lib.cst_context_unlock, self._handle)
+        except CorestoneError:
+            if raised is None:  # what the block raised says more
+                raise
+        finally:
+            lib.cst_release(self._handle)
+
+
+class ContextExecutor(Executor):
+    """Runs what is submitted on the queue of a context, one after the other, for whatever takes an executor."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._is_shut = False
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
+        """As Context.perform."""
+        if self._is_shut:
+            raise RuntimeError("The executor was shut down.")
+        return self._context.perform(function, *arguments, **named)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Takes nothing more. The context goes on."""
+        self._is_shut = True
+        if cancel_futures:
+            for task in list(_tasks.values()):
+                if task.context is self._context and task.future is not None:
+                    task.future.cancel()
+        if wait:
+            self._context.perform_and_wait(lambda: None)
 
 
 def perform_and_wait(context: Context, handle: int, function: Callable[[], Any]) -> Any:
@@ -127,9 +220,13 @@ class MainQueue:
         corestone.main_queue.drain(timeout=1.0)
     """
 
+    def __init__(self) -> None:
+        self._thread = 0  # that is the main one
+
     def bind(self) -> None:
         """Makes the calling thread the main one."""
         call(lib.cst_main_queue_bind)
+        self._thread = threading.get_ident()
         _exit.arm()
 
     def drain(self, timeout: float | None = 0.0) -> int:

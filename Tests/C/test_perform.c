@@ -1,0 +1,371 @@
+/* Performs: schedules and their outcomes, locks, who is named on the wrong thread, queues that would wait for each other, and a
+ * process that exits while work waits.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "company.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <spawn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static void nap(int milliseconds) {
+    const struct timespec pause = {0, milliseconds * 1000000L};
+    nanosleep(&pause, NULL);
+}
+
+static void on_thread(void *(*body)(void *), void *argument) {
+    pthread_t thread;
+    REQUIRE(pthread_create(&thread, NULL, body, argument) == 0);
+    REQUIRE(pthread_join(thread, NULL) == 0);
+}
+
+static cst_status nothing(void *userdata, cst_context *context, cst_error **error) {
+    (void)userdata, (void)context, (void)error;
+    return CST_OK;
+}
+
+/* What was seen of a body. */
+struct run {
+    struct company *company;
+    atomic_int bodies, ends, destroyed;
+    cst_status status;
+    int details;
+    bool fails;
+};
+
+static cst_status body(void *userdata, cst_context *context, cst_error **error) {
+    struct run *run = userdata;
+    CHECK_INT(0, run->ends);
+    run->bodies++;
+    if (run->fails) {
+        cst_error_new_custom(text("App"), 4711, text("no more coffee"), NULL, NULL, error);
+        return CST_E_CALLBACK;
+    }
+    cst_object *object = NULL;
+    cst_status status = cst_context_insert(context, run->company->employee, &object, error);
+    cst_release(object);
+    return status;
+}
+
+static void done(void *userdata, cst_context *context, cst_status status, const cst_error *error) {
+    struct run *run = userdata;
+    bool changes = false;
+    CHECK_STATUS(CST_OK, cst_context_has_changes(context, &changes, E));
+    CHECK_INT(0, run->destroyed);
+    run->status = status;
+    run->details = error ? (int)cst_error_detail_count(error) : -1;
+    run->ends++;
+}
+
+static void destroy(void *userdata) { ((struct run *)userdata)->destroyed++; }
+
+static void wait_for(atomic_int *count, int wanted) {
+    for (int i = 0; i < 2000 && *count < wanted; i++)
+        nap(1);
+    CHECK_INT(wanted, *count);
+}
+
+static void an_outcome_comes_back_once(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_context *worker = company_context(&c, CST_QUEUE_PRIVATE);
+    for (int fails = 0; fails < 2; fails++) {
+        struct run run = {.company = &c, .fails = fails};
+        OK(cst_context_schedule(worker, CST_SCHEDULE_IMMEDIATE, body, done, &run, destroy, E));
+        wait_for(&run.destroyed, 1);
+        CHECK_INT(1, run.bodies);
+        CHECK_INT(1, run.ends);
+        CHECK_INT(fails ? CST_E_CALLBACK : CST_OK, run.status);
+        CHECK_INT(fails ? 1 : -1, run.details);
+    }
+    struct run never = {.company = &c};
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_schedule(worker, 2, body, done, &never, destroy, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_schedule(worker, 0, NULL, done, &never, destroy, E));
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_context_schedule(NULL, 0, body, done, &never, destroy, E));
+    CHECK_INT(3, never.destroyed);
+    CHECK_INT(0, never.bodies + never.ends);
+    OK(cst_release(worker));
+    company_close(&c);
+}
+
+static cst_status schedule_within(void *userdata, cst_context *context, cst_error **error) {
+    struct run *runs = userdata;
+    cst_status status = cst_context_schedule(context, CST_SCHEDULE_ENQUEUED, body, done, &runs[0], destroy, error);
+    CHECK_INT(0, runs[0].bodies);
+    if (status == CST_OK)
+        status = cst_context_schedule(context, CST_SCHEDULE_IMMEDIATE, body, done, &runs[1], destroy, error);
+    CHECK_INT(1, runs[1].destroyed);
+    CHECK_INT(0, runs[0].bodies);
+    return status;
+}
+
+static void immediate_runs_at_once_on_the_queue_alone(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_context *worker = company_context(&c, CST_QUEUE_PRIVATE);
+    struct run runs[2] = {{.company = &c}, {.company = &c}}, own = {.company = &c};
+    OK(cst_context_perform_and_wait(worker, schedule_within, runs, E));
+    wait_for(&runs[0].destroyed, 1);
+    OK(cst_context_schedule(c.context, CST_SCHEDULE_IMMEDIATE, body, done, &own, destroy, E));
+    CHECK_INT(1, own.destroyed);
+    own = (struct run){.company = &c};
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_context_schedule(c.context, CST_SCHEDULE_ENQUEUED, body, done, &own, destroy, E));
+    CHECK_INT(1, own.destroyed);
+    OK(cst_release(worker));
+    company_close(&c);
+}
+
+/* ---- who is named */
+
+static void *use(void *argument) {
+    CHECK_STATUS(CST_E_WRONG_THREAD, cst_context_save(argument, E));
+    pthread_setname_np(pthread_self(), "painter");
+    CHECK_STATUS(CST_E_WRONG_THREAD, cst_context_save(argument, E));
+    char number[64];
+    snprintf(number, sizeof number, "thread %d (painter) used context 'import' (made at ", (int)gettid());
+    CHECK_CONTAINS(number, cst_error_message(check_error()));
+    snprintf(number, sizeof number, "test_perform.c:");
+    CHECK_CONTAINS(number, cst_error_message(check_error()));
+    snprintf(number, sizeof number, "the thread that made it, thread %d (", (int)getpid());
+    CHECK_CONTAINS(number, cst_error_message(check_error()));
+    check_slot();
+    return NULL;
+}
+
+static void both_threads_and_the_place_are_named(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    OK(CST_MADE_HERE(c.context));
+    OK(cst_context_set_name(c.context, text("import"), E));
+    on_thread(use, c.context);
+    CHECK_STATUS(CST_E_INVALID_UTF8, cst_context_set_origin(c.context, text("\xff"), 1, E));
+    OK(cst_context_set_origin(c.context, (cst_string){NULL, 0}, 1, E));
+    company_close(&c);
+}
+
+/* ---- locks */
+
+struct locked {
+    cst_context *context;
+    sem_t locked, go_on;
+};
+
+static void *lock_a_while(void *argument) {
+    struct locked *own = argument;
+    CHECK_STATUS(CST_OK, cst_context_lock(own->context, E));
+    CHECK_STATUS(CST_OK, cst_context_try_lock(own->context, E));
+    CHECK_STATUS(CST_OK, cst_context_unlock(own->context, E));
+    sem_post(&own->locked);
+    while (sem_wait(&own->go_on) != 0) {
+    }
+    CHECK_STATUS(CST_OK, cst_context_unlock(own->context, E));
+    CHECK_STATUS(CST_E_WRONG_THREAD, cst_context_unlock(own->context, E));
+    check_slot();
+    return NULL;
+}
+
+static cst_status unlock_in_vain(void *userdata, cst_context *context, cst_error **error) {
+    (void)userdata, (void)error;
+    CHECK_STATUS(CST_E_WRONG_THREAD, cst_context_unlock(context, E));
+    CHECK_INT(CST_CODE_MANAGED_OBJECT_CONTEXT_LOCKING, cst_error_code(check_error()));
+    CHECK_STATUS(CST_OK, cst_context_lock(context, E));
+    check_slot();
+    return CST_OK;
+}
+
+static void a_lock_takes_the_queue_for_its_thread(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    struct locked own = {.context = company_context(&c, CST_QUEUE_PRIVATE)};
+    sem_init(&own.locked, 0, 0);
+    sem_init(&own.go_on, 0, 0);
+    pthread_t thread;
+    REQUIRE(pthread_create(&thread, NULL, lock_a_while, &own) == 0);
+    while (sem_wait(&own.locked) != 0) {
+    }
+    bool changes;
+    CHECK_STATUS(CST_UNCHANGED, cst_context_try_lock(own.context, E));
+    CHECK_STATUS(CST_E_WRONG_THREAD, cst_context_has_changes(own.context, &changes, E));
+    sem_post(&own.go_on);
+    OK(cst_context_lock(own.context, E));
+    OK(cst_context_has_changes(own.context, &changes, E));
+    OK(cst_context_perform_and_wait(own.context, unlock_in_vain, NULL, E));
+    OK(cst_context_unlock(own.context, E));
+    CHECK_STATUS(CST_E_WRONG_THREAD, cst_context_has_changes(own.context, &changes, E));
+    REQUIRE(pthread_join(thread, NULL) == 0);
+    CHECK_STATUS(CST_E_WRONG_THREAD, cst_context_unlock(c.context, E));
+    OK(cst_context_lock(c.context, E));
+    OK(cst_context_unlock(c.context, E));
+    OK(cst_release(own.context));
+    company_close(&c);
+}
+
+struct notified {
+    int calls;
+    cst_status status;
+};
+
+static void unlock_when_told(void *userdata, cst_context *context, uint32_t notification, const cst_changes *changes) {
+    struct notified *seen = userdata;
+    (void)notification, (void)changes;
+    seen->calls++;
+    seen->status = cst_context_unlock(context, E);
+    CHECK_STATUS(CST_OK, cst_context_perform_and_wait(context, nothing, NULL, E));
+    check_slot();
+}
+
+static void a_callback_cannot_let_go_of_its_context(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_context *worker = company_context(&c, CST_QUEUE_PRIVATE);
+    struct notified seen = {0, CST_OK};
+    cst_observation *token = NULL;
+    OK(cst_context_observe(worker, CST_NOTIFICATION_WILL_SAVE, unlock_when_told, &seen, NULL, &token, E));
+    OK(cst_context_lock(worker, E));
+    OK(cst_release(company_employee(&c, worker, "Ada", 1)));
+    OK(cst_context_save(worker, E));
+    CHECK_INT(1, seen.calls);
+    CHECK_INT(CST_E_WRONG_THREAD, seen.status);
+    CHECK_INT(1, company_count(worker, c.employee, NULL));
+    OK(cst_context_unlock(worker, E));
+    OK(cst_release(token));
+    OK(cst_release(worker));
+    company_close(&c);
+}
+
+/* ---- waiting for each other */
+
+struct pair {
+    cst_context *first, *second;
+    pthread_barrier_t *both;
+    cst_status status;
+    int code;
+};
+
+static cst_status wait_for_second(void *userdata, cst_context *context, cst_error **error) {
+    (void)context;
+    struct pair *pair = userdata;
+    pthread_barrier_wait(pair->both);
+    pair->status = cst_context_perform_and_wait(pair->second, nothing, NULL, E);
+    pair->code = check_error() ? cst_error_code(check_error()) : 0;
+    if (pair->code) CHECK_CONTAINS("for ever", cst_error_message(check_error()));
+    check_slot();
+    (void)error;
+    return CST_OK;
+}
+
+static void *take_first(void *argument) {
+    struct pair *pair = argument;
+    CHECK_STATUS(CST_OK, cst_context_perform_and_wait(pair->first, wait_for_second, pair, E));
+    check_slot();
+    return NULL;
+}
+
+static void a_wait_without_end_is_refused(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_context *a = company_context(&c, CST_QUEUE_PRIVATE), *b = company_context(&c, CST_QUEUE_PRIVATE);
+    pthread_barrier_t both;
+    pthread_barrier_init(&both, NULL, 2);
+    struct pair there = {.first = a, .second = b, .both = &both}, back = {.first = b, .second = a, .both = &both};
+    pthread_t thread;
+    REQUIRE(pthread_create(&thread, NULL, take_first, &there) == 0);
+    take_first(&back);
+    REQUIRE(pthread_join(thread, NULL) == 0);
+    CHECK_INT(CST_E_WRONG_THREAD, there.status + back.status); /* one of them */
+    CHECK_INT(CST_CODE_MANAGED_OBJECT_CONTEXT_LOCKING, there.code + back.code);
+    pthread_barrier_destroy(&both);
+    OK(cst_release(a));
+    OK(cst_release(b));
+    company_close(&c);
+}
+
+static cst_status count_in(void *userdata, cst_context *context, cst_error **error) {
+    (void)error;
+    CHECK_INT(1, company_count(context, ((struct company *)userdata)->employee, NULL));
+    return CST_OK;
+}
+
+static cst_status count_of_child(void *userdata, cst_context *context, cst_error **error) {
+    /* Within the parent: the thread has it already, so the child, which nobody uses, may ask it. */
+    struct company *c = userdata;
+    cst_context *child = NULL;
+    cst_status status = cst_context_new_child(context, CST_QUEUE_PRIVATE, &child, error);
+    if (status == CST_OK) status = cst_context_perform_and_wait(child, count_in, c, error);
+    cst_release(child);
+    return status;
+}
+
+static void parents_and_children_perform_within_each_other(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    OK(cst_context_save(c.context, E));
+    cst_context *parent = company_context(&c, CST_QUEUE_PRIVATE);
+    OK(cst_context_perform_and_wait(parent, count_of_child, &c, E));
+    OK(cst_context_perform_and_wait(c.context, count_of_child, &c, E));
+    OK(cst_release(parent));
+    OK(cst_release(ada));
+    company_close(&c);
+}
+
+/* ---- the end of the process */
+
+static cst_status rest(void *userdata, cst_context *context, cst_error **error) {
+    (void)userdata, (void)context, (void)error;
+    nap(2);
+    return CST_OK;
+}
+
+/* What a child process does: it exits while most of its work waits. */
+static void leave_with_work(const char *path) {
+    struct company c = company_open(path);
+    for (int i = 0; i < 8; i++) {
+        cst_context *worker = company_context(&c, CST_QUEUE_PRIVATE);
+        struct run *run = calloc(1, sizeof *run);
+        run->company = &c;
+        for (int n = 0; n < 200; n++)
+            cst_context_perform(worker, n % 2 ? rest : body, run, NULL, NULL);
+        cst_release(worker);
+    }
+    exit(0);
+}
+
+static void a_process_may_exit_with_work_waiting(void) {
+    char place[1024];
+    snprintf(place, sizeof place, "CORESTONE_LEAVE=%s", check_path("left.sqlite"));
+    char *arguments[] = {"/proc/self/exe", NULL};
+    size_t count = 0;
+    while (environ[count])
+        count++;
+    char **environment = calloc(count + 3, sizeof *environment);
+    environment[0] = place;
+    environment[1] = "ASAN_OPTIONS=detect_leaks=0"; /* the work that waits */
+    memcpy(environment + 2, environ, count * sizeof *environment);
+    for (int round = 0; round < 5; round++) {
+        pid_t process;
+        int status = -1;
+        REQUIRE(posix_spawn(&process, "/proc/self/exe", NULL, NULL, arguments, environment) == 0);
+        REQUIRE(waitpid(process, &status, 0) == process);
+        CHECK_INT(0, status);
+    }
+    free(environment);
+}
+
+int main(int argc, char **argv) {
+    check_begin(argc, argv);
+    if (getenv("CORESTONE_LEAVE")) leave_with_work(getenv("CORESTONE_LEAVE"));
+    RUN(an_outcome_comes_back_once);
+    RUN(immediate_runs_at_once_on_the_queue_alone);
+    RUN(both_threads_and_the_place_are_named);
+    RUN(a_lock_takes_the_queue_for_its_thread);
+    RUN(a_callback_cannot_let_go_of_its_context);
+    RUN(a_wait_without_end_is_refused);
+    RUN(parents_and_children_perform_within_each_other);
+    RUN(a_process_may_exit_with_work_waiting);
+    return check_end();
+}

@@ -1,0 +1,115 @@
+"""Notifications as async iterators."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import weakref
+from collections import deque
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any, Callable, Generic, NamedTuple, TypeVar
+
+from .errors import InvalidArgumentError
+from .object_id import ObjectID
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from .observation import Observation
+
+T = TypeVar("T")
+
+
+class ChangedIDs(NamedTuple):
+    """What a notification of a context is about, as IDs, which may cross threads."""
+
+    inserted: list[ObjectID]
+    updated: list[ObjectID]
+    deleted: list[ObjectID]
+    refreshed: list[ObjectID]
+    invalidated: list[ObjectID]
+    invalidated_all: bool  # the context was reset
+
+
+class Notifications(AsyncIterator[T], Generic[T]):
+    """What a context or a coordinator tells from now on, for one asyncio task: `async for … in ctx.notifications(…)`.
+
+    It ends with its subject, with `close()`, with its last reference, and when the task is cancelled that waits for it.
+    """
+
+    def __init__(
+        self,
+        subject: Any,
+        newest: int | None,
+        observe: Callable[[Callable[[Any, Any], None]], Observation],
+        news: Callable[[Any], T],
+    ) -> None:
+        if newest is not None and newest < 1:
+            raise InvalidArgumentError(f"newest is {newest}, but at least one notification has to be kept.")
+        self._lock = threading.Lock()
+        self._news: deque[T] = deque(maxlen=newest)
+        self._waiter: asyncio.Future[None] | None = None
+        self._has_ended = False
+        # Whoever observes, and whoever is observed, must not keep the iterator.
+        this = weakref.ref(self)
+
+        def tell(_: Any, changes: Any) -> None:
+            found = this()
+            if found is not None:
+                found._add(news(changes))
+
+        def end(_: Any) -> None:
+            found = this()
+            if found is not None:
+                found._end()
+
+        self._subject = weakref.ref(subject, end)
+        self._observation = observe(tell)
+
+    def _add(self, news: T) -> None:
+        """On the subject's queue."""
+        with self._lock:
+            self._news.append(news)
+            self._wake()
+
+    def _end(self) -> None:
+        with self._lock:
+            self._has_ended = True
+            self._wake()
+
+    def _wake(self) -> None:
+        waiter, self._waiter = self._waiter, None
+        if waiter is not None:
+            with contextlib.suppress(RuntimeError):  # its loop is closed
+                waiter.get_loop().call_soon_threadsafe(_resolve, waiter)
+
+    def close(self) -> None:
+        """Ends it, for a task that waits too, which then gets what was told before. Closing twice is fine."""
+        self._observation.cancel()
+        self._end()
+
+    def __aiter__(self) -> Notifications[T]:
+        return self
+
+    async def __anext__(self) -> T:
+        import asyncio
+
+        while True:
+            with self._lock:
+                if self._news:
+                    return self._news.popleft()
+                if self._has_ended:
+                    raise StopAsyncIteration
+                if self._waiter is not None:
+                    raise InvalidArgumentError("Another task waits for these notifications; ask for some of its own.")
+                waiter = self._waiter = asyncio.get_running_loop().create_future()
+            try:
+                await waiter
+            except asyncio.CancelledError:
+                self.close()
+                raise
+
+
+def _resolve(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)

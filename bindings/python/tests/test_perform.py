@@ -1,0 +1,331 @@
+"""Blocks on a queue, awaiting, executors, notifications as async iterators, and who is named on the wrong thread."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import inspect
+import subprocess
+import threading
+from concurrent.futures import CancelledError as FutureCancelledError
+from typing import Any
+
+import pytest
+from conftest import Run
+
+from corestone import Container, Context, InvalidArgumentError, InvalidHandleError, ObjectID, WrongThreadError
+from corestone.codes import CoreDataCode
+
+
+def on_thread(function: Any, *arguments: Any) -> Any:
+    """What a function returns on a thread of its own, or raises there."""
+    found: list[Any] = []
+
+    def run() -> None:
+        try:
+            found.append(function(*arguments))
+        except BaseException as raised:
+            found.append(raised)
+
+    thread = threading.Thread(target=run, name="stray")
+    thread.start()
+    thread.join(20)
+    assert not thread.is_alive(), "hangs"
+    if isinstance(found[0], BaseException):
+        raise found[0]
+    return found[0]
+
+
+# ---- the wrong thread
+
+
+def test_both_threads_and_the_place_are_named(container: Container) -> None:
+    frame = inspect.currentframe()
+    assert frame is not None
+    line = frame.f_lineno + 1
+    ctx = container.context()
+    ctx.name = "editor"
+    with pytest.raises(WrongThreadError) as caught:
+        on_thread(ctx.count, "Employee")
+    message = caught.value.message
+    assert f" (stray) used context 'editor' (made at {__file__}:{line})" in message
+    assert f"the thread that made it, thread {threading.get_native_id()} ({threading.current_thread().name})" in message
+    background = container.background_context()
+    with pytest.raises(WrongThreadError, match="which no thread uses now; use it inside perform"):
+        background.save()
+    with background.perform(), pytest.raises(WrongThreadError, match=r"which thread \d+ \(.*\) uses now"):
+        on_thread(background.save)
+
+
+# ---- blocks
+
+
+def test_a_block_has_the_queue(container: Container) -> None:
+    background = container.background_context()
+    with background.perform() as ctx:
+        assert ctx is background
+        person = ctx.insert("Employee", name="Ada")
+        with ctx.perform():
+            ctx.save()
+        later = background.perform(ctx.count, "Employee")
+        with pytest.raises(WrongThreadError, match="would wait for itself"):
+            later.result(timeout=1)
+        assert not later.done()
+        assert ctx.perform_and_wait(lambda: person.name) == "Ada"
+    assert later.result(timeout=10) == 1
+    with pytest.raises(WrongThreadError):
+        _ = person.name
+
+
+def test_a_block_lets_go_after_an_exception(container: Container) -> None:
+    background = container.background_context()
+
+    def fail() -> None:
+        with background.perform():
+            background.insert("Employee", name="Ada")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert on_thread(background.perform_and_wait, lambda: background.count("Employee")) == 1
+
+
+def test_threads_take_turns_in_blocks(container: Container) -> None:
+    background = container.background_context()
+    total = [0]
+
+    def count() -> None:
+        for _ in range(200):
+            with background.perform():
+                seen = total[0]
+                total[0] = seen + 1
+
+    threads = [threading.Thread(target=count) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert total == [800]
+
+
+def test_a_block_may_close_its_context(container: Container) -> None:
+    background = container.background_context()
+    with background.perform():
+        background.insert("Employee", name="Ada")
+        background.close()
+    with pytest.raises(InvalidHandleError):
+        background.perform()
+
+
+def test_a_confined_context_has_blocks_too(container: Container) -> None:
+    ctx = container.context()
+    with ctx.perform(), ctx.perform():
+        ctx.insert("Employee", name="Ada")
+
+    def enter() -> None:
+        with ctx.perform():
+            pass
+
+    with pytest.raises(WrongThreadError):
+        on_thread(enter)
+
+
+def test_blocks_that_would_wait_for_each_other(container: Container) -> None:
+    one, other = container.background_context(), container.background_context()
+    both = threading.Barrier(2)
+    raised: list[WrongThreadError] = []
+
+    def take(first: Context, second: Context) -> None:
+        try:
+            with first.perform():
+                both.wait(10)
+                with second.perform():
+                    pass
+        except WrongThreadError as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=take, args=(one, other))
+    thread.start()
+    take(other, one)
+    thread.join(20)
+    assert not thread.is_alive()
+    assert [error.code for error in raised] == [CoreDataCode.MANAGED_OBJECT_CONTEXT_LOCKING]
+    assert "for ever" in raised[0].message
+
+
+# ---- awaiting
+
+
+def test_awaiting(container: Container) -> None:
+    background = container.background_context()
+    own = OSError("mine")
+
+    def fail() -> None:
+        raise own
+
+    async def main() -> None:
+        assert await background.aperform(lambda a, b: a + b, 1, b=2) == 3
+        with pytest.raises(OSError, match="mine") as caught:
+            await background.aperform(fail)
+        assert caught.value is own
+        assert caught.traceback[-1].name == "fail"
+        many = await asyncio.gather(*(background.aperform(lambda n=n: n) for n in range(100)))
+        assert list(many) == list(range(100))
+        ctx = container.context()
+        here = threading.get_ident()
+        assert await ctx.aperform(threading.get_ident) == here, "at once, on the thread that the context belongs to"
+
+    asyncio.run(main())
+
+
+def test_cancelling_a_task_before_its_turn(container: Container) -> None:
+    background = container.background_context()
+    gate = threading.Event()
+    ran: list[int] = []
+
+    async def main() -> None:
+        background.perform(gate.wait, 10)
+        task = asyncio.create_task(background.aperform(ran.append, 1))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        gate.set()
+        await background.aperform(ran.append, 2)
+
+    asyncio.run(main())
+    assert ran == [2]
+
+
+def test_an_executor(container: Container) -> None:
+    background = container.background_context()
+
+    async def main() -> int:
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(background.executor, lambda: background.insert("Project", title="x"))
+        return await loop.run_in_executor(background.executor, background.count, "Project")
+
+    assert asyncio.run(main()) == 1
+    with background.executor as executor:
+        assert list(executor.map(lambda n: n * 2, range(5))) == [0, 2, 4, 6, 8]
+    with pytest.raises(RuntimeError):
+        executor.submit(print)
+    gate = threading.Event()
+    background.perform(gate.wait, 10)
+    executor = background.executor
+    waiting = executor.submit(print, "never")
+    executor.shutdown(wait=False, cancel_futures=True)
+    gate.set()
+    with pytest.raises(FutureCancelledError):
+        waiting.result(timeout=10)
+
+
+# ---- notifications
+
+
+def save_one(ctx: Context, name: str) -> ObjectID:
+    person = ctx.insert("Employee", name=name)
+    ctx.save()
+    return person.id  # type: ignore[no-any-return]
+
+
+def test_notifications_are_an_async_iterator(container: Container) -> None:
+    background = container.background_context()
+
+    async def main() -> None:
+        told = background.notifications("did_save_object_ids")
+        ada = await background.aperform(save_one, background, "Ada")
+        bob = await background.aperform(save_one, background, "Bob")
+        seen = []
+        async for changes in told:
+            seen += changes.inserted
+            if len(seen) == 2:
+                break
+        assert seen == [ada, bob]
+        newest = background.notifications("did_save_object_ids", newest=1)
+        for name in "abc":
+            last = await background.aperform(save_one, background, name)
+        assert (await newest.__anext__()).inserted == [last]
+        waiting = asyncio.create_task(newest.__anext__())
+        await asyncio.sleep(0.01)
+        eve = await background.aperform(save_one, background, "Eve")
+        assert (await waiting).inserted == [eve]
+        with pytest.raises(InvalidArgumentError):
+            background.notifications("did_save", newest=0)
+
+    asyncio.run(main())
+
+
+def test_a_sequence_ends(container: Container) -> None:
+    background = container.background_context()
+
+    async def main() -> None:
+        told = background.notifications("did_save")
+        await background.aperform(save_one, background, "Ada")
+        background.close()
+        assert [len(changes.inserted) for changes in [each async for each in told]] == [1]
+        with pytest.raises(InvalidHandleError):
+            background.notifications("did_save")
+        other = container.background_context()
+        waiting = asyncio.create_task(other.notifications("did_save").__anext__())
+        await asyncio.sleep(0.01)
+        del other
+        gc.collect()
+        with pytest.raises(StopAsyncIteration):
+            await asyncio.wait_for(waiting, 10)
+        third = container.background_context()
+        cancelled = third.notifications("did_save")
+        task = asyncio.create_task(cancelled.__anext__())
+        await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        with pytest.raises(StopAsyncIteration):
+            await cancelled.__anext__()
+
+    asyncio.run(main())
+
+
+def test_an_iterator_that_nobody_holds_listens_no_more(container: Container) -> None:
+    from corestone import observation
+
+    ctx = container.context()
+    gc.collect()
+    before = len(observation._observers)
+    told = ctx.notifications("did_save")
+    assert len(observation._observers) == before + 1
+    del told
+    gc.collect()
+    save_one(ctx, "Ada")
+    assert len(observation._observers) == before
+
+
+def test_what_a_coordinator_tells(container: Container) -> None:
+    async def main() -> None:
+        told = container.coordinator.notifications("stores_did_change")
+        container.coordinator.remove_store(container.store)
+        async for changes in told:
+            assert len(changes.removed) == 1
+            break
+
+    asyncio.run(main())
+
+
+# ---- the end of the interpreter
+
+
+def test_queued_work_runs_before_the_interpreter_ends(run_python: Run) -> None:
+    program = r"""
+import time
+from corestone import Container, Model
+container = Container(Model({"Item": {"name": "string"}}), "items.store")
+workers = [container.background_context() for _ in range(4)]
+def work(ctx, n):
+    time.sleep(0.01)
+    ctx.insert("Item", name=str(n)); ctx.save()
+    if n == 4: print(f"{ctx.count('Item') >= 5}\n", end="")
+for n in range(5):
+    for ctx in workers: ctx.perform(work, ctx, n)
+"""
+    done: subprocess.CompletedProcess[str] = run_python(program)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "True\n" * 4, "")
