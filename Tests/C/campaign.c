@@ -164,6 +164,9 @@ static void keep_notes(struct worker *w, cst_context *context) {
 static cst_status step(void *userdata, cst_context *context, cst_error **error) {
     struct worker *w = userdata;
     (void)error;
+    /* Half of them hold what they have read, which is old soon. */
+    if (w->steps == 0)
+        CHECK_STATUS(CST_OK, cst_context_set_option(context, CST_OPTION_RETAINS_REGISTERED_OBJECTS, w->number % 2, E));
     switch (dice(w, 8)) {
     case 0:
     case 1:

@@ -137,7 +137,7 @@ final class NestingRandomTests: XCTestCase {
     }
 }
 
-private struct SeededGenerator: RandomNumberGenerator {
+struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
     init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 }
