@@ -14,6 +14,7 @@
  * W9                    each object once by ID, not loaded (W9_cold), then again in reverse (W9_hot)
  * W6 W7 save_mixed      see changes.c
  * queues                see queues.c
+ * readers_1 … readers_4 see readers.c
  *
  * One process is one workload. Model, keys and store are ready before the clock starts, as they are in the raw program.
  */
@@ -26,6 +27,7 @@
 #include "host.h"
 #include "measure.h"
 #include "queues.h"
+#include "readers.h"
 
 enum { BLOCK = 1000, ATTRIBUTES = 6, VALUES = 7 };
 
@@ -322,7 +324,7 @@ int main(int count, char **arguments) {
         follow(&with);
     else if (!strcmp(workload, "W9"))
         look_up(&with, data);
-    else if (!change(&with, workload) && !run_on_queues(&with, workload)) {
+    else if (!change(&with, workload) && !run_on_queues(&with, workload) && !run_readers(&with, workload)) {
         fprintf(stderr, "corestone: no workload %s\n", workload);
         return 2;
     }

@@ -1,6 +1,7 @@
 /* The limit: the workloads in plain C over sqlite3, on the tables that Corestone makes.
  *
- *   raw WORKLOAD DATA STORE       WORKLOAD: W1 W1_full W3 W3_objects W4 W4_any W4_subquery W5a W9, and of raw_changes.c
+ *   raw WORKLOAD DATA STORE       WORKLOAD: W1 W1_full W3 W3_objects W4 W4_any W4_subquery W5a W9, those of raw_changes.c
+ *                                 and of raw_readers.c
  *
  * One process is one workload. W1 makes the file STORE, the others read it. Statements are prepared once, a save is one
  * transaction, rows are copied into an array of structs and their texts into one arena, so there is nothing left to
@@ -57,9 +58,15 @@ bool next_row(sqlite3_stmt *statement) {
     return result == SQLITE_ROW;
 }
 
-void open_store(const char *path, bool full) {
+sqlite3 *connect_to(const char *path) {
+    sqlite3 *connection;
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
-    if (sqlite3_open_v2(path, &database, flags, NULL) != SQLITE_OK) fail(path);
+    if (sqlite3_open_v2(path, &connection, flags, NULL) != SQLITE_OK) fail(path);
+    return connection;
+}
+
+void open_store(const char *path, bool full) {
+    database = connect_to(path);
     run("PRAGMA auto_vacuum=INCREMENTAL"); /* as Core Data's stores; matters when the file is made */
     run("PRAGMA journal_mode=WAL");
     run(full ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
@@ -70,7 +77,7 @@ void open_store(const char *path, bool full) {
 
 /* ---- texts ---- */
 
-static char *arena, *arena_end;
+static _Thread_local char *arena, *arena_end;
 
 static const char *keep(const void *text, size_t size) {
     if ((size_t)(arena_end - arena) < size + 1) {
@@ -235,33 +242,31 @@ static void read_objects(void) {
     measure_end("raw", "W3_objects", count, check, text);
 }
 
-#define QUERY(condition)                                                                                               \
-    "SELECT e.Z_PK, e.Z_OPT, e.ZAGE, e.ZACTIVE, e.ZDEPARTMENT, e.ZSALARY, e.ZHIREDATE, e.ZNAME, e.ZEMAIL"              \
-    " FROM ZEMPLOYEE e JOIN ZDEPARTMENT d ON d.Z_PK = e.ZDEPARTMENT WHERE d.ZNAME = ? AND " condition                  \
-    " ORDER BY e.ZSALARY DESC LIMIT 50"
 #define PROJECTS_ABOVE(budget)                                                                                         \
     " FROM Z_2PROJECTS j JOIN ZPROJECT p ON p.Z_PK = j.Z_3PROJECTS WHERE j.Z_2EMPLOYEES = e.Z_PK AND p.ZBUDGET "       \
     "> " budget
 
+int ask(sqlite3_stmt *select, int repetition, double *check) {
+    row rows[QUERY_ROWS];
+    char name[32], *before = arena;
+    int count = 0;
+    bind_text(select, 1, name, company_query_name(repetition, name));
+    while (count < QUERY_ROWS && next_row(select))
+        read_row(select, &rows[count++]);
+    sqlite3_reset(select);
+    for (int i = 0; i < count; i++)
+        *check += rows[i].salary;
+    if (before) arena = before;
+    return count;
+}
+
 static void query(const char *workload, const char *text, int repetitions) {
     measure_begin();
     sqlite3_stmt *select = prepare(text);
-    row rows[50];
-    char name[32];
     long total = 0;
     double check = 0;
-    for (int i = 0; i < repetitions; i++) {
-        char *before = arena;
-        int count = 0;
-        bind_text(select, 1, name, company_query_name(i, name));
-        while (count < 50 && next_row(select))
-            read_row(select, &rows[count++]);
-        sqlite3_reset(select);
-        for (int j = 0; j < count; j++)
-            check += rows[j].salary;
-        total += count;
-        if (before) arena = before;
-    }
+    for (int i = 0; i < repetitions; i++)
+        total += ask(select, i, &check);
     sqlite3_finalize(select);
     measure_end("raw", workload, total, check, 0);
 }
@@ -324,6 +329,7 @@ int main(int count, char **arguments) {
         return sqlite3_close(database) != SQLITE_OK;
     }
     if (change(workload, path)) return 0;
+    if (run_readers(workload, path)) return 0;
     open_store(path, false);
     if (!strcmp(workload, "W3"))
         read_all();

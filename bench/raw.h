@@ -25,10 +25,23 @@ void step(sqlite3_stmt *statement);
 bool next_row(sqlite3_stmt *statement);
 void bind_text(sqlite3_stmt *statement, int index, const char *text, size_t size);
 void open_store(const char *path, bool full);
+/* One more connection, of the caller's own. */
+sqlite3 *connect_to(const char *path);
 /* All employees, in the order of their keys. */
 row *read_employees(int *out_count);
 
+/* The query of W4, for employees of a department that satisfy a condition. */
+#define QUERY(condition)                                                                                               \
+    "SELECT e.Z_PK, e.Z_OPT, e.ZAGE, e.ZACTIVE, e.ZDEPARTMENT, e.ZSALARY, e.ZHIREDATE, e.ZNAME, e.ZEMAIL"              \
+    " FROM ZEMPLOYEE e JOIN ZDEPARTMENT d ON d.Z_PK = e.ZDEPARTMENT WHERE d.ZNAME = ? AND " condition                  \
+    " ORDER BY e.ZSALARY DESC LIMIT 50"
+enum { QUERY_ROWS = 50 };
+/* Asks it for the nth of the departments and adds up the salaries; gives the number of rows. */
+int ask(sqlite3_stmt *select, int repetition, double *check);
+
 /* W6, W7 and save_mixed, in raw_changes.c, on a copy of the store that stays. False for another workload. */
 bool change(const char *workload, const char *path);
+/* readers_1, readers_2 and readers_4, in raw_readers.c. False for another workload. */
+bool run_readers(const char *workload, const char *path);
 
 #endif

@@ -54,6 +54,9 @@ ORDER += [
     "perform_free",
     "perform_enqueued",
     "child_save",
+    "readers_1",
+    "readers_2",
+    "readers_4",
 ]
 PEERS = ["raw", "corestone", "python", "sqlite3", "peewee", "django", "sqlalchemy"]
 # Ratios to raw C taken once on Debian 12, CPython 3.11 (peewee 4.5, Django 5.2, SQLAlchemy 2.1): they stand in where

@@ -27,7 +27,10 @@ import stores
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-WORKLOADS = ["W1", "W1_full", "W3", "W4", "W5a", "W6", "W7", "W9", "undo", "queues"]
+WORKLOADS = ["W1", "W1_full", "W3", "W4", "W5a", "W6", "W7", "W9", "undo", "queues", "readers"]
+
+# On as many processors as there are.
+READERS = ["readers_1", "readers_2", "readers_4"]
 
 
 @dataclass
@@ -83,6 +86,7 @@ def make_peers(places: Places) -> dict[str, Peer]:
             "W6": ["W6", "save_mixed"],
             "W7": ["W7"],
             "W9": ["W9"],
+            "readers": READERS,
         },
     )
     corestone = Peer(
@@ -99,6 +103,7 @@ def make_peers(places: Places) -> dict[str, Peer]:
             "W9": ["W9"],
             "undo": ["undo"],
             "queues": ["queues"],
+            "readers": READERS,
         },
     )
     every = {workload: [workload] for workload in ("W1", "W3", "W4", "W5a", "W6", "W7", "W9")}
@@ -123,7 +128,7 @@ def make_peers(places: Places) -> dict[str, Peer]:
 def run_one(peer: Peer, run: str, processor: int | None) -> list[dict[str, object]]:
     """One process; its lines. Raises RuntimeError with what it wrote to standard error."""
     command = peer.command(run)
-    if processor is not None:
+    if processor is not None and run not in READERS:
         command = ["taskset", "-c", str(processor), *command]
     environment = {**os.environ, **peer.environment, "SWIFT_DETERMINISTIC_HASHING": "1"}
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
