@@ -1127,6 +1127,14 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_remove_store(cst_coordinato
  * removed first. CST_UNCHANGED when there is no file; CST_E_NOT_A_STORE for another program's, which stays as it is. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_destroy_store(cst_coordinator *coordinator, cst_string type,
                                                                    cst_string path, cst_error **error);
+/* Saves a store as an SQLite store at `path`, where nothing is or a store without objects, and goes on with that one: all that it holds
+ * is copied, then it is removed, as by cst_coordinator_remove_store; its file stays. Every object has a new ID, of which
+ * CST_COORDINATOR_STORES_DID_CHANGE tells. options and out_store may be NULL; the configuration is that of the old store. On failure
+ * the old store is open as before, and a file that was made for the new one is gone. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_migrate_store(cst_coordinator *coordinator, cst_store *store,
+                                                                   cst_string type, cst_string path,
+                                                                   const cst_store_options *options,
+                                                                   cst_store **out_store CST_OWNED, cst_error **error);
 /* The model of the coordinator. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_model(const cst_coordinator *coordinator,
                                                            cst_model **out_model CST_BORROWED, cst_error **error);

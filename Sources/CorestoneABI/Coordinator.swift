@@ -87,6 +87,22 @@ private func requireSQLite(_ type: cst_string) throws {
     }
 }
 
+@_cdecl("cst_coordinator_migrate_store") @implementation
+public func cst_coordinator_migrate_store(
+    _ pointer: OpaquePointer?, _ old: OpaquePointer?, _ type: cst_string, _ path: cst_string,
+    _ settings: UnsafePointer<cst_store_options>?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        out?.pointee = nil
+        let coordinator = try coordinator(pointer).coordinator
+        let old = try store(old).store
+        try requireSQLite(type)
+        let options = try storeOptions(settings)
+        let new = try coordinator.migrateStore(old, toSQLiteStoreAt: try path.filePath("path"), options: options)
+        out?.pointee = try HandleTable.make(StoreBox(new), .store)
+    }
+}
+
 @_cdecl("cst_coordinator_destroy_store") @implementation
 public func cst_coordinator_destroy_store(
     _ pointer: OpaquePointer?, _ type: cst_string, _ path: cst_string, _ error: ErrorOut

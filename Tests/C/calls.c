@@ -327,13 +327,24 @@ void world_close(struct world *world) {
 
 static bool is(const struct call *call, const char *name) { return strcmp(call->name, name) == 0; }
 
+/* A store to lose, for calls that end it. */
+static void renew_store(struct world *world) {
+    struct company *c = &world->company;
+    cst_store *fresh = NULL;
+    snprintf(world->fresh, sizeof world->fresh, "%.500s/fresh%u.sqlite", world->folder, world->names++);
+    OK(cst_coordinator_add_store(c->coordinator, text("SQLite"), text(world->fresh), NULL, &fresh, E));
+    OK(cst_release(c->store));
+    world->live[TYPE_STORE] = c->store = fresh;
+}
+
 static bool builds_model(const struct call *call) {
     return call->mark == MARK_ONE_THREAD && !strstr(call->name, "cst_fetch_request");
 }
 
 static cst_string string_for(struct world *world, const struct call *call, const struct parameter *parameter) {
     const char *name = parameter->name;
-    if (strcmp(name, "path") == 0 && (is(call, "cst_coordinator_add_store") || strstr(call->name, "destroy_store"))) {
+    if (strcmp(name, "path") == 0 && (is(call, "cst_coordinator_add_store") || strstr(call->name, "destroy_store") ||
+                                      is(call, "cst_coordinator_migrate_store"))) {
         snprintf(world->fresh, sizeof world->fresh, "%.500s/fresh%u.sqlite", world->folder, world->names++);
         return text(world->fresh);
     }
@@ -453,6 +464,7 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
     storage->hooks = (cst_lifecycle_hooks){.struct_size = sizeof storage->hooks, .will_save = see, .did_save = see};
     storage->options.flags = CST_STORE_NORMAL_SYNC;
     storage->predicate_info.struct_size = sizeof storage->predicate_info;
+    if (is(call, "cst_coordinator_migrate_store")) renew_store(world);
     for (int i = 0; i < call->parameter_count; i++) {
         const struct parameter *p = &call->parameters[i];
         union argument *a = &arguments[i];

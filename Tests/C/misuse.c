@@ -32,6 +32,8 @@ static bool may_be_null(const struct call *call, const struct parameter *paramet
         {"cst_object_validate_value", "out_value"},
         {"cst_coordinator_add_store", "options"},
         {"cst_coordinator_add_store", "out_store"},
+        {"cst_coordinator_migrate_store", "options"},
+        {"cst_coordinator_migrate_store", "out_store"},
         {"cst_coordinator_open_store", "model"},
         {"cst_coordinator_open_store", "options"},
         {"cst_coordinator_open_store", "out_store"},

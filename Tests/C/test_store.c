@@ -386,6 +386,60 @@ static void a_listener_may_add_stores_but_not_without_end(void) {
     company_close(&c);
 }
 
+struct moved {
+    char lines[256];
+    size_t ids;
+};
+
+static void hear_move(void *userdata, cst_coordinator *coordinator, uint32_t notification,
+                      const cst_store_changes *changes) {
+    struct moved *moved = userdata;
+    CHECK(coordinator != NULL && notification == CST_COORDINATOR_STORES_DID_CHANGE);
+    strcat(moved->lines, changes->added_count ? "added;" : changes->removed_count ? "removed;" : "moved;");
+    if (!changes->migrated_ids) return;
+    CHECK_CONTAINS("a.sqlite", cst_store_path(changes->old_store));
+    CHECK_CONTAINS("b.sqlite", cst_store_path(changes->new_store));
+    moved->ids = cst_results_count(changes->migrated_ids);
+    for (size_t i = 0; i < moved->ids; i++) {
+        cst_object_id *id = NULL;
+        cst_buffer uri = {NULL, 0, 0};
+        OK(cst_results_copy_id(changes->migrated_ids, i, &id, E));
+        OK(cst_object_id_copy_uri(id, &uri, E));
+        CHECK_CONTAINS(cst_store_identifier(i % 2 ? changes->new_store : changes->old_store).data,
+                       text_of_size(uri.data, uri.size));
+        cst_buffer_dispose(&uri);
+        OK(cst_release(id));
+    }
+}
+
+static void a_store_moves_to_another_path(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
+    set(ada, c.manager, value_object(bob));
+    save(c.context);
+    struct moved moved = {{0}, 0};
+    cst_observation *changes = NULL;
+    cst_store *copy = NULL, *none = NULL;
+    cst_string type = text("SQLite");
+    OK(cst_coordinator_observe(c.coordinator, CST_COORDINATOR_STORES_DID_CHANGE, hear_move, &moved, NULL, &changes, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_migrate_store(c.coordinator, c.store, type,
+                                                                       text(check_path("a.sqlite")), NULL, &none, E));
+    OK(cst_coordinator_migrate_store(c.coordinator, c.store, type, text(check_path("b.sqlite")), NULL, &copy, E));
+    CHECK_TEXT("added;moved;removed;", text_of_size(moved.lines, strlen(moved.lines)));
+    CHECK_INT(4, moved.ids);
+    cst_context *fresh = company_context(&c, CST_QUEUE_CALLER);
+    CHECK_INT(1, company_count(fresh, c.employee, "name == 'Ada' AND manager.name == 'Bob'"));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_migrate_store(c.coordinator, c.store, type,
+                                                                       text(check_path("c.sqlite")), NULL, &none, E));
+    CHECK(!exists(check_path("c.sqlite")));
+    OK(cst_release(changes));
+    OK(cst_release(fresh));
+    OK(cst_release(copy));
+    OK(cst_release(ada));
+    OK(cst_release(bob));
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(a_store_is_made_and_reopened);
@@ -401,6 +455,7 @@ int main(int argc, char **argv) {
     RUN(one_file_cannot_be_two_stores_of_a_coordinator);
     RUN(configurations_say_which_store_an_object_lands_in);
     RUN(a_coordinator_tells_of_its_stores);
+    RUN(a_store_moves_to_another_path);
     RUN(a_listener_may_add_stores_but_not_without_end);
     return check_end();
 }

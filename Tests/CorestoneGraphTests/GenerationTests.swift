@@ -293,6 +293,41 @@ final class GenerationTests: XCTestCase {
         XCTAssertNil(reader.queryGenerationToken)
     }
 
+    /// A writer moves years from one to the other: whoever is pinned sees them all, however it reads.
+    func testNobodySeesHalfASave() throws {
+        for person in try writer.fetch(request()) { try person.set("age", 100) }
+        try writer.save()
+        let failures = Locked<[String]>([])
+        let done = expectation(description: "readers")
+        done.expectedFulfillmentCount = 4
+        for _ in 0..<4 {
+            let coordinator = coordinator!
+            let request = try request()
+            Thread.detachNewThread {
+                let context = Context(coordinator: coordinator)
+                do {
+                    for round in 0..<50 {
+                        try context.setQueryGeneration(from: .current)
+                        let ages = try context.fetch(request).reduce(0) { try $0 + ($1.get("age") ?? 0) }
+                        try context.refreshAll()
+                        let again = try context.fetch(request).reduce(0) { try $0 + ($1.get("age") ?? 0) }
+                        if ages != 300 || again != 300 { failures.withLock { $0.append("\(round): \(ages) \(again)") } }
+                    }
+                } catch { failures.withLock { $0.append("\(error)") } }
+                done.fulfill()
+            }
+        }
+        let people = try writer.fetch(request())
+        for step in 0..<300 {
+            let (from, to) = (people[step % 3], people[(step + 1) % 3])
+            try from.set("age", (from.get("age") ?? 0) - 1)
+            try to.set("age", (to.get("age") ?? 0) + 1)
+            try writer.save()
+        }
+        wait(for: [done], timeout: 120)
+        XCTAssertEqual(failures.withLock { $0 }, [])
+    }
+
     // MARK: Stores
 
     func testStoresThatCameLaterAreLeftOut() throws {

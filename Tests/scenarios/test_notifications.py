@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import Any, Callable
 
 import corestone
-from corestone import Container, ContextChanges, Model
+from corestone import Container, ContextChanges, Coordinator, Model, ObjectID, Store, StoreChanges
 from scenario_models import CARS
 
 Opened = Callable[..., Container]
@@ -126,3 +127,46 @@ def test_s236_a_pinned_context_tells_its_generation(opened: Opened) -> None:
     assert generation is not None
     assert not generation.is_current
     assert generation == pinned.query_generation
+
+
+def test_s239_the_coordinator_tells_what_became_of_its_stores(opened: Opened, tmp_path: Path) -> None:
+    container = opened(Model({"Person": {"firstName": "string", "lastName": "string"}}))
+    coordinator = container.coordinator
+    coordinator.remove_store(container.store)
+    heard: list[str] = []
+    migrated: list[ObjectID] = []
+
+    def name(store: Store) -> str:
+        return Path(store.path).stem
+
+    def before(_: Coordinator, changes: StoreChanges) -> None:
+        heard.append(f"will remove {name(changes.removed[0])}")
+
+    def hear(_: Coordinator, changes: StoreChanges) -> None:
+        heard.extend(f"added {name(store)}" for store in changes.added)
+        heard.extend(f"removed {name(store)}" for store in changes.removed)
+        if changes.uuid_changed is not None:
+            heard.append(f"UUID-changed {name(changes.uuid_changed.old)} {name(changes.uuid_changed.new)}")
+            migrated.extend(changes.uuid_changed.migrated_ids)
+
+    with coordinator.observe("stores_did_change", hear), coordinator.observe("will_remove_store", before):
+        first = coordinator.add_store(tmp_path / "A.sqlite")
+        context = container.context()
+        people = [context.insert("Person", firstName=each, lastName="L") for each in ("Ada", "Bob")]
+        context.save()
+        old = [person.id for person in people]
+        context.reset()
+        new = coordinator.migrate_store(first, tmp_path / "B.sqlite")
+        coordinator.remove_store(new)
+    assert heard == [
+        "added A",
+        "added B",
+        "UUID-changed A B",
+        "will remove A",
+        "removed A",
+        "will remove B",
+        "removed B",
+    ]
+    assert set(migrated[0::2]) == set(old)
+    assert all(new.identifier in which.uri for which in migrated[1::2])
+    assert len(migrated) == 4

@@ -38,7 +38,13 @@ extension Context {
             // What is in the way shows now; the state is that of the first read.
             _ = try coordinator.currentQueryGenerationToken
         }
-        if let foreign = token.pins.first(where: { $0.store.coordinator != ObjectIdentifier(coordinator) }) {
+        let stores = coordinator.stores
+        // A coordinator that ended may have been where this one is.
+        let foreign = token.pins.first { pin in
+            pin.store.isOpen
+                ? !stores.contains { $0 === pin.store } : pin.store.coordinator != ObjectIdentifier(coordinator)
+        }
+        if let foreign {
             throw CoreError(
                 .invalidArgument,
                 "the generation is one of \(foreign.store.path) in another coordinator; take one of this coordinator or its contexts",

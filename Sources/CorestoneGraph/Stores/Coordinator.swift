@@ -41,6 +41,15 @@ public final class Coordinator: @unchecked Sendable {
     ///
     /// - Parameter configuration: whose objects the store is for; nil for those of the whole model.
     package func add(_ backing: any PersistentStore, configuration: String? = nil) throws -> Store {
+        let store = try keep(backing, configuration: configuration)
+        post(.storesDidChange, StoreChanges(added: [store]))
+        return store
+    }
+
+    /// Takes over a store, before another one if that is given, and tells nobody.
+    func keep(
+        _ backing: any PersistentStore, configuration: String?, inPlaceOf former: Store? = nil
+    ) throws -> Store {
         let holdings: Set<UInt32>?
         do {
             try checkAbilities(of: backing)
@@ -49,7 +58,7 @@ public final class Coordinator: @unchecked Sendable {
             backing.close()
             throw error
         }
-        let store = try lock.with {
+        return try lock.with {
             if let twin = openStores.first(where: { $0.identifier == backing.identifier }) {
                 backing.close()
                 throw CoreError(
@@ -61,15 +70,13 @@ public final class Coordinator: @unchecked Sendable {
             let store = Store(
                 backing: backing, number: storesMade, coordinator: ObjectIdentifier(self), configuration: configuration,
                 holdings: holdings)
-            openStores.append(store)
+            openStores.insert(store, at: openStores.firstIndex { $0 === former } ?? openStores.count)
             return store
         }
-        post(.storesDidChange, StoreChanges(added: [store]))
-        return store
     }
 
     /// A store that cannot do what the model asks for would lose it silently.
-    private func checkAbilities(of store: any PersistentStore) throws {
+    func checkAbilities(of store: any PersistentStore) throws {
         for entity in model.entities {
             if !store.abilities.contains(.derivedAttributes),
                 let derived = entity.ownAttributes.first(where: { $0.derivation != nil })
@@ -110,7 +117,7 @@ public final class Coordinator: @unchecked Sendable {
         post(.storesDidChange, StoreChanges(removed: [store]))
     }
 
-    private func requireOwn(_ store: Store) throws {
+    func requireOwn(_ store: Store) throws {
         guard stores.contains(where: { $0 === store }) else {
             throw CoreError(
                 .invalidArgument, "\(store.path) is no store of this coordinator, or was removed before",
@@ -173,6 +180,8 @@ public final class Store: @unchecked Sendable {
     /// Guarded by the coordinator's lock.
     let rowCache = RowCache()
     package internal(set) var isOpen = true
+    /// Of a store that is about to be removed since another one took its place: that one's path.
+    private let migratedTo = Locked<String?>(nil)
     /// Asked whenever an object is made or ends.
     let hearsRegistrations: Bool
 
@@ -198,9 +207,11 @@ public final class Store: @unchecked Sendable {
     /// The UUID as text: the host of the store's object URIs.
     public var identifier: String { backing.identifier }
     public var path: String { backing.path }
-    public var isReadOnly: Bool { backing.isReadOnly }
+    public var isReadOnly: Bool { backing.isReadOnly || migratedTo.withLock { $0 != nil } }
     /// Why nothing can be saved; nil when it can.
-    public var readOnlyReason: String? { backing.readOnlyReason }
+    public var readOnlyReason: String? {
+        migratedTo.withLock { $0 }.map { "it was migrated to \($0), which takes its place" } ?? backing.readOnlyReason
+    }
     /// The reason of a store that could be written, if that had been asked for.
     package static let isOpenForReading = "open it for writing to save"
     /// Where the coordinator's model comes from.
@@ -212,8 +223,11 @@ public final class Store: @unchecked Sendable {
     func isReadOnlyError() -> CoreError {
         CoreError(
             .storeReadOnly, code: .persistentStoreSave,
-            "\(path) is open read-only: \(backing.readOnlyReason ?? Store.isOpenForReading)", file: path)
+            "\(path) is open read-only: \(readOnlyReason ?? Store.isOpenForReading)", file: path)
     }
+
+    /// What would be saved into the store from now on would be lost.
+    func wasMigrated(to path: String) { migratedTo.withLock { $0 = path } }
 
     func requireOpen() throws {
         guard isOpen else {

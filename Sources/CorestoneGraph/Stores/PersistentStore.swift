@@ -43,6 +43,9 @@ package protocol PersistentStore: StoreReading, Sendable {
     /// Nobody needs the state of such a reader any more. Any thread.
     func unpin(_ reader: any StoreReading)
 
+    /// What the application wrote into the store's metadata.
+    func applicationMetadata() throws -> [String: PropertyListValue]
+
     /// Closes the file. Every later call throws `Status.objectGone`.
     func close()
 }
@@ -80,6 +83,8 @@ extension PersistentStore {
     package var readOnlyReason: String? { nil }
 
     package func save(_ body: (any SaveTransaction) throws -> Void) throws { try save(by: SaveAuthor(), body) }
+
+    package func applicationMetadata() throws -> [String: PropertyListValue] { [:] }
 
     package func pinnedReader() throws -> (any StoreReading)? { nil }
     package func unpin(_ reader: any StoreReading) {}
@@ -145,10 +150,14 @@ package protocol SaveTransaction: AnyObject {
 
     /// Writes the places of members of an ordered to-many relationship: all members of each owner, in order.
     func setOrder(_ relationship: Relationship, owners: [(owner: Int64, members: [Int64])]) throws
+
+    /// Puts what an application writes into the metadata of its stores into that of this one.
+    func setApplicationMetadata(_ values: [String: PropertyListValue]) throws
 }
 
 extension SaveTransaction {
     package func externalName(for value: Bytes) throws -> String? { nil }
+    package func setApplicationMetadata(_ values: [String: PropertyListValue]) throws {}
     package func isCurrent(_ primaryKey: Int64, version: Int32, entity: Entity) throws -> Bool { true }
     package func clear(_ slots: [Int], of primaryKey: Int64, entity: Entity) throws {}
 }

@@ -626,6 +626,7 @@ cst_transformer_is_registered status in bool* error
 cst_coordinator_new status handle out error
 cst_coordinator_add_store status handle in in options out error
 cst_coordinator_open_store status in handle options out out error
+cst_coordinator_migrate_store status handle handle in in options out error
 cst_coordinator_remove_store status handle handle error
 cst_coordinator_destroy_store status handle in in error
 cst_coordinator_model status handle out error

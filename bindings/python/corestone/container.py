@@ -132,6 +132,11 @@ class Container:
         """Where the model comes from: "given", "cached" (the store carries it) or "inferred" (from its tables)."""
         return self.store.model_source
 
+    def migrate(self, path: str | os.PathLike[str]) -> Store:
+        """Saves the store at another path and goes on with that one, as Coordinator.migrate_store does."""
+        self.store = self.coordinator.migrate_store(self.store, path)
+        return self.store
+
     def close(self) -> None:
         """Closes the contexts and the store. Changes that were not saved are lost. Closing twice is fine."""
         if self._is_closed:

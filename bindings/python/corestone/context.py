@@ -750,8 +750,8 @@ class Context:
 
     def pin(self, generation: QueryGeneration | None = None) -> None:
         """Pins the context to a generation: that of another context, say; by default to the state that is the newest
-        when the context first reads. What it reads from then on is of that state, whatever others save; objects keep the
-        values that they have until they are refreshed.
+        when the context first reads. What it reads from then on is of that state, whatever others save; objects keep
+        the values that they have until they are refreshed.
 
         A save, a merge of changes and a reset move the context on to what is the newest state then; a refresh does not.
         InvalidArgumentError for a child and for a generation of another coordinator; UnsupportedError for a store with

@@ -231,6 +231,29 @@ class Coordinator:
         """Closes a store. Objects of it that are faults can no longer be read."""
         call(lib.cst_coordinator_remove_store, self._handle, store._handle)
 
+    def migrate_store(
+        self,
+        store: Store,
+        path: str | os.PathLike[str],
+        *,
+        type: str = "SQLite",
+        sync: str = "full",
+        journal: str = "wal",
+        busy_timeout: float = 5.0,
+        cache_kb: int = 0,
+        history: bool = False,
+    ) -> Store:
+        """Saves a store at another path, where nothing is or a store without objects, and goes on with that one: all
+        that it holds is copied, then it is removed; its file stays. Returns the new store.
+
+        Every object has a new ID, of which the coordinator tells ("stores_did_change": `uuid_changed.migrated_ids`).
+        Objects of contexts are those of a removed store; save before. The options are those of add_store; the
+        configuration is that of the old store. When it fails, the old store is open as before.
+        """
+        options = store_options(_abi.STORE_HISTORY if history else 0, sync, journal, busy_timeout, cache_kb)
+        arguments = (self._handle, store._handle, text(type), path_argument(path), byref(options))
+        return Store(made(lib.cst_coordinator_migrate_store, *arguments))
+
     def destroy_store(self, path: str | os.PathLike[str], *, type: str = "SQLite") -> bool:
         """Empties a store: rows, tables, metadata and files of external data go; the file stays, and a store added
         there begins anew. If the coordinator has it open, it is removed first. False when there is no file.
@@ -250,8 +273,9 @@ class Coordinator:
         return observe_coordinator(self, notification, function)
 
     def query_generation(self) -> QueryGeneration | None:
-        """The state that the stores have now, held from now on; None when no store has generations. UnsupportedError for
-        a store with a rollback journal."""
+        """The state that the stores have now, held from now on; None when no store has generations.
+
+        UnsupportedError for a store with a rollback journal."""
         return optional_generation(made(lib.cst_coordinator_query_generation, self._handle))
 
     def notifications(

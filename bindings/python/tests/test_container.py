@@ -16,6 +16,7 @@ from corestone import (
     Model,
     ModelMismatchError,
     NotAStoreError,
+    ObjectGoneError,
     StoreBusyError,
     StoreCorruptError,
     StoreError,
@@ -185,3 +186,26 @@ def test_other_tools_can_read_it(model: Model, path: Path) -> None:
     assert database.execute("SELECT ZNAME FROM ZEMPLOYEE").fetchall() == [("Ada",)]
     assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     database.close()
+
+
+def test_a_container_moves_to_another_file(tmp_path: Path) -> None:
+    model = Model(
+        {"Note": {"text": "string?", "tags": "to-many Tag? inverse notes"}, "Tag": {"notes": "to-many Note?"}}
+    )
+    with Container(model, tmp_path / "draft.sqlite") as container:
+        context = container.context()
+        note = context.insert("Note", text="x")
+        note.tags.add(context.insert("Tag"))
+        context.save()
+        former = container.store
+        new = container.migrate(tmp_path / "letter.sqlite")
+        assert container.store is new
+        assert container.path == str(tmp_path / "letter.sqlite")
+        assert new.identifier != former.identifier
+        fresh = container.context()
+        assert [(each.text, len(each.tags)) for each in fresh.fetch("Note")] == [("x", 1)]
+        context.refresh_all()
+        with pytest.raises(ObjectGoneError):
+            _ = note.text
+    with pytest.raises(InvalidArgumentError), Container(model, tmp_path / "draft.sqlite") as container:
+        container.migrate(tmp_path / "letter.sqlite")

@@ -1,0 +1,67 @@
+import CorestoneModel
+import CorestoneValues
+
+extension Coordinator {
+    /// Has another store take the place of one: all that the old one holds is copied, then the old one is removed; its file stays.
+    ///
+    /// - Parameter backing: an empty store, which the coordinator takes over, also when it fails.
+    package func migrate(_ store: Store, to backing: any PersistentStore) throws -> Store {
+        let (new, ids) = try withLock {
+            let copy: StoreCopy
+            do {
+                try requireOwn(store)
+                try checkAbilities(of: backing)
+                copy = try copied(store, into: backing)
+            } catch {
+                backing.close()
+                throw error
+            }
+            let new = try keep(backing, configuration: store.configuration, inPlaceOf: store)
+            return (new, copy.migratedIDs(from: store, to: new))
+        }
+        post(.storesDidChange, StoreChanges(added: [new]))
+        post(.storesDidChange, StoreChanges(uuidChanged: StoreReplacement(old: store, new: new, migratedIDs: ids)))
+        // Who was told may have removed it.
+        if stores.contains(where: { $0 === store }) { try remove(store) }
+        return new
+    }
+
+    private func copied(_ store: Store, into backing: any PersistentStore) throws -> StoreCopy {
+        for root in model.entities where root.parent == nil {
+            guard try backing.fetch(StoreFetch(entity: root, result: .count)).count == 0 else {
+                throw CoreError(
+                    .invalidArgument, code: .persistentStoreOperation,
+                    "\(backing.path) has objects of \(root.name), and a store is migrated to an empty one; choose a path where "
+                        + "nothing is, or destroy the store there first", entity: root.name, file: backing.path)
+            }
+        }
+        // Nobody else shall change it meanwhile. One that cannot be pinned is locked by this process alone.
+        let pinned = try? store.backing.pinnedReader()
+        defer { if let pinned { store.backing.unpin(pinned) } }
+        var result: StoreCopy?
+        try backing.save { transaction in
+            var copy = StoreCopy(of: store.backing, read: pinned ?? store.backing, model, into: transaction)
+            try copy.run()
+            result = copy
+        }
+        guard let result else { throw CoreError(.internal, "nothing was copied") }
+        store.wasMigrated(to: backing.path)
+        return result
+    }
+}
+
+extension StoreCopy {
+    /// The ID of each row followed by its new one.
+    fileprivate func migratedIDs(from old: Store, to new: Store) -> [ObjectID] {
+        var ids: [ObjectID] = []
+        ids.reserveCapacity(2 * keys.reduce(0) { $0 + $1.count })
+        for (entity, keys) in zip(model.entities, keys) {
+            let shift = shifts[Int(entity.rootIndex)]
+            for key in keys {
+                ids.append(ObjectID(store: old, entity: entity, reference: key))
+                ids.append(ObjectID(store: new, entity: entity, reference: key + shift))
+            }
+        }
+        return ids
+    }
+}

@@ -1,0 +1,146 @@
+import CorestoneModel
+import CorestoneValues
+
+/// Puts all that one store holds into another one, which is empty: rows with every value, pairs and orders of relationships, what the
+/// application wrote into the metadata. The rows get new keys, in the order of the old ones.
+struct StoreCopy {
+    /// What to copy: a state that stays, where the store has such.
+    let source: any StoreReading
+    /// For values that lie in files of their own.
+    let store: any PersistentStore
+    let model: Model
+    let transaction: any SaveTransaction
+    /// The rows, by the index of their entity.
+    private(set) var keys: [[Int64]]
+    /// What the keys of an inheritance tree grow by, by the index of its root.
+    private(set) var shifts: [Int64]
+
+    private static let batchSize = 1000
+
+    init(
+        of store: any PersistentStore, read source: any StoreReading, _ model: Model,
+        into transaction: any SaveTransaction
+    ) {
+        (self.store, self.source, self.model, self.transaction) = (store, source, model, transaction)
+        keys = Array(repeating: [], count: model.entities.count)
+        shifts = Array(repeating: 0, count: model.entities.count)
+    }
+
+    mutating func run() throws {
+        for root in model.entities where root.parent == nil { try findRows(of: root) }
+        for root in model.entities where root.parent == nil { try copyRows(of: root) }
+        for entity in model.entities {
+            for relationship in entity.ownRelationships where relationship.isToMany {
+                try copyMembers(of: relationship)
+            }
+        }
+        try transaction.setApplicationMetadata(store.applicationMetadata())
+    }
+
+    // MARK: Rows
+
+    private mutating func findRows(of root: Entity) throws {
+        let found = try source.fetch(StoreFetch(entity: root, result: .identifiers)).identifiers
+        var highest: Int64 = 0
+        for (key, entity) in found {
+            keys[Int(entity)].append(key)
+            highest = max(highest, key)
+        }
+        if found.isEmpty { return }
+        shifts[Int(root.index)] = try transaction.reservePrimaryKeys(of: root, count: Int(highest)) - 1
+    }
+
+    private func copyRows(of root: Entity) throws {
+        for entity in root.withDescendants {
+            for batch in batches(of: keys[Int(entity.index)]) {
+                let found = try source.rows(of: root, primaryKeys: Array(batch))
+                var writer = RecordWriter(expectedBytes: found.records.count * 128)
+                let copies = try withExtendedLifetime(found) {
+                    try found.records.filter { $0.header.pointee.entity == entity.index }
+                        .map { try copy($0, entity, &writer) }
+                }
+                try withExtendedLifetime(writer.chunks) { try transaction.insert(copies, entity: entity) }
+            }
+        }
+    }
+
+    private func copy(_ record: Record, _ entity: Entity, _ writer: inout RecordWriter) throws -> Record {
+        writer.begin(primaryKey: record.primaryKey + shift(entity), version: 1, entity: entity)
+        for slot in 0..<Int(entity.slotCount) {
+            let layout = entity.layout.slots[slot]
+            if layout.kind == .none { continue }
+            if layout.role == .toOne {
+                guard let (key, index) = record.target(slot, layout) else { continue }
+                writer.setTarget(key + shift(model.entities[Int(index)]), entity: index, slot, layout)
+            } else if layout.role == .external {
+                try copyExternal(record, entity, slot, layout, &writer)
+            } else {
+                writer.set(record.view(slot, layout), slot, layout)
+            }
+        }
+        return writer.finish()
+    }
+
+    private func copyExternal(
+        _ record: Record, _ entity: Entity, _ slot: Int, _ layout: SlotLayout, _ writer: inout RecordWriter
+    ) throws {
+        let bytes: Bytes
+        if let name = record.fileName(slot, layout) {
+            bytes = try externalValue(String(decoding: name, as: UTF8.self), record, entity, slot)
+        } else {
+            guard record.hasValue(slot), case .bytes(let inline) = record.view(slot, layout).propertyValue else {
+                return
+            }
+            bytes = inline
+        }
+        if var name = try transaction.externalName(for: bytes) {
+            name.withUTF8 { writer.setFileName(UnsafeRawBufferPointer($0), slot, layout) }
+        } else {
+            writer.set(ValueView(.bytes(bytes)), slot, layout)
+        }
+    }
+
+    private func externalValue(_ name: String, _ record: Record, _ entity: Entity, _ slot: Int) throws -> Bytes {
+        let (file, why): (String, String)
+        switch store.externalValue(named: name) {
+        case .bytes(let bytes): return bytes
+        case .missing(let path): (file, why) = (path, "is not there")
+        case .unreadable(let path, let reason): (file, why) = (path, "cannot be read (\(reason))")
+        }
+        let key = entity.properties[slot].path
+        throw CoreError(
+            .storeIO, code: .persistentStoreOperation,
+            "\(entity.name).\(key) of the row \(record.primaryKey) lies in the file \(file), which \(why); restore it, or set the "
+                + "value anew and save, before the store is migrated", entity: entity.name, key: key, file: file)
+    }
+
+    // MARK: Relationships
+
+    /// Pairs that no row tells, and places.
+    private func copyMembers(of relationship: Relationship) throws {
+        guard relationship.tellsPairs || relationship.isOrdered else { return }
+        let (owner, member) = (shift(relationship.entity), shift(relationship.destination))
+        for entity in relationship.entity.withDescendants {
+            for batch in batches(of: keys[Int(entity.index)]) {
+                let found = try source.members(of: relationship, owners: Array(batch), includingRows: false).members
+                if relationship.tellsPairs {
+                    let links = found.map { Link(owner: $0.owner + owner, member: $0.primaryKey + member) }
+                    try transaction.link(relationship, added: links, removed: [])
+                }
+                guard relationship.isOrdered else { continue }
+                var orders: [Int64: [Int64]] = [:]
+                for each in found { orders[each.owner + owner, default: []].append(each.primaryKey + member) }
+                try transaction.setOrder(
+                    relationship, owners: orders.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+            }
+        }
+    }
+
+    private func shift(_ entity: Entity) -> Int64 { shifts[Int(entity.rootIndex)] }
+
+    private func batches(of keys: [Int64]) -> [ArraySlice<Int64>] {
+        stride(from: 0, to: keys.count, by: StoreCopy.batchSize).map {
+            keys[$0..<min($0 + StoreCopy.batchSize, keys.count)]
+        }
+    }
+}
