@@ -126,6 +126,32 @@ final class PerformTests: GraphTestCase {
         XCTAssertThrowsError(try ContextExecutor(context))
     }
 
+    // MARK: The main queue
+
+    @MainActor
+    func testTheMainActorDrainsTheMainQueue() async throws {
+        try MainQueue.bindToMainActor()
+        defer { MainQueue.setWaker(nil) }
+        let shown = Context(coordinator: coordinator, queue: .main)
+        _ = try shown.insert("Employee", ["name": "Ada"])
+        let here = try await shown.perform { context in
+            XCTAssertTrue(Thread.isMainThread)
+            return try context.count("Employee")
+        }
+        XCTAssertEqual(here, 1)
+        let there = try await Task.detached {
+            try await shown.perform(schedule: .enqueued) { context in
+                XCTAssertTrue(Thread.isMainThread)
+                _ = try context.insert("Employee", ["name": "Bob"])
+                return try context.count("Employee")
+            }
+        }.value
+        XCTAssertEqual(there, 2)
+        let above = Context(parent: shown, queue: .privateQueue)
+        let child = try await above.perform { try $0.count("Employee") }
+        XCTAssertEqual(child, 2, "the main thread serves a child while it drains")
+    }
+
     // MARK: Sequences
 
     func testNotificationsAreASequence() async throws {

@@ -161,7 +161,10 @@ final class ResultList {
     private func checkCreator() throws {
         if platform_is_forked() { throw Context.forked() }
         guard creator == platform_thread_id() else {
-            throw CoreError(.wrongThread, "this list belongs to the thread that made it, like the objects in it")
+            throw CoreError(
+                .wrongThread,
+                "\(nameOfThread(platform_thread_id())) used a list that belongs to the thread that made it, "
+                    + "\(nameOfThread(creator)), like the objects in it")
         }
     }
 

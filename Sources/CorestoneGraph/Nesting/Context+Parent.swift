@@ -31,7 +31,7 @@ extension Context {
 
     /// Makes the calling thread the one that may use this context, waiting for its queue, while `body` runs.
     func hold(_ body: () throws -> Void) throws {
-        if isOwn { return try body() }
+        if isOwn { return try keepingHold(body) }
         switch queueType {
         case .caller: throw wrongThread(asParent: true)
         case .privateQueue: try queue?.run { try lend(0, body) }
@@ -58,8 +58,7 @@ extension Context {
         let offered = Turn(), returned = Turn()
         try Waits.whileWaiting(for: .mainThread, label) {
             MainQueue.enqueue {
-                // Nobody waits for the main thread while it runs this, or the borrower would have been refused.
-                try? Waits.whileWaiting(for: .thread(borrower), self.label) {
+                Waits.whileLending(to: borrower) {
                     offered.give()
                     returned.wait()
                 }

@@ -7,10 +7,12 @@ extension Context {
     /// Takes the context's queue for the calling thread, waiting for it, until as many calls to `unlock`. May be called from
     /// within. A lock taken within a perform ends with it at the latest; a thread that ends gives up what it locked.
     /// - Throws: `.wrongThread` for a context that belongs to another thread, with code 132000 when the wait would never end.
+    @available(*, noasync, message: "a task may go on with another thread, which has no lock; use perform")
     public func lock() throws { _ = try lock { try queue?.acquire() != nil } }
 
     /// The same without waiting.
     /// - Returns: false when another thread has the queue, or work waits there.
+    @available(*, noasync, message: "a task may go on with another thread, which has no lock; use perform")
     public func tryLock() throws -> Bool { try lock { queue?.tryAcquire() ?? false } }
 
     private func lock(_ acquire: () throws -> Bool) throws -> Bool {
@@ -29,6 +31,7 @@ extension Context {
     /// Ends what a call to `lock` began. The last one processes pending changes and lets the next one have the queue.
     /// - Throws: `.wrongThread` with code 132000 when the calling thread has no lock to give up; what processing pending
     ///   changes fails with, and then the lock is gone all the same.
+    @available(*, noasync, message: "a task may go on with another thread, which has no lock; use perform")
     public func unlock() throws {
         try checkQueue()
         guard holds.locks > 0 else {

@@ -32,7 +32,7 @@ final class ContextLabel: Sendable {
 }
 
 /// A thread for the middle of a sentence, with the system's number and name of it: `thread 4711 (worker)`.
-func nameOfThread(_ thread: UInt64) -> String {
+package func nameOfThread(_ thread: UInt64) -> String {
     let number = "thread \(platform_thread_number(thread))"
     return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 32) { buffer in
         guard let name = buffer.baseAddress, platform_thread_name(thread, name, 32) else { return number + " (ended)" }

@@ -42,7 +42,9 @@ public enum MainQueue {
             let current = platform_thread_id()
             guard state.thread == 0 || state.thread == current else {
                 throw CoreError(
-                    .wrongThread, "another thread is the main one already; contexts of the main queue belong to it")
+                    .wrongThread,
+                    "\(nameOfThread(state.thread)) is the main one already, and contexts of the main queue belong to it; "
+                        + "\(nameOfThread(current)) cannot be it too")
             }
             state.thread = current
         }
@@ -56,7 +58,7 @@ public enum MainQueue {
                 .wrongThread,
                 boundThread == 0
                     ? "no thread is the main one; bind the main queue first"
-                    : "only the main thread drains the main queue")
+                    : "only the main thread, \(nameOfThread(boundThread)), drains the main queue")
         }
         waitForWork(timeoutMilliseconds)
         // What the work itself enqueues waits for the next drain, so that a drain always ends.

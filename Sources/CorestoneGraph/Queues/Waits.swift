@@ -37,13 +37,21 @@ enum Waits {
         try wait()
     }
 
+    /// Runs `wait` on the calling thread, which lends what it has to a thread that waits for just that.
+    static func whileLending(to borrower: UInt64, _ wait: () -> Void) {
+        let thread = platform_thread_id()
+        waiting.withLock { $0[thread] = .thread(borrower) }
+        defer { waiting.withLock { $0[thread] = nil } }
+        wait()
+    }
+
     private static func closesCircle(
         from thread: UInt64, _ awaited: Awaited, _ all: [UInt64: Awaited]
     ) -> Bool {
         var holder = awaited.holder
         // It was just given.
         if holder == thread { return false }
-        // Nobody is met twice, unless what they awaited was just given to them.
+        // Nobody is met twice, but for those to whom what they awaited is being given.
         for _ in 0...all.count where holder != 0 {
             if holder == thread { return true }
             guard let next = all[holder]?.holder, next != holder else { return false }
