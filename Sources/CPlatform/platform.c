@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 uint32_t platform_told_sql;
@@ -17,8 +19,7 @@ _Thread_local uint64_t platform_own_thread __attribute__((tls_model("initial-exe
 enum { NUMBER_BITS = 22 }; /* the kernel's numbers of threads have no more (PID_MAX_LIMIT) */
 
 uint64_t platform_name_thread(void) {
-    if (platform_own_thread == 0)
-        platform_own_thread = platform_add64(&next_id, 1) << NUMBER_BITS | (uint64_t)gettid();
+    if (platform_own_thread == 0) platform_own_thread = platform_add64(&next_id, 1) << NUMBER_BITS | (uint64_t)gettid();
     return platform_own_thread;
 }
 
@@ -72,6 +73,48 @@ void **platform_thread_slot(void) {
 
 bool platform_exchange(const char *one, const char *other) {
     return renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE) == 0;
+}
+
+int platform_folder_watch(const char *folder) {
+    int descriptor = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    if (descriptor < 0) return -1;
+    uint32_t wanted = IN_MODIFY | IN_CREATE | IN_DELETE | IN_MOVE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
+    if (inotify_add_watch(descriptor, folder, wanted) >= 0) return descriptor;
+    close(descriptor);
+    return -1;
+}
+
+static bool concerns(const struct inotify_event *event, const char *name) {
+    if (event->len == 0) return true; /* the folder itself, or events were lost */
+    size_t length = strlen(name);
+    if (strncmp(event->name, name, length) != 0) return false;
+    return event->name[length] == '\0' || event->name[length] == '-';
+}
+
+bool platform_folder_changed(int descriptor, const char *name) {
+    char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+    bool changed = false;
+    ssize_t size;
+    while ((size = read(descriptor, events, sizeof events)) > 0) {
+        for (char *place = events; place < events + size;) {
+            const struct inotify_event *event = (const void *)place;
+            changed = changed || concerns(event, name);
+            place += sizeof *event + event->len;
+        }
+    }
+    return changed;
+}
+
+bool platform_folder_tells(const char *folder) {
+    /* NFS, SMB (three of them), AFS (two), Coda, NCP, 9P, Ceph, FUSE, VirtualBox. From linux/magic.h, which lacks some. */
+    static const uint32_t silent[] = {0x6969,     0x517B, 0xFF534D42, 0xFE534D42, 0x5346414F, 0x6B414653,
+                                      0x73757245, 0x564C, 0x01021997, 0x00C36400, 0x65735546, 0x786F4256};
+    struct statfs facts;
+    if (statfs(folder, &facts) != 0) return false;
+    for (size_t i = 0; i < sizeof silent / sizeof *silent; i++) {
+        if ((uint32_t)facts.f_type == silent[i]) return false;
+    }
+    return true;
 }
 
 static _Thread_local bool telling;

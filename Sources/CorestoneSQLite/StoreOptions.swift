@@ -14,6 +14,11 @@ public struct StoreOptions: Sendable {
     public var busyTimeoutMilliseconds = 5000
     /// The configuration of the model whose objects the store is for; nil for those of the whole model.
     public var configuration: String?
+    /// Has the coordinator post `remoteChange` for what its own contexts save, too.
+    public var postsOwnChanges = false
+    /// How often a store that is watched for what others write is looked at without being told to. 0: every 500 milliseconds where
+    /// the file system does not tell of writes, as those of networks, every 30 seconds where it does.
+    public var watchIntervalMilliseconds = 0
     /// SQLite's page cache.
     public var cacheKilobytes = 32768
 

@@ -62,6 +62,17 @@ int platform_event_new(void);
 void platform_event_signal(int descriptor);
 void platform_event_clear(int descriptor);
 
+/* A descriptor that is readable when something in a folder was written, made, moved or removed; -1 when the system gives none. */
+int platform_folder_watch(const char *folder);
+
+/* Whether that happened, since the last time, to the file `name` or to a companion of it, whose name goes on with a hyphen; true
+ * as well when the system lost count. */
+bool platform_folder_changed(int descriptor, const char *name);
+
+/* Whether such a descriptor tells of what every process writes there: not in the file systems of networks, nor in those that
+ * another process serves. */
+bool platform_folder_tells(const char *folder);
+
 static inline uint32_t platform_load32(const uint32_t *p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
 static inline void platform_store32(uint32_t *p, uint32_t v) { __atomic_store_n(p, v, __ATOMIC_RELEASE); }
 static inline uint32_t platform_add32(uint32_t *p, uint32_t v) { return __atomic_add_fetch(p, v, __ATOMIC_ACQ_REL); }

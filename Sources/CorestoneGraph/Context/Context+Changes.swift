@@ -94,13 +94,15 @@ extension Context {
     /// Applies the delete rules of what was deleted since the last time, if `propagatesDeletesAtEndOfEvent`, and ends the event:
     /// it is one step of undo, and observers hear of its objects.
     public func processPendingChanges() throws {
+        try checkQueue()
+        takeMailInPassing()
         try processPendingChanges(appliesDeleteRules: propagatesDeletesAtEndOfEvent)
     }
 
-    /// The same for a save, which applies delete rules in any case.
+    /// The same for a save, which applies delete rules in any case, and merges nothing: what others changed is a conflict then.
     func processPendingChanges(appliesDeleteRules: Bool) throws {
         try checkQueue()
-        takeMail()
+        takeRenamed()
         observers?.sweep()
         if appliesDeleteRules { try exemptFromFaultPolicy(applyDeleteRules) }
         endEvent()

@@ -28,6 +28,7 @@ extension Context {
         post(.didSave, written.changes.of(queryGenerationToken))
         post(.didSaveObjectIDs, ContextChanges(ids: written.changes.ids).of(queryGenerationToken))
         tellOthers(written)
+        if parent == nil { coordinator.postOwnChanges(written) }
         try throwHookFailure()
     }
 

@@ -173,6 +173,7 @@ public final class Context: @unchecked Sendable {
         forgetAll()
         (parent?.children ?? coordinator.followers).remove(inbox)
         listeners.end()
+        if automaticallyMergesRemoteChanges { coordinator.remote.remove(inbox, in: coordinator) }
         observers?.end()
         endUndo()
         pendingReleases.deallocate()

@@ -73,7 +73,7 @@ extension Context {
                 .invalidArgument, "a fetch of \(request.entity.name) has a limit or an offset below zero",
                 entity: request.entity.name)
         }
-        if request.includesPendingChanges { try processPendingChanges() } else { takeMail() }
+        if request.includesPendingChanges { try processPendingChanges() } else { takeMailInPassing() }
         return try withAncestors {
             try parent?.processPendingChangesBeneath()
             return try body()

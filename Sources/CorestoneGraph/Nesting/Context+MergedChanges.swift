@@ -137,6 +137,10 @@ extension Context {
         for inbox in others { inbox.post(ids) }
     }
 
+    /// Takes what other contexts have to tell, where no queue has it taken between two pieces of work: within one, what was read
+    /// and what is saved belong together.
+    func takeMailInPassing() { if queueType == .caller { takeMail() } else { takeRenamed() } }
+
     /// Takes what other contexts have to tell.
     func takeMail() {
         // An observer that looks before a change is done gets what waits later.
@@ -150,6 +154,7 @@ extension Context {
             try? advanceGeneration()
             try? refreshAll()
         }
+        for (store, changes) in inbox.takeForeign() { try? takeIn(changes, of: store) }
     }
 }
 

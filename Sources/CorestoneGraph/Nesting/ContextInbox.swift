@@ -26,8 +26,10 @@ final class ContextInbox: @unchecked Sendable {
         weak var context: Context?
         var renamed: [Renaming] = []
         var merges = Merges.these([])
+        /// By store: what other processes wrote.
+        var foreign: [(store: Store, changes: ForeignChanges)] = []
         var isEmpty: Bool {
-            if case .these(let changes) = merges { return renamed.isEmpty && changes.isEmpty }
+            if case .these(let changes) = merges { return renamed.isEmpty && changes.isEmpty && foreign.isEmpty }
             return false
         }
     }
@@ -45,6 +47,8 @@ final class ContextInbox: @unchecked Sendable {
     private let hasMail = Atomic(false)
     /// Whether the context merges what is saved beneath it.
     let merges = Atomic(false)
+    /// Whether it merges what other processes save.
+    let mergesRemote = Atomic(false)
 
     init(queueType: Context.QueueType, queue: SerialQueue?) {
         self.queueType = queueType
@@ -66,6 +70,16 @@ final class ContextInbox: @unchecked Sendable {
             guard case .these(let waiting) = mail.merges else { return }
             let all = waiting + [changes]
             mail.merges = all.reduce(0) { $0 + $1.count } <= ContextInbox.limit ? .these(all) : .everything
+        }
+    }
+
+    func post(_ changes: ForeignChanges, of store: Store) {
+        post { mail in
+            if let place = mail.foreign.firstIndex(where: { $0.store === store }) {
+                mail.foreign[place].changes.add(changes)
+            } else {
+                mail.foreign.append((store, changes))
+            }
         }
     }
 
@@ -100,6 +114,17 @@ final class ContextInbox: @unchecked Sendable {
                 if mail.isEmpty { hasMail.store(false, ordering: .relaxed) }
             }
             return mail.renamed
+        }
+    }
+
+    /// What other processes wrote.
+    func takeForeign() -> [(store: Store, changes: ForeignChanges)] {
+        mail.withLock { mail in
+            defer {
+                mail.foreign = []
+                if mail.isEmpty { hasMail.store(false, ordering: .relaxed) }
+            }
+            return mail.foreign
         }
     }
 

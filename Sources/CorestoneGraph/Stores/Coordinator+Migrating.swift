@@ -19,6 +19,7 @@ extension Coordinator {
             let new = try keep(backing, configuration: store.configuration, inPlaceOf: store)
             return (new, copy.migratedIDs(from: store, to: new))
         }
+        try? remote.update(self)
         post(.storesDidChange, StoreChanges(added: [new]))
         post(.storesDidChange, StoreChanges(uuidChanged: StoreReplacement(old: store, new: new, migratedIDs: ids)))
         // Who was told may have removed it.

@@ -4,6 +4,9 @@ public enum CoordinatorNotification: UInt32, Sendable, CaseIterable {
     case storesDidChange = 1
     /// The store in `removed` is about to be removed: it is still open, and its objects can be read and saved.
     case willRemoveStore
+    /// Somebody else wrote into a store, another process or another coordinator of this one; on a thread of the store's watch. For
+    /// stores that were opened with `postsOwnChanges` contexts of this coordinator too, on the thread that saved.
+    case remoteChange
 }
 
 /// What a notification of a coordinator is about.
@@ -11,8 +14,12 @@ public struct StoreChanges: Sendable {
     public var added: [Store] = []
     public var removed: [Store] = []
     public var uuidChanged: StoreReplacement?
+    public var remote: RemoteChange?
 
-    public init(added: [Store] = [], removed: [Store] = [], uuidChanged: StoreReplacement? = nil) {
+    public init(
+        added: [Store] = [], removed: [Store] = [], uuidChanged: StoreReplacement? = nil, remote: RemoteChange? = nil
+    ) {
+        self.remote = remote
         self.added = added
         self.removed = removed
         self.uuidChanged = uuidChanged
@@ -34,13 +41,17 @@ extension Coordinator {
     /// times within itself.
     public func observe(
         _ kind: CoordinatorNotification, _ handler: @escaping (Coordinator, StoreChanges) -> Void
-    ) -> Observation { listeners.observe(kind, { handler($0.coordinator, $0.changes) }) }
+    ) -> Observation { watching(kind, listeners.observe(kind, { handler($0.coordinator, $0.changes) })) }
 
     /// The same, and calls `ended` once when the coordinator ends before the token.
     public func observe(
         _ kind: CoordinatorNotification, ended: @escaping @Sendable () -> Void,
         _ handler: @escaping (Coordinator, StoreChanges) -> Void
-    ) -> Observation { listeners.observe(kind, { handler($0.coordinator, $0.changes) }, ended: ended) }
+    ) -> Observation { watching(kind, listeners.observe(kind, { handler($0.coordinator, $0.changes) }, ended: ended)) }
+
+    private func watching(_ kind: CoordinatorNotification, _ observation: Observation) -> Observation {
+        kind == .remoteChange ? remote.keepWatching(self, for: observation) : observation
+    }
 
     func post(_ kind: CoordinatorNotification, _ changes: @autoclosure () -> StoreChanges) {
         listeners.tell(kind, (self, changes()))

@@ -16,6 +16,8 @@ public final class Coordinator: @unchecked Sendable {
     /// Contexts that merge what others save.
     let followers = ContextFollowers()
     let listeners = CoordinatorListeners(isShared: true)
+    /// Looks out for what others write.
+    let remote = RemoteWatching()
 
     /// Freezes the model; throws its first mistake.
     public init(model: Model) throws {
@@ -25,6 +27,7 @@ public final class Coordinator: @unchecked Sendable {
 
     deinit {
         listeners.end()
+        remote.end()
         for store in openStores { store.backing.close() }
     }
 
@@ -42,6 +45,7 @@ public final class Coordinator: @unchecked Sendable {
     /// - Parameter configuration: whose objects the store is for; nil for those of the whole model.
     package func add(_ backing: any PersistentStore, configuration: String? = nil) throws -> Store {
         let store = try keep(backing, configuration: configuration)
+        try? remote.update(self)
         post(.storesDidChange, StoreChanges(added: [store]))
         return store
     }
@@ -105,6 +109,7 @@ public final class Coordinator: @unchecked Sendable {
     public func remove(_ store: Store) throws {
         try requireOwn(store)
         post(.willRemoveStore, StoreChanges(removed: [store]))
+        remote.end(store)
         try lock.with {
             // Who was told may have removed it.
             try requireOwn(store)
@@ -114,6 +119,8 @@ public final class Coordinator: @unchecked Sendable {
             store.rowCache.removeAll()
             store.backing.close()
         }
+        // Should somebody have begun to listen meanwhile.
+        remote.end(store)
         post(.storesDidChange, StoreChanges(removed: [store]))
     }
 

@@ -46,6 +46,15 @@ package protocol PersistentStore: StoreReading, Sendable {
     /// What the application wrote into the store's metadata.
     func applicationMetadata() throws -> [String: PropertyListValue]
 
+    /// Calls `tell`, on a thread of the watch's own, after others wrote into the store, until the watch is stopped, which it is
+    /// before the store is closed. nil when the store cannot notice.
+    func watch(_ tell: @escaping @Sendable (ForeignChanges) -> Void) throws -> (any StoreWatch)?
+
+    /// Whether the coordinator is to post what its own contexts save.
+    var postsOwnChanges: Bool { get }
+    /// The number of the last transaction that the store wrote into its history; nil without one.
+    var lastOwnTransaction: Int64? { get }
+
     /// Closes the file. Every later call throws `Status.objectGone`.
     func close()
 }

@@ -20,6 +20,9 @@ package protocol StoreReading: AnyObject {
     /// Reads one row, with the chunk that it lies in; nil when it does not exist.
     func row(of root: Entity, primaryKey: Int64) throws -> (record: Record, chunk: RecordChunk)?
 
+    /// The versions of rows by primary key; rows that do not exist are left out.
+    func versions(of root: Entity, primaryKeys: [Int64]) throws -> [Int64: Int32]
+
     /// The members of a to-many relationship for each of the owners, in the relationship's order, owners in any order.
     /// With `includingRows` the members' rows too.
     func members(of relationship: Relationship, owners: [Int64], includingRows: Bool) throws -> StoreMembers

@@ -18,8 +18,11 @@ final class Connection {
     /// SQLite may be asked for at most that many statements to be kept between uses.
     static let statementLimit = 200
 
+    /// Whether the process's log hears of statements.
+    private let isLogged: Bool
+
     /// Opens `location` (a file name or, with `SQLITE_OPEN_URI`, a URI); `path` is what messages call it.
-    init(_ location: String, path: String, flags: Int32) throws {
+    init(_ location: String, path: String, flags: Int32, isLogged: Bool = true) throws {
         var handle: OpaquePointer?
         let code = sqlite3_open_v2(location, &handle, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
         guard code == SQLITE_OK, let handle else {
@@ -30,6 +33,7 @@ final class Connection {
         }
         db = handle
         self.path = path
+        self.isLogged = isLogged
         DebugLog.begin()
         followLog()
         try triggers.register(with: self)
@@ -50,7 +54,7 @@ final class Connection {
 
     /// Begins, or ends, to tell about statements as the process's log wants it by now.
     @inline(__always)
-    func followLog() { if platform_sql_detail() != toldDetail { changeTrace() } }
+    func followLog() { if platform_sql_detail() != toldDetail && isLogged { changeTrace() } }
 
     @inline(never)
     private func changeTrace() {

@@ -13,7 +13,8 @@ final class HistoryWriter {
     private let connection: Connection
     private let schema: StoreSchema
     private let names: [HistoryDesign.Label: String]
-    private var transaction: Int64 = 0
+    /// The number of the transaction; 0 until there is something to write.
+    private(set) var transaction: Int64 = 0
     private var lastChange: Int64 = 0
     private let insertion: Statement
     private var deletions: [UInt32: Statement] = [:]

@@ -33,7 +33,7 @@ extension Coordinator {
             options.keepsHistory = options.keepsHistory || former.keepsHistory
         }
         let opened = try StoreOpening(model: model, options: options).run(path)
-        do { return try migrate(store, to: SQLiteStore(opened)) } catch {
+        do { return try migrate(store, to: SQLiteStore(opened, options: options)) } catch {
             // Nobody else knows the file that was made for this.
             if place.state == .missing { for companion in ["", "-wal", "-shm"] { unlink(place.path + companion) } }
             throw error
@@ -42,7 +42,7 @@ extension Coordinator {
 }
 
 extension SQLiteStore {
-    fileprivate var keepsHistory: Bool { (try? withFile { $0.history != nil }) ?? false }
+    var keepsHistory: Bool { (try? withFile { $0.history != nil }) ?? false }
 
     func applicationMetadata() throws -> [String: PropertyListValue] {
         try withFile { file in

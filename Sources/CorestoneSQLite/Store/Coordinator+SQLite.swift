@@ -17,7 +17,7 @@ extension Coordinator {
         // Nothing is made for a configuration that does not exist.
         _ = try model.entities(ofConfiguration: options.configuration)
         let opened = try StoreOpening(model: model, options: options).run(path)
-        return try add(SQLiteStore(opened), configuration: options.configuration)
+        return try add(SQLiteStore(opened, options: options), configuration: options.configuration)
     }
 
     /// Opens a store that is there already, by `model`, else by the model that it carries, else by one inferred from its
@@ -43,7 +43,7 @@ extension Coordinator {
             opened.connection.close()
             throw error
         }
-        _ = try coordinator.add(SQLiteStore(opened), configuration: options.configuration)
+        _ = try coordinator.add(SQLiteStore(opened, options: options), configuration: options.configuration)
         return coordinator
     }
 }

@@ -35,6 +35,8 @@ extension SQLiteStore {
             }
             let purpose = "save to \(path)"
             try file.connection.execute("BEGIN IMMEDIATE", purpose)
+            let watch = watched.withLock { $0.watch }
+            watch?.noteOthers()
             let files = ExternalWrites(folder: externalFolder)
             do {
                 let transaction = try WriteTransaction(
@@ -42,7 +44,9 @@ extension SQLiteStore {
                 let result = try body(transaction)
                 try transaction.finish()
                 try files.prepareCommit()
-                try file.connection.execute("COMMIT", purpose)
+                try committing(transaction.own, with: file.connection, watch) {
+                    try file.connection.execute("COMMIT", purpose)
+                }
                 files.didCommit(to: file.connection, readers)
                 return result
             } catch {

@@ -18,6 +18,10 @@ final class SQLiteStore: PersistentStore, @unchecked Sendable {
     let readOnlyReason: String?
     let externalFolder: String
     let compiler: FetchCompiler
+    let postsOwnChanges: Bool
+    /// Milliseconds; 0: as the file system allows.
+    let watchInterval: Int32
+    let watched = Locked(WatchedStore())
     var isReadOnly: Bool { readOnlyReason != nil }
 
     let lock = StoreLock()
@@ -26,7 +30,9 @@ final class SQLiteStore: PersistentStore, @unchecked Sendable {
     /// Everything that belongs to the open file; nil once closed.
     private var file: OpenFile?
 
-    init(_ opened: OpenedStore) throws {
+    init(_ opened: OpenedStore, options: StoreOptions = StoreOptions()) throws {
+        postsOwnChanges = options.postsOwnChanges
+        watchInterval = Int32(clamping: options.watchIntervalMilliseconds)
         identifier = opened.identifier
         path = opened.path
         modelSource = opened.source
@@ -48,6 +54,8 @@ final class SQLiteStore: PersistentStore, @unchecked Sendable {
         readOnlyReason = Store.isOpenForReading
         externalFolder = store.externalFolder
         compiler = store.compiler
+        postsOwnChanges = false
+        watchInterval = 0
         file = try OpenFile(
             store.connectionForReading(), schema: schema, history: nil, held: false, watch: nil, isFixed: true,
             lock: lock)

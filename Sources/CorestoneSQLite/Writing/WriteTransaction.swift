@@ -16,6 +16,8 @@ final class WriteTransaction: SaveTransaction {
     private var updatePlans: [UpdateShape: UpdatePlan] = [:]
     /// nil for a store without history.
     private let history: HistoryWriter?
+    /// What the watch of the store must not take for somebody else's.
+    private(set) var own = OwnWrites.Save()
     private let files: ExternalWrites
 
     private struct UpdateShape: Hashable {
@@ -51,6 +53,7 @@ final class WriteTransaction: SaveTransaction {
                 entity: table.root.name, file: path)
         }
         keys[table.place] = (end, true)
+        if count > 0 { own.keys.append((root.rootIndex, highest + 1...end)) }
         return highest + 1
     }
 
@@ -77,6 +80,7 @@ final class WriteTransaction: SaveTransaction {
             try connection.requireOneChange(purpose, entity: table.root.name)
         }
         try history?.finish()
+        if let number = history?.transaction, number != 0 { own.transaction = number }
     }
 
     // MARK: Rows

@@ -1,0 +1,76 @@
+import CorestoneModel
+import CorestoneValues
+
+// What another process saved comes into contexts that asked for it.
+extension Context {
+    /// Whether the context merges, by itself, what other processes save, and other coordinators of this one, as `mergeChanges`
+    /// merges: objects without changes get the new values, changed ones keep their changes on top, inserted ones come in, deleted
+    /// ones go. False at first. Any thread may set it.
+    ///
+    /// It merges on its own queue: one with a private queue or of the main queue as soon as that is free, one that is confined to
+    /// a thread when it next fetches or processes pending changes. Of a store with a history it learns exactly what changed; of
+    /// one without, it compares the versions of all objects that it has registered with those in the store, by one query for
+    /// each hundred. What was saved before it began to listen, it does not learn.
+    ///
+    /// A child has nothing to set: it merges what its parent merges, if it merges what its parent saves. A context that is pinned
+    /// moves on to the newest state with each merge; but one that was pinned to the token of a state merges nothing
+    /// (`setQueryGeneration`).
+    public var automaticallyMergesRemoteChanges: Bool {
+        get { inbox.mergesRemote.load(ordering: .relaxed) }
+        set { try? setMergesRemoteChanges(newValue) }
+    }
+
+    /// - Throws: `.invalidArgument` for a child; `.noMemory` or `.storeIO` when the system lets no store be watched.
+    package func setMergesRemoteChanges(_ merges: Bool) throws {
+        guard parent == nil else {
+            throw CoreError(
+                .invalidArgument,
+                "this context has a parent, which reads the stores; have the parent merge what other processes save, and "
+                    + "this one what its parent saves")
+        }
+        if inbox.mergesRemote.exchange(merges, ordering: .relaxed) == merges { return }
+        guard merges else { return coordinator.remote.remove(inbox, in: coordinator) }
+        inbox.open(for: self)
+        do { try coordinator.remote.add(inbox, in: coordinator) } catch {
+            inbox.mergesRemote.store(false, ordering: .relaxed)
+            throw error
+        }
+    }
+
+    /// Merges what others wrote into a store.
+    func takeIn(_ changes: ForeignChanges, of store: Store) throws {
+        if !store.isOpen || generation?.isChosen == true { return }
+        try advanceGeneration()
+        func ids(_ rows: [RowKey]) -> [ObjectID] {
+            rows.map { ObjectID(store: store, entity: entity(at: $0.entity), reference: $0.primaryKey) }
+        }
+        var found = ChangedIDs(
+            inserted: ids(changes.inserted), updated: ids(changes.updated), deleted: ids(changes.deleted))
+        if !changes.isComplete { try compareVersions(with: store, &found) }
+        if !found.isEmpty { try mergeChanges(found) }
+        // They know objects that this one does not.
+        for child in children.merging { child.post(changes, of: store) }
+    }
+
+    /// Adds the registered objects that have another version in their store, or none.
+    private func compareVersions(with store: Store, _ found: inout ChangedIDs) throws {
+        let known = Set(deletedElsewhere.map(ObjectIdentifier.init))
+        var groups = Groups<Entity, ManagedObject>()
+        for object in registeredObjects
+        where object.store === store && object.state.isDisjoint(with: [.inserted, .gone, .inaccessible])
+            && !known.contains(ObjectIdentifier(object))
+        {
+            groups.add(object, to: object.entity.root)
+        }
+        for (root, objects) in groups.list {
+            let versions = try reading(store) { try $0.versions(of: root, primaryKeys: objects.map(\.primaryKey)) }
+            for object in objects {
+                guard let version = versions[object.primaryKey] else {
+                    found.deleted.append(object.objectID)
+                    continue
+                }
+                if object.record != nil && object.version != version { found.updated.append(object.objectID) }
+            }
+        }
+    }
+}
