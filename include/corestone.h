@@ -1091,7 +1091,9 @@ enum {
     /* Each save writes down which objects it inserted, changed and deleted, as Apple's persistent history does. A store
        that keeps a history already goes on without this flag. */
     CST_STORE_HISTORY = 1u << 4,
-    CST_STORE_WRITABLE = 1u << 5 /* cst_coordinator_open_store: saves are wanted */
+    CST_STORE_WRITABLE = 1u << 5, /* cst_coordinator_open_store: saves are wanted */
+    /* CST_COORDINATOR_REMOTE_CHANGE is posted for what contexts of this coordinator save, too. */
+    CST_STORE_POSTS_OWN_CHANGES = 1u << 6
 };
 
 typedef struct cst_store_options {
@@ -1099,7 +1101,9 @@ typedef struct cst_store_options {
     uint32_t flags;           /* CST_STORE_… */
     uint32_t busy_timeout_ms; /* how long to wait for another process's lock; 0 is 5000 */
     uint32_t cache_kb;        /* SQLite's page cache; 0 is 32768 */
-    uint32_t reserved;
+    /* How often a store that is watched (section remote) is looked at without being told to; 0: 500 where the file system does
+       not tell of writes, as those of networks, 30000 where it does. */
+    uint32_t watch_interval_ms;
     /* The configuration of the model whose objects the store is for: new objects go to the first writable store whose
        configuration has their entity, and fetches ask only the stores that can have it. Null: those of the whole model. The
        tables are those of the whole model in any case. */
@@ -1141,8 +1145,24 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_model(const cst_coordinator
 /* What a coordinator posts, on the thread that causes it, while nothing is locked. */
 enum {
     CST_COORDINATOR_STORES_DID_CHANGE = 1, /* a store was added or removed, or another one took its place */
-    CST_COORDINATOR_WILL_REMOVE_STORE = 2  /* `removed` is about to be; it is still open, its objects can be read */
+    CST_COORDINATOR_WILL_REMOVE_STORE = 2, /* `removed` is about to be; it is still open, its objects can be read */
+    CST_COORDINATOR_REMOTE_CHANGE = 3      /* somebody else wrote into a store: section remote */
 };
+/* What became of a store's file; section remote. */
+enum {
+    CST_STORE_FILE_WRITTEN = 0,
+    /* Another file has its name now, or none. The store goes on with the one that it opened: remove it, and add it anew. */
+    CST_STORE_FILE_REPLACED = 1,
+    CST_STORE_FILE_REMOVED = 2
+};
+typedef struct cst_remote_change {
+    const cst_store *store;
+    cst_string store_identifier, path;
+    bool has_history;    /* whether `transaction` says anything */
+    int64_t transaction; /* the number of the last one in the store's history */
+    bool is_own;         /* a context of this coordinator saved */
+    uint32_t file;       /* CST_STORE_FILE_… */
+} cst_remote_change;
 /* What a notification of a coordinator is about. All of it is borrowed for the call (cst_retain keeps a handle). */
 typedef struct cst_store_changes {
     size_t added_count;
@@ -1152,6 +1172,7 @@ typedef struct cst_store_changes {
     /* A store whose place another one took, with objects of other IDs, as IDs: old, new, old, new. NULL where none did. */
     cst_store *old_store, *new_store;
     cst_results *migrated_ids;
+    const cst_remote_change *remote; /* NULL but for CST_COORDINATOR_REMOTE_CHANGE */
 } cst_store_changes;
 typedef void (*cst_coordinator_observe_fn)(void *userdata, cst_coordinator *coordinator, uint32_t notification,
                                            const cst_store_changes *changes);
@@ -1495,7 +1516,19 @@ CST_EXPORT CST_ANY_THREAD bool cst_query_generation_is_current(const cst_query_g
 CST_EXPORT CST_ANY_THREAD bool cst_query_generation_equal(const cst_query_generation *a, const cst_query_generation *b);
 /* Equal generations have equal hashes; 0 for an invalid handle. */
 CST_EXPORT CST_ANY_THREAD uint64_t cst_query_generation_hash(const cst_query_generation *generation);
+/* ======== remote ========================================================================================= */
+/* What somebody else writes into a store: another process, or another coordinator of this one. Each store is watched by a
+ * thread as long as somebody wants to know: a context that merges, or an observer of CST_COORDINATOR_REMOTE_CHANGE
+ * (cst_coordinator_observe), who is called on that thread. Nothing is watched before. */
 
+/* Whether the context merges by itself what somebody else saves; at first it does not. Objects without changes get the new
+ * values, changed ones keep their changes on top, inserted ones come in, deleted ones go, as cst_context_merge_changes has it.
+ * It merges on its own queue; one that is confined to a thread when it next fetches or processes pending changes.
+ * CST_E_INVALID_ARGUMENT for a child, which merges what its parent merges, if it merges what that saves. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_context_set_merges_remote_changes(cst_context *context, bool merges,
+                                                                           cst_error **error);
+CST_EXPORT CST_ANY_THREAD cst_status cst_context_merges_remote_changes(const cst_context *context, bool *out_merges,
+                                                                       cst_error **error);
 /* ======== merging ======================================================================================== */
 /* A save may find that an object was changed or deleted elsewhere since it was read (a conflict of versions), or that
  * another object has values that must be unique (a conflict of a constraint). The context's merge policy settles them, and the

@@ -49,7 +49,11 @@ private enum LentStores {
             (told.added_count, told.added) = (places.count, places.baseAddress)
             optionalPointers(removed) { places in
                 (told.removed_count, told.removed) = (places.count, places.baseAddress)
-                body(&told)
+                guard let change = changes.remote else { return body(&told) }
+                change.lend(lend(change.store)) { remote in
+                    told.remote = remote
+                    body(&told)
+                }
             }
         }
     }

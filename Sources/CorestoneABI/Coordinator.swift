@@ -128,12 +128,10 @@ private func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -
     let given = try options(pointer, cst_store_options(), "options")
     let known = UInt32(
         CST_STORE_READ_ONLY | CST_STORE_MUST_EXIST | CST_STORE_NORMAL_SYNC | CST_STORE_ROLLBACK_JOURNAL
-            | CST_STORE_HISTORY | CST_STORE_WRITABLE)
-    guard given.flags & ~known == 0, given.reserved == 0 else {
+            | CST_STORE_HISTORY | CST_STORE_WRITABLE | CST_STORE_POSTS_OWN_CHANGES)
+    guard given.flags & ~known == 0 else {
         throw CoreError(
-            .unsupported,
-            "options.flags is 0x\(String(given.flags, radix: 16)) and options.reserved \(given.reserved); "
-                + "use CST_STORE_ constants and leave reserved zero")
+            .unsupported, "options.flags is 0x\(String(given.flags, radix: 16)); use CST_STORE_ constants")
     }
     func has(_ flag: Int) -> Bool { given.flags & UInt32(flag) != 0 }
     var options = StoreOptions()
@@ -143,6 +141,8 @@ private func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -
     options.normalSync = has(Int(CST_STORE_NORMAL_SYNC))
     options.rollbackJournal = has(Int(CST_STORE_ROLLBACK_JOURNAL))
     options.keepsHistory = has(Int(CST_STORE_HISTORY))
+    options.postsOwnChanges = has(Int(CST_STORE_POSTS_OWN_CHANGES))
+    options.watchIntervalMilliseconds = Int(given.watch_interval_ms)
     if given.busy_timeout_ms != 0 {
         options.busyTimeoutMilliseconds = Int(min(given.busy_timeout_ms, UInt32(Int32.max)))
     }

@@ -178,10 +178,6 @@ static void short_and_long_options(void) {
     options.flags = 1u << 31;
     CHECK_STATUS(CST_E_UNSUPPORTED, cst_coordinator_add_store(coordinator, text("SQLite"),
                                                               text(check_path("flag.sqlite")), &options, NULL, E));
-    options.flags = 0;
-    options.reserved = 1;
-    CHECK_STATUS(CST_E_UNSUPPORTED, cst_coordinator_add_store(coordinator, text("SQLite"),
-                                                              text(check_path("reserved.sqlite")), &options, NULL, E));
     OK(cst_release(coordinator));
     OK(cst_release(model));
 }

@@ -48,7 +48,7 @@ int main(void) {
     FIELD(cst_store_options, flags);
     FIELD(cst_store_options, busy_timeout_ms);
     FIELD(cst_store_options, cache_kb);
-    FIELD(cst_store_options, reserved);
+    FIELD(cst_store_options, watch_interval_ms);
     FIELD(cst_store_options, configuration);
     SIZE(cst_index_element);
     FIELD(cst_index_element, property);

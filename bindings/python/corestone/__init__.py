@@ -37,6 +37,7 @@ from .codes import (
     ProblemKind,
     SnapshotEvents,
     Status,
+    StoreFile,
     UndoNotification,
     ValueChangeKind,
 )
@@ -91,7 +92,7 @@ from .merging import (
 from .model import LintFinding, Model, ModelChange
 from .object import ManagedObject
 from .object_id import ObjectID
-from .observation import ContextChanges, Observation, StoreChanges, StoreReplacement, ValueChange
+from .observation import ContextChanges, Observation, RemoteChange, StoreChanges, StoreReplacement, ValueChange
 from .predicate import CompareOptions, CompoundType, Modifier, Operator, Predicate, PredicateKind
 from .property import PropertyDescription
 from .query import Attribute, Key, ToMany, Value, key
@@ -165,6 +166,8 @@ __all__ = [
     "QueryGeneration",
     "CoordinatorNotification",
     "StoreChanges",
+    "RemoteChange",
+    "StoreFile",
     "StoreReplacement",
     "ValueChange",
     "ValueChangeKind",

@@ -36,6 +36,7 @@ NAMES_TEMPLATES, NAMES_CONFIGURATIONS, NAMES_VERSION_IDENTIFIERS = 1, 2, 3
 STORE_READ_ONLY, STORE_MUST_EXIST, STORE_NORMAL_SYNC, STORE_ROLLBACK_JOURNAL, STORE_HISTORY, STORE_WRITABLE = (
     1 << bit for bit in range(6)
 )
+STORE_POSTS_OWN_CHANGES = 1 << 6
 MODEL_KEEP_CURRENT, MODEL_LOSSY = (1 << bit for bit in range(2))
 MODEL_GIVEN, MODEL_CACHED, MODEL_INFERRED = 1, 2, 3
 
@@ -169,7 +170,7 @@ class StoreOptions(Structure):
         ("flags", ctypes.c_uint32),
         ("busy_timeout_ms", ctypes.c_uint32),
         ("cache_kb", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
+        ("watch_interval_ms", ctypes.c_uint32),
         ("configuration", InputString),
     )
 
@@ -233,6 +234,20 @@ class Changes(Structure):
     )
 
 
+class RemoteChange(Structure):
+    """cst_remote_change"""
+
+    _fields_ = (
+        ("store", ctypes.c_void_p),
+        ("store_identifier", String),
+        ("path", String),
+        ("has_history", ctypes.c_bool),
+        ("transaction", ctypes.c_int64),
+        ("is_own", ctypes.c_bool),
+        ("file", ctypes.c_uint32),
+    )
+
+
 class StoreChanges(Structure):
     """cst_store_changes"""
 
@@ -244,6 +259,7 @@ class StoreChanges(Structure):
         ("old_store", ctypes.c_void_p),
         ("new_store", ctypes.c_void_p),
         ("migrated_ids", ctypes.c_void_p),
+        ("remote", POINTER(RemoteChange)),
     )
 
 
@@ -693,6 +709,8 @@ cst_context_new_child status handle i32 out error
 cst_context_parent status handle out error
 cst_context_set_automatically_merges status handle bool error
 cst_context_automatically_merges status handle bool* error
+cst_context_set_merges_remote_changes status handle bool error
+cst_context_merges_remote_changes status handle bool* error
 cst_context_merge_changes status handle size handles size handles size handles error
 cst_context_merge_remote_changes status handle size texts size texts size texts error
 

@@ -154,6 +154,15 @@ class CoordinatorNotification(enum.IntEnum):
 
     STORES_DID_CHANGE = 1  # a store was added or removed, or another one took its place
     WILL_REMOVE_STORE = 2  # one is about to be; it is still open, its objects can be read
+    REMOTE_CHANGE = 3  # somebody else wrote into a store: another process, or another container of this one
+
+
+class StoreFile(enum.IntEnum):
+    """What became of a store's file."""
+
+    WRITTEN = 0
+    REPLACED = 1  # another file has its name now; the store goes on with the one that it opened
+    REMOVED = 2  # no file has its name any more
 
 
 class ValueChangeKind(enum.IntEnum):

@@ -46,6 +46,8 @@ class Container:
         cache_kb: int = 0,
         history: bool = False,
         configuration: str | None = None,
+        posts_own_changes: bool = False,
+        watch_interval: float = 0.0,
     ) -> None:
         coordinator = Coordinator(model)
         store = coordinator.add_store(
@@ -58,6 +60,8 @@ class Container:
             cache_kb=cache_kb,
             history=history,
             configuration=configuration,
+            posts_own_changes=posts_own_changes,
+            watch_interval=watch_interval,
         )
         self._keep(coordinator, store)
 

@@ -75,6 +75,7 @@ class Context:
         self._undo_manager: UndoManager | None = None
         self._merge_policy = MergePolicy.ERROR
         self._inaccessible: faulting.InaccessibleFaultHandler | None = None
+        self._remote: Observation | None = None
         #: Whatever is to be at hand with the context.
         self.user_info: Any = None
         self._handle: int | None = (
@@ -810,6 +811,31 @@ class Context:
         call(lib.cst_context_set_automatically_merges, self._open, merges)
         nesting.follow(self, merges)
 
+    @property
+    def automatically_merges_remote_changes(self) -> bool:
+        """Whether the context merges by itself what other processes save, and other containers of this one. False at
+        first.
+
+        Objects without changes get the new values, changed ones keep their changes on top, inserted ones come in,
+        deleted ones go. It merges on its own queue; one that is confined to a thread when it next fetches or processes
+        pending changes. A child merges what its parent merges, if it merges what that saves (automatically_merges).
+        """
+        out = ctypes.c_bool()
+        call(lib.cst_context_merges_remote_changes, self._open, byref(out))
+        return out.value
+
+    @automatically_merges_remote_changes.setter
+    def automatically_merges_remote_changes(self, merges: bool) -> None:
+        call(lib.cst_context_set_merges_remote_changes, self._open, merges)
+        self._remote = nesting.follow_remote(self) if merges else None
+        if merges:
+            queue._exit.watchers.add(self)
+            queue._exit.arm()
+
+    def _end_watch(self) -> None:
+        if self._handle is not None:
+            self.automatically_merges_remote_changes = False
+
     def merge_changes(self, changes: nesting.Changes) -> None:
         """Takes over what another context saved: objects, or their IDs, by `inserted`, `updated` and `deleted`.
 
@@ -1016,7 +1042,7 @@ class Context:
         except CorestoneError:
             pass  # on another thread, say: then the objects go when the last one is released
         self._stamp = Stamp()
-        self._handle = self._argument = None
+        self._handle = self._argument = self._remote = None
         for sequence in list(self._sequences):
             sequence.close()
         lib.cst_release(handle)

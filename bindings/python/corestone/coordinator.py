@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import math
 import os
 import plistlib
 from ctypes import byref
@@ -165,14 +166,16 @@ def open_store(
     return opened, Store(store.value or 0)
 
 
-def store_options(flags: int, sync: str, journal: str, busy_timeout: float, cache_kb: int) -> _abi.StoreOptions:
+def store_options(
+    flags: int, sync: str, journal: str, busy_timeout: float, cache_kb: int, watch_interval: float = 0.0
+) -> _abi.StoreOptions:
     """The options of a store; `flags` beside those that the others stand for."""
     if sync not in ("full", "normal"):
         raise InvalidArgumentError(f'sync is "full" or "normal", not {sync!r}.')
     if journal not in ("wal", "rollback"):
         raise InvalidArgumentError(f'journal is "wal" or "rollback", not {journal!r}.')
-    if busy_timeout < 0 or cache_kb < 0:
-        raise InvalidArgumentError("busy_timeout and cache_kb are not negative.")
+    if busy_timeout < 0 or cache_kb < 0 or watch_interval < 0:
+        raise InvalidArgumentError("busy_timeout, cache_kb and watch_interval are not negative.")
     options = _abi.StoreOptions()
     options.struct_size = ctypes.sizeof(options)
     options.flags = (
@@ -182,6 +185,7 @@ def store_options(flags: int, sync: str, journal: str, busy_timeout: float, cach
     )
     options.busy_timeout_ms = max(int(busy_timeout * 1000), 1)
     options.cache_kb = cache_kb
+    options.watch_interval_ms = math.ceil(watch_interval * 1000)
     return options
 
 
@@ -206,6 +210,8 @@ class Coordinator:
         cache_kb: int = 0,
         history: bool = False,
         configuration: str | None = None,
+        posts_own_changes: bool = False,
+        watch_interval: float = 0.0,
     ) -> Store:
         """Opens the store at a path, or makes it.
 
@@ -217,13 +223,17 @@ class Coordinator:
         configuration the configuration of the model whose objects the store is for; None for those of the whole model.
                       New objects go to the first store that is for them and can be written, fetches ask those that can
                       have them
+        posts_own_changes  "remote_change" is posted for what contexts of this coordinator save, too
+        watch_interval     how often, in seconds, a store that is watched for what others write is looked at without
+                           being told to; 0: every 0.5 where the file system does not tell of writes, 30 where it does
         """
         flags = (
             (_abi.STORE_READ_ONLY if read_only else 0)
             | (_abi.STORE_MUST_EXIST if must_exist else 0)
             | (_abi.STORE_HISTORY if history else 0)
+            | (_abi.STORE_POSTS_OWN_CHANGES if posts_own_changes else 0)
         )
-        options = store_options(flags, sync, journal, busy_timeout, cache_kb)
+        options = store_options(flags, sync, journal, busy_timeout, cache_kb, watch_interval)
         options.configuration = optional_text(configuration)
         return Store(made(lib.cst_coordinator_add_store, self._handle, text(type), path_argument(path), byref(options)))
 
@@ -266,8 +276,8 @@ class Coordinator:
         self, notification: CoordinatorNotification | str, function: Callable[[Coordinator, StoreChanges], Any]
     ) -> Observation:
         """Calls function(coordinator, changes) whenever the coordinator posts the notification ("stores_did_change",
-        "will_remove_store"), on the thread that causes it, as long as somebody holds the token. It may use the
-        coordinator at will."""
+        "will_remove_store", "remote_change"), on the thread that causes it, as long as somebody holds the token. It may
+        use the coordinator at will."""
         from .observation import observe_coordinator
 
         return observe_coordinator(self, notification, function)

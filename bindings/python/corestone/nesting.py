@@ -17,6 +17,7 @@ from .object_id import ObjectID
 
 if TYPE_CHECKING:
     from .context import Context
+    from .observation import Observation
 
 # What was saved, by "inserted", "updated" and "deleted"; or anything that has attributes of these names.
 Changes = Union[Mapping[str, Iterable[Union[ObjectID, ManagedObject, str]]], Any]
@@ -34,6 +35,11 @@ def follow(context: Context, merges: bool) -> None:
         _followers[place] = weakref.ref(context, lambda _: _followers.pop(place, None))
     else:
         _followers.pop(place, None)
+
+
+def follow_remote(context: Context) -> Observation:
+    """Sees to it that what was read ahead in a context is read anew when it merged what another process saved."""
+    return context.observe("did_merge_object_ids", lambda own, _: _read_anew(own))
 
 
 def saved(context: Context) -> None:

@@ -15,7 +15,7 @@ from ._ahead import Stamp
 from ._call import call, made
 from ._interrupt import immortal
 from ._notifications import ChangedIDs
-from .codes import ContextNotification, CoordinatorNotification, ValueChangeKind
+from .codes import ContextNotification, CoordinatorNotification, StoreFile, ValueChangeKind
 from .generation import QueryGeneration
 from .object import ManagedObject, wrap, wrappers
 from .object_id import ObjectID
@@ -43,6 +43,8 @@ class Observation:
         if handle is not None:
             call(lib.cst_observation_cancel, handle)
             lib.cst_release(handle)
+
+    _end_watch = cancel
 
     def __enter__(self) -> Observation:
         return self
@@ -144,12 +146,24 @@ class StoreReplacement(NamedTuple):
     migrated_ids: list[ObjectID]  # each object's ID, followed by the one in the new store: old, new, old, new
 
 
+class RemoteChange(NamedTuple):
+    """A write into a store."""
+
+    store: Store
+    store_identifier: str
+    path: str
+    transaction: int | None  # the number of the last one in the store's history; None without
+    is_own: bool  # whether a context of this coordinator saved
+    file: StoreFile
+
+
 class StoreChanges(NamedTuple):
     """What a notification of a coordinator is about. Stores are told apart by their paths."""
 
     added: list[Store]
     removed: list[Store]
     uuid_changed: StoreReplacement | None
+    remote: RemoteChange | None = None
 
 
 class _Observer:
@@ -216,7 +230,19 @@ def _hear_coordinator(
             replacement = StoreReplacement(keep(changes.old_store), keep(changes.new_store), ids)
         added = [keep(store) for store in changes.added[: changes.added_count]]
         removed = [keep(store) for store in changes.removed[: changes.removed_count]]
-        observer.function(coordinator, StoreChanges(added, removed, replacement))
+        remote = _remote(changes.remote[0], keep) if changes.remote else None
+        observer.function(coordinator, StoreChanges(added, removed, replacement, remote))
+
+
+def _remote(change: _abi.RemoteChange, keep: Callable[[int], Store]) -> RemoteChange:
+    return RemoteChange(
+        keep(change.store),
+        _abi.decode(change.store_identifier) or "",
+        _abi.decode(change.path) or "",
+        change.transaction if change.has_history else None,
+        bool(change.is_own),
+        StoreFile(change.file),
+    )
 
 
 def _forget(number: int, observers: dict[int, _Observer] = _observers) -> None:
@@ -251,7 +277,13 @@ def observe_coordinator(
     number = next(_numbers)
     _observers[number] = _Observer(coordinator, function)
     arguments = (coordinator._handle, int(notification), _coordinator_callback, number, _forget_callback)
-    return Observation(made(lib.cst_coordinator_observe, *arguments))
+    observation = Observation(made(lib.cst_coordinator_observe, *arguments))
+    if notification == CoordinatorNotification.REMOTE_CHANGE:
+        from .queue import _exit
+
+        _exit.watchers.add(observation)
+        _exit.arm()
+    return observation
 
 
 def observe_object(item: Any, key_path: str, options: int, function: Callable[[Any, Any], Any]) -> Observation:

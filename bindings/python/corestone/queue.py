@@ -272,6 +272,8 @@ class _Exit:
         self._armed = False
         self._process = 0
         self.contexts: weakref.WeakSet[Context] = weakref.WeakSet()
+        #: Observations and contexts that threads tell of what other processes write.
+        self.watchers: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def arm(self) -> None:
         """Registers the end, once, and after other modules' so that it comes before theirs."""
@@ -283,6 +285,7 @@ class _Exit:
     def run(self) -> None:
         if os.getpid() != self._process:
             return  # a forked child: the queues' threads are not here
+        self._end_watchers()
         try:
             self._finish_queued()
             self.has_run = True
@@ -292,6 +295,13 @@ class _Exit:
         for context in list(self.contexts):
             with contextlib.suppress(CorestoneError, KeyboardInterrupt):
                 context._unwatch()
+
+    def _end_watchers(self) -> None:
+        for watcher in list(self.watchers):
+            with contextlib.suppress(CorestoneError):
+                watcher._end_watch()
+        if self.watchers:
+            time.sleep(EXIT_STEP)  # for calls that are under way
 
     def _finish_queued(self) -> None:
         """Waits until nothing is queued; drains the main queue meanwhile, for blocks that wait for it."""

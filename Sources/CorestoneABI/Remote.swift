@@ -1,0 +1,33 @@
+import CCorestone
+import CorestoneGraph
+
+@_cdecl("cst_context_set_merges_remote_changes") @implementation
+public func cst_context_set_merges_remote_changes(
+    _ pointer: OpaquePointer?, _ merges: Bool, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) { try contextBox(pointer).context.setMergesRemoteChanges(merges) }
+}
+
+@_cdecl("cst_context_merges_remote_changes") @implementation
+public func cst_context_merges_remote_changes(
+    _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<Bool>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        try required(out, "out_merges").pointee = try contextBox(pointer).context.automaticallyMergesRemoteChanges
+    }
+}
+
+extension RemoteChange {
+    /// Lends itself to a host; the handle of the store is the caller's.
+    func lend(_ store: OpaquePointer?, to body: (UnsafePointer<cst_remote_change>) -> Void) {
+        var told = cst_remote_change()
+        told.store = store
+        told.store_identifier = cst_store_identifier(store)
+        told.path = cst_store_path(store)
+        told.has_history = historyToken != nil
+        told.transaction = historyToken?.transactionNumber ?? 0
+        told.is_own = isOwn
+        told.file = file.rawValue
+        withUnsafePointer(to: &told, body)
+    }
+}

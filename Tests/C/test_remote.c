@@ -1,0 +1,222 @@
+/* What another process writes into a store. The other process is a child that was forked before this one used the library.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "company.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A process of its own that writes what it is told to: a line of the path, and the name that the first employee gets. */
+static int to_writer = -1, from_writer = -1;
+static pid_t writer;
+
+static void write_one(const char *path, const char *name) {
+    struct company c = company_open(path);
+    cst_results *found = company_fetch(c.context, c.employee, NULL, "number");
+    cst_object *ada = NULL;
+    if (cst_results_count(found) > 0) {
+        OK(cst_results_get_object(found, 0, &ada, E));
+        cst_value value = value_text(name);
+        OK(cst_object_set(ada, c.name, &value, E));
+    } else {
+        cst_release(company_employee(&c, c.context, name, 1));
+    }
+    OK(cst_context_save(c.context, E));
+    cst_release(found);
+    company_close(&c);
+}
+
+static void start_writer(void) {
+    int there[2], back[2];
+    if (pipe(there) != 0 || pipe(back) != 0) _exit(2);
+    writer = fork();
+    if (writer != 0) {
+        close(there[0]), close(back[1]);
+        to_writer = there[1], from_writer = back[0];
+        return;
+    }
+    close(there[1]), close(back[0]);
+    FILE *orders = fdopen(there[0], "r");
+    char path[512], name[64];
+    while (fscanf(orders, "%511s %63s", path, name) == 2) {
+        write_one(path, name);
+        if (write(back[1], "", 1) != 1) break;
+    }
+    _exit(0);
+}
+
+static void have_written(const char *path, const char *name) {
+    char done;
+    dprintf(to_writer, "%s %s\n", path, name);
+    REQUIRE(read(from_writer, &done, 1) == 1);
+}
+
+static void pause_a_little(void) { nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL); }
+
+struct heard {
+    atomic_int all, own, gone, ended;
+    atomic_long transaction;
+};
+
+static void hear(void *userdata, cst_coordinator *coordinator, uint32_t notification,
+                 const cst_store_changes *changes) {
+    struct heard *heard = userdata;
+    CHECK(coordinator != NULL && notification == CST_COORDINATOR_REMOTE_CHANGE && changes->remote != NULL);
+    CHECK_INT(0, changes->added_count + changes->removed_count);
+    const cst_remote_change *change = changes->remote;
+    CHECK_TEXT(cst_store_identifier(change->store).data, change->store_identifier);
+    CHECK_TEXT(cst_store_path(change->store).data, change->path);
+    if (change->has_history) heard->transaction = change->transaction;
+    heard->own += change->is_own;
+    heard->gone += change->file == CST_STORE_FILE_REMOVED;
+    heard->all++;
+}
+
+static void ended(void *userdata) { ((struct heard *)userdata)->ended++; }
+
+/* The milliseconds until a number is reached; fails after ten seconds. */
+static long wait_for(atomic_int *number, int wanted) {
+    struct timespec start, now;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    for (;;) {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        const long passed = (now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000;
+        if (*number >= wanted || passed > 10000) {
+            CHECK(*number >= wanted);
+            return passed;
+        }
+        pause_a_little();
+    }
+}
+
+static void another_process_is_heard(void) {
+    const char *path = check_path("a.sqlite");
+    cst_store_options options = CST_STORE_OPTIONS_INIT;
+    options.flags = CST_STORE_HISTORY;
+    struct company c = company_open_with(path, &options);
+    struct heard heard = {0};
+    cst_observation *told = NULL;
+    OK(cst_coordinator_observe(c.coordinator, CST_COORDINATOR_REMOTE_CHANGE, hear, &heard, ended, &told, E));
+    for (int i = 1; i <= 3; i++) {
+        have_written(path, i % 2 ? "Ada" : "Grace");
+        CHECK(wait_for(&heard.all, i) < 1000);
+        CHECK_INT(i, heard.transaction);
+    }
+    cst_release(company_employee(&c, c.context, "own", 2));
+    OK(cst_context_save(c.context, E));
+    CHECK(unlink(path) == 0);
+    wait_for(&heard.gone, 1);
+    CHECK_INT(4, heard.all);
+    CHECK_INT(0, heard.own);
+    OK(cst_observation_cancel(told, E));
+    cst_release(told);
+    wait_for(&heard.ended, 1);
+    company_close(&c);
+}
+
+static void own_saves_are_heard_where_that_is_wanted(void) {
+    cst_store_options options = CST_STORE_OPTIONS_INIT;
+    options.flags = CST_STORE_POSTS_OWN_CHANGES;
+    options.watch_interval_ms = 100;
+    struct company c = company_open_with(check_path("a.sqlite"), &options);
+    struct heard heard = {0};
+    cst_observation *told = NULL;
+    OK(cst_coordinator_observe(c.coordinator, CST_COORDINATOR_REMOTE_CHANGE, hear, &heard, NULL, &told, E));
+    cst_release(company_employee(&c, c.context, "own", 1));
+    OK(cst_context_save(c.context, E));
+    CHECK_INT(1, heard.own);
+    CHECK_INT(1, heard.all);
+    CHECK_INT(0, heard.transaction);
+    cst_release(told);
+    company_close(&c);
+}
+
+static void contexts_merge(void) {
+    const char *path = check_path("a.sqlite");
+    struct company c = company_open(path);
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    OK(cst_context_save(c.context, E));
+    bool merges = true;
+    OK(cst_context_merges_remote_changes(c.context, &merges, E));
+    CHECK(!merges);
+    OK(cst_context_set_merges_remote_changes(c.context, true, E));
+    OK(cst_context_merges_remote_changes(c.context, &merges, E));
+    CHECK(merges);
+    have_written(path, "Augusta");
+    cst_value value = value_null();
+    for (int i = 0; i < 5000 && (value.type != CST_STRING || strcmp(value.as.string.data, "Augusta")); i++) {
+        pause_a_little();
+        OK(cst_context_process_pending_changes(c.context, E));
+        OK(cst_object_get(ada, c.name, &value, E));
+    }
+    CHECK_TEXT("Augusta", value.as.string);
+    OK(cst_context_set_merges_remote_changes(c.context, false, E));
+    have_written(path, "Byron");
+    for (int i = 0; i < 100; i++)
+        pause_a_little();
+    OK(cst_context_process_pending_changes(c.context, E));
+    OK(cst_object_get(ada, c.name, &value, E));
+    CHECK_TEXT("Augusta", value.as.string);
+    cst_release(ada);
+    company_close(&c);
+}
+
+static void mistakes(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_context *child = NULL;
+    OK(cst_context_new_child(c.context, CST_QUEUE_CALLER, &child, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_set_merges_remote_changes(child, true, E));
+    CHECK_CONTAINS("parent", cst_error_message(check_error()));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_merges_remote_changes(child, NULL, E));
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_context_set_merges_remote_changes(NULL, true, E));
+    cst_release(child);
+    /* Without a file nothing can be watched. */
+    CHECK(unlink(check_path("a.sqlite")) == 0);
+    CHECK_STATUS(CST_E_STORE_IO, cst_context_set_merges_remote_changes(c.context, true, E));
+    bool merges = true;
+    OK(cst_context_merges_remote_changes(c.context, &merges, E));
+    CHECK(!merges);
+    company_close(&c);
+}
+
+/* The child of a fork leaves the watch of its parent alone. */
+static void a_fork_does_not_end_the_watch(void) {
+    const char *path = check_path("a.sqlite");
+    struct company c = company_open(path);
+    struct heard heard = {0};
+    cst_observation *told = NULL;
+    OK(cst_coordinator_observe(c.coordinator, CST_COORDINATOR_REMOTE_CHANGE, hear, &heard, NULL, &told, E));
+    pid_t child = fork();
+    if (child == 0) {
+        cst_observation_cancel(told, NULL);
+        cst_release(told);
+        cst_release(c.context);
+        cst_release(c.coordinator);
+        _exit(0);
+    }
+    int status = -1;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    have_written(path, "Ada");
+    wait_for(&heard.all, 1);
+    cst_release(told);
+    company_close(&c);
+}
+
+int main(int argc, char **argv) {
+    start_writer();
+    check_begin(argc, argv);
+    RUN(another_process_is_heard);
+    RUN(own_saves_are_heard_where_that_is_wanted);
+    RUN(contexts_merge);
+    RUN(mistakes);
+    RUN(a_fork_does_not_end_the_watch);
+    close(to_writer);
+    waitpid(writer, NULL, 0);
+    return check_end();
+}
