@@ -1,0 +1,161 @@
+"""The shopping list, in Python and in C: two terminals on one store, and how long it takes until one shows what was
+changed in the other."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ["CORESTONE_LIBRARY"]).resolve().parents[1]
+LIVE = ROOT / "examples" / "live"
+PAIRS = [("python", "c"), ("c", "python"), ("python", "python"), ("c", "c")]
+CLEAR = "\033[2J\033[H"
+PATIENCE = 5.0  # seconds for what has no limit of its own
+
+
+class Terminal:
+    """A program that runs in a terminal of its own, and what that shows."""
+
+    def __init__(self, command: list[str]) -> None:
+        self.master, slave = pty.openpty()
+        self.process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, close_fds=True)
+        os.close(slave)
+        self.shown = ""
+        self.wait_for("> ")
+
+    @property
+    def screen(self) -> str:
+        """What was drawn since the screen was last cleared."""
+        return self.shown.rpartition(CLEAR)[2].replace("\r\n", "\n")
+
+    def read(self, timeout: float) -> None:
+        if select.select([self.master], [], [], timeout)[0]:
+            self.shown += os.read(self.master, 65536).decode()
+
+    def wait_for(self, text: str, limit: float = PATIENCE) -> float:
+        """Waits until the screen matches a pattern; the seconds that this took."""
+        start = time.monotonic()
+        while not re.search(text, self.screen):
+            passed = time.monotonic() - start
+            assert passed < limit, f"{text!r} does not appear in {limit} s:\n{self.screen}"
+            self.read(limit - passed)
+        return time.monotonic() - start
+
+    def press(self, keys: str) -> None:
+        os.write(self.master, keys.encode())
+
+    def type(self, line: str, answer: str) -> None:
+        """Types a line, and waits for what it leads to."""
+        self.press(line + "\n")
+        self.wait_for(answer)
+
+    def leave(self) -> None:
+        self.press("quit\n")
+        deadline = time.monotonic() + PATIENCE
+        while self.process.poll() is None and time.monotonic() < deadline:
+            try:
+                self.read(0.1)
+            except OSError:  # nobody is left on the other side
+                break
+        assert self.process.wait(PATIENCE) == 0
+        os.close(self.master)
+
+
+@pytest.fixture(scope="session")
+def in_c(tmp_path_factory: pytest.TempPathFactory) -> str:
+    program = tmp_path_factory.mktemp("live") / "live"
+    files = [str(path) for path in sorted(LIVE.glob("*.c"))]
+    warnings = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]
+    link = [f"-I{BUILD}/include", f"-L{BUILD}/lib", f"-Wl,-rpath,{BUILD}/lib", "-lcorestone"]
+    subprocess.run([os.environ.get("CC", "cc"), *warnings, *files, "-o", str(program), *link], check=True)
+    return str(program)
+
+
+@pytest.fixture
+def open_list(in_c: str, tmp_path: Path) -> Iterator[Callable[[str, str], Terminal]]:
+    opened: list[Terminal] = []
+
+    def start(language: str, author: str) -> Terminal:
+        command = [in_c] if language == "c" else [sys.executable, str(LIVE / "live.py")]
+        opened.append(Terminal([*command, str(tmp_path / "shopping.store"), author]))
+        return opened[-1]
+
+    yield start
+    for terminal in opened:
+        terminal.leave()
+
+
+@pytest.fixture(params=PAIRS, ids="-".join)
+def pair(request: pytest.FixtureRequest, open_list: Callable[[str, str], Terminal]) -> tuple[Terminal, Terminal]:
+    first, second = request.param
+    return open_list(first, "ann"), open_list(second, "ben")
+
+
+def test_an_edit_in_one_appears_in_the_other_within_a_second(
+    pair: tuple[Terminal, Terminal], record_property: Callable[[str, object], None]
+) -> None:
+    ann, ben = pair
+    slowest = 0.0
+    edits = [
+        (ann, ben, "add milk 2", r"\[ \]   2 x milk +ann +<- new"),
+        (ben, ann, "add bread", r"\[ \]   1 x bread +ben +<- new"),
+        (ann, ben, "1", r"\[x\]   2 x milk +ann +<- new"),
+        (ben, ann, "amount 1 3", r"\[ \]   3 x bread +ben +<- new"),
+        (ann, ben, "name 1 rolls", r"3 x rolls +ann +<- new"),
+        (ben, ann, "remove 1", r"(?s)live\)\n\n   1 \[x\]   2 x milk.*taken off"),
+    ]
+    for here, there, command, expected in edits:
+        here.press(command + "\n")
+        seconds = there.wait_for(expected)
+        print(f"{command:<14} appears after {seconds * 1000:.0f} ms")
+        slowest = max(slowest, seconds)
+    record_property("slowest", slowest)
+    assert slowest < 1
+
+
+def test_what_is_being_typed_stays(pair: tuple[Terminal, Terminal]) -> None:
+    ann, ben = pair
+    ann.press("add teaa\x7f")
+    ann.wait_for("ann> add tea$")
+    ben.press("add milk\n")
+    ann.wait_for(r"(?s)milk.*ann> add tea$")
+    ann.type(" 4", r"4 x tea")
+    ben.wait_for(r"4 x tea +ann")
+
+
+def test_a_merge_policy_settles_what_both_changed(pair: tuple[Terminal, Terminal]) -> None:
+    ann, ben = pair
+    ann.type("add milk 2", "2 x milk")
+    ben.wait_for("2 x milk")
+    ann.type("offline", r"\(offline\)")
+    ann.type("amount 1 5", "5 x milk")
+    ann.type('name 1 "oat milk"', "5 x oat milk")
+    ben.type("amount 1 3", "3 x milk")
+    ben.type("1", r"\[x\]   3 x milk")
+    with pytest.raises(AssertionError):
+        ann.wait_for(r"\[x\]", limit=0.5)
+    ann.type("online", r"Online again\.\noat milk: .*amount 5 here and 3 there, makes 6")
+    for terminal in pair:
+        terminal.wait_for(r"\[x\]   6 x oat milk")
+    ben.type("clear", r"live\)\n\n\n")
+    ann.wait_for(r"live\)\n\n\n")
+
+
+def test_mistakes_are_said(pair: tuple[Terminal, Terminal]) -> None:
+    for terminal in pair:
+        terminal.type("7", "there is no item 7")
+        terminal.type("fly", 'no command "fly"')
+        terminal.type("add", "wants other words")
+        terminal.type("help", "puts something on the list")
+        terminal.type("add x 0", "Item.amount is 0")
+        terminal.type("remove 1", "there is no item 1")

@@ -1,0 +1,182 @@
+/* A shopping list that several people edit at once, each in a terminal of theirs: live.py in C, for the same stores.
+ *
+ * usage: live STORE [NAME]
+ *
+ * What one of them changes is saved at once and appears in the other terminals, whichever of the two programs they run. Who goes
+ * offline keeps changes and sees none, until going online again: then a merge policy settles what was changed on both sides.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include "live.h"
+
+#include <ctype.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { WORDS = 4, REFERENCE_DATE = 978307200 };
+
+static const char *const HELP =
+    "  add NAME [AMOUNT]   puts something on the list       NUMBER           bought, or not yet\n"
+    "  name NUMBER NAME    calls it something else          amount NUMBER N  so many of it\n"
+    "  remove NUMBER       takes it off                     clear            takes off what was bought\n"
+    "  offline   online    keeps changes here for a while   quit";
+
+static cst_value text_value(const char *text) { return (cst_value){.type = CST_STRING, .as.string = TEXT(text)}; }
+static cst_value integer_value(int64_t number) { return (cst_value){.type = CST_INT, .as.integer = number}; }
+static cst_value bool_value(bool boolean) { return (cst_value){.type = CST_BOOL, .as.boolean = boolean}; }
+
+static bool whole(const char *text, int64_t *out) {
+    char *end;
+    *out = strtoll(text, &end, 10);
+    return *text && !*end ? true : say("\"%s\" is no amount", text);
+}
+
+/* ---- the commands; their words without the first ---- */
+
+static void add(char **words) {
+    int64_t amount = 1;
+    if (words[1] && !whole(words[1], &amount)) return;
+    cst_object *item = item_called(words[0]);
+    if (!item) {
+        struct timespec clock;
+        clock_gettime(CLOCK_REALTIME, &clock);
+        const cst_value now = {.type = CST_DATE,
+                               .as.date = (double)(clock.tv_sec - REFERENCE_DATE) + (double)clock.tv_nsec / 1e9};
+        if (!done(cst_context_insert(list.context, list.item, &item, &error))) return;
+        set(item, "name", text_value(words[0]));
+        set(item, "added", now);
+    } else if (!get(item, "bought").as.boolean) {
+        amount += get(item, "amount").as.integer;
+    }
+    set(item, "bought", bool_value(false));
+    set(item, "amount", integer_value(amount));
+    cst_release(item);
+}
+
+static void toggle(char **words) {
+    cst_object *item = item_at(words[0]);
+    if (item) set(item, "bought", bool_value(!get(item, "bought").as.boolean));
+}
+
+static void rename_item(char **words) {
+    cst_object *item = item_at(words[0]);
+    if (item) set(item, "name", text_value(words[1]));
+}
+
+static void set_amount(char **words) {
+    int64_t amount;
+    cst_object *item = item_at(words[0]);
+    if (item && whole(words[1], &amount)) set(item, "amount", integer_value(amount));
+}
+
+static void remove_item(char **words) {
+    cst_object *item = item_at(words[0]);
+    if (item) done(cst_context_delete(list.context, item, &error));
+}
+
+static void clear(char **words) {
+    (void)words;
+    fetch_items();
+    for (size_t i = 0; i < cst_results_count(list.items); i++) {
+        cst_object *item;
+        TRY(cst_results_get_object(list.items, i, &item, &error));
+        if (get(item, "bought").as.boolean) done(cst_context_delete(list.context, item, &error));
+    }
+}
+
+static void go_offline(char **words) {
+    (void)words;
+    set_live(false);
+    say("Changes stay here until you are \"online\" again.");
+}
+
+static void go_online(char **words) {
+    (void)words;
+    say("Online again.");
+    if (save()) set_live(true);
+}
+
+static const struct command {
+    const char *name;
+    int least, most; /* words behind it */
+    void (*run)(char **words);
+} COMMANDS[] = {
+    {"add", 1, 2, add},     {"name", 2, 2, rename_item},   {"amount", 2, 2, set_amount}, {"remove", 1, 1, remove_item},
+    {"clear", 0, 0, clear}, {"offline", 0, 0, go_offline}, {"online", 0, 0, go_online}};
+
+/* Splits a line at blanks; what stands between quotes is one word. */
+static int split(char *line, char **words) {
+    int count = 0;
+    for (char *place = line; count < WORDS;) {
+        while (*place == ' ')
+            place++;
+        if (!*place) break;
+        const char end = *place == '"' ? '"' : ' ';
+        if (end == '"') place++;
+        words[count++] = place;
+        while (*place && *place != end)
+            place++;
+        if (*place) *place++ = 0;
+    }
+    return count;
+}
+
+static void run(char *line) {
+    char *words[WORDS + 1] = {NULL};
+    const int count = split(line, words);
+    *list.message = 0;
+    if (count == 0) return;
+    if (count == 1 && isdigit((unsigned char)*words[0])) {
+        toggle(words);
+        if (is_live()) save();
+        return;
+    }
+    for (size_t i = 0; i < sizeof COMMANDS / sizeof *COMMANDS; i++) {
+        const struct command *command = &COMMANDS[i];
+        if (strcmp(words[0], command->name) != 0) continue;
+        if (count - 1 < command->least || count - 1 > command->most) {
+            say("\"%s\" wants other words behind it; \"help\" tells which", words[0]);
+            return;
+        }
+        command->run(words + 1);
+        if (is_live()) save();
+        return;
+    }
+    if (!strcmp(words[0], "help"))
+        say("%s", HELP);
+    else
+        say("no command \"%s\"; \"help\" lists them", words[0]);
+}
+
+int main(int count, char **arguments) {
+    char line[LINE] = "";
+    const char *user = getenv("USER");
+    if (count != 2 && count != 3) {
+        fprintf(stderr, "usage: live STORE [NAME]\n");
+        return 2;
+    }
+    open_list(arguments[1], count == 3 ? arguments[2] : user ? user : "somebody");
+    say("Type \"help\" for the commands.");
+    begin_keys();
+    struct pollfd events[] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.events = POLLIN}};
+    TRY(cst_main_queue_descriptor(&events[1].fd, &error));
+    draw();
+    while (poll(events, 2, -1) >= 0) {
+        if (events[1].revents) TRY(cst_main_queue_drain(0, NULL, &error));
+        if (events[0].revents && read_key(line)) {
+            if (!strcmp(line, "quit")) break;
+            run(line);
+            list.is_stale = true;
+        }
+        if (list.is_stale) draw();
+    }
+    printf("\n");
+    close_list();
+    return 0;
+}

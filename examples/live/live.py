@@ -1,0 +1,251 @@
+"""A shopping list that several people edit at once, each in a terminal of theirs. Usage: live.py STORE [NAME]
+
+What one of them changes is saved at once and appears in the other terminals, whether they run this program or live.c.
+Who goes offline keeps changes and sees none, until going online again: then a merge policy settles what was changed on
+both sides.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import shlex
+import sys
+import termios
+import tty
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+from corestone import (
+    Container,
+    Context,
+    ContextChanges,
+    CorestoneError,
+    ManagedObject,
+    MergeConflict,
+    MergePolicy,
+    MergePolicyType,
+    Model,
+    ObjectID,
+    main_queue,
+)
+from corestone.merging import Conflict
+
+HELP = """\
+  add NAME [AMOUNT]   puts something on the list       NUMBER           bought, or not yet
+  name NUMBER NAME    calls it something else          amount NUMBER N  so many of it
+  remove NUMBER       takes it off                     clear            takes off what was bought
+  offline   online    keeps changes here for a while   quit"""
+
+
+class UsageError(Exception):
+    """A command that cannot be carried out, said to whoever typed it."""
+
+
+class ShoppingList:
+    """The list as one person sees it: a context that merges what the others save, and what is to be said about it."""
+
+    def __init__(self, container: Container, author: str) -> None:
+        self.author = author
+        self.ctx = container.main_context()
+        self.ctx.merge_policy = MergePolicy(MergePolicyType.OBJECT_TRUMP, self.settle)
+        self.ctx.automatically_merges_remote_changes = True
+        self.token = self.ctx.observe("did_merge_object_ids", self.merged)
+        self.message = 'Type "help" for the commands.'
+        self.shown: Sequence[ManagedObject] = []
+        self.fresh: set[ObjectID] = set()  # what others changed last
+        self.is_stale = True  # the screen shows something else than the list
+        self.is_open = True
+
+    def items(self) -> Sequence[ManagedObject]:
+        return list(self.ctx.fetch("Item", sort=["bought", "added", "name"]))
+
+    # What others do.
+
+    def merged(self, _: Context, changes: ContextChanges) -> None:
+        """Others saved, and it is here now."""
+        self.fresh = {*changes.inserted_ids, *changes.updated_ids}
+        items = [item for item in self.items() if item.id in self.fresh]
+        names = ", ".join(f"{item.name} by {item.author}" for item in items)
+        self.message = f"Changed: {names}" if names else "Something was taken off the list."
+        self.is_stale = True
+
+    def settle(self, conflicts: Sequence[Conflict]) -> None:
+        """The merge policy: what both sides changed keeps the value from here, but amounts add up."""
+        for conflict in conflicts:
+            if not isinstance(conflict, MergeConflict):
+                continue
+            differences = conflict.differences
+            conflict.resolve(MergePolicyType.OBJECT_TRUMP)
+            item, told = conflict.source_object, []
+            for key, (base, mine, theirs) in differences.items():
+                if key == "amount" and theirs is not None and mine != base != theirs:
+                    item.amount = mine + theirs - base
+                    told.append(f"amount {mine} here and {theirs} there, makes {item.amount}")
+                elif mine != base and theirs not in (base, mine):
+                    told.append(f"{key} {mine!r} here counts, {theirs!r} there does not")
+            self.message += f"\n{item.name}: {'; '.join(told) or 'changed on both sides'}."
+
+    # What the commands do.
+
+    def run(self, line: str) -> None:
+        commands: dict[str, Callable[..., None]] = {
+            "add": self.add, "name": self.rename, "amount": self.amount, "remove": self.remove, "clear": self.clear,
+            "offline": self.offline, "online": self.online, "quit": self.quit,
+        }  # fmt: skip
+        self.message, self.is_stale = "", True
+        try:
+            word, *rest = shlex.split(line) or [""]
+            if word.isdigit() and not rest:
+                self.toggle(word)
+            elif word in commands:
+                commands[word](*rest)
+            elif word:
+                self.message = HELP if word == "help" else f'no command "{word}"; "help" lists them'
+            if self.ctx.automatically_merges_remote_changes:
+                self.save()
+        except CorestoneError as error:
+            self.ctx.rollback()
+            self.ctx.refresh_all()
+            self.message = f"Not saved: {error}"
+        except (UsageError, ValueError) as error:
+            self.message = str(error)
+        except TypeError:
+            self.message = f'"{word}" wants other words behind it; "help" tells which'
+
+    def save(self) -> None:
+        for item in [*self.ctx.inserted, *self.ctx.updated]:
+            item.author = self.author
+        self.ctx.save()
+
+    def item(self, number: str) -> ManagedObject:
+        items = self.items()
+        if not number.isdigit() or not 1 <= int(number) <= len(items):
+            raise UsageError(f"there is no item {number}")
+        return items[int(number) - 1]
+
+    def add(self, name: str, amount: str = "1") -> None:
+        known: ManagedObject | None = self.ctx.first("Item", "name ==[c] %@", name)
+        if known is None:
+            self.ctx.insert("Item", name=name, amount=int(amount), added=datetime.now(timezone.utc))
+        elif known.bought:
+            known.bought, known.amount = False, int(amount)
+        else:
+            known.amount += int(amount)
+
+    def toggle(self, number: str) -> None:
+        item = self.item(number)
+        item.bought = not item.bought
+
+    def rename(self, number: str, name: str) -> None:
+        self.item(number).name = name
+
+    def amount(self, number: str, amount: str) -> None:
+        self.item(number).amount = int(amount)
+
+    def remove(self, number: str) -> None:
+        self.ctx.delete(self.item(number))
+
+    def clear(self) -> None:
+        for item in self.ctx.fetch("Item", "bought == YES"):
+            self.ctx.delete(item)
+
+    def offline(self) -> None:
+        self.ctx.automatically_merges_remote_changes = False
+        self.message = 'Changes stay here until you are "online" again.'
+
+    def online(self) -> None:
+        self.message = "Online again."
+        self.save()
+        self.ctx.automatically_merges_remote_changes = True
+        self.ctx.refresh_all()  # what was missed meanwhile
+
+    def quit(self) -> None:
+        self.is_open = False
+
+    # What is shown.
+
+    def draw(self) -> str:
+        state = "live" if self.ctx.automatically_merges_remote_changes else "offline"
+        lines = [f"Shopping list of {Path(self.ctx.container.path).name} ({state})", ""]
+        # Kept, since a context hears of changes of the objects that somebody has.
+        self.shown = self.items()
+        for number, item in enumerate(self.shown, 1):
+            mark = "  <- new" if item.id in self.fresh else ""
+            box = "[x]" if item.bought else "[ ]"
+            lines.append(
+                f"  {number:>2} {box} {item.amount:>3} x {item.name:<24} {item.author or '':<10}{mark}".rstrip()
+            )
+        self.is_stale = False
+        return "\n".join([*lines, "", self.message, ""])
+
+
+class Keyboard:
+    """What is typed, a key at a time, so that the screen can be drawn anew while somebody types."""
+
+    def __init__(self) -> None:
+        self.line = ""
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Keyboard]:
+        if not sys.stdin.isatty():
+            yield self
+            return
+        former = termios.tcgetattr(sys.stdin)
+        try:
+            tty.setcbreak(sys.stdin)
+            yield self
+        finally:
+            termios.tcsetattr(sys.stdin, termios.TCSADRAIN, former)
+
+    def lines(self) -> list[str]:
+        """The lines that were finished; "quit" at the end of the input."""
+        typed = os.read(sys.stdin.fileno(), 1024).decode(errors="ignore")
+        if not typed or "\x04" in typed:
+            return ["quit"]
+        finished = []
+        for key in typed:
+            if key in "\r\n":
+                finished.append(self.line)
+                self.line = ""
+            elif key in "\b\x7f":
+                self.line = self.line[:-1]
+            elif key == "\x15":
+                self.line = ""
+            elif key.isprintable():
+                self.line += key
+        return finished
+
+
+def main() -> int:
+    if len(sys.argv) not in (2, 3):
+        print("usage: live.py STORE [NAME]", file=sys.stderr)
+        return 2
+    author = sys.argv[2] if len(sys.argv) == 3 else os.environ.get("USER", "somebody")
+    model = Model.load(Path(__file__).with_name("Shopping.xcdatamodeld"))
+    main_queue.bind()
+    clear = "\033[2J\033[H" if sys.stdout.isatty() else ""
+    with Container(model, sys.argv[1]) as container, Keyboard().reading() as keyboard:
+        shopping = ShoppingList(container, author)
+        events = selectors.DefaultSelector()
+        events.register(sys.stdin, selectors.EVENT_READ)
+        events.register(main_queue, selectors.EVENT_READ)
+        while shopping.is_open:
+            if shopping.is_stale:
+                screen = shopping.draw()
+            print(f"{clear}{screen}\n{author}> {keyboard.line}", end="", flush=True)
+            for event, _ in events.select():
+                if event.fileobj is main_queue:
+                    main_queue.drain()
+                    continue
+                for line in keyboard.lines():
+                    if shopping.is_open:
+                        shopping.run(line)
+        print()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
