@@ -17,6 +17,8 @@ DESTDIR ?=
 
 # How long `make fuzz` stays with each reader.
 FUZZ_SECONDS ?= 600
+# How long `make stress-processes` has them write, in each mode.
+STRESS_SECONDS ?= 60
 
 ROOT := $(CURDIR)
 BUILD := $(ROOT)/build
@@ -43,7 +45,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 C_TESTS = $(MAKE) -C Tests/C LIB=$(BUILD)/lib INCLUDE=$(BUILD)/include
 TIMED = SECONDS=0; trap 'code=$$?; echo "make $@: $$([ $$code = 0 ] && echo done || echo FAILED) in $$SECONDS seconds"' EXIT
 
-.PHONY: help deps build library tool demo diagrams test lint format test-asan test-tsan stress fuzz bench install clean
+.PHONY: help deps build library tool demo diagrams test lint format test-asan test-tsan stress stress-processes fuzz bench install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)$$/  make \1\t\2/p' Makefile | expand -t 22
@@ -91,6 +93,10 @@ test-tsan: deps ## the Swift tests and the C stress program with ThreadSanitizer
 stress: build ## many threads, 200,000 random predicates, 10 million random steps over a graph of objects
 	@$(TIMED); $(RELEASE) --product graph-steps; \
 	    scripts/stress.sh $(BUILD) "$$($(RELEASE) --show-bin-path)/graph-steps"
+
+stress-processes: build ## two processes on one store for STRESS_SECONDS (60), with a log, a journal, a history
+	@$(TIMED); for mode in "--journal wal" "--journal rollback" "--history"; do \
+	    $(VENV)/bin/python Tests/stress/processes.py --seconds $(STRESS_SECONDS) $$mode; done
 
 fuzz: deps ## libFuzzer on each reader of foreign files, FUZZ_SECONDS (600) each
 	@$(TIMED); $(VENV)/bin/python scripts/fuzz.py --seconds $(FUZZ_SECONDS)

@@ -91,11 +91,13 @@ def mypy_commands() -> list[list[str]]:
         "examples/python",
         "examples/packages",
         "examples/orders",
+        "examples/live",
         "bench",
         "bench/peers",
         "Tests/tool",
         "Tests/scenarios",
         "Tests/examples",
+        "Tests/stress",
     ):
         files = sorted(str(path.relative_to(ROOT)) for path in (ROOT / folder).glob("*.py"))
         if files:
@@ -123,6 +125,7 @@ def suites() -> list[Suite]:
         Suite("tool", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "Tests/tool"]], runner=True),
         Suite("examples", examples),
         Suite("editor", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "Tests/examples"]], runner=True),
+        Suite("processes", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "Tests/stress"]], runner=True),
         Suite("docs", [[PYTHON, "scripts/check_snippets.py"]], runner=True),
         Suite("demo", [["scripts/demo.sh", str(BUILD)]]),
         Suite("budgets", [[PYTHON, "bench/budgets.py"]]),

@@ -1,0 +1,248 @@
+"""Several processes read and write one store at once, for a while; then everything is counted.
+
+Each process increments counters that the others increment too, moves money between accounts, inserts and deletes
+notes, and reads. None uses a merge policy: who is overtaken gets the conflict as an error, gives up that change and
+says so. At the end
+
+- no update is lost: each counter is the sum of the increments that were saved, all money is still there;
+- every conflict surfaced: the version of each row is one more than the saves that changed it: none was overwritten;
+- no reader ever saw half of a save;
+- a context of each process that merges what the others save shows the final state, without being told otherwise.
+
+Usage: processes.py [--seconds 60] [--processes 2] [--journal wal|rollback] [--history]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import corestone
+from corestone import ConflictError, Container, Context, ManagedObject, Model
+
+COUNTERS, ACCOUNTS, BALANCE = 4, 6, 1000
+PATIENCE = 5.0  # seconds until a context must have merged
+
+
+def model() -> Model:
+    return Model(
+        {
+            "Tally": {"number": "int = 0", "value": "int = 0"},
+            "Account": {"number": "int = 0", "balance": "int = 0"},
+            "Note": {"text": "string"},
+        }
+    )
+
+
+class Worker:
+    """One of the processes."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.random = random.Random(options.worker)
+        self.container = Container(model(), options.store, journal=options.journal, history=options.history)
+        self.ctx = self.container.context()
+        self.totals: Counter[str] = Counter()
+        self.saves: Counter[str] = Counter()  # by row: how often it was changed by a save that went through
+        self.heard = 0
+        self.token = self.container.coordinator.observe("remote_change", self.hear)
+        self.shown = self.container.background_context()
+        self.shown.automatically_merges_remote_changes = True
+        self.shown.automatically_merges = True
+        self.rows: list[ManagedObject] = self.shown.perform_and_wait(self.read_all, self.shown)
+
+    def hear(self, _: Any, changes: corestone.StoreChanges) -> None:
+        assert changes.remote is not None and not changes.remote.is_own
+        self.heard += 1
+
+    def run(self) -> dict[str, Any]:
+        kinds = {self.increment: 50, self.transfer: 20, self.read: 20, self.write_note: 10}
+        end = time.monotonic() + self.options.seconds
+        while time.monotonic() < end:
+            (step,) = self.random.choices(list(kinds), list(kinds.values()))
+            step()
+        # The others may still write: all wait for each other here.
+        print("done", flush=True)
+        sys.stdin.readline()
+        return {
+            "totals": {**self.totals, "heard": self.heard},
+            "saves": self.saves,
+            "merged_after": self.time_of_merge(),
+        }
+
+    # Steps.
+
+    def pick(self, entity: str, count: int) -> list[ManagedObject]:
+        numbers = self.random.sample(range(COUNTERS if entity == "Tally" else ACCOUNTS), count)
+        found = list(self.ctx.fetch(entity, "number IN %@", numbers))
+        if self.random.random() < 0.5:
+            time.sleep(self.random.random() / 500)  # somebody else may save now
+        return found
+
+    def increment(self) -> None:
+        (tally,) = self.pick("Tally", 1)
+        tally.value += 1
+        self.save([f"Tally {tally.number}"])
+
+    def transfer(self) -> None:
+        source, target = self.pick("Account", 2)
+        amount = self.random.randrange(1, 10)
+        source.balance -= amount
+        target.balance += amount
+        self.save([f"Account {source.number}", f"Account {target.number}"])
+
+    def write_note(self) -> None:
+        notes = self.ctx.fetch("Note", limit=20)
+        if len(notes) < 20:
+            self.ctx.insert("Note", text=f"of {self.options.worker}")
+        else:
+            self.ctx.delete(self.random.choice(list(notes)))
+        self.save([])
+
+    def read(self) -> None:
+        self.totals["reads"] += 1
+        # What a context has read stays as it was read; one fetch of a new one is one state of the store.
+        with self.container.context() as fresh:
+            total = sum(account.balance for account in fresh.fetch("Account"))
+        if total != ACCOUNTS * BALANCE:
+            self.totals["torn reads"] += 1
+
+    def save(self, changed: list[str]) -> None:
+        self.totals["attempts"] += 1
+        try:
+            self.ctx.save()
+        except ConflictError as error:
+            self.totals["conflicts"] += 1
+            if not error.conflicts:
+                self.totals["conflicts without details"] += 1
+            self.ctx.rollback()
+            self.ctx.refresh_all()
+            return
+        self.totals["saves"] += 1
+        self.saves.update(changed)
+
+    # What the context that merges shows.
+
+    def read_all(self, ctx: Context) -> list[ManagedObject]:
+        return [*ctx.fetch("Tally", sort=["number"]), *ctx.fetch("Account", sort=["number"])]
+
+    def values(self) -> list[int]:
+        return [row.value for row in self.rows[:COUNTERS]] + [row.balance for row in self.rows[COUNTERS:]]
+
+    def time_of_merge(self) -> float | None:
+        """Seconds until the context that merges shows the final state; None when it never did."""
+        fresh = self.container.context()
+        rows = self.read_all(fresh)
+        final = [row.value for row in rows[:COUNTERS]] + [row.balance for row in rows[COUNTERS:]]
+        start = time.monotonic()
+        while time.monotonic() - start < PATIENCE:
+            if self.shown.perform_and_wait(self.values) == final:
+                return time.monotonic() - start
+            time.sleep(0.005)
+        return None
+
+
+def fill(options: argparse.Namespace) -> None:
+    with Container(model(), options.store, journal=options.journal, history=options.history) as container:
+        ctx = container.context()
+        for number in range(COUNTERS):
+            ctx.insert("Tally", number=number)
+        for number in range(ACCOUNTS):
+            ctx.insert("Account", number=number, balance=BALANCE)
+        ctx.save()
+
+
+def problems(store: str, results: list[dict[str, Any]]) -> list[str]:
+    """What is wrong with the store, as raw SQL sees it, by what the processes say that they saved."""
+    found = []
+    saves: Counter[str] = Counter()
+    for number, result in enumerate(results, 1):
+        saves.update(result["saves"])
+        totals = Counter(result["totals"])
+        if totals["attempts"] != totals["saves"] + totals["conflicts"]:
+            found.append(f"process {number} has saves of which nobody knows what became of them")
+        found += [
+            f"process {number}: {totals[what]} {what}" for what in totals if what.startswith(("torn", "conflicts w"))
+        ]
+        if result["merged_after"] is None:
+            found.append(f"process {number} did not merge what the others saved")
+    database = sqlite3.connect(store)
+    for number, value, version in database.execute("SELECT ZNUMBER, ZVALUE, Z_OPT FROM ZTALLY"):
+        if value != saves[f"Tally {number}"]:
+            found.append(f"tally {number} is {value} after {saves[f'Tally {number}']} increments")
+        if version != value + 1:
+            found.append(f"tally {number} has version {version} after {value} saves")
+    for number, version in database.execute("SELECT ZNUMBER, Z_OPT FROM ZACCOUNT"):
+        if version != saves[f"Account {number}"] + 1:
+            found.append(f"account {number} has version {version} after {saves[f'Account {number}']} saves")
+    (balance,) = database.execute("SELECT sum(ZBALANCE) FROM ZACCOUNT").fetchone()
+    if balance != ACCOUNTS * BALANCE:
+        found.append(f"the accounts hold {balance} instead of {ACCOUNTS * BALANCE}")
+    (state,) = database.execute("PRAGMA integrity_check").fetchone()
+    database.close()
+    return found if state == "ok" else [*found, state]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--journal", choices=("wal", "rollback"), default="wal")
+    parser.add_argument("--history", action="store_true")
+    parser.add_argument("--store", help=argparse.SUPPRESS)
+    parser.add_argument("--worker", type=int, default=0, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.worker:
+        print(json.dumps(Worker(options).run()), flush=True)
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        options.store = str(Path(folder) / "shared.store")
+        fill(options)
+        results = work(options)
+        found = problems(options.store, results)
+    if options.seconds >= 10 and not any(result["totals"].get("conflicts") for result in results):
+        found.append("there was no conflict, so none could be missed")
+    totals: Counter[str] = Counter()
+    for number, result in enumerate(results, 1):
+        totals.update(result["totals"])
+        print(f"process {number}: {result['totals']}, merged the last of it after {result['merged_after']} s")
+    for problem in found:
+        print(f"PROBLEM: {problem}")
+    print(
+        f"{options.processes} processes, {options.seconds:g} s, {options.journal}{' with history' * options.history}: "
+        f"{totals['attempts']} saves tried, {totals['saves']} done, {totals['conflicts']} conflicts, "
+        f"{totals['reads']} reads, {totals['heard']} changes heard; {len(found)} problems"
+    )
+    return 1 if found else 0
+
+
+def work(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Has the processes work, and gives what they say about it."""
+    common = [sys.executable, __file__, "--seconds", str(options.seconds), "--journal", options.journal]
+    common += ["--store", options.store] + ["--history"] * options.history
+    workers = [
+        subprocess.Popen([*common, "--worker", str(number)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for number in range(1, options.processes + 1)
+    ]
+    try:
+        for worker in workers:
+            assert worker.stdout is not None
+            assert worker.stdout.readline() == "done\n", "a process ended early"
+        return [json.loads(worker.communicate("\n", timeout=60)[0]) for worker in workers]
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,18 @@
+"""A short run of processes.py, for each way in which a store can be kept."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.parametrize("options", [[], ["--journal", "rollback"], ["--history"]], ids=["log", "journal", "history"])
+def test_two_processes(options: list[str]) -> None:
+    program = Path(__file__).with_name("processes.py")
+    command = [sys.executable, str(program), "--seconds", "3", *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    print(done.stdout)
+    assert done.returncode == 0, done.stdout + done.stderr
