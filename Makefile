@@ -94,8 +94,9 @@ stress: build ## many threads, 200,000 random predicates, 10 million random step
 	@$(TIMED); $(RELEASE) --product graph-steps; \
 	    scripts/stress.sh $(BUILD) "$$($(RELEASE) --show-bin-path)/graph-steps"
 
-stress-processes: build ## two processes on one store for STRESS_SECONDS (60), with a log, a journal, a history
-	@$(TIMED); for mode in "--journal wal" "--journal rollback" "--history"; do \
+stress-processes: build ## two processes, and eight threads of Python, on one store for STRESS_SECONDS (60) each
+	@$(TIMED); set -e; \
+	    for mode in "--journal wal" "--journal rollback" "--history" "--processes 1 --threads 8"; do \
 	    $(VENV)/bin/python Tests/stress/processes.py --seconds $(STRESS_SECONDS) $$mode; done
 
 fuzz: deps ## libFuzzer on each reader of foreign files, FUZZ_SECONDS (600) each

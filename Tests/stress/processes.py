@@ -1,15 +1,17 @@
-"""Several processes read and write one store at once, for a while; then everything is counted.
+"""Several processes, or threads of one, read and write one store at once, for a while; then everything is counted.
 
-Each process increments counters that the others increment too, moves money between accounts, inserts and deletes
+Each of them increments counters that the others increment too, moves money between accounts, inserts and deletes
 notes, and reads. None uses a merge policy: who is overtaken gets the conflict as an error, gives up that change and
 says so. At the end
 
 - no update is lost: each counter is the sum of the increments that were saved, all money is still there;
 - every conflict surfaced: the version of each row is one more than the saves that changed it: none was overwritten;
 - no reader ever saw half of a save;
-- a context of each process that merges what the others save shows the final state, without being told otherwise.
+- a context of each of them that merges what the others save shows the final state, without being told otherwise.
 
-Usage: processes.py [--seconds 60] [--processes 2] [--journal wal|rollback] [--history]
+Usage: processes.py [--seconds 60] [--processes 2] [--threads 1] [--journal wal|rollback] [--history]
+
+Threads of one process share its coordinator and have contexts of their own.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -44,13 +47,14 @@ def model() -> Model:
 
 
 class Worker:
-    """One of the processes."""
+    """One thread of one of the processes. It makes the worker and runs it; then any thread may ask for the result."""
 
-    def __init__(self, options: argparse.Namespace) -> None:
+    def __init__(self, options: argparse.Namespace, name: str, container: Container) -> None:
         self.options = options
-        self.random = random.Random(options.worker)
-        self.container = Container(model(), options.store, journal=options.journal, history=options.history)
-        self.ctx = self.container.context()
+        self.name = name
+        self.random = random.Random(name)
+        self.container = container
+        self.ctx = container.context()
         self.totals: Counter[str] = Counter()
         self.saves: Counter[str] = Counter()  # by row: how often it was changed by a save that went through
         self.heard = 0
@@ -64,16 +68,17 @@ class Worker:
         assert changes.remote is not None and not changes.remote.is_own
         self.heard += 1
 
-    def run(self) -> dict[str, Any]:
+    def run(self) -> None:
         kinds = {self.increment: 50, self.transfer: 20, self.read: 20, self.write_note: 10}
         end = time.monotonic() + self.options.seconds
         while time.monotonic() < end:
             (step,) = self.random.choices(list(kinds), list(kinds.values()))
             step()
-        # The others may still write: all wait for each other here.
-        print("done", flush=True)
-        sys.stdin.readline()
+
+    def result(self) -> dict[str, Any]:
+        """When all others are done too."""
         return {
+            "name": self.name,
             "totals": {**self.totals, "heard": self.heard},
             "saves": self.saves,
             "merged_after": self.time_of_merge(),
@@ -103,7 +108,7 @@ class Worker:
     def write_note(self) -> None:
         notes = self.ctx.fetch("Note", limit=20)
         if len(notes) < 20:
-            self.ctx.insert("Note", text=f"of {self.options.worker}")
+            self.ctx.insert("Note", text=f"of {self.name}")
         else:
             self.ctx.delete(self.random.choice(list(notes)))
         self.save([])
@@ -151,6 +156,23 @@ class Worker:
         return None
 
 
+def run_worker(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """What one of the processes does: its threads work, then it waits until the other processes are done as well."""
+    container = Container(model(), options.store, journal=options.journal, history=options.history)
+
+    def work(number: int) -> Worker:
+        name = f"process {options.worker}" + (f", thread {number}" if options.threads > 1 else "")
+        worker = Worker(options, name, container)
+        worker.run()
+        return worker
+
+    with ThreadPoolExecutor(options.threads) as pool:
+        workers = list(pool.map(work, range(1, options.threads + 1)))
+    print("done", flush=True)
+    sys.stdin.readline()
+    return [worker.result() for worker in workers]
+
+
 def fill(options: argparse.Namespace) -> None:
     with Container(model(), options.store, journal=options.journal, history=options.history) as container:
         ctx = container.context()
@@ -165,16 +187,15 @@ def problems(store: str, results: list[dict[str, Any]]) -> list[str]:
     """What is wrong with the store, as raw SQL sees it, by what the processes say that they saved."""
     found = []
     saves: Counter[str] = Counter()
-    for number, result in enumerate(results, 1):
+    for result in results:
+        name = result["name"]
         saves.update(result["saves"])
         totals = Counter(result["totals"])
         if totals["attempts"] != totals["saves"] + totals["conflicts"]:
-            found.append(f"process {number} has saves of which nobody knows what became of them")
-        found += [
-            f"process {number}: {totals[what]} {what}" for what in totals if what.startswith(("torn", "conflicts w"))
-        ]
+            found.append(f"{name} has saves of which nobody knows what became of them")
+        found += [f"{name}: {totals[what]} {what}" for what in totals if what.startswith(("torn", "conflicts w"))]
         if result["merged_after"] is None:
-            found.append(f"process {number} did not merge what the others saved")
+            found.append(f"{name} did not merge what the others saved")
     database = sqlite3.connect(store)
     for number, value, version in database.execute("SELECT ZNUMBER, ZVALUE, Z_OPT FROM ZTALLY"):
         if value != saves[f"Tally {number}"]:
@@ -196,13 +217,14 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=1, help="of each process")
     parser.add_argument("--journal", choices=("wal", "rollback"), default="wal")
     parser.add_argument("--history", action="store_true")
     parser.add_argument("--store", help=argparse.SUPPRESS)
     parser.add_argument("--worker", type=int, default=0, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
-        print(json.dumps(Worker(options).run()), flush=True)
+        print(json.dumps(run_worker(options)), flush=True)
         return 0
     with tempfile.TemporaryDirectory() as folder:
         options.store = str(Path(folder) / "shared.store")
@@ -212,13 +234,13 @@ def main() -> int:
     if options.seconds >= 10 and not any(result["totals"].get("conflicts") for result in results):
         found.append("there was no conflict, so none could be missed")
     totals: Counter[str] = Counter()
-    for number, result in enumerate(results, 1):
+    for result in results:
         totals.update(result["totals"])
-        print(f"process {number}: {result['totals']}, merged the last of it after {result['merged_after']} s")
+        print(f"{result['name']}: {result['totals']}, merged the last of it after {result['merged_after']} s")
     for problem in found:
         print(f"PROBLEM: {problem}")
     print(
-        f"{options.processes} processes, {options.seconds:g} s, {options.journal}{' with history' * options.history}: "
+        f"{options.processes} x {options.threads} threads, {options.seconds:g} s, {options.journal}{' with history' * options.history}: "
         f"{totals['attempts']} saves tried, {totals['saves']} done, {totals['conflicts']} conflicts, "
         f"{totals['reads']} reads, {totals['heard']} changes heard; {len(found)} problems"
     )
@@ -228,7 +250,7 @@ def main() -> int:
 def work(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Has the processes work, and gives what they say about it."""
     common = [sys.executable, __file__, "--seconds", str(options.seconds), "--journal", options.journal]
-    common += ["--store", options.store] + ["--history"] * options.history
+    common += ["--threads", str(options.threads), "--store", options.store] + ["--history"] * options.history
     workers = [
         subprocess.Popen([*common, "--worker", str(number)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         for number in range(1, options.processes + 1)
@@ -237,7 +259,8 @@ def work(options: argparse.Namespace) -> list[dict[str, Any]]:
         for worker in workers:
             assert worker.stdout is not None
             assert worker.stdout.readline() == "done\n", "a process ended early"
-        return [json.loads(worker.communicate("\n", timeout=60)[0]) for worker in workers]
+        said = [json.loads(worker.communicate("\n", timeout=60)[0]) for worker in workers]
+        return [result for results in said for result in results]
     finally:
         for worker in workers:
             worker.kill()

@@ -8,9 +8,20 @@ from pathlib import Path
 
 import pytest
 
+THREADS = ["--processes", "1", "--threads", "8"]
+
 
 @pytest.mark.parametrize("options", [[], ["--journal", "rollback"], ["--history"]], ids=["log", "journal", "history"])
 def test_two_processes(options: list[str]) -> None:
+    run(options)
+
+
+@pytest.mark.parametrize("options", [[], ["--journal", "rollback"]], ids=["log", "journal"])
+def test_eight_threads(options: list[str]) -> None:
+    run([*THREADS, *options])
+
+
+def run(options: list[str]) -> None:
     program = Path(__file__).with_name("processes.py")
     command = [sys.executable, str(program), "--seconds", "3", *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
