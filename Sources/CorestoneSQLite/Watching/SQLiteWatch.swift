@@ -9,16 +9,16 @@ import Glibc
 /// that was a commit. The file may tell before the commit can be seen, so it looks again after a while, and after twice that
 /// while, until something comes or the longest while is reached; which is short where the file system tells nothing.
 final class SQLiteWatch: StoreWatch, @unchecked Sendable {
-    private let schema: StoreSchema
-    private let hasHistory: Bool
     private let isReadOnly: Bool
     private let tell: @Sendable (ForeignChanges) -> Void
     private let path: String
     private let name: String
-    /// Guards `source`; nothing else is locked under it.
+    /// Guards what follows; nothing else is locked under it.
     private let lock = RecursiveLock()
-    /// nil once stopped.
+    /// nil once stopped: the thread, which ends a moment later, keeps nothing of the store.
     private var source: Source?
+    private var schema: StoreSchema?
+    private let hasHistory: Bool
     /// Readable when the thread is to end.
     private let stopping: Int32
     /// Readable when something happened in the store's folder; -1 where the system gives no such descriptor.
@@ -76,7 +76,8 @@ final class SQLiteWatch: StoreWatch, @unchecked Sendable {
         }
     }
 
-    private func open() throws -> Source {
+    private func open() throws -> Source? {
+        guard let schema else { return nil }
         do { return .commits(try ChangeReader(path: path, schema: schema, hasHistory: hasHistory)) } catch let error
             as CoreError where error.status == .storeBusy
         { return .unopened }
@@ -93,6 +94,7 @@ final class SQLiteWatch: StoreWatch, @unchecked Sendable {
         lock.with {
             if case .commits(let reader) = source { reader.close() }
             source = nil
+            schema = nil
         }
         if stopping >= 0 { platform_event_signal(stopping) }
     }
