@@ -313,6 +313,88 @@ static void parents_and_children_perform_within_each_other(void) {
     company_close(&c);
 }
 
+struct above {
+    struct company *company;
+    cst_context *child;
+    atomic_bool ended;
+};
+
+static void *count_above(void *argument) {
+    struct above *above = argument;
+    for (int i = 0; i < 500; i++)
+        CHECK_STATUS(CST_OK, cst_context_perform_and_wait(above->child, count_in, above->company, E));
+    check_slot();
+    above->ended = true;
+    return NULL;
+}
+
+/* Counts in a child, whose parent is of the main queue: that may be refused, where the main thread waits for the child. */
+static cst_status try_to_count(void *userdata, cst_context *context, cst_error **error) {
+    struct above *above = userdata;
+    uint64_t count = 0;
+    cst_fetch_request *request = NULL;
+    cst_status status = cst_fetch_request_new(above->company->employee, &request, error);
+    if (status == CST_OK) status = cst_context_count(context, request, &count, error);
+    if (status == CST_OK) CHECK_INT(1, count);
+    cst_release(request);
+    return status;
+}
+
+static void perform_or_be_told(struct above *above, cst_context_perform_fn what) {
+    cst_status status = cst_context_perform_and_wait(above->child, what, above, E);
+    if (status == CST_E_CALLBACK)
+        CHECK_INT(CST_CODE_MANAGED_OBJECT_CONTEXT_LOCKING, cst_error_code(cst_error_detail_at(check_error(), 0)));
+    else if (status != CST_OK)
+        CHECK_INT(CST_CODE_MANAGED_OBJECT_CONTEXT_LOCKING, cst_error_code(check_error()));
+    check_slot();
+}
+
+static void *count_or_be_told(void *argument) {
+    struct above *above = argument;
+    for (int i = 0; i < 500; i++)
+        perform_or_be_told(above, try_to_count);
+    above->ended = true;
+    return NULL;
+}
+
+static void a_main_thread_that_waits_for_a_child_hangs_not(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    OK(cst_main_queue_bind(E));
+    cst_context *shown = company_context(&c, CST_QUEUE_MAIN);
+    OK(cst_release(company_employee(&c, shown, "Ada", 1)));
+    struct above above = {.company = &c};
+    OK(cst_context_new_child(shown, CST_QUEUE_PRIVATE, &above.child, E));
+    pthread_t thread;
+    REQUIRE(pthread_create(&thread, NULL, count_or_be_told, &above) == 0);
+    while (!above.ended) {
+        CHECK(cst_main_queue_drain(1, NULL, E) >= 0);
+        perform_or_be_told(&above, nothing);
+    }
+    REQUIRE(pthread_join(thread, NULL) == 0);
+    OK(cst_release(above.child));
+    OK(cst_release(shown));
+    company_close(&c);
+}
+
+static void a_draining_main_thread_serves_children(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    OK(cst_main_queue_bind(E));
+    cst_context *shown = company_context(&c, CST_QUEUE_MAIN);
+    OK(cst_release(company_employee(&c, shown, "Ada", 1)));
+    struct above above = {.company = &c};
+    OK(cst_context_new_child(shown, CST_QUEUE_PRIVATE, &above.child, E));
+    pthread_t thread;
+    REQUIRE(pthread_create(&thread, NULL, count_above, &above) == 0);
+    while (!above.ended)
+        CHECK(cst_main_queue_drain(20, NULL, E) >= 0);
+    REQUIRE(pthread_join(thread, NULL) == 0);
+    OK(cst_context_perform_and_wait(above.child, count_in, &c, E)); /* and on the main thread itself */
+    OK(cst_context_save(shown, E));
+    OK(cst_release(above.child));
+    OK(cst_release(shown));
+    company_close(&c);
+}
+
 /* ---- the end of the process */
 
 static cst_status rest(void *userdata, cst_context *context, cst_error **error) {
@@ -366,6 +448,8 @@ int main(int argc, char **argv) {
     RUN(a_callback_cannot_let_go_of_its_context);
     RUN(a_wait_without_end_is_refused);
     RUN(parents_and_children_perform_within_each_other);
+    RUN(a_draining_main_thread_serves_children);
+    RUN(a_main_thread_that_waits_for_a_child_hangs_not);
     RUN(a_process_may_exit_with_work_waiting);
     return check_end();
 }

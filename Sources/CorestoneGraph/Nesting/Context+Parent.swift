@@ -58,14 +58,16 @@ extension Context {
         let offered = Turn(), returned = Turn()
         try Waits.whileWaiting(for: .mainThread, label) {
             MainQueue.enqueue {
-                Waits.whileLending(to: borrower) {
-                    offered.give()
-                    returned.wait()
-                }
+                Waits.lend(to: borrower)
+                offered.give()
+                returned.wait()
             }
             offered.wait()
         }
-        defer { returned.give() }
+        defer {
+            Waits.end(of: main)
+            returned.give()
+        }
         try lend(main, body)
     }
 }

@@ -75,7 +75,7 @@ extension Context {
     private func waitForMainThread(_ body: (Context) throws -> Void) throws {
         guard MainQueue.boundThread != 0 else { return try checkQueue() }
         var failure: (any Error)?
-        let done = Turn()
+        let done = Turn(), waiter = platform_thread_id()
         try withoutActuallyEscaping(body) { body in
             // The queue may keep the block a moment longer than this waits; by then the block has let go of the body.
             var waiting: ((Context) throws -> Void)? = body
@@ -83,6 +83,7 @@ extension Context {
                 MainQueue.enqueue {
                     if let waiting { do { try self.performHere(waiting) } catch { failure = error } }
                     waiting = nil
+                    Waits.end(of: waiter)
                     done.give()
                 }
                 done.wait()

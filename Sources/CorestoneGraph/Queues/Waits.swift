@@ -33,16 +33,19 @@ enum Waits {
             return nil
         }
         if let holder { throw endless(thread, holder, whose) }
-        defer { waiting.withLock { $0[thread] = nil } }
+        defer { end(of: thread) }
         try wait()
     }
 
-    /// Runs `wait` on the calling thread, which lends what it has to a thread that waits for just that.
-    static func whileLending(to borrower: UInt64, _ wait: () -> Void) {
-        let thread = platform_thread_id()
-        waiting.withLock { $0[thread] = .thread(borrower) }
-        defer { waiting.withLock { $0[thread] = nil } }
-        wait()
+    /// Says that a wait is over, for the one who ends it: the thread that waited may take a while to notice.
+    static func end(of thread: UInt64) { waiting.withLock { $0[thread] = nil } }
+
+    /// The calling thread lends what it has to one that waits for it, and waits until that gives it back and calls `end`.
+    static func lend(to borrower: UInt64) {
+        waiting.withLock { all in
+            all[borrower] = nil
+            all[platform_thread_id()] = .thread(borrower)
+        }
     }
 
     private static func closesCircle(
@@ -51,7 +54,7 @@ enum Waits {
         var holder = awaited.holder
         // It was just given.
         if holder == thread { return false }
-        // Nobody is met twice, but for those to whom what they awaited is being given.
+        // Nobody is met twice, but for those to whom a queue is being given.
         for _ in 0...all.count where holder != 0 {
             if holder == thread { return true }
             guard let next = all[holder]?.holder, next != holder else { return false }

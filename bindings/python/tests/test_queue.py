@@ -172,6 +172,24 @@ print(main_queue.drain(None))
     check(run_python(MAIN + program), "late\n1\n")
 
 
+def test_a_child_of_a_main_context_on_another_thread(run_python: Run) -> None:
+    program = """
+main_queue.bind()
+main = container.main_context()
+main.insert("Item", name="unsaved")
+child = main.child("private")
+future = child.perform(lambda: [item.name for item in child.fetch("Item")])
+while not future.done():
+    main_queue.drain(0.05)
+print(future.result())
+async def both():
+    main_queue.attach(asyncio.get_running_loop())
+    print(await child.aperform(child.count, "Item"), await main.aperform(main.count, "Item"))
+asyncio.run(both())
+"""
+    check(run_python(MAIN + program), "['unsaved']\n1 1\n")
+
+
 def test_a_private_queue_may_wait_for_the_main_one(run_python: Run) -> None:
     program = """
 main_queue.bind()
