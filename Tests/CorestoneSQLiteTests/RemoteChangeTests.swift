@@ -423,6 +423,31 @@ final class RemoteChangeTests: StoreTestCase {
         }
     }
 
+    /// A context that follows the newest state moves on with each merge; one that was given a state stays with it.
+    func testAPinnedContextMovesOnUnlessItsStateWasChosen() throws {
+        try open()
+        let other = Context(coordinator: there)
+        let theirs = try note(in: other, "a")
+        try other.save()
+        let (following, staying) = (Context(coordinator: here), Context(coordinator: here))
+        try following.setQueryGeneration(from: .current)
+        let mine = try XCTUnwrap(notes(in: following).first)
+        try staying.setQueryGeneration(from: following.queryGenerationToken)
+        let kept = try XCTUnwrap(notes(in: staying).first)
+        XCTAssertEqual(try [mine, kept].map(title), ["a", "a"])
+        following.automaticallyMergesRemoteChanges = true
+        staying.automaticallyMergesRemoteChanges = true
+        try theirs.setValue(.string("b"), forKey: "title")
+        try other.save()
+        try wait {
+            try following.processPendingChanges()
+            return try title(mine) == "b"
+        }
+        try staying.processPendingChanges()
+        try staying.refresh(kept, mergeChanges: true)
+        XCTAssertEqual(try title(kept), "a")
+    }
+
     func testPairsOfManyToManyRelationshipsCome() throws {
         for keepsHistory in [false, true] {
             try open { $0.keepsHistory = keepsHistory }
