@@ -1100,7 +1100,7 @@ typedef struct cst_store_options {
     size_t struct_size;
     uint32_t flags;           /* CST_STORE_… */
     uint32_t busy_timeout_ms; /* how long to wait for another process's lock; 0 is 5000 */
-    uint32_t cache_kb;        /* SQLite's page cache; 0 is 32768 */
+    uint32_t cache_kb;        /* SQLite's page cache, of each connection; 0 is 32768 */
     /* How often a store that is watched (section remote) is looked at without being told to; 0: 500 where the file system does
        not tell of writes, as those of networks, 30000 where it does. */
     uint32_t watch_interval_ms;
@@ -1108,8 +1108,10 @@ typedef struct cst_store_options {
        configuration has their entity, and fetches ask only the stores that can have it. Null: those of the whole model. The
        tables are those of the whole model in any case. */
     cst_string configuration;
+    uint32_t max_connections; /* how many threads may read the store at a time, or save; 0 is 8 */
+    uint32_t reserved;
 } cst_store_options;
-#define CST_STORE_OPTIONS_INIT {sizeof(cst_store_options), 0, 0, 0, 0, {NULL, 0}}
+#define CST_STORE_OPTIONS_INIT {sizeof(cst_store_options), 0, 0, 0, 0, {NULL, 0}, 0, 0}
 
 /* Opens the store at `path`, or makes it. `type` is "SQLite" (or null). options and out_store may be NULL. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_add_store(cst_coordinator *coordinator, cst_string type,
@@ -1207,6 +1209,18 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_statistics(const cst_coordi
                                                                 cst_statistics *out_statistics, cst_error **error);
 /* Begins to count anew. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_reset_statistics(cst_coordinator *coordinator, cst_error **error);
+/* Runs in the middle of a coordinator's perform. To fail, see cst_context_perform_fn. */
+typedef cst_status (*cst_coordinator_perform_fn)(void *userdata, cst_error **error);
+/* Runs body while nothing is saved to the coordinator's stores but by body itself, later and on a thread of the coordinator's,
+ * in order of the calls. Others go on reading. A failure of body is dropped. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_perform(cst_coordinator *coordinator,
+                                                             cst_coordinator_perform_fn body, void *userdata,
+                                                             cst_destroy_fn destroy, cst_error **error);
+/* The same on the calling thread, at once. body may not wait for the queue of a context, which is CST_E_INVALID_ARGUMENT: the
+ * one who has it may wait for this. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_perform_and_wait(cst_coordinator *coordinator,
+                                                                      cst_coordinator_perform_fn body, void *userdata,
+                                                                      cst_error **error);
 /* The ID that a URI stands for; CST_NOT_FOUND when no store of the coordinator knows it. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_object_id(const cst_coordinator *coordinator, cst_string uri,
                                                                cst_object_id **out_id CST_OWNED, cst_error **error);

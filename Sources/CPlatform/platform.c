@@ -17,6 +17,7 @@ static uint64_t next_id = 0;
 _Thread_local uint64_t platform_own_thread __attribute__((tls_model("initial-exec"))) = 0;
 
 enum { NUMBER_BITS = 22 }; /* the kernel's numbers of threads have no more (PID_MAX_LIMIT) */
+_Thread_local uint32_t platform_stores_held __attribute__((tls_model("initial-exec"))) = 0;
 
 uint64_t platform_name_thread(void) {
     if (platform_own_thread == 0) platform_own_thread = platform_add64(&next_id, 1) << NUMBER_BITS | (uint64_t)gettid();

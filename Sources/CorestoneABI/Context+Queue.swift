@@ -110,10 +110,14 @@ public func cst_context_perform_and_wait(
     }
 }
 
-/// Calls the host; its failure becomes the detail of `callback`.
 private func call(_ body: cst_context_perform_fn, _ userdata: UnsafeMutableRawPointer?, _ context: Handle?) throws {
+    try callHost { body(userdata, context, $0) }
+}
+
+/// Calls the host; its failure becomes the detail of `callback`.
+func callHost(_ body: (UnsafeMutablePointer<OpaquePointer?>) -> cst_status) throws {
     var failure: OpaquePointer?
-    let status = body(userdata, context, &failure)
+    let status = body(&failure)
     defer { _ = HandleTable.releaseForHost(token(failure)) }
     guard status < 0 else { return }
     let detail = try? resolve(failure, .error, as: ErrorBox.self).error

@@ -129,9 +129,11 @@ private func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -
     let known = UInt32(
         CST_STORE_READ_ONLY | CST_STORE_MUST_EXIST | CST_STORE_NORMAL_SYNC | CST_STORE_ROLLBACK_JOURNAL
             | CST_STORE_HISTORY | CST_STORE_WRITABLE | CST_STORE_POSTS_OWN_CHANGES)
-    guard given.flags & ~known == 0 else {
+    guard given.flags & ~known == 0, given.reserved == 0 else {
         throw CoreError(
-            .unsupported, "options.flags is 0x\(String(given.flags, radix: 16)); use CST_STORE_ constants")
+            .unsupported,
+            "options.flags is 0x\(String(given.flags, radix: 16)) and options.reserved \(given.reserved); "
+                + "use CST_STORE_ constants and leave reserved zero")
     }
     func has(_ flag: Int) -> Bool { given.flags & UInt32(flag) != 0 }
     var options = StoreOptions()
@@ -146,6 +148,7 @@ private func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -
     if given.busy_timeout_ms != 0 {
         options.busyTimeoutMilliseconds = Int(min(given.busy_timeout_ms, UInt32(Int32.max)))
     }
+    if given.max_connections != 0 { options.maximumConnections = Int(given.max_connections) }
     if given.cache_kb != 0 { options.cacheKilobytes = Int(min(given.cache_kb, UInt32(Int32.max))) }
     return options
 }

@@ -105,7 +105,7 @@ final class ConflictBox: @unchecked Sendable {
     let properties: [Text]
     let objectIDs: [Token]
     let databaseID: Token
-    private let lock = RecursiveLock()
+    private let lock = RecursiveLock(.leaf)
     private let kept = KeptValues()
 
     init(_ conflict: SaveConflict) throws {

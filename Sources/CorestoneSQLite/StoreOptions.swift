@@ -22,6 +22,13 @@ public struct StoreOptions: Sendable {
     /// SQLite's page cache.
     public var cacheKilobytes = 32768
 
+    /// How many connections to a store with a write-ahead log there may be. One is enough for one thread at a time; others are
+    /// opened when several read, or one of them saves, at a time, and each has a page cache of its own. 1 lets one thread at a
+    /// time read or save.
+    public var maximumConnections = StoreOptions.usualConnections
+    /// More threads than that at a time wait for each other, in order of arrival.
+    public static let usualConnections = 8
+
     public init() {}
 
     /// For files of others: nothing in the folder is changed, made or locked.

@@ -2,9 +2,11 @@ import Glibc
 
 /// A mutex that its holder may take again.
 package final class RecursiveLock: @unchecked Sendable {
-    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    @usableFromInline let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    @usableFromInline let rank: LockRank
 
-    package init() {
+    package init(_ rank: LockRank) {
+        self.rank = rank
         var attributes = pthread_mutexattr_t()
         pthread_mutexattr_init(&attributes)
         pthread_mutexattr_settype(&attributes, Int32(PTHREAD_MUTEX_RECURSIVE))
@@ -17,19 +19,28 @@ package final class RecursiveLock: @unchecked Sendable {
         mutex.deallocate()
     }
 
+    @inlinable
     package func with<Result>(_ body: () throws -> Result) rethrows -> Result {
+        LockOrder.willWait(for: self, rank)
         pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
+        LockOrder.didTake(self, rank)
+        defer {
+            pthread_mutex_unlock(mutex)
+            LockOrder.didLeave(self)
+        }
         return try body()
     }
 }
 
 /// A value that one thread at a time may use. Made of a POSIX mutex, which ThreadSanitizer understands.
 package final class Locked<Value>: @unchecked Sendable {
-    private let lock = RecursiveLock()
+    private let lock: RecursiveLock
     private var value: Value
 
-    package init(_ value: Value) { self.value = value }
+    package init(_ value: Value, _ rank: LockRank = .leaf) {
+        lock = RecursiveLock(rank)
+        self.value = value
+    }
 
     package func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
         try lock.with { try body(&value) }

@@ -112,6 +112,7 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         "const char *const *": "WORDS",
         "cst_context_perform_fn": "PERFORM",
         "cst_context_done_fn": "DONE",
+        "cst_coordinator_perform_fn": "UNDO_ACTION",
         "cst_context_interrupt_fn": "INTERRUPT",
         "cst_call_site_fn": "CALL_SITE",
         "cst_inaccessible_fault_fn": "INACCESSIBLE",

@@ -4,6 +4,7 @@
  */
 #include "company.h"
 
+#include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,6 +181,105 @@ static void short_and_long_options(void) {
                                                               text(check_path("flag.sqlite")), &options, NULL, E));
     OK(cst_release(coordinator));
     OK(cst_release(model));
+}
+
+struct reading {
+    const struct company *company;
+    uint64_t found;
+};
+
+static void *read_all(void *userdata) {
+    struct reading *reading = userdata;
+    cst_context *context = company_context(reading->company, CST_QUEUE_CALLER);
+    for (int i = 0; i < 50; i++)
+        reading->found += company_count(context, reading->company->employee, NULL);
+    OK(cst_release(context));
+    return NULL;
+}
+
+/* However many connections a store may have, all threads find what is there. */
+static void threads_read_a_store(void) {
+    static const uint32_t most[] = {1, 2, 0};
+    for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "%u.sqlite", most[i]);
+        cst_store_options options = CST_STORE_OPTIONS_INIT;
+        options.flags = CST_STORE_NORMAL_SYNC;
+        options.max_connections = most[i];
+        struct company c = company_open_with(check_path(name), &options);
+        OK(cst_release(company_employee(&c, c.context, "Ada", 1)));
+        save(c.context);
+        struct reading readings[4];
+        pthread_t threads[4];
+        for (int n = 0; n < 4; n++) {
+            readings[n] = (struct reading){&c, 0};
+            CHECK(pthread_create(&threads[n], NULL, read_all, &readings[n]) == 0);
+        }
+        for (int n = 0; n < 4; n++) {
+            CHECK(pthread_join(threads[n], NULL) == 0);
+            CHECK_INT(50, (int64_t)readings[n].found);
+        }
+        company_close(&c);
+    }
+}
+
+struct alone {
+    struct company *company;
+    int ran, ended;
+};
+
+static cst_status save_alone(void *userdata, cst_error **error) {
+    struct alone *alone = userdata;
+    alone->ran++;
+    return cst_context_save(alone->company->context, error);
+}
+
+static cst_status nothing(void *userdata, cst_context *context, cst_error **error) {
+    (void)userdata, (void)context, (void)error;
+    return CST_OK;
+}
+
+static cst_status wait_for_a_queue(void *userdata, cst_error **error) {
+    struct alone *alone = userdata;
+    cst_context *queued = NULL;
+    OK(cst_context_new(alone->company->coordinator, CST_QUEUE_PRIVATE, &queued, E));
+    cst_status status = cst_context_perform_and_wait(queued, nothing, NULL, error);
+    OK(cst_release(queued));
+    return status;
+}
+
+static cst_status note_alone(void *userdata, cst_error **error) {
+    (void)error;
+    struct alone *alone = userdata;
+    __atomic_add_fetch(&alone->ran, 1, __ATOMIC_SEQ_CST);
+    return CST_E_CALLBACK; /* is dropped */
+}
+
+static void ended_alone(void *userdata) { __atomic_add_fetch(&((struct alone *)userdata)->ended, 1, __ATOMIC_SEQ_CST); }
+
+static void a_coordinator_performs(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    struct alone alone = {&c, 0, 0};
+    OK(cst_release(company_employee(&c, c.context, "Ada", 1)));
+    OK(cst_coordinator_perform_and_wait(c.coordinator, save_alone, &alone, E));
+    CHECK_INT(1, alone.ran);
+    bool has_changes = true;
+    OK(cst_context_has_changes(c.context, &has_changes, E));
+    CHECK(!has_changes);
+    cst_error *error = NULL;
+    CHECK(cst_coordinator_perform_and_wait(c.coordinator, wait_for_a_queue, &alone, &error) == CST_E_CALLBACK);
+    CHECK(error != NULL && strstr(cst_error_message(error).data, "wait for the queue") != NULL);
+    OK(cst_release(error));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_perform_and_wait(c.coordinator, NULL, NULL, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_perform(c.coordinator, NULL, &alone, ended_alone, E));
+    CHECK_INT(1, alone.ended);
+    for (int i = 0; i < 3; i++)
+        OK(cst_coordinator_perform(c.coordinator, note_alone, &alone, ended_alone, E));
+    for (int i = 0; i < 1000 && __atomic_load_n(&alone.ended, __ATOMIC_SEQ_CST) < 4; i++)
+        usleep(10000);
+    CHECK_INT(4, alone.ran);
+    CHECK_INT(4, alone.ended);
+    company_close(&c);
 }
 
 static void a_removed_store_is_gone(void) {
@@ -445,6 +545,8 @@ int main(int argc, char **argv) {
     RUN(a_rollback_journal_store_works_too);
     RUN(a_history_says_what_each_save_changed);
     RUN(short_and_long_options);
+    RUN(threads_read_a_store);
+    RUN(a_coordinator_performs);
     RUN(a_removed_store_is_gone);
     RUN(uris_lead_back_to_objects);
     RUN(the_coordinator_knows_its_model);

@@ -25,7 +25,7 @@ final class RowCacheTests: XCTestCase {
         return batch
     }
 
-    private func version(_ cache: RowCache, _ key: Int64) -> Int32? { cache.row(entity, key)?.version }
+    private func version(_ cache: RowCache, _ key: Int64) -> Int32? { cache.row(entity, key) { $0.version } }
 
     func testTheNewestRowIsFoundInWhateverWayTheyCame() {
         let cache = RowCache()
@@ -112,5 +112,33 @@ final class RowCacheTests: XCTestCase {
         XCTAssertNil(version(cache, 3), "nobody used the newest row, and the older one must not come back")
         XCTAssertEqual(version(cache, 4), 1)
         withExtendedLifetime(fetched) {}
+    }
+
+    /// Rows of a transaction that began before others were saved may be older than those: they do not come in.
+    func testRowsOfAnOldStateStayOut() {
+        let cache = RowCache()
+        let old = cache.state
+        cache.add(batch(1...10, version: 1), root: entity, asOf: old)
+        XCTAssertEqual(version(cache, 5), 1)
+        cache.beginSave([entity.rootIndex])
+        XCTAssertNil(version(cache, 5), "a save is about to change it")
+        cache.add(batch(6...6, version: 1), root: entity, asOf: cache.state)
+        let saved = batch(5...5, version: 2)
+        cache.keep(saved.chunks)
+        cache.add(saved.records[0], root: entity)
+        cache.remove(entity, 7)
+        cache.endSave()
+        XCTAssertEqual(version(cache, 5), 2)
+        XCTAssertEqual(version(cache, 6), 1)
+        cache.add(batch(1...20, version: 1), root: entity, asOf: old)
+        XCTAssertNil(version(cache, 7), "the save deleted it")
+        XCTAssertNil(version(cache, 15))
+        XCTAssertEqual(version(cache, 5), 2)
+        // What was read since comes in, but no older row over a newer one.
+        cache.add(batch(4...20, version: 1, ownsChunks: false), root: entity, asOf: cache.state)
+        XCTAssertEqual(version(cache, 15), 1)
+        XCTAssertEqual(version(cache, 5), 2)
+        cache.add(batch(5...5, version: 1), root: entity)
+        XCTAssertEqual(version(cache, 5), 2, "whole chunks wait, and their rows are judged when they are entered")
     }
 }

@@ -299,7 +299,7 @@ final class RemoteChangeTests: StoreTestCase {
     func testAListenerMayEndItAll() throws {
         try open()
         let done = Locked(false)
-        let token = Locked<Observation?>(nil)
+        let token = Locked<Observation?>(nil, .writer)
         token.withLock {
             $0 = here.observe(.remoteChange) { coordinator, _ in
                 token.withLock { $0 = nil }

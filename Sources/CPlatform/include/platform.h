@@ -32,6 +32,15 @@ void platform_set_thread_name(pthread_t thread, const char *name);
 /* Has the processor bring this memory near, before somebody asks for it. */
 static inline void platform_prefetch(const void *address) { __builtin_prefetch(address); }
 
+/* Which locks of stores the calling thread holds: while it has one, it must not wait for a context's queue. The low half counts
+ * those of saving, the high half connections. */
+extern _Thread_local uint32_t platform_stores_held __attribute__((tls_model("initial-exec")));
+enum { PLATFORM_STORE = 1, PLATFORM_CONNECTION = 1 << 16 };
+static inline void platform_did_take(uint32_t what) { platform_stores_held += what; }
+static inline void platform_did_leave(uint32_t what) { platform_stores_held -= what; }
+static inline bool platform_holds_store(void) { return platform_stores_held != 0; }
+static inline bool platform_holds_connection(void) { return platform_stores_held >= PLATFORM_CONNECTION; }
+
 /* A place where always two 0 stand, for what belongs to no thread. */
 uint64_t *platform_nobody(void);
 

@@ -94,7 +94,7 @@ func invalidHandle(_ pointer: Handle?, _ type: HandleType) -> CoreError {
 // MARK: - The parts of a model
 
 /// Guards what any thread may be the first to ask for, and changes of owner.
-let partLock = RecursiveLock()
+let partLock = RecursiveLock(.leaf)
 
 /// The one token of an entity, attribute or relationship: borrowed, alive as long as its model.
 private func partToken(_ part: AnyObject, _ type: HandleType, _ cached: inout UInt, _ model: Model) throws -> Handle? {

@@ -13,29 +13,7 @@ extension Context {
         guard let store = object.store else { throw object.gone() }
         let root = object.entity.root
         try watchFault(of: object, in: store)
-        try coordinator.withLock {
-            try requireReadable(store)
-            coordinator.counted.faults += 1
-            if let row = cachedRow(root, object.primaryKey, store) {
-                coordinator.counted.cacheHits += 1
-                return object.setRecord(row)
-            }
-            coordinator.counted.cacheMisses += 1
-            if object.faultGroup == 0 {
-                guard let (row, chunk) = try reader(of: store).row(of: root, primaryKey: object.primaryKey) else {
-                    return
-                }
-                coordinator.counted.faultedRows += 1
-                rowCache(of: store).add(row, root: root, chunk: chunk)
-                return object.setRecord(row)
-            }
-            let keys = siblings(of: object)
-            let batch = try reader(of: store).rows(of: root, primaryKeys: keys)
-            take(batch, root: root, store: store)
-            if object.record == nil, let row = rowCache(of: store).row(root, object.primaryKey) {
-                object.setRecord(row)
-            }
-        }
+        try using(store) { try fill(object, root, store) }
         guard object.record != nil else {
             if let actual = storedEntity(of: object), actual !== object.entity {
                 throw CoreError(
@@ -49,14 +27,48 @@ extension Context {
         }
     }
 
-    /// The newest known row of a key, unless it is too old for this context. Under the coordinator's lock.
-    private func cachedRow(_ root: Entity, _ key: Int64, _ store: Store) -> Record? {
-        guard let row = rowCache(of: store).row(root, key) else { return nil }
-        if stalenessInterval < 0 || !isStale(row) { return row }
-        rowCache(of: store).remove(root, key)
+    private func fill(_ object: ManagedObject, _ root: Entity, _ store: Store) throws {
+        if cachedRow(root, object.primaryKey, store, { object.setRecord($0) }) {
+            return coordinator.count {
+                $0.faults += 1
+                $0.cacheHits += 1
+            }
+        }
+        let cache = rowCache(of: store)
+        let state = cache.state
+        var found = 0
+        defer {
+            coordinator.count {
+                $0.faults += 1
+                $0.cacheMisses += 1
+                $0.faultedRows += found
+            }
+        }
+        guard object.faultGroup == 0 else {
+            let batch = try reader(of: store).rows(of: root, primaryKeys: siblings(of: object))
+            found = batch.records.count
+            return take(batch, root: root, store: store, asOf: state)
+        }
+        guard let (row, chunk) = try reader(of: store).row(of: root, primaryKey: object.primaryKey) else { return }
+        found = 1
+        cache.add(row, root: root, chunk: chunk, asOf: state)
+        object.setRecord(row)
+    }
+
+    /// Hands `take` the newest known row of a key, unless it is too old for this context. Whether there was one.
+    @inline(__always)
+    private func cachedRow(_ root: Entity, _ key: Int64, _ store: Store, _ take: (Record) -> Void = { _ in }) -> Bool {
+        let cache = rowCache(of: store)
+        let isFresh = cache.row(root, key) { row in
+            if stalenessInterval >= 0, isStale(row) { return false }
+            take(row)
+            return true
+        }
+        guard isFresh == false else { return isFresh ?? false }
+        cache.remove(root, key)
         // What is read now shall not be of the state that was read then.
         reader(of: store).endRead()
-        return nil
+        return false
     }
 
     private func isStale(_ row: Record) -> Bool {
@@ -87,10 +99,7 @@ extension Context {
 
     /// Whether filling a fault costs a query for it alone.
     private func isSingleFault(_ object: ManagedObject, _ store: Store) throws -> Bool {
-        let isCached = try coordinator.withLock {
-            try requireReadable(store)
-            return cachedRow(object.entity.root, object.primaryKey, store) != nil
-        }
+        let isCached = try using(store) { cachedRow(object.entity.root, object.primaryKey, store) }
         return !isCached && !hasSiblings(object)
     }
 
@@ -105,10 +114,9 @@ extension Context {
         }
     }
 
-    /// Puts rows into the row cache and into the faults of this context that wait for them. Under the coordinator's lock.
-    func take(_ batch: RowBatch, root: Entity, store: Store) {
-        coordinator.counted.faultedRows += batch.records.count
-        rowCache(of: store).add(batch, root: root)
+    /// Puts rows into the row cache and into the faults of this context that wait for them.
+    private func take(_ batch: RowBatch, root: Entity, store: Store, asOf state: UInt64) {
+        rowCache(of: store).add(batch, root: root, asOf: state)
         fill(from: batch, root: root, store: store)
     }
 
@@ -181,21 +189,23 @@ extension Context {
     }
 
     private func loadRows(of group: [ManagedObject], root: Entity, store: Store) throws {
-        try coordinator.withLock {
-            try requireReadable(store)
-            var missing: [Int64] = []
-            for object in group {
-                if let row = cachedRow(root, object.primaryKey, store) {
-                    object.setRecord(row)
-                } else {
-                    missing.append(object.primaryKey)
+        try using(store) {
+            let missing = group.filter { object in
+                !cachedRow(root, object.primaryKey, store, { object.setRecord($0) })
+            }
+            var found = 0
+            defer {
+                coordinator.count {
+                    $0.cacheHits += group.count - missing.count
+                    $0.cacheMisses += missing.count
+                    $0.faultedRows += found
                 }
             }
-            coordinator.counted.cacheHits += group.count - missing.count
-            coordinator.counted.cacheMisses += missing.count
-            if !missing.isEmpty {
-                take(try reader(of: store).rows(of: root, primaryKeys: missing), root: root, store: store)
-            }
+            if missing.isEmpty { return }
+            let state = rowCache(of: store).state
+            let batch = try reader(of: store).rows(of: root, primaryKeys: missing.map(\.primaryKey))
+            found = batch.records.count
+            take(batch, root: root, store: store, asOf: state)
         }
     }
 
@@ -230,14 +240,16 @@ extension Context {
         // The list belongs to the version of its owner that is read no later than it: a save of a stale one is a conflict.
         try loadRows(of: waiting)
         let root = relationship.destination.root
-        let found = try coordinator.withLock {
-            try requireReadable(store)
+        let found = try using(store) {
+            let state = rowCache(of: store).state
             let found = try reader(of: store).members(
                 of: relationship, owners: waiting.map(\.primaryKey), includingRows: includingRows)
-            coordinator.counted.relationshipFaults += 1
-            coordinator.counted.faultedRows += found.batch.records.count
-            if includingRows { rowCache(of: store).add(found.batch, root: root) }
+            if includingRows { rowCache(of: store).add(found.batch, root: root, asOf: state) }
             return found
+        }
+        coordinator.count {
+            $0.relationshipFaults += 1
+            $0.faultedRows += found.batch.records.count
         }
         var members: [Int64: [ManagedObject]] = [:]
         var faults: [ManagedObject] = []

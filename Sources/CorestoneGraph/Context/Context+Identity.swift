@@ -186,10 +186,8 @@ extension Context {
 
     /// The entity of an object's row, if the row was read.
     func storedEntity(of object: ManagedObject) -> Entity? {
-        coordinator.withLock {
-            object.store.flatMap { rowCache(of: $0).row(object.entity.root, object.primaryKey) }.map {
-                entity(at: $0.header.pointee.entity)
-            }
+        object.store.flatMap { store in
+            rowCache(of: store).row(object.entity.root, object.primaryKey) { entity(at: $0.header.pointee.entity) }
         }
     }
 

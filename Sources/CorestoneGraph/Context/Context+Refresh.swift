@@ -104,12 +104,7 @@ extension Context {
     private func standOnNewestRows(
         _ group: [ManagedObject], _ root: Entity, in store: Store
     ) throws -> [ManagedObject] {
-        let fresh = try coordinator.withLock {
-            try requireReadable(store)
-            let fresh = try reader(of: store).rows(of: root, primaryKeys: group.map(\.primaryKey))
-            rowCache(of: store).add(fresh, root: root)
-            return fresh
-        }
+        let fresh = try rows(of: root, group.map(\.primaryKey), in: store)
         try withExtendedLifetime(fresh.chunks) {
             // Nobody has seen values of a fault without a row: what differs next time is told.
             var unseen = Set<Int64>()
@@ -151,9 +146,17 @@ extension Context {
 
     /// Has the store's newest state read when rows of some objects are asked for.
     private func forgetRows(of objects: [ManagedObject], in store: Store) {
-        coordinator.withLock {
-            for object in objects { rowCache(of: store).remove(object.entity.root, object.primaryKey) }
-            reader(of: store).endRead()
+        for object in objects { rowCache(of: store).remove(object.entity.root, object.primaryKey) }
+        reader(of: store).endRead()
+    }
+
+    /// Rows as the reader of the store finds them, which the row cache takes.
+    private func rows(of root: Entity, _ keys: [Int64], in store: Store) throws -> RowBatch {
+        try using(store) {
+            let state = rowCache(of: store).state
+            let batch = try reader(of: store).rows(of: root, primaryKeys: keys)
+            rowCache(of: store).add(batch, root: root, asOf: state)
+            return batch
         }
     }
 
@@ -165,15 +168,11 @@ extension Context {
     }
 
     func withNewestRow<Result>(of id: ObjectID, in store: Store, _ body: (Record?) throws -> Result) throws -> Result {
-        let root = id.entity.root
-        return try coordinator.withLock {
-            try requireReadable(store)
-            reader(of: store).endRead()
-            rowCache(of: store).remove(root, id.reference)
-            let fresh = try reader(of: store).rows(of: root, primaryKeys: [id.reference])
-            rowCache(of: store).add(fresh, root: root)
-            return try withExtendedLifetime(fresh) { try body(fresh.records.first) }
-        }
+        try requireReadable(store)
+        reader(of: store).endRead()
+        rowCache(of: store).remove(id.entity.root, id.reference)
+        let fresh = try rows(of: id.entity.root, [id.reference], in: store)
+        return try withExtendedLifetime(fresh) { try body(fresh.records.first) }
     }
 
     /// The newest row may put the object into a list that its pending change takes it out of.

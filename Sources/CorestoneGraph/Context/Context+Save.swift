@@ -78,12 +78,18 @@ extension Context {
 
     private func write(_ part: SavePlan, to store: Store) throws {
         try writing(store) {
+            // While this save waited for its turn, another store may have taken the place of this one.
+            guard !store.isReadOnly else { throw store.isReadOnlyError() }
             let start = monotonicNanoseconds()
             let writer = SaveWriter(context: self, store: store, plan: part)
             do {
                 let author = SaveAuthor(author: transactionAuthor, contextName: name)
-                try store.backing.save(by: author) { try writer.write(in: $0) }
+                try store.backing.save(by: author) { transaction in
+                    try writer.write(in: transaction)
+                    store.rowCache.beginSave(rootsOfRows(in: part))
+                }
             } catch {
+                store.rowCache.endSave()
                 writer.undo()
                 if let error = error as? CoreError, error.code == CocoaCode.managedObjectConstraintMerge.rawValue {
                     throw SaveObstacle.taken(error)
@@ -93,8 +99,19 @@ extension Context {
             writer.commit()
             store.backing.setInterruptCheck(nil)
             takeComputedRows(of: store)
-            coordinator.counted.saved(part, in: monotonicNanoseconds() - start)
+            store.rowCache.endSave()
+            let duration = monotonicNanoseconds() - start
+            coordinator.count { $0.saved(part, in: duration) }
         }
+    }
+
+    /// The roots of the trees in which a save changes rows: by itself, and where the store computes attributes.
+    private func rootsOfRows(in part: SavePlan) -> [UInt32] {
+        var isConcerned = entities.map { $0.ownAttributes.contains { $0.derivation != nil } }
+        for objects in [part.inserted, part.updated, part.deleted] {
+            for object in objects { isConcerned[Int(object.entity.index)] = true }
+        }
+        return zip(entities, isConcerned).compactMap { $1 ? $0.rootIndex : nil }
     }
 
     /// Takes over what the store computed while it saved: the objects that it tells of get their rows anew.
@@ -145,7 +162,7 @@ extension Context {
             let here = temporary.filter { targets.store(of: $0) === store }
             if here.isEmpty { continue }
             let keys = try reserveKeys(for: here) { root, count in
-                try coordinator.withLock { try store.backing.reservePrimaryKeys(of: root, count: count) }
+                try writing(store) { try store.backing.reservePrimaryKeys(of: root, count: count) }
             }
             // One that is listed twice keeps the first.
             for (object, key) in zip(here, keys) where object.hasTemporaryID {

@@ -67,6 +67,9 @@ public final class Context: @unchecked Sendable {
     /// Objects whose rows others deleted, kept until the next save.
     var deletedElsewhere: [ManagedObject] = []
 
+    /// What it reads stores through; last that which it used last.
+    var readers: [ContextReader] = []
+
     /// Asked every few milliseconds while a request runs; true stops it.
     package var interruptCheck: (() -> Bool)?
 

@@ -91,16 +91,18 @@ extension Context {
         return stores.filter(generation.knows)
     }
 
-    /// Runs a fetch in one store, under the coordinator's lock.
+    /// Runs a fetch in one store.
     func run(_ fetch: StoreFetch, store: Store) throws -> StoreFetchOutcome {
         try reading(store) { reader in
+            let cache = rowCache(of: store)
+            let state = cache.state
             let start = monotonicNanoseconds()
             let outcome = try reader.fetch(fetch)
-            coordinator.counted.fetched(
-                outcome.batch.records.count + outcome.identifiers.count, in: monotonicNanoseconds() - start)
-            if !outcome.batch.records.isEmpty {
-                rowCache(of: store).add(outcome.batch, root: fetch.entity.root)
+            let duration = monotonicNanoseconds() - start
+            coordinator.count {
+                $0.fetched(outcome.batch.records.count + outcome.identifiers.count, in: duration)
             }
+            if !outcome.batch.records.isEmpty { cache.add(outcome.batch, root: fetch.entity.root, asOf: state) }
             return outcome
         }
     }

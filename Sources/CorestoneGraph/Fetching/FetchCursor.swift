@@ -90,8 +90,8 @@ public final class FetchCursor {
         try context.reading(store) { _ in
             let start = monotonicNanoseconds()
             let batch = try rows.next(batchSize)
-            context.coordinator.counted.fetched(
-                batch.records.count, in: monotonicNanoseconds() - start, requests: 0)
+            let duration = monotonicNanoseconds() - start
+            context.coordinator.count { $0.fetched(batch.records.count, in: duration, requests: 0) }
             return batch
         }
     }
@@ -143,7 +143,7 @@ extension Context {
         _ fetch: StoreFetch, _ store: Store
     ) throws -> (rows: any StoreCursor, remainder: FetchRemainder?)? {
         try reading(store) { reader in
-            coordinator.counted.fetches += 1
+            coordinator.count { $0.fetches += 1 }
             return try reader.cursor(fetch)
         }
     }

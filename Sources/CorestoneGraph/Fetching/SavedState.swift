@@ -33,9 +33,8 @@ final class SavedState: KeyValueCoding {
         guard let context = object.context else { return [] }
         if context.parent != nil { return try object.toMany(relationship).membersWithoutDifferences() }
         guard let store = object.store else { return [] }
-        let found = try context.coordinator.withLock {
-            try context.requireReadable(store)
-            return try context.reader(of: store).members(
+        let found = try context.using(store) {
+            try context.reader(of: store).members(
                 of: relationship, owners: [object.primaryKey], includingRows: false)
         }
         return found.members.map {

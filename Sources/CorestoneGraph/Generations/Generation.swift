@@ -19,7 +19,12 @@ final class GenerationState: Sendable {
     var generation: Generation? {
         get { isSet.load(ordering: .acquiring) ? value.withLock { $0 } : nil }
         set {
-            value.withLock { $0 = newValue }
+            // The former one may end with this, and let go of a connection then.
+            let former = value.withLock { generation in
+                defer { generation = newValue }
+                return generation
+            }
+            withExtendedLifetime(former) {}
             isSet.store(newValue != nil, ordering: .releasing)
         }
     }

@@ -39,7 +39,6 @@ extension QueryGenerationToken: Hashable, CustomStringConvertible {
 final class StorePin: @unchecked Sendable {
     let store: Store
     let reader: any StoreReading
-    /// Guarded like the store's own.
     let rowCache = RowCache()
 
     init(_ store: Store, _ reader: any StoreReading) {
@@ -58,17 +57,20 @@ extension Coordinator {
     public var currentQueryGenerationToken: QueryGenerationToken? {
         get throws {
             // No save of this process comes in between the stores.
-            try withLock {
-                var (pins, others): ([StorePin], [Store]) = ([], [])
-                for store in stores {
-                    if let reader = try store.backing.pinnedReader() {
-                        pins.append(StorePin(store, reader))
-                    } else {
-                        others.append(store)
-                    }
-                }
-                return pins.isEmpty ? nil : QueryGenerationToken(pins, others: others)
+            let stores = stores
+            return try stores.count > 1 ? performAndWait { try pinned(stores) } : pinned(stores)
+        }
+    }
+
+    private func pinned(_ stores: [Store]) throws -> QueryGenerationToken? {
+        var (pins, others): ([StorePin], [Store]) = ([], [])
+        for store in stores {
+            if let reader = try store.backing.pinnedReader() {
+                pins.append(StorePin(store, reader))
+            } else {
+                others.append(store)
             }
         }
+        return pins.isEmpty ? nil : QueryGenerationToken(pins, others: others)
     }
 }

@@ -56,8 +56,8 @@ extension Context {
     /// Makes a new object stand for a stored row that the context does not know.
     private func adopt(_ object: ManagedObject, _ stored: ObjectID, as type: MergePolicyType) throws {
         guard let store = stored.store else { return }
-        let row = try withNewestRow(of: stored, in: store) { $0 }
-        guard let row else { return }
+        let found = try withNewestRow(of: stored, in: store) { row in row.map { ($0, $0.chunk.takeUnretainedValue()) } }
+        guard let (row, chunk) = found else { return }
         if type == .storeTrump { try object.dropNewValues() }
         if object.hasTemporaryID {
             makePermanent(object, store: store, key: stored.reference)
@@ -69,6 +69,7 @@ extension Context {
         for keeper in object.toManyRelationships { keeper?.becomeSaved() }
         object.state.remove(.inserted)
         object.setRecord(row)
+        withExtendedLifetime(chunk) {}
         object.state.insert(.updated)
         noteUpdated(object)
         object.willChange()

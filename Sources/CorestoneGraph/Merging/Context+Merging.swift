@@ -107,8 +107,7 @@ extension Context {
     private func versionConflicts(in part: SavePlan, _ store: Store) throws -> [MergeConflict] {
         let locked = lockedObjects.filter { $0.store === store && !$0.hasChanges }
         let based = (part.updated.filter(\.concernsStore) + part.deleted + locked).filter { !isVanished($0) }
-        return try coordinator.withLock {
-            try store.requireOpen()
+        return try writing(store) {
             store.backing.endRead()
             var conflicts: [MergeConflict] = []
             var groups = Groups<Entity, ManagedObject>()
@@ -125,15 +124,14 @@ extension Context {
                         vanished.insert(ObjectIdentifier(object))
                         continue
                     }
-                    conflicts.append(
-                        MergeConflict(
-                            object, row: row, cached: store.rowCache.row(root, object.primaryKey), in: self,
-                            store: store))
+                    let (cached, chunk) = store.rowCache.retainedRow(root, object.primaryKey) ?? (nil, nil)
+                    conflicts.append(MergeConflict(object, row: row, cached: cached, in: self, store: store))
+                    withExtendedLifetime(chunk) {}
+                    // Faults and merges find the newest rows from now on.
+                    store.rowCache.take(row, of: object.objectID)
                 }
                 withExtendedLifetime(batch) {}
             }
-            // Faults and merges find the newest rows from now on.
-            for conflict in conflicts { store.rowCache.take(conflict.row, of: conflict.objectID) }
             return conflicts
         }
     }
@@ -159,6 +157,10 @@ extension Context {
 }
 
 extension RowCache {
+    fileprivate func retainedRow(_ root: Entity, _ primaryKey: Int64) -> (Record?, RecordChunk?)? {
+        row(root, primaryKey) { ($0, $0.chunk.takeUnretainedValue()) }
+    }
+
     /// The newest state of a row; nil for one that is deleted.
     fileprivate func take(_ row: Record?, of id: ObjectID) {
         if let row {

@@ -223,12 +223,10 @@ extension Coordinator {
     /// Forgets the rows of objects that somebody else changed, so that they are read anew.
     func forgetRows(of ids: [ObjectID]) {
         if ids.isEmpty { return }
-        withLock {
-            for id in ids {
-                guard let store = id.store, store.coordinator == ObjectIdentifier(self), store.isOpen else { continue }
-                store.rowCache.remove(id.entity.root, id.reference)
-            }
-            for store in stores { store.backing.endRead() }
+        for id in ids {
+            guard let store = id.store, store.coordinator == ObjectIdentifier(self), store.isOpen else { continue }
+            store.rowCache.remove(id.entity.root, id.reference)
         }
+        for store in stores { store.backing.endRead() }
     }
 }

@@ -7,7 +7,7 @@ extension Context {
     /// Gives a fault its values, siblings with it.
     /// - Throws: `.objectGone` when neither a context beneath nor the store has them; but see `loadRow`.
     func loadNestedRow(of object: ManagedObject, askedFor slot: Int?) throws {
-        coordinator.withLock { coordinator.counted.faults += 1 }
+        coordinator.count { $0.faults += 1 }
         try withAncestors {
             var lent = LentRecords()
             if isDecidedBeneath(object, &lent) { return }

@@ -154,8 +154,7 @@ extension ManagedObject {
     /// The members as the store has them.
     func storedMembers(of relationship: Relationship) throws -> [ObjectID] {
         guard let context, let store, !state.contains(.inserted) else { return [] }
-        return try context.coordinator.withLock {
-            try context.requireReadable(store)
+        return try context.using(store) {
             let found = try context.reader(of: store).members(
                 of: relationship, owners: [primaryKey], includingRows: false)
             return found.members.map {

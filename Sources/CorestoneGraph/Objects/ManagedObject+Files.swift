@@ -91,7 +91,7 @@ extension ManagedObject {
 extension ManagedObject {
     private func read(_ slot: Int, _ name: String) throws -> Bytes {
         guard let context, let store else { throw gone() }
-        try context.coordinator.withLock { try store.requireOpen() }
+        try store.requireOpen()
         switch store.backing.externalValue(named: name) {
         case .bytes(let bytes): return bytes
         case .unreadable(let file, let reason): throw unreadable(slot, file, "cannot be read (\(reason)); restore it")
@@ -114,8 +114,8 @@ extension ManagedObject {
     /// Whether only the generation that the context reads leads to the file. This process keeps such files.
     private func hasOutlived(_ slot: Int, _ name: String, _ context: Context, _ store: Store) throws -> Bool {
         if context.pin(of: store) == nil { return false }
-        return try context.writing(store) {
-            store.backing.endRead()
+        store.backing.endRead()
+        return try store.use {
             let batch = try store.backing.rows(of: entity.root, primaryKeys: [primaryKey])
             defer { withExtendedLifetime(batch) {} }
             guard let row = batch.records.first, row.header.pointee.entity == entity.index else { return true }

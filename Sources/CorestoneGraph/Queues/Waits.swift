@@ -26,6 +26,7 @@ enum Waits {
     /// Runs `wait` on the calling thread, unless that would never end.
     /// - Throws: code 132000 when the one who has what is awaited waits, maybe over others, for the calling thread.
     static func whileWaiting(for awaited: Awaited, _ whose: ContextLabel, _ wait: () throws -> Void) throws {
+        try Coordinator.requireNoStoreInUse("wait for the queue of a context")
         let thread = platform_thread_id()
         let holder = waiting.withLock { all -> UInt64? in
             if closesCircle(from: thread, awaited, all) { return awaited.holder }

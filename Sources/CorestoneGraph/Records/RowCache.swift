@@ -1,23 +1,29 @@
 import CorestoneModel
+import CorestoneValues
+import Synchronization
 
 /// The rows of one store that its coordinator's contexts have read, so that a second context's fault costs no query.
 ///
 /// Rows stay as long as an object uses their chunk. Of chunks that no object uses any more the newest stay, up to a limit.
-/// Guarded by the coordinator's lock.
-final class RowCache {
+/// Any thread. Nothing else happens under its lock.
+final class RowCache: @unchecked Sendable {
     /// The rows of one inheritance tree: a table by key, and what is entered when somebody first asks for a key. Most of what
     /// a fetch reads is never asked for again.
     private struct Tree {
         var table: KeyTable?
         /// In the order in which it came; `chunks` retains the memory.
         var waiting: [Waiting] = []
+        /// When rows of it were last saved or forgotten.
+        var changedAt: UInt64 = 0
+        /// While a save of its rows is being committed.
+        var isInDoubt = false
     }
 
     private enum Waiting {
         /// A chunk with rows of this tree only.
         case chunk(Unmanaged<RecordChunk>)
         /// A row that was saved after a chunk came that waits.
-        case row(Record)
+        case row(Record, isNewest: Bool)
 
         var isRow: Bool { if case .row = self { true } else { false } }
         func isChunk(_ wanted: RecordChunk) -> Bool {
@@ -29,6 +35,9 @@ final class RowCache {
         }
     }
 
+    private let lock = RecursiveLock(.rows)
+    private let newest = Atomic<UInt64>(0)
+    private var forgotAllAt: UInt64 = 0
     /// By the index of the tree's root.
     private var trees: [Tree] = []
     private var chunks: [RecordChunk] = []
@@ -38,77 +47,144 @@ final class RowCache {
     private static let spare = 8 << 20
     private var sweepAt = 2 * RowCache.spare
 
-    /// The newest known row of a key within the tree of `root`.
-    func row(_ root: Entity, _ primaryKey: Int64) -> Record? {
-        let index = Int(root.rootIndex)
-        guard index < trees.count else { return nil }
-        if !trees[index].waiting.isEmpty { enterWaiting(index) }
-        return trees[index].table?.find(primaryKey).map { Record($0) }
+    /// Hands `take` the newest known row of a key within the tree of `root`; nil when there is none, or when a save is about to
+    /// change what is known.
+    @inline(__always)
+    func row<Result>(_ root: Entity, _ primaryKey: Int64, _ take: (Record) -> Result) -> Result? {
+        lock.with {
+            let index = Int(root.rootIndex)
+            guard index < trees.count, !trees[index].isInDoubt else { return nil }
+            if !trees[index].waiting.isEmpty { enterWaiting(index) }
+            return trees[index].table?.find(primaryKey).map { take(Record($0)) }
+        }
     }
 
     /// Takes in rows of one inheritance tree.
-    func add(_ batch: RowBatch, root: Entity) {
-        guard batch.ownsChunks else {
-            keep(batch.chunks)
-            for record in batch.records { add(record, root: root) }
-            return
-        }
-        let index = place(of: root)
-        // A chunk waits once: rows that came before may have newer ones by now.
-        for chunk in batch.chunks where keep(chunk) {
-            trees[index].waiting.append(.chunk(Unmanaged.passUnretained(chunk)))
-        }
-    }
-
-    /// Room for rows that are about to come.
-    func reserve(_ count: Int, root: Entity) {
-        let index = place(of: root)
-        if trees[index].waiting.isEmpty {
-            table(root).reserve(count)
-        } else {
-            trees[index].waiting.reserveCapacity(trees[index].waiting.count + count)
+    ///
+    /// - Parameter state: what `state` said before they were read: rows are not kept when others of their tree were saved or
+    ///   forgotten meanwhile, since these may be older. nil for rows that whoever has the turn to save has read.
+    func add(_ batch: RowBatch, root: Entity, asOf state: UInt64? = nil) {
+        lock.with {
+            guard let index = place(of: root, asOf: state) else { return }
+            guard batch.ownsChunks else {
+                for chunk in batch.chunks { keep(chunk) }
+                for record in batch.records { put(record, index, isNewest: state == nil) }
+                return
+            }
+            // A chunk waits once: rows that came before may have newer ones by now.
+            for chunk in batch.chunks where keep(chunk) {
+                trees[index].waiting.append(.chunk(Unmanaged.passUnretained(chunk)))
+            }
         }
     }
 
     /// Takes in one row.
-    func add(_ record: Record, root: Entity, chunk: RecordChunk) {
-        keep(chunk)
-        add(record, root: root)
-    }
-
-    /// Takes in one row of a chunk that the caller gave to `keep`, under the same lock.
-    func add(_ record: Record, root: Entity) {
-        let index = place(of: root)
-        if trees[index].waiting.isEmpty {
-            table(root).set(record.primaryKey, record.start)
-        } else {
-            trees[index].waiting.append(.row(record))
+    func add(_ record: Record, root: Entity, chunk: RecordChunk, asOf state: UInt64? = nil) {
+        lock.with {
+            guard let index = place(of: root, asOf: state) else { return }
+            keep(chunk)
+            put(record, index, isNewest: state == nil)
         }
     }
 
-    func keep(_ newChunks: [RecordChunk]) { for chunk in newChunks { keep(chunk) } }
+    /// Takes in one row that was saved, of a chunk that the caller gave to `keep`.
+    func add(_ record: Record, root: Entity) {
+        lock.with { put(record, place(of: root), isNewest: true) }
+    }
+
+    /// Room for rows that are about to come.
+    func reserve(_ count: Int, root: Entity) {
+        lock.with {
+            let index = place(of: root)
+            if trees[index].waiting.isEmpty {
+                table(index).reserve(count)
+            } else {
+                trees[index].waiting.reserveCapacity(trees[index].waiting.count + count)
+            }
+        }
+    }
+
+    func keep(_ newChunks: [RecordChunk]) { lock.with { for chunk in newChunks { keep(chunk) } } }
 
     func remove(_ root: Entity, _ primaryKey: Int64) {
-        if Int(root.rootIndex) < trees.count { table(root).remove(primaryKey) }
+        lock.with {
+            let index = place(of: root)
+            table(index).remove(primaryKey)
+            trees[index].changedAt = nextState()
+        }
     }
 
     func removeAll() {
-        trees = []
-        chunks = []
-        known = []
-        bytes = 0
-        sweepAt = 2 * RowCache.spare
+        lock.with {
+            forgotAllAt = nextState()
+            for index in trees.indices {
+                trees[index] = Tree(changedAt: forgotAllAt, isInDoubt: trees[index].isInDoubt)
+            }
+            chunks = []
+            known = []
+            bytes = 0
+            sweepAt = 2 * RowCache.spare
+        }
     }
 
-    private func place(of root: Entity) -> Int {
-        let index = Int(root.rootIndex)
-        while trees.count <= index { trees.append(Tree()) }
+    // MARK: States
+
+    /// Which state of the store the rows are of: to be asked before others are read.
+    var state: UInt64 { newest.load(ordering: .acquiring) }
+
+    /// From now on nothing is known of these trees, by the indexes of their roots, until `endSave`: a save that changes them is
+    /// about to be committed, and its rows come after that.
+    func beginSave(_ roots: [UInt32]) {
+        lock.with {
+            for root in roots { trees[place(at: Int(root))].isInDoubt = true }
+        }
+    }
+
+    /// The rows of a save are all there, or the save has failed.
+    func endSave() {
+        lock.with {
+            let state = nextState()
+            for index in trees.indices where trees[index].isInDoubt {
+                trees[index].isInDoubt = false
+                trees[index].changedAt = state
+            }
+        }
+    }
+
+    private func nextState() -> UInt64 { newest.add(1, ordering: .acquiringAndReleasing).newValue }
+
+    // MARK: Under the lock
+
+    /// The place of a tree that takes rows which were read in that state; nil when it does not.
+    private func place(of root: Entity, asOf state: UInt64?) -> Int? {
+        let index = place(of: root)
+        guard let state else { return index }
+        return trees[index].isInDoubt || state < trees[index].changedAt ? nil : index
+    }
+
+    private func put(_ record: Record, _ index: Int, isNewest: Bool) {
+        if trees[index].waiting.isEmpty {
+            enter(record, table(index), isNewest: isNewest)
+        } else {
+            trees[index].waiting.append(.row(record, isNewest: isNewest))
+        }
+    }
+
+    /// Of two rows that were read, by transactions that may have begun in another order, the newer stays.
+    private func enter(_ record: Record, _ table: KeyTable, isNewest: Bool) {
+        if !isNewest, let known = table.find(record.primaryKey), Record(known).version > record.version { return }
+        table.set(record.primaryKey, record.start)
+    }
+
+    private func place(of root: Entity) -> Int { place(at: Int(root.rootIndex)) }
+
+    private func place(at index: Int) -> Int {
+        while trees.count <= index { trees.append(Tree(changedAt: forgotAllAt)) }
         return index
     }
 
     /// The table of a tree with all of its rows entered.
-    private func table(_ root: Entity) -> KeyTable {
-        let index = place(of: root)
+    private func table(_ index: Int) -> KeyTable {
         if let table = trees[index].table, trees[index].waiting.isEmpty { return table }
         return enterWaiting(index)
     }
@@ -117,12 +193,13 @@ final class RowCache {
     private func enterWaiting(_ index: Int) -> KeyTable {
         let table = trees[index].table ?? KeyTable(capacity: 64)
         let waiting = trees[index].waiting
-        trees[index] = Tree(table: table)
+        trees[index].table = table
+        trees[index].waiting = []
         for next in waiting {
             switch next {
             case .chunk(let chunk):
-                chunk._withUnsafeGuaranteedRef { $0.forEachRecord { table.set($0.primaryKey, $0.start) } }
-            case .row(let record): table.set(record.primaryKey, record.start)
+                chunk._withUnsafeGuaranteedRef { $0.forEachRecord { enter($0, table, isNewest: false) } }
+            case .row(let record, let isNewest): enter(record, table, isNewest: isNewest)
             }
         }
         return table

@@ -13,7 +13,7 @@ final class RemoteWatching: Sendable {
         var watches: [UInt32: any StoreWatch] = [:]
     }
 
-    private let state = Locked(State())
+    private let state = Locked(State(), .watches)
     /// Contexts that merge what others write.
     private let followers = ContextFollowers()
 
@@ -115,17 +115,15 @@ extension Coordinator {
     }
 
     private func forgetRows(_ changes: ForeignChanges, of store: Store) {
-        withLock {
-            guard store.isOpen else { return }
-            if changes.isComplete {
-                for row in changes.updated + changes.deleted {
-                    store.rowCache.remove(model.entities[Int(row.entity)].root, row.primaryKey)
-                }
-            } else {
-                store.rowCache.removeAll()
+        guard store.isOpen else { return }
+        if changes.isComplete {
+            for row in changes.updated + changes.deleted {
+                store.rowCache.remove(model.entities[Int(row.entity)].root, row.primaryKey)
             }
-            store.backing.endRead()
+        } else {
+            store.rowCache.removeAll()
         }
+        store.backing.endRead()
     }
 
     /// Tells those who asked for it of what a context saved.

@@ -6,7 +6,7 @@ extension Coordinator {
     ///
     /// - Parameter backing: an empty store, which the coordinator takes over, also when it fails.
     package func migrate(_ store: Store, to backing: any PersistentStore) throws -> Store {
-        let (new, ids) = try withLock {
+        let (new, ids) = try performAndWait {
             let copy: StoreCopy
             do {
                 try requireOwn(store)

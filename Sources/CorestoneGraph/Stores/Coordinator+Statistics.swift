@@ -1,4 +1,14 @@
+import CorestoneValues
+
 extension Coordinator {
+    /// What was asked of the stores since the coordinator was made, or since the numbers were reset.
+    public var statistics: Statistics { countLock.with { counted } }
+    /// Begins to count anew.
+    public func resetStatistics() { count { $0 = Statistics() } }
+
+    @inline(__always)
+    func count(_ change: (inout Statistics) -> Void) { countLock.with { change(&counted) } }
+
     /// What contexts have asked of the stores: Core Data's counters of fetches, faults, saves and cache misses.
     public struct Statistics: Sendable, Equatable {
         /// Requests that stores answered, counts and fetches of IDs among them.

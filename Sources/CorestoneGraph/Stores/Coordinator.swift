@@ -1,18 +1,23 @@
+import CPlatform
 import CorestoneModel
 import CorestoneValues
 
 /// Connects contexts to stores: keeps the stores of a model, and one cache of rows for all contexts.
 ///
-/// May be used by any thread; its lock makes stores see one thread at a time.
+/// May be used by any thread.
 public final class Coordinator: @unchecked Sendable {
     public let model: Model
-    private let lock = RecursiveLock()
+    /// Guards the stores.
+    private let lock = RecursiveLock(.stores)
     private var openStores: [Store] = []
     /// Objects of removed stores still point to them.
     private var removedStores: [Store] = []
     private var storesMade: UInt32 = 0
-    /// Guarded by the lock.
+    let countLock = RecursiveLock(.leaf)
+    /// Guarded by `countLock`.
     var counted = Statistics()
+    /// Runs what `perform` was given.
+    let queue = SerialQueue(ContextLabel(origin: nil))
     /// Contexts that merge what others save.
     let followers = ContextFollowers()
     let listeners = CoordinatorListeners(isShared: true)
@@ -34,11 +39,6 @@ public final class Coordinator: @unchecked Sendable {
     public var stores: [Store] { lock.with { openStores } }
     /// Whether no object can be of another store than the one that is open.
     var hasHadOneStore: Bool { lock.with { storesMade == 1 } }
-
-    /// What was asked of the stores since the coordinator was made, or since the numbers were reset.
-    public var statistics: Statistics { lock.with { counted } }
-    /// Begins to count anew.
-    public func resetStatistics() { lock.with { counted = Statistics() } }
 
     /// Takes over a store, also when it fails.
     ///
@@ -62,21 +62,23 @@ public final class Coordinator: @unchecked Sendable {
             backing.close()
             throw error
         }
-        return try lock.with {
-            if let twin = openStores.first(where: { $0.identifier == backing.identifier }) {
-                backing.close()
-                throw CoreError(
-                    .invalidArgument, code: .persistentStoreOpen,
-                    "the coordinator has the store \(twin.path) open already, with the same identifier as \(backing.path); "
-                        + "use that one, or another coordinator", file: backing.path)
-            }
+        let (added, twin) = lock.with { () -> (Store?, Store?) in
+            if let twin = openStores.first(where: { $0.identifier == backing.identifier }) { return (nil, twin) }
             storesMade += 1
             let store = Store(
                 backing: backing, number: storesMade, coordinator: ObjectIdentifier(self), configuration: configuration,
                 holdings: holdings)
             openStores.insert(store, at: openStores.firstIndex { $0 === former } ?? openStores.count)
-            return store
+            return (store, nil)
         }
+        guard let added else {
+            backing.close()
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreOpen,
+                "the coordinator has the store \(twin?.path ?? "") open already, with the same identifier as \(backing.path); "
+                    + "use that one, or another coordinator", file: backing.path)
+        }
+        return added
     }
 
     /// A store that cannot do what the model asks for would lose it silently.
@@ -105,8 +107,11 @@ public final class Coordinator: @unchecked Sendable {
             entity: entity.name, key: key, file: store.path)
     }
 
-    /// Closes a store. Firing a fault of its objects fails from now on.
+    /// Closes a store, when those who use it right now are done. Firing a fault of its objects fails from now on.
     public func remove(_ store: Store) throws {
+        if platform_holds_connection() || platform_holds_store() && !store.writing.isMine {
+            throw Coordinator.storeInUse("remove a store")
+        }
         try requireOwn(store)
         post(.willRemoveStore, StoreChanges(removed: [store]))
         remote.end(store)
@@ -115,12 +120,10 @@ public final class Coordinator: @unchecked Sendable {
             try requireOwn(store)
             openStores.removeAll { $0 === store }
             removedStores.append(store)
-            store.isOpen = false
-            store.rowCache.removeAll()
-            store.backing.close()
         }
         // Should somebody have begun to listen meanwhile.
         remote.end(store)
+        store.writing.with { store.close() }
         post(.storesDidChange, StoreChanges(removed: [store]))
     }
 
@@ -140,9 +143,6 @@ public final class Coordinator: @unchecked Sendable {
         else { return nil }
         return ObjectID(store: store, entity: entity, reference: parts.primaryKey)
     }
-
-    /// Runs `body` while no other thread uses the stores or their row caches.
-    package func withLock<Result>(_ body: () throws -> Result) rethrows -> Result { try lock.with(body) }
 
     /// The stores that may have objects of an entity, or of those that inherit from it; none when no store is open.
     /// - Throws: `.invalidArgument` with entity and configurations when only others are open.
@@ -170,77 +170,5 @@ public final class Coordinator: @unchecked Sendable {
         throw CoreError(
             .invalidArgument, code: .persistentStoreSave,
             "the coordinator has no store; add one before saving or fetching")
-    }
-}
-
-/// A store that a coordinator keeps.
-public final class Store: @unchecked Sendable {
-    package let backing: any PersistentStore
-    /// Unique within the coordinator, never used again.
-    package let number: UInt32
-    /// Which coordinator keeps the store; told apart by identity only.
-    let coordinator: ObjectIdentifier
-    /// Whose objects the store is for; nil for those of the whole model.
-    public let configuration: String?
-    /// The entities of the configuration by index, with all that inherit from them; nil for the whole model.
-    let holdings: Set<UInt32>?
-    /// Guarded by the coordinator's lock.
-    let rowCache = RowCache()
-    package internal(set) var isOpen = true
-    /// Of a store that is about to be removed since another one took its place: that one's path.
-    private let migratedTo = Locked<String?>(nil)
-    /// Asked whenever an object is made or ends.
-    let hearsRegistrations: Bool
-
-    init(
-        backing: any PersistentStore, number: UInt32, coordinator: ObjectIdentifier, configuration: String?,
-        holdings: Set<UInt32>?
-    ) {
-        self.configuration = configuration
-        self.holdings = holdings
-        self.backing = backing
-        hearsRegistrations = backing.abilities.contains(.registrations)
-        self.number = number
-        self.coordinator = coordinator
-    }
-
-    /// Whether the store's configuration has the entity, or one that inherits from it.
-    func mayHold(_ entity: Entity, orHeirs: Bool = false) -> Bool {
-        guard let holdings else { return true }
-        return holdings.contains(entity.index)
-            || orHeirs && entity.withDescendants.contains { holdings.contains($0.index) }
-    }
-
-    /// The UUID as text: the host of the store's object URIs.
-    public var identifier: String { backing.identifier }
-    public var path: String { backing.path }
-    public var isReadOnly: Bool { backing.isReadOnly || migratedTo.withLock { $0 != nil } }
-    /// Why nothing can be saved; nil when it can.
-    public var readOnlyReason: String? {
-        migratedTo.withLock { $0 }.map { "it was migrated to \($0), which takes its place" } ?? backing.readOnlyReason
-    }
-    /// The reason of a store that could be written, if that had been asked for.
-    package static let isOpenForReading = "open it for writing to save"
-    /// Where the coordinator's model comes from.
-    public var modelSource: ModelSource { backing.modelSource }
-
-    var hearsEmptySaves: Bool { backing.abilities.contains(.emptySaves) && isOpen }
-
-    /// For a save into a store that cannot be written.
-    func isReadOnlyError() -> CoreError {
-        CoreError(
-            .storeReadOnly, code: .persistentStoreSave,
-            "\(path) is open read-only: \(readOnlyReason ?? Store.isOpenForReading)", file: path)
-    }
-
-    /// What would be saved into the store from now on would be lost.
-    func wasMigrated(to path: String) { migratedTo.withLock { $0 = path } }
-
-    func requireOpen() throws {
-        guard isOpen else {
-            throw CoreError(
-                .objectGone, code: .managedObjectReferentialIntegrity,
-                "\(path) was removed from its coordinator; its objects cannot be read or saved any more", file: path)
-        }
     }
 }

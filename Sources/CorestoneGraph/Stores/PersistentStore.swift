@@ -3,7 +3,8 @@ import CorestoneValues
 
 /// Where rows live. Requests and batches of keys go down, records come up; nothing above a store knows how it keeps them.
 ///
-/// The coordinator calls a store on one thread at a time. Rows are named by primary key within the root of their entity's
+/// One thread at a time uses a store, but for those that allow `parallelReads`: these are read by any number, each through its
+/// context's reader, while at most one saves. Rows are named by primary key within the root of their entity's
 /// inheritance tree; entities by their index in the model.
 package protocol PersistentStore: StoreReading, Sendable {
     /// The UUID as text: the host of the store's object URIs.
@@ -74,6 +75,8 @@ package struct StoreAbilities: OptionSet, Sendable {
     package static let registrations = StoreAbilities(rawValue: 8)
     /// Has readers of a state that stays, unless it was opened in a way that leaves no room for them.
     package static let generations = StoreAbilities(rawValue: 16)
+    /// May be read by several threads at a time, through a reader for each, also while one saves.
+    package static let parallelReads = StoreAbilities(rawValue: 32)
 }
 
 /// Where the model of an open store comes from.

@@ -4,6 +4,9 @@ import CorestoneValues
 
 /// What a context reads through: a store, or a state of one that stays as it is.
 package protocol StoreReading: AnyObject {
+    /// What one context reads through.
+    func makeReader() -> any StoreReading
+
     /// Reads what a fetch request asks for. What the store cannot express it leaves out and says so in the outcome.
     func fetch(_ fetch: StoreFetch) throws -> StoreFetchOutcome
 
@@ -35,6 +38,8 @@ package protocol StoreReading: AnyObject {
 }
 
 extension StoreReading {
+    package func makeReader() -> any StoreReading { self }
+
     package func cursor(_ fetch: StoreFetch) throws -> (rows: any StoreCursor, remainder: FetchRemainder?)? { nil }
 
     package func explain(_ fetch: StoreFetch) throws -> FetchExplanation.Share? { nil }
@@ -45,7 +50,7 @@ extension StoreReading {
     }
 }
 
-/// Rows of one fetch that are read as they are asked for. Used under the coordinator's lock.
+/// Rows of one fetch that are read as they are asked for.
 package protocol StoreCursor: AnyObject {
     /// At most `count` rows more, in the order of the fetch; none at the end.
     func next(_ count: Int) throws -> RowBatch

@@ -6,7 +6,7 @@ import CorestoneValues
 /// manager may serve several contexts. A group that nobody began opens with the first action and closes when a context ends
 /// its event. Any thread may call; actions run on the thread that undoes them, so a context's only on its queue.
 public final class UndoManager: @unchecked Sendable {
-    let lock = RecursiveLock()
+    let lock = RecursiveLock(.leaf)
     // Guarded by the lock.
     var undoStack: [UndoGroup] = []
     var redoStack: [UndoGroup] = []

@@ -5,7 +5,7 @@ import CorestoneValues
 /// What a context keeps while it has an undo manager.
 final class UndoRecorder: @unchecked Sendable {
     let manager: UndoManager
-    private let lock = RecursiveLock()
+    private let lock = RecursiveLock(.leaf)
     /// nil after the context ended. Guarded by the lock.
     private unowned(unsafe) var context: Context?
     /// What other threads made the manager forget: only the context's thread may let go of objects. Guarded by the lock.

@@ -21,6 +21,10 @@ struct OpenedStore {
     let externalFolder: String
     /// nil when the store keeps no history.
     let history: HistoryDesign?
+    /// How many connections there may be.
+    var maximumConnections = 1
+    /// Makes a connection more; nil where readers would be in each other's way, or in a writer's.
+    var openAnother: (() throws -> Connection)?
 }
 
 /// Opens a store, making it first when there is none and a model for it.
@@ -85,15 +89,37 @@ struct StoreOpening {
         _ = cst_sqlite3_checkpoint_on_close(connection.db, 1)
         try configure(connection, place)
         let isWAL = try journalMode(connection, place) == "wal"
-        for statement in schema.derivedAttributes.flatMap(\.connectionTriggerStatements) {
-            try connection.execute(
-                statement, "prepare the derived attributes of \(place.given)", cocoaCode: .persistentStoreOpen)
-        }
+        try derive(schema, in: connection, place)
         let history = try beginHistory(in: connection, model: schema.model) ?? examination.history
         return OpenedStore(
             connection: connection, schema: schema, identifier: examination.contents.document.identifier,
             source: examination.source, path: place.absolute, readOnlyReason: nil, mayHoldReads: isWAL, watch: nil,
-            externalFolder: ExternalFile.folder(ofStore: place.path), history: history)
+            externalFolder: ExternalFile.folder(ofStore: place.path), history: history,
+            maximumConnections: options.maximumConnections, openAnother: isWAL ? another(place, schema) : nil)
+    }
+
+    /// Makes connections more, as long as the path still leads to the file.
+    private func another(_ place: StorePlace, _ schema: StoreSchema) -> (() throws -> Connection) {
+        let file = place.number
+        return { [self] in
+            let connection = try Connection(place.path, path: place.given, flags: SQLITE_OPEN_READWRITE)
+            guard place.number == file else {
+                connection.close()
+                throw failure(.storeIO, "\(place.given) is another file by now", place)
+            }
+            sqlite3_busy_timeout(connection.db, Int32(clamping: options.busyTimeoutMilliseconds))
+            try configure(connection, place, isFirst: false)
+            try derive(schema, in: connection, place)
+            return connection
+        }
+    }
+
+    /// Makes the triggers that a connection has for itself.
+    private func derive(_ schema: StoreSchema, in connection: Connection, _ place: StorePlace) throws {
+        for statement in schema.derivedAttributes.flatMap(\.connectionTriggerStatements) {
+            try connection.execute(
+                statement, "prepare the derived attributes of \(place.given)", cocoaCode: .persistentStoreOpen)
+        }
     }
 
     private func openReadOnly(_ place: StorePlace, reason: String? = nil) throws -> OpenedStore {
@@ -109,11 +135,11 @@ struct StoreOpening {
             externalFolder: ExternalFile.folder(ofStore: place.path), history: nil)
     }
 
-    private func configure(_ connection: Connection, _ place: StorePlace) throws {
+    private func configure(_ connection: Connection, _ place: StorePlace, isFirst: Bool = true) throws {
         // A stranger's store may be larger than memory: what has to be sorted goes to a temporary file of SQLite's.
         // Fewer checkpoints than SQLite's default of 1,000 pages: many small saves rewrite the same index pages.
         let launch = LaunchArguments.storeSettings
-        if launch.checksIntegrity { try DatabaseCheck.require(connection, place) }
+        if isFirst, launch.checksIntegrity { try DatabaseCheck.require(connection, place) }
         let synchronous = launch.synchronous ?? (options.normalSync ? 1 : 2)
         try connection.execute(
             "PRAGMA synchronous=\(synchronous);"

@@ -130,6 +130,12 @@ struct StorePlace {
         return stat(path + suffix, &facts) == 0 && facts.st_size > 0
     }
 
+    /// What tells the file at this moment from every other one.
+    var number: [UInt] {
+        var facts = stat()
+        return stat(path, &facts) == 0 ? [UInt(facts.st_dev), UInt(facts.st_ino)] : []
+    }
+
     /// Bytes of the file at this moment; 0 when it is gone.
     var sizeNow: Int {
         var facts = stat()

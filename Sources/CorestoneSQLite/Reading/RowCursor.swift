@@ -10,7 +10,9 @@ import CorestoneValues
 /// notes the keys that are left, 8 bytes each, and reads those rows by key from then on: it never keeps a writer out, nor
 /// a reader in the past.
 final class RowCursor: StoreCursor {
-    private let store: SQLiteStore
+    private let reader: any SQLiteReading
+    /// The connection of the statement.
+    private let file: OpenFile
     private let fetch: StoreFetch
     private let plan: RowPlan
     /// Holds the bytes that are bound.
@@ -27,9 +29,10 @@ final class RowCursor: StoreCursor {
     /// A batch ends early when its rows hold as many bytes, however few they are.
     private static let batchBytes = 8 << 20
 
-    /// Under the store's lock, as all else.
-    init(_ query: SQLQuery, _ fetch: StoreFetch, _ file: OpenFile, store: SQLiteStore) throws {
-        self.store = store
+    /// By whoever has the connection, as all else.
+    init(_ query: SQLQuery, _ fetch: StoreFetch, _ file: OpenFile, reader: any SQLiteReading) throws {
+        self.reader = reader
+        self.file = file
         self.fetch = fetch
         self.query = query
         plan = file.plan(for: fetch.entity, includesSubentities: fetch.includesSubentities)
@@ -41,13 +44,11 @@ final class RowCursor: StoreCursor {
 
     deinit {
         // SQLite's connection is not to be used by two threads, and the last reference may go on any.
-        store.lock.lock()
-        statement = nil
-        store.lock.unlock()
+        if let statement { file.finalizeLater(statement) }
     }
 
     func next(_ count: Int) throws -> RowBatch {
-        try store.withFile { file in
+        try reader.withFile(only: file) { file in
             if let failure { throw failure }
             guard let statement else { return try notedRows(count) }
             do {
@@ -80,7 +81,7 @@ final class RowCursor: StoreCursor {
             }
             guard let record = try reader.read(statement.handle, plan) else { continue }
             readCount += 1
-            if readCount > file.mostRows { throw store.endless(plan.table) }
+            if readCount > file.mostRows { throw self.reader.endless(plan.table) }
             bytes += Int(record.header.pointee.size)
             batch.records.append(record)
         }
@@ -94,7 +95,7 @@ final class RowCursor: StoreCursor {
         while place < noted.count {
             let keys = Array(noted[place..<min(place + count, noted.count)])
             place += keys.count
-            var batch = try store.rows(of: fetch.entity.root, primaryKeys: keys)
+            var batch = try reader.rows(of: fetch.entity.root, primaryKeys: keys)
             let found = Dictionary(batch.records.map { ($0.primaryKey, $0) }) { first, _ in first }
             batch.records = ContiguousArray(keys.compactMap { found[$0] })
             if !batch.records.isEmpty { return batch }
@@ -117,12 +118,12 @@ final class RowCursor: StoreCursor {
     private static func purpose(_ fetch: StoreFetch) -> String { "fetch \(fetch.entity.name)" }
 }
 
-extension SQLiteStore {
+extension SQLiteReading {
     func cursor(_ fetch: StoreFetch) throws -> (rows: any StoreCursor, remainder: FetchRemainder?)? {
         try withFile { file in
             file.endReads()
             let compiled = try compiled(fetch, file)
-            return (try RowCursor(compiled.query, fetch, file, store: self), compiled.remainder)
+            return (try RowCursor(compiled.query, fetch, file, reader: self), compiled.remainder)
         }
     }
 }

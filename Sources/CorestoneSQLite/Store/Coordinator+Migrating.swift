@@ -42,7 +42,7 @@ extension Coordinator {
 }
 
 extension SQLiteStore {
-    var keepsHistory: Bool { (try? withFile { $0.history != nil }) ?? false }
+    var keepsHistory: Bool { connections.first.history != nil }
 
     func applicationMetadata() throws -> [String: PropertyListValue] {
         try withFile { file in

@@ -13,7 +13,10 @@ extension SQLiteStore {
     }
 
     func takeComputedRows() -> [(entity: UInt32, primaryKey: Int64)] {
-        let rows = (try? withFile { $0.connection.triggers.takeRows() }) ?? []
+        let rows = computed.withLock { rows in
+            defer { rows = [] }
+            return rows
+        }
         return rows.compactMap { row in schema.entityIndex(number: row.entity).map { ($0, row.primaryKey) } }
     }
 
@@ -47,7 +50,11 @@ extension SQLiteStore {
                 try committing(transaction.own, with: file.connection, watch) {
                     try file.connection.execute("COMMIT", purpose)
                 }
+                connections.requireNewest()
+                let rows = file.connection.triggers.takeRows()
+                if !rows.isEmpty { computed.withLock { $0.formUnion(rows) } }
                 files.didCommit(to: file.connection, readers)
+                connections.shortenLog(file)
                 return result
             } catch {
                 // Some failures, such as a full disk, have ended the transaction already.

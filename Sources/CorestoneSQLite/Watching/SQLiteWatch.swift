@@ -14,7 +14,7 @@ final class SQLiteWatch: StoreWatch, @unchecked Sendable {
     private let path: String
     private let name: String
     /// Guards what follows; nothing else is locked under it.
-    private let lock = RecursiveLock()
+    private let lock = RecursiveLock(.watch)
     /// nil once stopped: the thread, which ends a moment later, keeps nothing of the store.
     private var source: Source?
     private var schema: StoreSchema?

@@ -50,6 +50,8 @@ int main(void) {
     FIELD(cst_store_options, cache_kb);
     FIELD(cst_store_options, watch_interval_ms);
     FIELD(cst_store_options, configuration);
+    FIELD(cst_store_options, max_connections);
+    FIELD(cst_store_options, reserved);
     SIZE(cst_index_element);
     FIELD(cst_index_element, property);
     FIELD(cst_index_element, expression);

@@ -172,6 +172,8 @@ class StoreOptions(Structure):
         ("cache_kb", ctypes.c_uint32),
         ("watch_interval_ms", ctypes.c_uint32),
         ("configuration", InputString),
+        ("max_connections", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
     )
 
 
@@ -284,6 +286,7 @@ DESTROY_FN = CFUNCTYPE(None, ctypes.c_void_p)
 UNDO_ACTION_FN = CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, POINTER(ctypes.c_void_p))
 UNDO_OBSERVE_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32)
 DONE_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32, ctypes.c_void_p)
+COORDINATOR_PERFORM_FN = CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, POINTER(ctypes.c_void_p))
 PERFORM_FN = CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, POINTER(ctypes.c_void_p))
 INTERRUPT_FN = CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)
 CALL_SITE_FN = CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p, POINTER(Buffer))
@@ -452,6 +455,7 @@ _TYPES: dict[str, Any] = {
     "destroy": DESTROY_FN,
     "perform": PERFORM_FN,
     "done": DONE_FN,
+    "alone": COORDINATOR_PERFORM_FN,
     "interrupt": INTERRUPT_FN,
     "callsite": CALL_SITE_FN,
     "inaccessible": INACCESSIBLE_FN,
@@ -648,6 +652,8 @@ cst_coordinator_destroy_store status handle in in error
 cst_coordinator_model status handle out error
 cst_coordinator_statistics status handle statistics error
 cst_coordinator_reset_statistics status handle error
+cst_coordinator_perform status handle alone pointer destroy error
+cst_coordinator_perform_and_wait status handle alone pointer error
 cst_coordinator_object_id status handle in out error
 cst_store_identifier text handle
 cst_store_path text handle

@@ -44,6 +44,7 @@ class Container:
         journal: str = "wal",
         busy_timeout: float = 5.0,
         cache_kb: int = 0,
+        max_connections: int = 0,
         history: bool = False,
         configuration: str | None = None,
         posts_own_changes: bool = False,
@@ -58,6 +59,7 @@ class Container:
             journal=journal,
             busy_timeout=busy_timeout,
             cache_kb=cache_kb,
+            max_connections=max_connections,
             history=history,
             configuration=configuration,
             posts_own_changes=posts_own_changes,
@@ -178,6 +180,7 @@ def open_container(
     journal: str = "wal",
     busy_timeout: float = 5.0,
     cache_kb: int = 0,
+    max_connections: int = 0,
 ) -> Container:
     """Opens a store that is there already, Apple's or ours, without its model if need be.
 
@@ -191,7 +194,9 @@ def open_container(
     file nor its folder changes, and nothing in it is locked. A store whose promises cannot be kept is read-only all the
     same; read_only_reason says why.
     """
-    options = store_options(_abi.STORE_WRITABLE if writable else 0, sync, journal, busy_timeout, cache_kb)
+    options = store_options(
+        _abi.STORE_WRITABLE if writable else 0, sync, journal, busy_timeout, cache_kb, max_connections
+    )
     container = Container.__new__(Container)
     container._keep(*open_store(path, model, options))
     return container

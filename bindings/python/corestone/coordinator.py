@@ -7,10 +7,11 @@ import json
 import math
 import os
 import plistlib
+from concurrent.futures import Future
 from ctypes import byref
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
 
-from . import _abi
+from . import _abi, queue
 from ._abi import lib, optional_text, path_argument, text
 from ._call import call, made
 from ._notifications import Notifications
@@ -22,6 +23,8 @@ from .object_id import ObjectID
 
 if TYPE_CHECKING:
     from .observation import Observation, StoreChanges
+
+T = TypeVar("T")
 
 
 class Statistics(NamedTuple):
@@ -167,15 +170,21 @@ def open_store(
 
 
 def store_options(
-    flags: int, sync: str, journal: str, busy_timeout: float, cache_kb: int, watch_interval: float = 0.0
+    flags: int,
+    sync: str,
+    journal: str,
+    busy_timeout: float,
+    cache_kb: int,
+    max_connections: int,
+    watch_interval: float = 0.0,
 ) -> _abi.StoreOptions:
     """The options of a store; `flags` beside those that the others stand for."""
     if sync not in ("full", "normal"):
         raise InvalidArgumentError(f'sync is "full" or "normal", not {sync!r}.')
     if journal not in ("wal", "rollback"):
         raise InvalidArgumentError(f'journal is "wal" or "rollback", not {journal!r}.')
-    if busy_timeout < 0 or cache_kb < 0 or watch_interval < 0:
-        raise InvalidArgumentError("busy_timeout, cache_kb and watch_interval are not negative.")
+    if busy_timeout < 0 or cache_kb < 0 or max_connections < 0 or watch_interval < 0:
+        raise InvalidArgumentError("busy_timeout, cache_kb, max_connections and watch_interval are not negative.")
     options = _abi.StoreOptions()
     options.struct_size = ctypes.sizeof(options)
     options.flags = (
@@ -186,6 +195,7 @@ def store_options(
     options.busy_timeout_ms = max(int(busy_timeout * 1000), 1)
     options.cache_kb = cache_kb
     options.watch_interval_ms = math.ceil(watch_interval * 1000)
+    options.max_connections = max_connections
     return options
 
 
@@ -208,6 +218,7 @@ class Coordinator:
         journal: str = "wal",
         busy_timeout: float = 5.0,
         cache_kb: int = 0,
+        max_connections: int = 0,
         history: bool = False,
         configuration: str | None = None,
         posts_own_changes: bool = False,
@@ -218,7 +229,8 @@ class Coordinator:
         sync          "full": a save is on disk when it returns; "normal": a power cut may undo the last saves
         journal       "wal" or "rollback"
         busy_timeout  seconds to wait for another process's lock
-        cache_kb      SQLite's page cache; 0 is the library's default
+        cache_kb      SQLite's page cache, of each connection; 0 is the library's default
+        max_connections  how many threads may read the store at a time, or save; 0 is the library's default, 8
         history       each save writes down what it changed; a store that has a history keeps it in any case
         configuration the configuration of the model whose objects the store is for; None for those of the whole model.
                       New objects go to the first store that is for them and can be written, fetches ask those that can
@@ -233,7 +245,7 @@ class Coordinator:
             | (_abi.STORE_HISTORY if history else 0)
             | (_abi.STORE_POSTS_OWN_CHANGES if posts_own_changes else 0)
         )
-        options = store_options(flags, sync, journal, busy_timeout, cache_kb, watch_interval)
+        options = store_options(flags, sync, journal, busy_timeout, cache_kb, max_connections, watch_interval)
         options.configuration = optional_text(configuration)
         return Store(made(lib.cst_coordinator_add_store, self._handle, text(type), path_argument(path), byref(options)))
 
@@ -251,6 +263,7 @@ class Coordinator:
         journal: str = "wal",
         busy_timeout: float = 5.0,
         cache_kb: int = 0,
+        max_connections: int = 0,
         history: bool = False,
     ) -> Store:
         """Saves a store at another path, where nothing is or a store without objects, and goes on with that one: all
@@ -260,9 +273,25 @@ class Coordinator:
         Objects of contexts are those of a removed store; save before. The options are those of add_store; the
         configuration is that of the old store. When it fails, the old store is open as before.
         """
-        options = store_options(_abi.STORE_HISTORY if history else 0, sync, journal, busy_timeout, cache_kb)
+        flags = _abi.STORE_HISTORY if history else 0
+        options = store_options(flags, sync, journal, busy_timeout, cache_kb, max_connections)
         arguments = (self._handle, store._handle, text(type), path_argument(path), byref(options))
         return Store(made(lib.cst_coordinator_migrate_store, *arguments))
+
+    def perform(self, function: Callable[..., T], *arguments: Any, **named: Any) -> Future[T]:
+        """Runs a function while nothing is saved to the coordinator's stores but by the function itself, later and on
+        a thread of the coordinator's, in order of the calls. Others go on reading."""
+        return queue.perform_alone(self._handle, lambda: function(*arguments, **named))
+
+    def perform_and_wait(self, function: Callable[..., T], *arguments: Any, **named: Any) -> T:
+        """The same on the calling thread, at once; returns what the function returns.
+
+            coordinator.perform_and_wait(shutil.copytree, folder, copy)
+
+        The function may not wait for the queue of a context (InvalidArgumentError): who has it may wait for this.
+        """
+        found: T = queue.perform_alone_and_wait(self._handle, lambda: function(*arguments, **named))
+        return found
 
     def destroy_store(self, path: str | os.PathLike[str], *, type: str = "SQLite") -> bool:
         """Empties a store: rows, tables, metadata and files of external data go; the file stays, and a store added

@@ -36,13 +36,22 @@ class Task:
 
     __slots__ = ("context", "exception", "function", "future", "has_ended", "result")
 
-    def __init__(self, context: Context, function: Callable[[], Any], future: Future[Any] | None) -> None:
-        self.context = context
+    def __init__(self, context: Context | None, function: Callable[[], Any], future: Future[Any] | None) -> None:
+        self.context = context  # None for a coordinator's
         self.function = function
         self.future = future
         self.has_ended = False
         self.result: Any = None
         self.exception: BaseException | None = None
+
+    def call(self) -> Any:
+        if self.context is None:
+            return self.function()
+        former = _take(self.context)
+        try:
+            return self.function()
+        finally:
+            _give(self.context, former)
 
     def run(self) -> int:
         future = self.future
@@ -50,11 +59,7 @@ class Task:
             self.has_ended = True
             return _abi.OK
         try:
-            former = _take(self.context)
-            try:
-                self.result = self.function()
-            finally:
-                _give(self.context, former)
+            self.result = self.call()
         except BaseException as raised:  # every exception belongs to the caller, also KeyboardInterrupt
             self.exception = raised
             self.has_ended = True
@@ -76,6 +81,11 @@ def _run(number: int, context: int, error: Any, tasks: dict[int, Task] = _tasks)
     return task.run() if task is not None else 0
 
 
+def _run_alone(number: int, error: Any, tasks: dict[int, Task] = _tasks) -> int:
+    task = tasks.get(number)
+    return task.run() if task is not None else 0
+
+
 def _forget(number: int, tasks: dict[int, Task] = _tasks) -> None:
     task = tasks.pop(number, None)
     if task is not None and task.future is not None and not task.has_ended:
@@ -83,6 +93,7 @@ def _forget(number: int, tasks: dict[int, Task] = _tasks) -> None:
 
 
 _run_callback = immortal(_abi.PERFORM_FN(_run))
+_run_alone_callback = immortal(_abi.COORDINATOR_PERFORM_FN(_run_alone))
 _forget_callback = immortal(_abi.DESTROY_FN(_forget))
 
 
@@ -191,11 +202,32 @@ class ContextExecutor(Executor):
 
 def perform_and_wait(context: Context, handle: int, function: Callable[[], Any]) -> Any:
     """Runs a function on the queue; returns what it returns and raises what it raises."""
+    return _now(lib.cst_context_perform_and_wait, handle, _run_callback, Task(context, function, None))
+
+
+def perform_alone(handle: int, function: Callable[[], Any]) -> Future[Any]:
+    """Queues a function that runs while nothing else is saved to the stores of a coordinator."""
+    if _exit.has_run:
+        raise RuntimeError("The interpreter is ending: nothing more can be queued.")
+    _exit.arm()
+    future: Future[Any] = Future()
     number = next(_numbers)
-    task = _tasks[number] = Task(context, function, None)
+    _tasks[number] = Task(None, function, future)
+    call(lib.cst_coordinator_perform, handle, _run_alone_callback, number, _forget_callback)
+    return future
+
+
+def perform_alone_and_wait(handle: int, function: Callable[[], Any]) -> Any:
+    """Runs a function while nothing else is saved to the stores of a coordinator."""
+    return _now(lib.cst_coordinator_perform_and_wait, handle, _run_alone_callback, Task(None, function, None))
+
+
+def _now(ask: Callable[..., int], handle: int, run: Any, task: Task) -> Any:
+    number = next(_numbers)
+    _tasks[number] = task
     error = ctypes.c_void_p()
     try:
-        status = lib.cst_context_perform_and_wait(handle, _run_callback, number, byref(error))
+        status = ask(handle, run, number, byref(error))
         if task.exception is not None:
             if error.value:
                 lib.cst_release(error.value)
@@ -310,7 +342,7 @@ class _Exit:
             if not queued:
                 return
             if not self._drain_main(EXIT_STEP):
-                if all(task.context._is_main for task in queued):
+                if all(task.context is not None and task.context._is_main for task in queued):
                     return  # what is left waits for a main thread that is another one
                 time.sleep(EXIT_STEP)
 

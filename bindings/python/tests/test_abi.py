@@ -60,6 +60,7 @@ PLAIN = {
     "cst_log_fn": _abi.LOG_FN,
     "cst_context_perform_fn": _abi.PERFORM_FN,
     "cst_context_done_fn": _abi.DONE_FN,
+    "cst_coordinator_perform_fn": _abi.COORDINATOR_PERFORM_FN,
     "cst_context_interrupt_fn": _abi.INTERRUPT_FN,
     "cst_call_site_fn": _abi.CALL_SITE_FN,
     "cst_inaccessible_fault_fn": _abi.INACCESSIBLE_FN,

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -136,7 +139,9 @@ def test_read_only_file(model: Model, path: Path) -> None:
         change()
 
 
-@pytest.mark.parametrize("options", [{"sync": "maybe"}, {"journal": "none"}, {"busy_timeout": -1}, {"cache_kb": -1}])
+@pytest.mark.parametrize(
+    "options", [{"sync": "maybe"}, {"journal": "none"}, {"busy_timeout": -1}, {"cache_kb": -1}, {"max_connections": -1}]
+)
 def test_bad_options(model: Model, path: Path, options: dict[str, object]) -> None:
     with pytest.raises(InvalidArgumentError):
         Container(model, path, **options)  # type: ignore[arg-type]
@@ -144,7 +149,14 @@ def test_bad_options(model: Model, path: Path, options: dict[str, object]) -> No
 
 
 @pytest.mark.parametrize(
-    "options", [{"sync": "full"}, {"sync": "normal"}, {"journal": "rollback"}, {"busy_timeout": 0.1, "cache_kb": 512}]
+    "options",
+    [
+        {"sync": "full"},
+        {"sync": "normal"},
+        {"journal": "rollback"},
+        {"busy_timeout": 0.1, "cache_kb": 512},
+        {"max_connections": 1},
+    ],
 )
 def test_options(model: Model, path: Path, options: dict[str, object]) -> None:
     with Container(model, path, **options) as container:  # type: ignore[arg-type]
@@ -153,6 +165,49 @@ def test_options(model: Model, path: Path, options: dict[str, object]) -> None:
         ctx.save()
     with Container(model, path) as container:
         assert container.context().count("Employee") == 1
+
+
+@pytest.mark.parametrize("most", [1, 3, 0])
+def test_threads_read_and_save(model: Model, path: Path, most: int) -> None:
+    with Container(model, path, sync="normal", max_connections=most) as container:
+
+        def work(number: int) -> int:
+            with container.context() as ctx:
+                for round in range(10):
+                    ctx.insert("Employee", name=f"{number}.{round}")
+                    ctx.save()
+                    assert ctx.count("Employee") > round
+                return len([employee.name for employee in ctx.fetch("Employee")])
+
+        with ThreadPoolExecutor(6) as threads:
+            found = list(threads.map(work, range(6)))
+        assert min(found) >= 10
+        assert max(found) == 60
+
+
+def test_coordinator_performs(model: Model, path: Path) -> None:
+    with Container(model, path) as container:
+        ctx = container.context()
+        ctx.insert("Employee", name="Ada")
+        started, seen = threading.Event(), []
+
+        def copy() -> str:
+            started.set()
+            time.sleep(0.1)
+            seen.append(container.coordinator.statistics.saves)
+            return "copied"
+
+        future = container.coordinator.perform(copy)
+        assert started.wait(20)
+        ctx.save()  # waits for the copy
+        assert future.result(20) == "copied"
+        assert seen == [0]
+        assert container.coordinator.perform_and_wait(lambda count: ctx.count("Employee") + count, 1) == 2
+        with pytest.raises(ZeroDivisionError):
+            container.coordinator.perform_and_wait(lambda: 1 // 0)
+        queued = container.background_context()
+        with pytest.raises(InvalidArgumentError, match="wait for the queue"):
+            container.coordinator.perform_and_wait(lambda: queued.perform_and_wait(lambda: None))
 
 
 def test_history(model: Model, path: Path) -> None:

@@ -3,10 +3,7 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-extension SQLiteStore {
-    /// Owners that one statement takes.
-    private static let chunk = 100
-
+extension SQLiteReading {
     func members(of relationship: Relationship, owners: [Int64], includingRows: Bool) throws -> StoreMembers {
         try withFile { file in
             guard let storage = schema.storage(of: relationship), !owners.isEmpty else { return StoreMembers() }
@@ -23,8 +20,8 @@ extension SQLiteStore {
         var reader = RowReader(cursor: RecordCursor(first: query.plan == nil ? 1024 : owners.count * 4096))
         var place = 0
         while place < owners.count {
-            let count = owners.count - place < 4 ? 1 : min(SQLiteStore.chunk, owners.count - place)
-            let parameters = count == 1 ? 1 : SQLiteStore.chunk
+            let count = owners.count - place < 4 ? 1 : min(MembersQuery.chunk, owners.count - place)
+            let parameters = count == 1 ? 1 : MembersQuery.chunk
             let statement = try file.connection.statement(
                 query.text(owners: parameters), "read \(relationship.entity.name).\(relationship.name)")
             for offset in 0..<parameters {
@@ -77,6 +74,9 @@ extension SQLiteStore {
 /// The statement that reads the members of a to-many relationship: owner, then the member's key and entity or whole
 /// row.
 struct MembersQuery {
+    /// Owners that one statement takes.
+    static let chunk = 100
+
     let relationship: Relationship
     let storage: ToManyStorage
     let table: TableSchema

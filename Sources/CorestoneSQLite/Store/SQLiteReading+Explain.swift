@@ -3,7 +3,7 @@ import CorestonePredicate
 import CorestoneSQL
 import CorestoneValues
 
-extension SQLiteStore {
+extension SQLiteReading {
     func explain(_ fetch: StoreFetch) throws -> FetchExplanation.Share? {
         try withFile { file in
             let plan = file.plan(for: fetch.entity, includesSubentities: fetch.includesSubentities)
@@ -11,7 +11,7 @@ extension SQLiteStore {
             let sql = "SELECT \(plan.selection)\(compiled.query.text)"
             let steps = try QueryPlan.steps(of: sql, in: file.connection)
             return FetchExplanation.Share(
-                path: path, sql: sql, bindings: compiled.query.bindings.map(\.value), steps: steps,
+                path: store.path, sql: sql, bindings: compiled.query.bindings.map(\.value), steps: steps,
                 indexes: QueryPlan.indexes(in: steps), remainder: compiled.remainder)
         }
     }

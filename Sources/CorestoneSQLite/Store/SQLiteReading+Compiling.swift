@@ -1,7 +1,7 @@
 import CorestoneGraph
 import CorestoneSQL
 
-extension SQLiteStore {
+extension SQLiteReading {
     /// The query of a fetch. What is larger or nested more deeply than a statement of SQLite can be is left to memory.
     func compiled(_ fetch: StoreFetch, _ file: OpenFile) throws -> CompiledFetch {
         let compiled = try compiler.compile(fetch)

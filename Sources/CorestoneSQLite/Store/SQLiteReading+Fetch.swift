@@ -4,7 +4,7 @@ import CorestoneModel
 import CorestoneSQL
 import CorestoneValues
 
-extension SQLiteStore {
+extension SQLiteReading {
     func fetch(_ fetch: StoreFetch) throws -> StoreFetchOutcome {
         try withFile { file in
             // A fetch sees the newest state.
@@ -14,6 +14,8 @@ extension SQLiteStore {
             let query = compiled.query
             outcome.remainder = compiled.remainder
             let purpose = "fetch \(fetch.entity.name)"
+            // What faults find is of the same state.
+            if fetch.result != .count { file.held?.hold() }
             do {
                 try file.bounded(schema.table(of: fetch.entity)) {
                     switch outcome.remainder == nil ? fetch.result : .rows {

@@ -33,7 +33,7 @@ final class SingleRows {
     }
 }
 
-extension SQLiteStore {
+extension SQLiteReading {
     func rows(of root: Entity, primaryKeys: [Int64]) throws -> RowBatch {
         try withFile { file in
             let plan = try file.faultPlan(for: root)
@@ -85,7 +85,7 @@ extension SQLiteStore {
         if code == SQLITE_ROW { return try reader.read(row, plan.rows) }
         if code == SQLITE_DONE { return nil }
         throw SQLiteError.make(
-            sqlite3_db_handle(row), code: code, path: path, purpose: "read \(plan.rows.table.root.name)")
+            sqlite3_db_handle(row), code: code, path: store.path, purpose: "read \(plan.rows.table.root.name)")
     }
 
     private func manyRows(_ keys: [Int64], _ plan: FaultPlan) throws -> RowBatch {
@@ -127,7 +127,7 @@ extension SQLiteStore {
                 return
             } else {
                 throw SQLiteError.make(
-                    sqlite3_db_handle(row), code: code, path: path, purpose: "read \(plan.table.root.name)")
+                    sqlite3_db_handle(row), code: code, path: store.path, purpose: "read \(plan.table.root.name)")
             }
         }
     }
@@ -135,8 +135,8 @@ extension SQLiteStore {
     func endless(_ table: TableSchema) -> CoreError {
         CoreError(
             .storeCorrupt, code: .sqlite,
-            "the table of \(table.root.name) in \(path) yields more rows than the file has room for: its pages lead to "
+            "the table of \(table.root.name) in \(store.path) yields more rows than the file has room for: its pages lead to "
                 + "each other; restore it from a backup", entity: table.root.name, sqliteCode: SQLITE_CORRUPT,
-            file: path)
+            file: store.path)
     }
 }

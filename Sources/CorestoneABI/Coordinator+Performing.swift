@@ -1,0 +1,28 @@
+import CCorestone
+import CorestoneGraph
+import CorestoneValues
+
+@_cdecl("cst_coordinator_perform") @implementation
+public func cst_coordinator_perform(
+    _ pointer: OpaquePointer?, _ body: cst_coordinator_perform_fn?, _ userdata: UnsafeMutableRawPointer?,
+    _ destroy: cst_destroy_fn?, _ error: ErrorOut
+) -> cst_status {
+    // Freed when the last reference goes: at once on failure, else after the body ran.
+    let payload = Userdata(userdata, destroy)
+    return boundary(error) {
+        guard let body else { throw CoreError(.invalidArgument, "body is NULL; there is nothing to perform") }
+        // Nobody waits for a failure of an asynchronous body; the header says that it is dropped.
+        try coordinator(pointer).coordinator.perform { _ = try? callHost { body(payload.pointer, $0) } }
+    }
+}
+
+@_cdecl("cst_coordinator_perform_and_wait") @implementation
+public func cst_coordinator_perform_and_wait(
+    _ pointer: OpaquePointer?, _ body: cst_coordinator_perform_fn?, _ userdata: UnsafeMutableRawPointer?,
+    _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        guard let body else { throw CoreError(.invalidArgument, "body is NULL; there is nothing to perform") }
+        try coordinator(pointer).coordinator.performAndWait { try callHost { body(userdata, $0) } }
+    }
+}

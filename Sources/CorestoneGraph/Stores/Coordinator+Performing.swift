@@ -1,0 +1,41 @@
+import CPlatform
+import CorestoneValues
+
+extension Coordinator {
+    /// Runs `body` on the calling thread while nothing is saved to the stores that are open now, but by `body` itself. Waits for
+    /// saves that run or that came before; other contexts go on reading.
+    ///
+    /// For what concerns the stores as a whole: adding and removing them, copying their files, several saves that nobody else's is
+    /// to come between. Core Data's coordinator keeps readers out too.
+    ///
+    /// - Throws: what `body` throws; `.invalidArgument` where the thread is in the middle of a fetch or a save.
+    public func performAndWait<Result>(_ body: () throws -> Result) throws -> Result {
+        let stores = stores
+        // Within another one all is held already.
+        if !stores.contains(where: { !$0.writing.isMine }) { return try body() }
+        try Coordinator.requireNoStoreInUse("keep others from saving")
+        for store in stores { store.writing.lock() }
+        defer { for store in stores.reversed() { store.writing.unlock() } }
+        return try body()
+    }
+
+    /// Runs `body` as `performAndWait` does, later and on a thread of its own; in the order in which the calls came.
+    ///
+    /// - Throws: `.noMemory` when the system gives no thread.
+    public func perform(_ body: @escaping @Sendable () -> Void) throws {
+        if platform_is_forked() { throw Context.forked() }
+        try queue.enqueue { [self] in try? performAndWait(body) }
+    }
+
+    /// Who holds a lock of a store and waits for another one of those, or for a context's queue, might wait for ever.
+    static func requireNoStoreInUse(_ purpose: String) throws {
+        if platform_holds_store() { throw storeInUse(purpose) }
+    }
+
+    static func storeInUse(_ purpose: String) -> CoreError {
+        CoreError(
+            .invalidArgument,
+            "this code runs in the middle of a fetch, of a save, or of a coordinator's perform, and may not \(purpose), since others "
+                + "may wait for each other then; do it before or after")
+    }
+}

@@ -1,0 +1,101 @@
+import CorestoneModel
+import CorestoneValues
+import Synchronization
+
+/// A store that a coordinator keeps.
+public final class Store: @unchecked Sendable {
+    package let backing: any PersistentStore
+    /// Unique within the coordinator, never used again.
+    package let number: UInt32
+    /// Which coordinator keeps the store; told apart by identity only.
+    let coordinator: ObjectIdentifier
+    /// Whose objects the store is for; nil for those of the whole model.
+    public let configuration: String?
+    /// The entities of the configuration by index, with all that inherit from them; nil for the whole model.
+    let holdings: Set<UInt32>?
+    let rowCache = RowCache()
+    /// Saves take turns, in the order in which they come.
+    let writing: FairLock
+    /// Who uses a store that one thread at a time may use takes this; nil for other stores.
+    private let using: FairLock?
+    private let open = Atomic(true)
+    /// Of a store that is about to be removed since another one took its place: that one's path.
+    private let migratedTo = Locked<String?>(nil)
+    package var isOpen: Bool { open.load(ordering: .acquiring) }
+    /// Asked whenever an object is made or ends.
+    let hearsRegistrations: Bool
+
+    init(
+        backing: any PersistentStore, number: UInt32, coordinator: ObjectIdentifier, configuration: String?,
+        holdings: Set<UInt32>?
+    ) {
+        self.configuration = configuration
+        self.holdings = holdings
+        self.backing = backing
+        hearsRegistrations = backing.abilities.contains(.registrations)
+        writing = FairLock(.writer, number: number)
+        using = backing.abilities.contains(.parallelReads) ? nil : FairLock(.connection, number: number)
+        self.number = number
+        self.coordinator = coordinator
+    }
+
+    /// Whether the store's configuration has the entity, or one that inherits from it.
+    func mayHold(_ entity: Entity, orHeirs: Bool = false) -> Bool {
+        guard let holdings else { return true }
+        return holdings.contains(entity.index)
+            || orHeirs && entity.withDescendants.contains { holdings.contains($0.index) }
+    }
+
+    /// The UUID as text: the host of the store's object URIs.
+    public var identifier: String { backing.identifier }
+    public var path: String { backing.path }
+    public var isReadOnly: Bool { backing.isReadOnly || migratedTo.withLock { $0 != nil } }
+    /// Why nothing can be saved; nil when it can.
+    public var readOnlyReason: String? {
+        migratedTo.withLock { $0 }.map { "it was migrated to \($0), which takes its place" } ?? backing.readOnlyReason
+    }
+    /// The reason of a store that could be written, if that had been asked for.
+    package static let isOpenForReading = "open it for writing to save"
+    /// Where the coordinator's model comes from.
+    public var modelSource: ModelSource { backing.modelSource }
+
+    var hearsEmptySaves: Bool { backing.abilities.contains(.emptySaves) && isOpen }
+
+    /// For a save into a store that cannot be written.
+    func isReadOnlyError() -> CoreError {
+        CoreError(
+            .storeReadOnly, code: .persistentStoreSave,
+            "\(path) is open read-only: \(readOnlyReason ?? Store.isOpenForReading)", file: path)
+    }
+
+    /// What would be saved into the store from now on would be lost.
+    func wasMigrated(to path: String) { migratedTo.withLock { $0 = path } }
+
+    /// Runs `body`, which uses the store, when no thread is in the way.
+    @inline(__always)
+    func use<Result>(_ body: () throws -> Result) throws -> Result {
+        guard let using else {
+            try requireOpen()
+            return try body()
+        }
+        return try using.with {
+            try requireOpen()
+            return try body()
+        }
+    }
+
+    /// By whoever has `writing`.
+    func close() {
+        open.store(false, ordering: .releasing)
+        rowCache.removeAll()
+        if let using { using.with { backing.close() } } else { backing.close() }
+    }
+
+    func requireOpen() throws {
+        guard isOpen else {
+            throw CoreError(
+                .objectGone, code: .managedObjectReferentialIntegrity,
+                "\(path) was removed from its coordinator; its objects cannot be read or saved any more", file: path)
+        }
+    }
+}

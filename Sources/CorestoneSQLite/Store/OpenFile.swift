@@ -1,0 +1,196 @@
+import CPlatform
+import CSQLite
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+import Synchronization
+
+/// One connection of an open store with everything that is prepared for it. Used by the thread that took it from its
+/// `ConnectionPool`.
+final class OpenFile: @unchecked Sendable {
+    let connection: Connection
+    let schema: StoreSchema
+    let functions: StoreFunctions
+    /// nil when the store keeps no history.
+    let history: HistoryDesign?
+    /// nil where readers would keep a writer out.
+    private(set) var held: HeldRead?
+    /// nil for a file that is locked while it is read, or that nobody else can write.
+    let watch: FileWatch?
+    /// How many rows can lie in a file that does not grow; pages of a damaged one may lead to each other as if there were
+    /// more without end.
+    let mostRows: Int
+    /// Whether every read sees the same state: of a file that was opened as one that does not change, or a private copy.
+    private let isFixed: Bool
+    private var cursors = RowCursors()
+    private(set) var isClosed = false
+    /// Frames of the write-ahead log after the last commit.
+    var logFrames: Int32 = 0
+    /// What `ConnectionPool` knew when the file was last read.
+    var state: UInt64 = 0
+
+    private let outdated = Locked<[Statement]>([])
+    private let hasOutdated = Atomic(false)
+    private let isInUse = Atomic(false)
+    /// The number of the thread that uses the connection; 0 for none.
+    private let user = Atomic<UInt64>(0)
+    /// How often that thread has taken it again.
+    var depth = 0
+    let progress: ProgressCheck
+    /// Whether pages may lead to each other without end: of a file that does not change and was not looked at yet.
+    private(set) var mayBeEndless: Bool
+    var singleRows: SingleRows?
+    /// By the root's place in `schema.tables`.
+    private(set) var faults: [FaultPlan?]
+    private var fetchPlans: [FetchShape: RowPlan] = [:]
+    private var insertPlans: [UInt32: InsertPlan] = [:]
+
+    /// A cell of a page with its place in the page's list: at least size, key and header.
+    private static let leastRowSize = 5
+
+    private struct FetchShape: Hashable {
+        let entity: UInt32
+        let includesSubentities: Bool
+        let leading: Int32
+    }
+
+    init(
+        _ connection: Connection, schema: StoreSchema, history: HistoryDesign? = nil, reaper: ReadReaper?,
+        watch: FileWatch? = nil, isFixed: Bool = false
+    ) throws {
+        self.connection = connection
+        self.watch = watch
+        mostRows = sqlite3_db_readonly(connection.db, "main") == 1 ? connection.fileSize / OpenFile.leastRowSize : .max
+        self.isFixed = isFixed
+        progress = ProgressCheck(connection)
+        mayBeEndless = mostRows < .max
+        self.schema = schema
+        self.history = history
+        functions = try StoreFunctions(connection)
+        held = try reaper.map { try HeldRead(connection, reaper: $0) }
+        faults = Array(repeating: nil, count: schema.tables.count)
+        noteLogFrames()
+    }
+
+    /// The plan of a fetch; `leading` columns of its result come before the row's own.
+    func plan(for entity: Entity, includesSubentities: Bool, leading: Int32 = 0) -> RowPlan {
+        let shape = FetchShape(entity: entity.index, includesSubentities: includesSubentities, leading: leading)
+        if let known = fetchPlans[shape] { return known }
+        let family = includesSubentities ? entity.withDescendants : [entity]
+        let plan = RowPlan(schema: schema, family: family, leading: leading)
+        fetchPlans[shape] = plan
+        return plan
+    }
+
+    func faultPlan(for root: Entity) throws -> FaultPlan {
+        let table = schema.table(of: root)
+        if let known = faults[table.place] { return known }
+        let plan = try FaultPlan(plan(for: root, includesSubentities: true), connection: connection)
+        faults[table.place] = plan
+        return plan
+    }
+
+    func insertPlan(for entity: Entity) throws -> InsertPlan {
+        if let known = insertPlans[entity.index] { return known }
+        let plan = try InsertPlan(entity: entity, schema: schema, connection: connection)
+        insertPlans[entity.index] = plan
+        return plan
+    }
+
+    /// Whether readers keep no writer out.
+    var keepsReaders: Bool { held != nil }
+
+    /// Lets what is read or written next see the newest state.
+    func endReads() {
+        if hasOutdated.load(ordering: .acquiring) { finalizeOutdated() }
+        held?.end()
+        if !isFixed { cursors.forEach { $0.settle() } }
+    }
+
+    /// Lets go of what nobody used for a while.
+    func endIdleRead() {
+        if hasOutdated.load(ordering: .acquiring) { finalizeOutdated() }
+        held?.endIfIdle()
+    }
+
+    /// Takes over a statement that a thread gave up which may not have the connection: whoever has it next ends it.
+    func finalizeLater(_ statement: Statement) {
+        outdated.withLock { $0.append(statement) }
+        hasOutdated.store(true, ordering: .releasing)
+    }
+
+    private func finalizeOutdated() {
+        hasOutdated.store(false, ordering: .relaxed)
+        let statements = outdated.withLock { all in
+            defer { all = [] }
+            return all
+        }
+        withExtendedLifetime(statements) {}
+    }
+
+    func pagesAreSound() { mayBeEndless = false }
+
+    /// Takes in a cursor that was just made. Where readers would keep a writer out, it does not stay open.
+    func keep(_ cursor: RowCursor) throws {
+        cursors.add(cursor)
+        if !keepsReaders && !isFixed { cursor.settle() }
+    }
+
+    func close() {
+        isClosed = true
+        finalizeOutdated()
+        cursors.forEach { $0.end() }
+        held?.end()
+        if !connection.isAutocommit { sqlite3_exec(connection.db, "ROLLBACK", nil, nil, nil) }
+        progress.end()
+        faults.removeAll()
+        fetchPlans.removeAll()
+        insertPlans.removeAll()
+        singleRows = nil
+        held = nil
+        connection.close()
+    }
+
+    // MARK: Who uses it
+
+    /// Takes the connection for a thread; false when one has it.
+    @inline(__always)
+    func seize() -> Bool {
+        isInUse.compareExchange(expected: false, desired: true, ordering: .sequentiallyConsistent).exchanged
+    }
+
+    /// The calling thread is the one that it was taken for.
+    @inline(__always)
+    func isTaken() {
+        user.store(platform_thread_id(), ordering: .relaxed)
+        LockOrder.didTake(self, .connection)
+        platform_did_take(UInt32(PLATFORM_CONNECTION))
+    }
+
+    @inline(__always)
+    var isMine: Bool { user.load(ordering: .relaxed) == platform_thread_id() }
+
+    /// Nobody has it any more.
+    @inline(__always)
+    func release() {
+        if isMine {
+            user.store(0, ordering: .relaxed)
+            LockOrder.didLeave(self)
+            platform_did_leave(UInt32(PLATFORM_CONNECTION))
+        }
+        isInUse.store(false, ordering: .sequentiallyConsistent)
+    }
+
+    // MARK: The log
+
+    /// SQLite tells how long the log is. It would bring it into the file by itself, whatever reads it.
+    private func noteLogFrames() {
+        sqlite3_wal_hook(
+            connection.db,
+            { place, _, _, frames in
+                guard let place else { return SQLITE_OK }
+                Unmanaged<OpenFile>.fromOpaque(place).takeUnretainedValue().logFrames = frames
+                return SQLITE_OK
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+}
