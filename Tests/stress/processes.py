@@ -239,9 +239,9 @@ def main() -> int:
         print(f"{result['name']}: {result['totals']}, merged the last of it after {result['merged_after']} s")
     for problem in found:
         print(f"PROBLEM: {problem}")
-    how = f"{options.journal}{' with history' * options.history}"
+    how = f"{options.seconds:g} s, {options.journal}{' with history' * options.history}"
     print(
-        f"{options.processes} x {options.threads} threads, {options.seconds:g} s, {how}: {totals['attempts']} saves tried, "
+        f"{options.processes} x {options.threads} threads, {how}: {totals['attempts']} saves tried, "
         f"{totals['saves']} done, {totals['conflicts']} conflicts, {totals['reads']} reads, {totals['heard']} changes "
         f"heard; {len(found)} problems"
     )
