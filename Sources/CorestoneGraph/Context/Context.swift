@@ -67,8 +67,10 @@ public final class Context: @unchecked Sendable {
     /// Objects whose rows others deleted, kept until the next save.
     var deletedElsewhere: [ManagedObject] = []
 
-    /// What it reads stores through; last that which it used last.
+    /// What it reads stores through.
     var readers: [ContextReader] = []
+    /// That of the newest state of the store which it read last, and the store's number.
+    var lastReader: (store: UInt32, reader: any StoreReading)?
 
     /// Asked every few milliseconds while a request runs; true stops it.
     package var interruptCheck: (() -> Bool)?

@@ -15,6 +15,9 @@ final class GenerationState: Sendable {
     private let isSet = Atomic(false)
     private let value = Locked<Generation?>(nil)
 
+    @inline(__always)
+    var isNone: Bool { !isSet.load(ordering: .acquiring) }
+
     /// Costs one look where there is none.
     var generation: Generation? {
         get { isSet.load(ordering: .acquiring) ? value.withLock { $0 } : nil }

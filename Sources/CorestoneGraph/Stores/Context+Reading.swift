@@ -8,30 +8,39 @@ extension Context {
     /// as it can. After `requireReadable`, which sees to the generation.
     @inline(__always)
     func reader(of store: Store) -> any StoreReading {
-        let source = pin(of: store)?.reader ?? store.backing
-        if let last = readers.last, last.source === source { return last.reader }
-        return findReader(of: store, source)
+        if let lastReader, lastReader.store == store.number, readsNewest { return lastReader.reader }
+        return findReader(of: store)
     }
 
-    /// The one that was used last is the last.
+    /// Costs one look, as most contexts do.
+    @inline(__always)
+    private var readsNewest: Bool { parent == nil && generationState.isNone }
+
     @inline(never)
-    private func findReader(of store: Store, _ source: any StoreReading) -> any StoreReading {
+    private func findReader(of store: Store) -> any StoreReading {
+        let source = pin(of: store)?.reader ?? store.backing
+        if let last = readers.last, last.source === source { return last.reader }
         let found =
             readers.first { $0.source === source }
             ?? ContextReader(store: store, source: source, reader: source.makeReader())
         // Neither those of removed stores, nor those of states that the context has left behind.
         readers.removeAll { !$0.store.isOpen || $0.source === source || $0.source !== $0.store.backing }
         readers.append(found)
+        if source === store.backing { lastReader = (store.number, found.reader) }
         return found.reader
     }
 
     /// The rows that are known of the state that `reader` reads.
-    func rowCache(of store: Store) -> RowCache { pin(of: store)?.rowCache ?? store.rowCache }
+    @inline(__always)
+    func rowCache(of store: Store) -> RowCache { readsNewest ? store.rowCache : pinnedRows(of: store) }
+
+    @inline(never)
+    private func pinnedRows(of store: Store) -> RowCache { pin(of: store)?.rowCache ?? store.rowCache }
 
     /// Runs `body`, which reads an open store.
     @inline(__always)
     func using<Result>(_ store: Store, _ body: () throws -> Result) throws -> Result {
-        try requireReadable(store)
+        if !readsNewest { try requireReadable(store) }
         return try store.use(body)
     }
 
