@@ -94,7 +94,9 @@ private final class Hunt: @unchecked Sendable {
     private func step(_ context: Context, _ depth: Int, _ random: inout SeededGenerator) throws {
         switch Int.random(in: 0..<8, using: &random) {
         case 0: _ = try context.insert("Employee", ["name": "new"])
-        case 1: try context.fetch("Employee").randomElement(using: &random)?.set("age", Int.random(in: 0..<99, using: &random))
+        case 1:
+            try context.fetch("Employee").randomElement(using: &random)?.set(
+                "age", Int.random(in: 0..<99, using: &random))
         case 2: _ = try context.count("Employee", "age > 10")
         case 3:
             do {

@@ -28,13 +28,13 @@ extension Context {
     }
 
     private func fill(_ object: ManagedObject, _ root: Entity, _ store: Store) throws {
-        if cachedRow(root, object.primaryKey, store, { object.setRecord($0) }) {
+        let cache = rowCache(of: store)
+        if cachedRow(root, object.primaryKey, store, cache, { object.setRecord($0) }) {
             return coordinator.count {
                 $0.faults += 1
                 $0.cacheHits += 1
             }
         }
-        let cache = rowCache(of: store)
         let state = cache.state
         var found = 0
         defer {
@@ -57,8 +57,9 @@ extension Context {
 
     /// Hands `take` the newest known row of a key, unless it is too old for this context. Whether there was one.
     @inline(__always)
-    private func cachedRow(_ root: Entity, _ key: Int64, _ store: Store, _ take: (Record) -> Void = { _ in }) -> Bool {
-        let cache = rowCache(of: store)
+    private func cachedRow(
+        _ root: Entity, _ key: Int64, _ store: Store, _ cache: RowCache, _ take: (Record) -> Void = { _ in }
+    ) -> Bool {
         let isFresh = cache.row(root, key) { row in
             if stalenessInterval >= 0, isStale(row) { return false }
             take(row)
@@ -99,7 +100,7 @@ extension Context {
 
     /// Whether filling a fault costs a query for it alone.
     private func isSingleFault(_ object: ManagedObject, _ store: Store) throws -> Bool {
-        let isCached = try using(store) { cachedRow(object.entity.root, object.primaryKey, store) }
+        let isCached = try using(store) { cachedRow(object.entity.root, object.primaryKey, store, rowCache(of: store)) }
         return !isCached && !hasSiblings(object)
     }
 
@@ -190,8 +191,9 @@ extension Context {
 
     private func loadRows(of group: [ManagedObject], root: Entity, store: Store) throws {
         try using(store) {
+            let cache = rowCache(of: store)
             let missing = group.filter { object in
-                !cachedRow(root, object.primaryKey, store, { object.setRecord($0) })
+                !cachedRow(root, object.primaryKey, store, cache, { object.setRecord($0) })
             }
             var found = 0
             defer {

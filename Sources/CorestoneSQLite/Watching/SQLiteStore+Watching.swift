@@ -34,40 +34,4 @@ extension SQLiteStore {
         }
         if let number = save.transaction { watched.withLock { $0.lastTransaction = number } }
     }
-
-    /// The versions of rows by their keys; rows that do not exist are left out.
-    func versions(of root: Entity, primaryKeys: [Int64]) throws -> [Int64: Int32] {
-        let table = schema.table(of: root)
-        guard table.hasVersions else { return Dictionary(primaryKeys.map { ($0, 0) }, uniquingKeysWith: { $1 }) }
-        return try withFile { file in
-            let purpose = "compare \(root.name)"
-            let marks = Array(repeating: "?", count: FaultPlan.chunk).joined(separator: ", ")
-            let statement = try file.connection.statement(
-                "SELECT Z_PK, Z_OPT FROM \(table.name) WHERE Z_PK IN (\(marks))", purpose)
-            var versions: [Int64: Int32] = [:]
-            versions.reserveCapacity(primaryKeys.count)
-            for start in stride(from: 0, to: primaryKeys.count, by: FaultPlan.chunk) {
-                for offset in 0..<FaultPlan.chunk {
-                    // A last chunk that is not full repeats its first key, which changes nothing.
-                    let place = start + offset < primaryKeys.count ? start + offset : start
-                    statement.bind(primaryKeys[place], at: Int32(offset + 1))
-                }
-                defer { statement.reset() }
-                while try statement.step(purpose) {
-                    versions[statement.integer(0)] = Int32(truncatingIfNeeded: statement.integer(1))
-                }
-            }
-            return versions
-        }
-    }
-}
-
-extension Connection {
-    /// A number that differs from the one before when another connection committed meanwhile.
-    func dataVersion() throws -> Int64 {
-        let purpose = "look for changes"
-        let statement = try statement("PRAGMA data_version", purpose)
-        defer { statement.reset() }
-        return try statement.step(purpose) ? statement.integer(0) : 0
-    }
 }
