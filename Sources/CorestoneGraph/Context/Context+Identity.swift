@@ -78,12 +78,22 @@ extension Context {
     func forget(_ object: ManagedObject) { unregister(object) }
 
     /// The one object of a row: the registered one, or a new fault.
-    func object(store: Store?, entity: Entity, primaryKey: Int64) -> ManagedObject {
+    /// - Parameter isSureOfEntity: whether a registered object of another entity is wrong; else what was read, or changed, knows better.
+    func object(
+        store: Store?, entity: Entity, primaryKey: Int64, isSureOfEntity: Bool = true
+    ) -> ManagedObject {
         let table = tables[tableIndex(store: store, root: entity)].table
-        if let known = registered(in: table, primaryKey, entityIndex: entity.index) { return known }
+        if let pointer = table.find(primaryKey) {
+            let known = Unmanaged<ManagedObject>.fromOpaque(pointer).takeUnretainedValue()
+            if known.entity.index == entity.index { return known }
+            if !isSureOfEntity, known.record != nil || known.hasChanges { return known }
+            table.remove(primaryKey)
+            known.leaveContext()
+        }
         let object = ManagedObject(entity: entity, context: self, store: store, primaryKey: primaryKey, state: [.fault])
         if let store, store.hearsRegistrations { store.backing.didRegister(object.objectID) }
-        register(object)
+        table.set(primaryKey, Unmanaged.passUnretained(object).toOpaque())
+        if retained != nil { retain(object) }
         return object
     }
 
@@ -118,13 +128,8 @@ extension Context {
         if !id.isTemporary, let store = id.store, let own = self.store(like: store),
             let entity = self.entity(like: id.entity)
         {
-            // The host may name a parent of the row's entity, or a sibling of it: what was read, or changed, knows better.
-            if let known = registered(store: own, root: entity, primaryKey: id.reference),
-                known.record != nil || known.hasChanges
-            {
-                return known
-            }
-            return object(store: own, entity: entity, primaryKey: id.reference)
+            // The host may name a parent of the row's entity, or a sibling of it.
+            return object(store: own, entity: entity, primaryKey: id.reference, isSureOfEntity: false)
         }
         if let known = try registeredObject(with: id) ?? unsavedObject(with: id) { return known }
         guard id.store != nil, !id.isTemporary else {
