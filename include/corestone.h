@@ -1479,7 +1479,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_context_parent(const cst_context *conte
                                                         cst_context **out_parent CST_BORROWED, cst_error **error);
 /* Whether the context merges by itself what is saved beneath it: a child what its parent saves, any other what contexts of the
  * same coordinator save. At first it does not. It merges on its own queue; one that is confined to another thread than the
- * saving one when it next fetches or processes pending changes. */
+ * saving one when it next processes pending changes, or fetches without changes of its own. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_set_automatically_merges(cst_context *context, bool merges,
                                                                           cst_error **error);
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_automatically_merges(const cst_context *context, bool *out_merges,

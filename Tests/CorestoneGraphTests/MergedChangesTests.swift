@@ -177,4 +177,44 @@ final class MergedChangesTests: GraphTestCase {
         XCTAssertEqual(saved.map(\.inserted.count), [4])
         XCTAssertFalse(saved[0].inserted.contains(where: \.isTemporary))
     }
+
+    /// What a confined context changed is its piece of work: another thread's save comes in after it, and is a conflict before.
+    func testChangesOfAConfinedContextKeepTheirBase() throws {
+        let ada = try employee("Ada")
+        try ada.set("age", 1)
+        try context.save()
+        context.automaticallyMergesChangesFromParent = true
+        try ada.set("age", 2)
+        let (coordinator, id) = (coordinator!, ada.objectID)
+        let saved = expectation(description: "saved")
+        Thread.detachNewThread {
+            do {
+                let other = Context(coordinator: coordinator)
+                try other.object(with: id).set("age", 10)
+                try other.save()
+            } catch { XCTFail("\(error)") }
+            saved.fulfill()
+        }
+        wait(for: [saved], timeout: 10)
+        _ = try context.count("Department")
+        XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? CoreError)?.code, 133020) }
+        try context.rollback()
+        _ = try context.count("Department")
+        XCTAssertEqual(try ada.get("age"), 10)
+    }
+
+    func testAChildMergesWhatItsParentMerges() throws {
+        let ada = try employee("Ada")
+        try ada.set("age", 1)
+        try context.save()
+        let middle = Context(coordinator: coordinator), child = Context(parent: middle)
+        middle.automaticallyMergesChangesFromParent = true
+        child.automaticallyMergesChangesFromParent = true
+        let theirs = try child.object(with: ada.objectID)
+        XCTAssertEqual(try theirs.get("age"), 1)
+        try ada.set("age", 7)
+        try context.save()
+        XCTAssertEqual(try middle.object(with: ada.objectID).get("age"), 7)
+        XCTAssertEqual(try theirs.get("age"), 7)
+    }
 }

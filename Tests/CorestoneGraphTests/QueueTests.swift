@@ -259,4 +259,19 @@ final class QueueTests: GraphTestCase {
         }
         XCTAssertEqual(try worker.performAndWait { _ in place.pointee }, count * rounds)
     }
+
+    /// Work that waits for a thread that ended while it had the queue runs all the same.
+    func testWorkDoesNotWaitForAThreadThatEnded() throws {
+        let context = Context(coordinator: coordinator, queue: .privateQueue)
+        let locked = expectation(description: "locked"), ran = expectation(description: "ran")
+        Thread.detachNewThread {
+            do { try context.lock() } catch { XCTFail("\(error)") }
+            locked.fulfill()
+        }
+        wait(for: [locked], timeout: 10)
+        try context.enqueue { _ in ran.fulfill() }
+        wait(for: [ran], timeout: 20)
+        XCTAssertTrue(try context.tryLock())
+        try context.unlock()
+    }
 }

@@ -95,7 +95,7 @@ extension Context {
     /// it is one step of undo, and observers hear of its objects.
     public func processPendingChanges() throws {
         try checkQueue()
-        takeMailInPassing()
+        takeMailAtEnd()
         try processPendingChanges(appliesDeleteRules: propagatesDeletesAtEndOfEvent)
     }
 

@@ -73,7 +73,10 @@ extension Context {
                 .invalidArgument, "a fetch of \(request.entity.name) has a limit or an offset below zero",
                 entity: request.entity.name)
         }
-        if request.includesPendingChanges { try processPendingChanges() } else { takeMailInPassing() }
+        takeMailInPassing()
+        if request.includesPendingChanges {
+            try processPendingChanges(appliesDeleteRules: propagatesDeletesAtEndOfEvent)
+        }
         return try withAncestors {
             try parent?.processPendingChangesBeneath()
             return try body()

@@ -22,6 +22,8 @@ extension Context {
         try together { try takeIn(ids) }
         try processPendingChanges()
         post(.didMergeChangesObjectIDs, ContextChanges(ids: ids))
+        // What is new beneath them is new to those above.
+        for inbox in children.merging { inbox.post(ids) }
     }
 
     private func takeIn(_ ids: ChangedIDs) throws {
@@ -114,7 +116,8 @@ extension Context {
     /// the same coordinator save. False at first.
     ///
     /// It merges on its own queue: one with a private queue or of the main queue as soon as that is free, one that belongs to
-    /// the saving thread at once, one that is confined to another thread when it next fetches or processes pending changes.
+    /// the saving thread at once, one that is confined to another thread when it next processes pending changes, or fetches and has
+    /// no changes of its own.
     ///
     /// A context that is pinned moves on to the newest state with each merge; but one that was pinned to the token of a state merges
     /// nothing by itself until it has moved on (`setQueryGeneration`).
@@ -139,7 +142,14 @@ extension Context {
 
     /// Takes what other contexts have to tell, where no queue has it taken between two pieces of work: within one, what was read
     /// and what is saved belong together.
-    func takeMailInPassing() { if queueType == .caller { takeMail() } else { takeRenamed() } }
+    func takeMailAtEnd() { if queueType == .caller { takeMail() } else { takeRenamed() } }
+
+    /// The same where nothing tells whether a piece of work has ended, but that nothing is left to save: newer rows under changes
+    /// would let their save overwrite what others saved, without a conflict.
+    func takeMailInPassing() {
+        if inbox.isEmpty { return }
+        if hasChanges { takeRenamed() } else { takeMailAtEnd() }
+    }
 
     /// Takes what other contexts have to tell.
     func takeMail() {
@@ -149,13 +159,24 @@ extension Context {
         // What cannot be read now shows when it is asked for.
         switch inbox.takeMerges() {
         case _ where generation?.isChosen == true: break
-        case .these(let changes): for ids in changes { try? mergeChanges(ids) }
+        case .these(let changes):
+            for ids in changes {
+                do { try mergeChanges(ids) } catch let error as CoreError where error.mayPass {
+                    inbox.putBack(ids)
+                } catch {}
+            }
         case .everything:
             try? advanceGeneration()
             try? refreshAll()
+            for inbox in children.merging { inbox.postEverything() }
         }
         for (store, changes) in inbox.takeForeign() { try? takeIn(changes, of: store) }
     }
+}
+
+extension CoreError {
+    /// Whether it may go well another time.
+    fileprivate var mayPass: Bool { status == .storeBusy || status == .cancelled }
 }
 
 // MARK: - From elsewhere

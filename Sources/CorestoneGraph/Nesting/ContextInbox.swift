@@ -73,6 +73,17 @@ final class ContextInbox: @unchecked Sendable {
         }
     }
 
+    /// More than is worth remembering.
+    func postEverything() { post { $0.merges = .everything } }
+
+    /// Changes that could not be merged now: with the next call.
+    func putBack(_ changes: ChangedIDs) {
+        mail.withLock { mail in
+            if case .these(let others) = mail.merges { mail.merges = .these([changes] + others) }
+            hasMail.store(true, ordering: .releasing)
+        }
+    }
+
     func post(_ changes: ForeignChanges, of store: Store) {
         post { mail in
             if let place = mail.foreign.firstIndex(where: { $0.store === store }) {

@@ -13,7 +13,7 @@ extension Context {
     /// The same without waiting.
     /// - Returns: false when another thread has the queue, or work waits there.
     @available(*, noasync, message: "a task may go on with another thread, which has no lock; use perform")
-    public func tryLock() throws -> Bool { try lock { queue?.tryAcquire() ?? false } }
+    public func tryLock() throws -> Bool { try lock { queue?.tryAcquire(asksForEnded: true) ?? false } }
 
     private func lock(_ acquire: () throws -> Bool) throws -> Bool {
         if platform_is_forked() { throw Context.forked() }

@@ -36,11 +36,11 @@ public enum MainQueue {
     /// The main thread; 0 when none is bound.
     package static var boundThread: UInt64 { state.with { state.thread } }
 
-    /// Makes the calling thread the main one. A thread stays it until the process ends.
+    /// Makes the calling thread the main one. A thread stays it until it ends.
     public static func bind() throws {
         try state.with {
             let current = platform_thread_id()
-            guard state.thread == 0 || state.thread == current else {
+            guard state.thread == 0 || state.thread == current || !threadIsAlive(state.thread) else {
                 throw CoreError(
                     .wrongThread,
                     "\(nameOfThread(state.thread)) is the main one already, and contexts of the main queue belong to it; "

@@ -72,7 +72,6 @@ final class SerialQueue: @unchecked Sendable {
         }
         do {
             try Waits.whileWaiting(for: .queue(self), label) {
-                // A thread that ended while it had the queue cannot give it back.
                 while !turn.wait(seconds: 1) { takeFromEnded() }
             }
         } catch {
@@ -86,8 +85,10 @@ final class SerialQueue: @unchecked Sendable {
     }
 
     /// Takes the queue if nobody has it and nobody waits for it.
-    func tryAcquire() -> Bool {
-        withMutex {
+    /// - Parameter asksForEnded: looks whether who has it has ended, which costs more than the rest.
+    func tryAcquire(asksForEnded: Bool = false) -> Bool {
+        if asksForEnded { takeFromEnded() }
+        return withMutex {
             guard holder == 0, entries.isEmpty else { return false }
             current.store(platform_thread_id(), ordering: .releasing)
             return true
@@ -114,14 +115,17 @@ final class SerialQueue: @unchecked Sendable {
         }
     }
 
+    /// A thread that ended while it had the queue cannot give it back.
     private func takeFromEnded() {
         let former = holder
-        if former == 0 || threadIsAlive(former) { return }
-        withMutex {
-            guard holder == former else { return }
-            current.store(0, ordering: .releasing)
-            passOn()
-        }
+        if former != 0, !threadIsAlive(former) { withMutex { take(from: former) } }
+    }
+
+    /// With the mutex.
+    private func take(from former: UInt64) {
+        guard holder == former else { return }
+        current.store(0, ordering: .releasing)
+        passOn()
     }
 
     // MARK: The worker
@@ -170,8 +174,9 @@ final class SerialQueue: @unchecked Sendable {
                 pthread_mutex_lock(mutex)
                 current.store(0, ordering: .releasing)
                 passOn()
-            } else if !waitForWork(), !hasWork {
-                break
+            } else if !waitForWork() {
+                let former = holder
+                if former != 0, !threadIsAlive(former) { take(from: former) } else if !hasWork { break }
             }
         }
         worker = nil
@@ -197,7 +202,7 @@ final class SerialQueue: @unchecked Sendable {
     }
 }
 
-private func threadIsAlive(_ thread: UInt64) -> Bool {
+func threadIsAlive(_ thread: UInt64) -> Bool {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 32) { buffer in
         platform_thread_name(thread, buffer.baseAddress, 32)
     }
