@@ -12,7 +12,7 @@ from typing import Any
 from . import _abi
 from .context import Context, EntityLike
 from .coordinator import Coordinator, Store, open_store, store_options
-from .errors import CorestoneError, InvalidArgumentError, InvalidHandleError
+from .errors import CorestoneError, ForkedError, InvalidArgumentError, InvalidHandleError
 from .expression import KeyPath
 from .model import Model, ModelLike
 from .object_id import ObjectID
@@ -151,8 +151,8 @@ class Container:
         self._own = None
         for context in list(self._contexts):
             context.close()
-        # It may have been removed, or destroyed, by hand.
-        with contextlib.suppress(InvalidArgumentError):
+        # It may have been removed, or destroyed, by hand; and a forked child has no part in it.
+        with contextlib.suppress(InvalidArgumentError, ForkedError):
             self.coordinator.remove_store(self.store)
 
     def __enter__(self) -> Container:

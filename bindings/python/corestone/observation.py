@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import itertools
 import weakref
@@ -16,6 +17,7 @@ from ._call import call, made
 from ._interrupt import immortal
 from ._notifications import ChangedIDs
 from .codes import ContextNotification, CoordinatorNotification, StoreFile, ValueChangeKind
+from .errors import ForkedError
 from .generation import QueryGeneration
 from .object import ManagedObject, wrap, wrappers
 from .object_id import ObjectID
@@ -41,7 +43,8 @@ class Observation:
         """Ends the observation, also from within the callback. Cancelling twice is fine."""
         handle, self._handle = self._handle, None
         if handle is not None:
-            call(lib.cst_observation_cancel, handle)
+            with contextlib.suppress(ForkedError):  # nothing is told in a forked child
+                call(lib.cst_observation_cancel, handle)
             lib.cst_release(handle)
 
     _end_watch = cancel

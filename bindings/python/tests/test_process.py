@@ -262,6 +262,23 @@ print("parent", os.waitpid(child, 0)[1], item.name, ctx.count("Item"))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_closes_quietly(run_python: Run) -> None:
+    program = """
+with container:
+    ctx = container.background_context()
+    told = ctx.notifications("did_save")
+    with ctx.observe("did_save", print):
+        child = os.fork()
+    if child == 0:
+        ctx.close()
+if child == 0:
+    os._exit(7)
+print(os.waitpid(child, 0)[1] >> 8)
+"""
+    check(run_python(BEGIN + program), "7\n")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_store_may_be_opened_by_a_fresh_process(staff: Context, run_python: Run) -> None:
     program = f"""
 import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})
