@@ -34,7 +34,8 @@ class ChangedIDs(NamedTuple):
 class Notifications(AsyncIterator[T], Generic[T]):
     """What a context or a coordinator tells from now on, for one asyncio task: `async for … in ctx.notifications(…)`.
 
-    It ends with its subject, with `close()`, with its last reference, and when the task is cancelled that waits for it.
+    It ends with its subject, with `close()` and with its last reference. A wait that is cancelled, by a time-out say,
+    takes nothing from it: what is told later waits for the next one.
     """
 
     def __init__(
@@ -105,9 +106,10 @@ class Notifications(AsyncIterator[T], Generic[T]):
                 waiter = self._waiter = asyncio.get_running_loop().create_future()
             try:
                 await waiter
-            except asyncio.CancelledError:
-                self.close()
-                raise
+            finally:
+                with self._lock:
+                    if self._waiter is waiter:  # cancelled before anything was told
+                        self._waiter = None
 
 
 def _resolve(waiter: asyncio.Future[None]) -> None:

@@ -67,6 +67,7 @@ class Context:
         self._stamp = Stamp()  # what objects read ahead serves while this stays the same
         self._watcher: _interrupt.Watch | None = None
         self._is_main = queue_type == _abi.QUEUE_MAIN
+        self._task: object = None  # the task of asyncio whose block is open
         self._user = 0  # the thread that has the queue, as far as blocks and functions of Python know
         self._sequences: weakref.WeakSet[Notifications[ChangedIDs]] = weakref.WeakSet()
         self._queue_type = queue_type
@@ -981,6 +982,8 @@ class Context:
 
         When the task is cancelled, a function whose turn has not come does not run.
         """
+        if self._task is not None:
+            queue.refuse_other_task(self, queue.task_here())
         work: Future[T] = queue.schedule(
             self, self._open, _abi.SCHEDULE_IMMEDIATE, lambda: function(*arguments, **named)
         )
@@ -1015,6 +1018,8 @@ class Context:
 
     def perform_and_wait(self, function: Callable[..., T], *arguments: Any, **named: Any) -> T:
         """Runs a function on the context's queue; returns what it returns, raises the exception that it raises."""
+        if self._task is not None:
+            queue.refuse_other_task(self, queue.task_here())
         found: T = queue.perform_and_wait(self, self._open, lambda: function(*arguments, **named))
         return found
 

@@ -7,6 +7,7 @@ import contextlib
 import ctypes
 import itertools
 import os
+import sys
 import threading
 import time
 import weakref
@@ -109,6 +110,26 @@ def _give(context: Context, former: int) -> None:
     context._stamp = Stamp()  # what was read here is not to be read elsewhere
 
 
+def task_here() -> object:
+    """The task of asyncio that runs on this thread, if one does."""
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is None:
+        return None
+    try:
+        return asyncio.current_task()
+    except RuntimeError:  # no loop runs here
+        return None
+
+
+def refuse_other_task(context: Context, task: object) -> None:
+    """A queue belongs to a thread, so it lets in every task of that thread."""
+    if context._task is not None and context._task is not task and context._user == threading.get_ident():
+        raise WrongThreadError(
+            "Another task of this thread is inside `with context.perform():`; await outside the block, or give both "
+            "tasks' work to `await context.aperform(...)`."
+        )
+
+
 class _Future(Future[Any]):
     """A future that knows whose queue it waits for: who has that queue would wait for itself."""
 
@@ -151,22 +172,26 @@ class Performing:
     def __init__(self, context: Context, handle: int) -> None:
         self._context = context
         self._handle = handle
-        self._former: list[int] = []
+        self._former: list[tuple[int, object]] = []
 
     def __enter__(self) -> Context:
+        task = task_here()
+        refuse_other_task(self._context, task)
         lib.cst_retain(self._handle)  # the block ends as it began, also when it closes the context
         try:
             call(lib.cst_context_lock, self._handle)
         except BaseException:
             lib.cst_release(self._handle)
             raise
-        self._former.append(_take(self._context))
+        self._former.append((_take(self._context), self._context._task))
+        self._context._task = task
         return self._context
 
     def __exit__(
         self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
     ) -> None:
-        _give(self._context, self._former.pop())
+        former, self._context._task = self._former.pop()
+        _give(self._context, former)
         try:
             call(lib.cst_context_unlock, self._handle)
         except CorestoneError:

@@ -153,6 +153,37 @@ def test_blocks_that_would_wait_for_each_other(container: Container) -> None:
     assert "for ever" in raised[0].message
 
 
+def test_another_task_is_not_let_into_a_block(container: Container) -> None:
+    background = container.background_context()
+
+    async def first(inside: asyncio.Event, refused: asyncio.Event) -> int:
+        with background.perform(), background.perform():
+            background.insert("Employee", name="Ada")
+            inside.set()
+            await refused.wait()
+            with background.perform():
+                return len(background.inserted)
+
+    async def main() -> None:
+        inside, refused = asyncio.Event(), asyncio.Event()
+        task = asyncio.create_task(first(inside, refused))
+        await inside.wait()
+        with pytest.raises(WrongThreadError, match="await outside the block"), background.perform():
+            background.rollback()
+        with pytest.raises(WrongThreadError, match="await outside the block"):
+            background.perform_and_wait(background.rollback)
+        with pytest.raises(WrongThreadError, match="await outside the block"):
+            await background.aperform(background.rollback)
+        refused.set()
+        assert await task == 1
+        with background.perform():
+            background.rollback()
+
+    asyncio.run(main())
+    with background.perform():
+        asyncio.run(main())
+
+
 # ---- awaiting
 
 
@@ -280,8 +311,23 @@ def test_a_sequence_ends(container: Container) -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
+        cancelled.close()
         with pytest.raises(StopAsyncIteration):
             await cancelled.__anext__()
+
+    asyncio.run(main())
+
+
+def test_a_wait_that_is_cancelled_leaves_the_iterator(container: Container) -> None:
+    background = container.background_context()
+
+    async def main() -> None:
+        told = background.notifications("did_save_object_ids")
+        for name in "ab":
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(told.__anext__(), 0.05)
+            saved = await background.aperform(save_one, background, name)
+            assert (await asyncio.wait_for(told.__anext__(), 10)).inserted == [saved]
 
     asyncio.run(main())
 
