@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 import weakref
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, wait
 from ctypes import byref
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 STEP = 0.1  # seconds between looks at signals while waiting
 EXIT_STEP = 0.01
+FIRST_STEP = 0.0002  # seconds until the main thread, which waits for a future, first looks what else there is
 
 
 class Task:
@@ -47,7 +48,12 @@ class Task:
 
     def call(self) -> Any:
         if self.context is None:
-            return self.function()
+            former_alone = getattr(_alone, "is_here", False)
+            _alone.is_here = True
+            try:
+                return self.function()
+            finally:
+                _alone.is_here = former_alone
         former = _take(self.context)
         try:
             return self.function()
@@ -73,6 +79,7 @@ class Task:
         return _abi.OK
 
 
+_alone = threading.local()  # whether a coordinator's perform runs on the thread
 _tasks: dict[int, Task] = {}
 _numbers = itertools.count(1)
 
@@ -139,18 +146,38 @@ class _Future(Future[Any]):
 
     def _refuse_own(self) -> None:
         mine = threading.get_ident()
+        if not self.done() and getattr(_alone, "is_here", False):
+            raise WrongThreadError(
+                "This thread is inside a coordinator's perform, for which the function may have to wait; ask for its "
+                "result before or after."
+            )
         if not self.done() and (self._context._user == mine or (self._context._is_main and main_queue._thread == mine)):
             raise WrongThreadError(
                 "This thread has the queue on which the function is to run, and would wait for itself; call "
                 "perform_and_wait, or await the future."
             )
 
-    def result(self, timeout: float | None = None) -> Any:
+    def _drained(self, timeout: float | None) -> float | None:
+        """Waits on the main thread, which drains meanwhile what the function may wait for; the time that is left."""
         self._refuse_own()
+        if main_queue._thread != threading.get_ident():
+            return timeout
+        deadline = None if timeout is None else time.monotonic() + timeout
+        step = FIRST_STEP
+        while not self.done():
+            left = step if deadline is None else min(deadline - time.monotonic(), step)
+            if left <= 0:
+                return 0.0
+            wait([self], left)
+            step = FIRST_STEP if main_queue.drain() else min(step * 2, EXIT_STEP)
+        return 0.0
+
+    def result(self, timeout: float | None = None) -> Any:
+        timeout = self._drained(timeout)
         return super().result(timeout)
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
-        self._refuse_own()
+        timeout = self._drained(timeout)
         return super().exception(timeout)
 
 

@@ -10,7 +10,7 @@ from concurrent.futures import CancelledError as FutureCancelledError
 import pytest
 from conftest import Run
 
-from corestone import Container, PredicateError
+from corestone import Container, PredicateError, WrongThreadError
 
 
 class OwnError(Exception):
@@ -188,6 +188,51 @@ async def both():
 asyncio.run(both())
 """
     check(run_python(MAIN + program), "['unsaved']\n1 1\n")
+
+
+def test_the_main_thread_drains_while_it_waits_for_a_future(run_python: Run) -> None:
+    program = """
+from concurrent.futures import TimeoutError
+main_queue.bind()
+main = container.main_context()
+main.insert("Item", name="unsaved")
+child = main.child("private")
+print(child.perform(child.count, "Item").result(timeout=10))
+print(child.perform(lambda: child.fetch("Nothing")).exception(timeout=10))
+begin = time.monotonic()
+late = child.perform(time.sleep, 0.5)
+try:
+    late.result(timeout=0.1)
+except TimeoutError:
+    print(0.1 <= time.monotonic() - begin < 0.4)
+print(late.result())
+"""
+    done = run_python(MAIN + program)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert [lines[0], *lines[2:]] == ["1", "True", "None"]
+    assert "Nothing" in lines[1]
+
+
+def test_a_future_inside_of_a_coordinators_perform(container: Container) -> None:
+    background = container.background_context()
+    futures = []
+
+    def hire() -> None:
+        background.insert("Employee", name="x")
+        background.save()
+
+    def wait() -> None:
+        futures.append(background.perform(hire))
+        futures[-1].result(timeout=5)
+
+    with pytest.raises(WrongThreadError, match="coordinator's perform"):
+        container.coordinator.perform_and_wait(wait)
+    with pytest.raises(WrongThreadError, match="coordinator's perform"):
+        container.coordinator.perform(wait).result(timeout=10)
+    for future in futures:
+        future.result(timeout=10)
+    assert background.perform(background.count, "Employee").result(timeout=10) == 2
 
 
 def test_a_private_queue_may_wait_for_the_main_one(run_python: Run) -> None:
