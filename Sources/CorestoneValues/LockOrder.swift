@@ -17,6 +17,8 @@ package enum LockRank: UInt8, Sendable {
     case connections
     /// The rows that a coordinator keeps of a store.
     case rows
+    /// Changes of models in files take turns.
+    case modelFiles
     /// Whatever takes no other lock while it is held.
     case leaf
 }

@@ -22,7 +22,7 @@ extension ModelFile {
     }
 
     /// For file systems without locks of their own.
-    private static let writers = RecursiveLock(.leaf)
+    private static let writers = RecursiveLock(.modelFiles)
     private static let patience = 30.0
 
     private func lock(_ descriptor: Int32) throws {

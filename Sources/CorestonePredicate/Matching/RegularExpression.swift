@@ -124,10 +124,14 @@ enum RegularExpressionCache {
         let key = Key(pattern: pattern, caseInsensitive: caseInsensitive)
         if let known = compiled.withLock({ $0[key] }) { return known }
         let expression = try RegularExpression(pattern, caseInsensitive: caseInsensitive)
-        compiled.withLock {
-            if $0.count >= capacity { $0.removeAll() }
-            $0[key] = expression
+        // Those that have to go end when nothing is locked.
+        let former = compiled.withLock { all -> [Key: RegularExpression] in
+            let former = all.count < capacity ? [:] : all
+            if !former.isEmpty { all = [:] }
+            all[key] = expression
+            return former
         }
+        withExtendedLifetime(former) {}
         return expression
     }
 }
