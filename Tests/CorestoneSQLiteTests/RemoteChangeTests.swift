@@ -87,9 +87,23 @@ final class RemoteChangeTests: StoreTestCase {
         }
     }
 
-    /// Threads of this process.
+    /// Threads of this process that watch a store.
     private func threads() throws -> Int {
-        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count
+        let all = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")
+        // One may end between the two looks.
+        let names = all.compactMap { try? String(contentsOfFile: "/proc/self/task/\($0)/comm", encoding: .utf8) }
+        return names.filter { $0 == SQLiteWatch.threadName + "\n" }.count
+    }
+
+    /// The same when those of tests before have ended.
+    private func settledThreads() throws -> Int {
+        var (last, count) = (-1, 0)
+        try wait {
+            (last, count) = (count, try threads())
+            usleep(200_000)
+            return try count == last && threads() == count
+        }
+        return count
     }
 
     // MARK: Noticing
@@ -243,7 +257,7 @@ final class RemoteChangeTests: StoreTestCase {
 
     func testNothingRunsWhereNobodyAsked() throws {
         try open()
-        let before = try threads()
+        let before = try settledThreads()
         let store = try XCTUnwrap(here.stores[0].backing as? SQLiteStore)
         func isWatched() -> Bool { store.watched.withLock { $0.watch != nil } }
         XCTAssertFalse(isWatched())
@@ -251,7 +265,7 @@ final class RemoteChangeTests: StoreTestCase {
         XCTAssertTrue(isWatched())
         let context = Context(coordinator: here)
         context.automaticallyMergesRemoteChanges = true
-        XCTAssertEqual(try threads(), before + 1, "one for the store")
+        try wait { try threads() == before + 1 }
         heard?.token?.cancel()
         heard = nil
         XCTAssertTrue(isWatched())
@@ -262,18 +276,18 @@ final class RemoteChangeTests: StoreTestCase {
 
     func testTheWatchEndsWithTheContextTheStoreAndTheCoordinator() throws {
         try open()
-        let before = try threads()
+        let before = try settledThreads()
         var context: Context? = Context(coordinator: here)
         context?.automaticallyMergesRemoteChanges = true
-        XCTAssertEqual(try threads(), before + 1)
+        try wait { try threads() == before + 1 }
         context = nil
         try wait { try threads() == before }
         let heard = Heard(here)
-        XCTAssertEqual(try threads(), before + 1)
+        try wait { try threads() == before + 1 }
         try here.remove(here.stores[0])
         try wait { try threads() == before }
         try here.addSQLiteStore(at: path("a.sqlite"))
-        XCTAssertEqual(try threads(), before + 1, "a store that comes later is watched too")
+        try wait { try threads() == before + 1 }
         let other = Context(coordinator: there)
         _ = try note(in: other, "theirs")
         try other.save()

@@ -134,7 +134,11 @@ final class SQLiteWatch: StoreWatch, @unchecked Sendable {
         return code == 0
     }
 
+    /// The name of the thread, as `top -H` shows it.
+    static let threadName = "corestone watch"
+
     private func run() {
+        platform_set_thread_name(pthread_self(), SQLiteWatch.threadName)
         var pause = longest
         while true {
             if wait(pause, forFolder: true) { pause = SQLiteWatch.shortest }
