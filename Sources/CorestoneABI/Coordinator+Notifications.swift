@@ -13,9 +13,7 @@ public func cst_coordinator_observe(
         let out = try place(out, "out_observation")
         let coordinator = try coordinator(pointer).coordinator
         guard let observe else { throw missingObserver() }
-        guard let kind = CoordinatorNotification(rawValue: notification) else {
-            throw CoreError(.invalidArgument, "\(notification) is no notification; use a CST_COORDINATOR_ constant")
-        }
+        let kind: CoordinatorNotification = try notificationKind(notification, constants: "CST_COORDINATOR_")
         let own = token(pointer)
         let observation = coordinator.observe(kind) { _, changes in
             // A coordinator whose handle ended has nobody left to hear of it.

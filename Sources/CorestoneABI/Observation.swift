@@ -15,10 +15,7 @@ public func cst_context_observe(
         let out = try place(out, "out_observation")
         let context = try contextBox(pointer).context
         guard let observe else { throw missingObserver() }
-        guard let kind = ContextNotification(rawValue: notification) else {
-            throw CoreError(
-                .invalidArgument, "\(notification) is no notification; use a CST_NOTIFICATION_ constant")
-        }
+        let kind: ContextNotification = try notificationKind(notification, constants: "CST_NOTIFICATION_")
         let token = context.observe(kind) { context, changes in
             guard let box = try? contextBox(context) else { return }
             withExtendedLifetime(box) {
@@ -60,6 +57,12 @@ public func cst_observation_cancel(_ pointer: OpaquePointer?, _ error: ErrorOut)
 
 func missingObserver() -> CoreError {
     CoreError(.invalidArgument, "observe is NULL; there is nobody to tell")
+}
+
+/// The notification that a host names by the number of a constant.
+func notificationKind<Kind: RawRepresentable<UInt32>>(_ number: UInt32, constants: String) throws -> Kind {
+    if let kind = Kind(rawValue: number) { return kind }
+    throw CoreError(.invalidArgument, "\(number) is no notification; use a \(constants) constant")
 }
 
 /// Lends an object and what changed of it to a callback, for as long as it runs.

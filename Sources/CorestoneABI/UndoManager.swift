@@ -186,9 +186,7 @@ public func cst_undo_manager_observe(
         let out = try place(out, "out_observation")
         let manager = try undoManager(pointer)
         guard let observe else { throw missingObserver() }
-        guard let kind = UndoNotification(rawValue: notification) else {
-            throw CoreError(.invalidArgument, "\(notification) is no notification; use a CST_UNDO_ constant")
-        }
+        let kind: UndoNotification = try notificationKind(notification, constants: "CST_UNDO_")
         let token = manager.observe(kind) { manager in
             guard let borrowed = try? undoHandle(manager) else { return }
             defer { _ = HandleTable.releaseForHost(CorestoneABI.token(borrowed)) }

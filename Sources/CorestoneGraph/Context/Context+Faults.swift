@@ -204,7 +204,7 @@ extension Context {
                 }
             }
             if missing.isEmpty { return }
-            let state = rowCache(of: store).state
+            let state = cache.state
             let batch = try reader(of: store).rows(of: root, primaryKeys: missing.map(\.primaryKey))
             found = batch.records.count
             take(batch, root: root, store: store, asOf: state)

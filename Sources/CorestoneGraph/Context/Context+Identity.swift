@@ -37,10 +37,13 @@ extension Context {
     /// The registered object of a row whose entity the store told. One that an ID with a wrong entity made leaves: it could
     /// never be filled.
     @inline(__always)
-    func registered(in table: KeyTable, _ primaryKey: Int64, entityIndex: UInt32) -> ManagedObject? {
+    func registered(
+        in table: KeyTable, _ primaryKey: Int64, entityIndex: UInt32, isSureOfEntity: Bool = true
+    ) -> ManagedObject? {
         guard let pointer = table.find(primaryKey) else { return nil }
         let known = Unmanaged<ManagedObject>.fromOpaque(pointer).takeUnretainedValue()
         if known.entity.index == entityIndex { return known }
+        if !isSureOfEntity, known.record != nil || known.hasChanges { return known }
         table.remove(primaryKey)
         known.leaveContext()
         return nil
@@ -83,12 +86,10 @@ extension Context {
         store: Store?, entity: Entity, primaryKey: Int64, isSureOfEntity: Bool = true
     ) -> ManagedObject {
         let table = tables[tableIndex(store: store, root: entity)].table
-        if let pointer = table.find(primaryKey) {
-            let known = Unmanaged<ManagedObject>.fromOpaque(pointer).takeUnretainedValue()
-            if known.entity.index == entity.index { return known }
-            if !isSureOfEntity, known.record != nil || known.hasChanges { return known }
-            table.remove(primaryKey)
-            known.leaveContext()
+        if let known = registered(
+            in: table, primaryKey, entityIndex: entity.index, isSureOfEntity: isSureOfEntity)
+        {
+            return known
         }
         let object = ManagedObject(entity: entity, context: self, store: store, primaryKey: primaryKey, state: [.fault])
         if let store, store.hearsRegistrations { store.backing.didRegister(object.objectID) }

@@ -36,14 +36,16 @@ extension SaveWriter {
         var (isStale, rows) = (false, [UpdatedRow]())
         rows.reserveCapacity(min(places.count, SaveWriter.batchSize))
         var shape = ChangeShape(of: plan.updated[places[0]])
+        func flush() throws {
+            if rows.isEmpty { return }
+            isStale = try !transaction.update(rows, slots: shape.slots, entity: entity).isEmpty || isStale
+            rows.removeAll(keepingCapacity: true)
+        }
         for place in places {
             awaitRow(place + SaveWriter.awaited)
             let object = plan.updated[place]
             if rows.count == SaveWriter.batchSize || !shape.fits(object) {
-                isStale =
-                    try !rows.isEmpty && !transaction.update(rows, slots: shape.slots, entity: entity).isEmpty
-                    || isStale
-                rows.removeAll(keepingCapacity: true)
+                try flush()
                 if !shape.fits(object) { shape = ChangeShape(of: object) }
             }
             let concernsStore = !shape.slots.isEmpty || object.state.contains(.membersChanged)
@@ -53,7 +55,8 @@ extension SaveWriter {
             updatedRecords[place] = record
             if concernsStore { rows.append(UpdatedRow(record: record, oldVersion: version)) }
         }
-        return try !rows.isEmpty && !transaction.update(rows, slots: shape.slots, entity: entity).isEmpty || isStale
+        try flush()
+        return isStale
     }
 
     /// Objects that hand unique values to each other let go of theirs first.
