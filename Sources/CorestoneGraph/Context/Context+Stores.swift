@@ -52,3 +52,22 @@ extension Context {
         assignedStores[ObjectIdentifier(object)] = store
     }
 }
+
+extension Context {
+    /// The store that has the row of an object, or that a save would write it into; nil when no store would take it.
+    func futureStore(of object: ManagedObject) -> Store? {
+        object.store ?? assignedStores[ObjectIdentifier(object)] ?? (try? coordinator.writableStore(for: object.entity))
+    }
+
+    /// - Throws: `.invalidArgument` for a store that is not open in this context's coordinator.
+    func requireOpen(_ stores: [Store]?) throws {
+        guard let stores else { return }
+        let open = coordinator.stores
+        for store in stores where !open.contains(where: { $0 === store }) {
+            throw CoreError(
+                .invalidArgument,
+                "\(store.path) is not open in the coordinator of this context; the request affects it",
+                file: store.path)
+        }
+    }
+}

@@ -63,16 +63,13 @@ extension Context {
     /// Checks a request, processes pending changes, here and beneath, and runs `body`, which looks for what it asks for.
     func preparedFetch<Result>(_ request: FetchRequest, _ body: () throws -> Result) throws -> Result {
         try checkQueue()
-        guard request.entity.model === coordinator.model, !request.entity.isRemoved else {
-            throw CoreError(
-                .invalidArgument, "\(request.entity.name) is no entity of the model of this context's coordinator",
-                entity: request.entity.name)
-        }
+        try request.resolve(in: coordinator.model)
         guard request.limit >= 0, request.offset >= 0 else {
             throw CoreError(
                 .invalidArgument, "a fetch of \(request.entity.name) has a limit or an offset below zero",
                 entity: request.entity.name)
         }
+        try requireOpen(request.affectedStores)
         takeMailInPassing()
         if request.includesPendingChanges {
             try processPendingChanges(appliesDeleteRules: propagatesDeletesAtEndOfEvent)
@@ -89,7 +86,8 @@ extension Context {
 extension Context {
     /// The stores that may have what a request asks for.
     func stores(for request: FetchRequest) throws -> [Store] {
-        let stores = try coordinator.stores(having: request.entity, orHeirs: request.includesSubentities)
+        var stores = try coordinator.stores(having: request.entity, orHeirs: request.includesSubentities)
+        if let affected = request.affectedStores { stores.removeAll { store in !affected.contains { $0 === store } } }
         guard let generation = try generationToRead() else { return stores }
         return stores.filter(generation.knows)
     }
@@ -112,12 +110,13 @@ extension Context {
 
     func fetchStored(_ request: FetchRequest) throws -> [ManagedObject] {
         let stores = try stores(for: request)
-        // A generation leaves out stores that came after it.
+        // A generation leaves out stores that came after it, and a request those that it does not affect.
         if stores.isEmpty && !coordinator.stores.isEmpty { return [] }
         guard !stores.isEmpty else { throw noStore(request) }
+        if request.wantsNoRows, let faults = try fetchFaults(request, stores) { return faults }
         if stores.count == 1, let store = stores.first {
             let outcome = try run(request.storeFetch(.rows), store: store)
-            let found = objects(for: outcome.batch, entity: request.entity, store: store)
+            let found = try objects(for: outcome.batch, request, store: store)
             guard let remainder = outcome.remainder else { return found }
             return try select(filtered(found, remainder, request), request, isSorted: !remainder.isUnordered)
         }
@@ -125,10 +124,47 @@ extension Context {
         var found: [ManagedObject] = []
         for store in stores {
             let outcome = try run(request.storeFetch(.rows, windowed: false), store: store)
-            let objects = objects(for: outcome.batch, entity: request.entity, store: store)
+            let objects = try objects(for: outcome.batch, request, store: store)
             found += try filtered(objects, outcome.remainder, request)
         }
         return try select(found, request, isSorted: false)
+    }
+
+    /// Objects for the keys alone; nil when memory has to look at rows.
+    private func fetchFaults(_ request: FetchRequest, _ stores: [Store]) throws -> [ManagedObject]? {
+        guard stores.count == 1, let store = stores.first else { return nil }
+        let outcome = try run(request.storeFetch(.identifiers), store: store)
+        if outcome.remainder != nil { return nil }
+        let objects = outcome.identifiers.map { key, entity in
+            object(store: store, entity: self.entity(at: entity), primaryKey: key)
+        }
+        group(objects.filter { $0.record == nil }, root: request.entity.root, store: store)
+        return objects
+    }
+
+    /// The one object of each row, as a request wants them.
+    private func objects(for batch: RowBatch, _ request: FetchRequest, store: Store) throws -> [ManagedObject] {
+        let found = objects(for: batch, entity: request.entity, store: store)
+        if request.shouldRefreshRefetchedObjects { try refresh(found, from: batch) }
+        return found
+    }
+
+    /// Gives objects without changes the rows that a fetch found.
+    private func refresh(_ objects: [ManagedObject], from batch: RowBatch) throws {
+        try withExtendedLifetime(batch.chunks) {
+            for (object, record) in zip(objects, batch.records) where !object.isFault && !object.hasChanges {
+                if parent != nil {
+                    try refresh(object, mergeChanges: true)
+                } else if object.version != record.version {
+                    try object.refreshingValues {
+                        object.setRecord(record)
+                        try stand(object)
+                    }
+                    try object.sendAwake(fromSnapshotEvents: .refresh)
+                }
+            }
+        }
+        try throwHookFailure()
     }
 
     /// The one object of each row, new ones as faults over their rows.
@@ -216,7 +252,7 @@ extension Context {
             }
             let outcome = try run(
                 request.storeFetch(.rows, windowed: false, limit: request.limit == 0 ? 0 : spare), store: store)
-            let objects = objects(for: outcome.batch, entity: request.entity, store: store)
+            let objects = try objects(for: outcome.batch, request, store: store)
             let unchanged = objects.filter { object in
                 let isChanged = object.state.contains(.deleted) || object.isUpdated
                 return !(isChanged && request.includesPendingChanges)
@@ -300,9 +336,17 @@ struct FetchWishes {
 }
 
 extension FetchRequest {
-    /// Whether objects of its entity are asked for.
+    /// Whether objects of its entity, in its stores, are asked for.
     func concerns(_ object: ManagedObject) -> Bool {
-        includesSubentities ? object.entity.isKind(of: entity) : object.entity === entity
+        guard includesSubentities ? object.entity.isKind(of: entity) : object.entity === entity else { return false }
+        guard let affectedStores else { return true }
+        let store = object.context?.futureStore(of: object)
+        return affectedStores.contains { $0 === store }
+    }
+
+    /// Whether IDs will do, as far as what else it asks for goes.
+    fileprivate var wantsNoRows: Bool {
+        !includesPropertyValues && returnsObjectsAsFaults && !shouldRefreshRefetchedObjects
     }
 
     /// The request as a store sees it.

@@ -10,7 +10,8 @@ extension Context {
     /// - Throws: `Status.invalidArgument` for columns that cannot be: a to-many relationship, a transient attribute, one that
     ///   is neither grouped nor computed over the group; and what a fetch throws.
     public func fetchDictionaries(_ request: FetchRequest) throws -> FetchedRows {
-        try DictionaryFetch(request).run(in: self)
+        try request.resolve(in: coordinator.model)
+        return try DictionaryFetch(request).run(in: self)
     }
 }
 
@@ -53,6 +54,7 @@ private struct DictionaryFetch {
 
     private func savedObjects(isWindowed: Bool) -> FetchRequest {
         let objects = FetchRequest(entity: request.entity, predicate: request.predicate)
+        objects.affectedStores = request.affectedStores
         objects.includesSubentities = request.includesSubentities
         objects.includesPendingChanges = false
         objects.nulls = request.nulls

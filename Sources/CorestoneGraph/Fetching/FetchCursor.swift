@@ -28,6 +28,8 @@ public final class FetchCursor {
     /// Which of the candidates match, and how many of those are still to be left out or given.
     fileprivate struct Choice {
         let predicate: Predicate
+        /// Whether it is asked about the saved state of changed objects.
+        let usesSaved: Bool
         var offset: Int
         /// nil for no limit.
         var limit: Int?
@@ -48,7 +50,10 @@ public final class FetchCursor {
                 guard let remainder else { return .rows(rows, store) }
                 if !remainder.isUnordered, let predicate = remainder.predicate {
                     let limit = request.limit > 0 ? request.limit : nil
-                    return .candidates(rows, store, Choice(predicate: predicate, offset: request.offset, limit: limit))
+                    let choice = Choice(
+                        predicate: predicate, usesSaved: !request.includesPendingChanges, offset: request.offset,
+                        limit: limit)
+                    return .candidates(rows, store, choice)
                 }
             }
         }
@@ -102,7 +107,8 @@ extension FetchCursor.Choice {
     mutating func take(_ candidates: [ManagedObject]) throws -> [ManagedObject] {
         var chosen = try candidates.filter { object in
             // Arithmetic on nil is nil, as in the stores whose rows these objects stand for.
-            try predicate.evaluate(with: .object(object), arithmetic: .nilPropagating)
+            try predicate.evaluate(
+                with: usesSaved ? SavedState.of(object) : .object(object), arithmetic: .nilPropagating)
         }
         let skipped = min(offset, chosen.count)
         chosen.removeFirst(skipped)
@@ -124,15 +130,15 @@ extension Context {
     ///
     /// - Parameters:
     ///   - request: read during the call only.
-    ///   - batchSize: how many objects one call of `next` gives at most; nil for the batch size of the template of which the
-    ///     request was made, else 1,000.
+    ///   - batchSize: how many objects one call of `next` gives at most; nil for the batch size of the request, else
+    ///     1,000.
     /// - Throws: `.invalidArgument` for a batch size below 1, and what a fetch throws.
     public func cursor(_ request: FetchRequest, batchSize: Int? = nil) throws -> FetchCursor {
         let batchSize = batchSize ?? (request.batchSize > 0 ? request.batchSize : 1000)
         guard batchSize > 0 else {
             throw CoreError(
-                .invalidArgument, "a cursor of \(request.entity.name) has batches of \(batchSize); give 1 or more",
-                entity: request.entity.name)
+                .invalidArgument, "a cursor of \(request.entityName ?? "") has batches of \(batchSize); give 1 or more",
+                entity: request.entityName)
         }
         try request.requireObjects()
         return try preparedFetch(request) { try FetchCursor(self, request, batchSize: batchSize) }

@@ -18,24 +18,29 @@ extension FetchRequest {
         (resultType, batchSize) = (template.resultType, template.batchSize)
         includesSubentities = template.includesSubentities
         returnsObjectsAsFaults = template.returnsObjectsAsFaults
+        includesPropertyValues = template.includesPropertyValues
+        returnsDistinctResults = template.returnsDistinctResults
         relationshipKeyPathsForPrefetching = template.relationshipKeyPathsForPrefetching
     }
 
     /// The request as a model holds it. A model refuses one with an object in its predicate.
     public var template: FetchRequestTemplate {
-        var template = FetchRequestTemplate(entityName: entity.name, predicate: predicate.map { PredicateText($0) })
+        var template = FetchRequestTemplate(
+            entityName: entityName ?? "", predicate: predicate.map { PredicateText($0) })
         template.sortDescriptors = sortDescriptors
         (template.limit, template.offset) = (limit, offset)
         (template.resultType, template.batchSize) = (resultType, batchSize)
         template.includesSubentities = includesSubentities
         template.returnsObjectsAsFaults = returnsObjectsAsFaults
+        template.includesPropertyValues = includesPropertyValues
+        template.returnsDistinctResults = returnsDistinctResults
         template.relationshipKeyPathsForPrefetching = relationshipKeyPathsForPrefetching
         return template
     }
 }
 
 extension FetchRequest {
-    /// - Throws: `.unsupported` for a request of a template that asks for something else than objects.
+    /// - Throws: `.unsupported` for a request that asks for something else than objects.
     func requireObjects() throws {
         guard resultType != .objects else { return }
         let (what, remedy) =
@@ -46,8 +51,7 @@ extension FetchRequest {
             }
         throw CoreError(
             .unsupported, code: .persistentStoreUnsupportedRequestType,
-            "the request for \(entity.name) was made of a template that asks for \(what): \(remedy)",
-            entity: entity.name)
+            "the request for \(entityName ?? "") asks for \(what): execute it, or \(remedy)", entity: entityName)
     }
 }
 

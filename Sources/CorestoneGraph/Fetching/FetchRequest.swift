@@ -1,11 +1,27 @@
 import CorestoneModel
 import CorestonePredicate
+import CorestoneValues
 
 /// What to fetch: an entity, a predicate, an order, a window.
 ///
-/// Changed by one thread at a time; a context reads it during the call only.
-public final class FetchRequest: @unchecked Sendable {
-    public let entity: Entity
+/// Changed by one thread at a time; a context reads it during the call only. One that has a name instead of an entity is
+/// changed by its first use, which looks the entity up.
+public final class FetchRequest: PersistentStoreRequest, @unchecked Sendable {
+    public typealias ResultType = FetchRequestTemplate.ResultType
+
+    /// nil before a context has looked the name up.
+    public var entity: Entity! {
+        get { found }
+        set { (found, name) = (newValue, nil) }
+    }
+    /// Looked up in the model of the context that carries the request out, when it does. nil without an entity.
+    public var entityName: String? {
+        get { name ?? found?.name }
+        set { (found, name) = (nil, newValue) }
+    }
+    private var found: Entity?
+    /// Of a request that was made by name.
+    private var name: String?
     /// nil: every object.
     public var predicate: Predicate?
     /// Without any, the order is that of the store.
@@ -24,10 +40,15 @@ public final class FetchRequest: @unchecked Sendable {
     public var allowsSplit = true
     /// Objects come as faults over rows already read.
     public var returnsObjectsAsFaults = true
+    /// Rows come along. Without them objects are faults that know their IDs, and no row is kept for later.
+    public var includesPropertyValues = true
+    /// Objects without changes that are no faults take the values that the fetch finds, too.
+    public var shouldRefreshRefetchedObjects = false
     /// Relationships whose targets the fetch reads too, one query for each.
     public var relationshipKeyPathsForPrefetching: [String] = []
 
-    /// The columns of `Context.fetchDictionaries`, in order; without any, every attribute that is stored.
+    /// The columns of dictionaries, in order; without any, every attribute that is stored. Objects come with the values of these
+    /// properties alone, and with all others when another one is asked for; without any, with all at once.
     public var propertiesToFetch: [FetchedColumn] = []
     /// Key paths, or names of columns, whose equal values make one dictionary of many rows.
     public var propertiesToGroupBy: [String] = []
@@ -44,22 +65,86 @@ public final class FetchRequest: @unchecked Sendable {
         case database
     }
 
-    /// What the template asked for of which the request was made: a fetch gives objects, so it refuses another kind, which
-    /// `fetchIDs` and `count` give.
-    public var resultType = FetchRequestTemplate.ResultType.objects
-    /// How many objects a cursor reads at a time when it is not told; 0 is its own number.
+    /// What `Context.execute` gives. `fetch` gives objects alone, and refuses a request for something else.
+    public var resultType = ResultType.objects
+    /// How many objects `Context.execute` reads at a time, when one of them is asked for; 0 reads all at once. A cursor reads as
+    /// many when it is not told.
     public var batchSize = 0
 
-    public init(entity: Entity) { self.entity = entity }
+    /// A request that needs an entity yet, or the name of one.
+    public override init() { super.init() }
 
-    public init(
+    public init(entity: Entity) {
+        found = entity
+        super.init()
+    }
+
+    /// A request for objects of an entity that is looked up when the request is used.
+    public init(entityName: String) {
+        name = entityName
+        super.init()
+    }
+
+    public convenience init(
         entity: Entity, predicate: Predicate?, sortDescriptors: [SortDescriptor] = [], limit: Int = 0, offset: Int = 0
     ) {
-        self.entity = entity
+        self.init(entity: entity)
         self.predicate = predicate
         self.sortDescriptors = sortDescriptors
         self.limit = limit
         self.offset = offset
+    }
+
+    public override var requestType: UInt32 { RequestType.fetch.rawValue }
+
+    override func perform(in context: Context) throws -> RequestResult {
+        switch resultType {
+        case .objects: .objects(try context.results(of: self))
+        case .objectIDs: .objectIDs(try context.fetchIDs(self))
+        case .dictionaries: .dictionaries(try context.fetchDictionaries(self))
+        case .count: .count(try context.count(self))
+        }
+    }
+}
+
+extension FetchRequest {
+    /// A request of its own that asks for the same.
+    public func copy() -> FetchRequest {
+        let copy = FetchRequest()
+        (copy.found, copy.name) = (found, name)
+        copy.affectedStores = affectedStores
+        copy.predicate = predicate
+        copy.sortDescriptors = sortDescriptors
+        (copy.limit, copy.offset, copy.batchSize) = (limit, offset, batchSize)
+        copy.resultType = resultType
+        copy.includesSubentities = includesSubentities
+        copy.includesPendingChanges = includesPendingChanges
+        copy.includesPropertyValues = includesPropertyValues
+        copy.returnsObjectsAsFaults = returnsObjectsAsFaults
+        copy.shouldRefreshRefetchedObjects = shouldRefreshRefetchedObjects
+        copy.relationshipKeyPathsForPrefetching = relationshipKeyPathsForPrefetching
+        copy.propertiesToFetch = propertiesToFetch
+        copy.propertiesToGroupBy = propertiesToGroupBy
+        copy.havingPredicate = havingPredicate
+        copy.returnsDistinctResults = returnsDistinctResults
+        (copy.nulls, copy.allowsSplit) = (nulls, allowsSplit)
+        return copy
+    }
+
+    /// Sees to it that the entity is one of the model of a context that carries the request out.
+    /// - Throws: `.invalidArgument` for a request without an entity, with one of another model, and with a name that the model
+    ///   does not have.
+    func resolve(in model: Model) throws {
+        if let found, found.model === model, !found.isRemoved { return }
+        if let name {
+            found = try model.requireEntity(named: name)
+        } else if let found {
+            throw CoreError(
+                .invalidArgument, "\(found.name) is no entity of the model of this context's coordinator",
+                entity: found.name)
+        } else {
+            throw CoreError(.invalidArgument, "the request fetches nothing yet: give it an entity, or the name of one")
+        }
     }
 }
 

@@ -1,0 +1,146 @@
+import CorestoneModel
+
+/// Who the objects of a lazy list are, and those of the batches that were used last.
+final class ObjectBatches {
+    /// One object, known by its key: 16 bytes.
+    struct Entry {
+        let primaryKey: Int64
+        let entity: UInt32
+        /// The place of its store.
+        let store: UInt32
+    }
+
+    /// What a fetch found.
+    struct Found {
+        var entries: [Entry] = []
+        var stores: [Store] = []
+        /// Objects that were never saved, by their places: their keys will change.
+        var unsaved: [Int: ManagedObject] = [:]
+
+        mutating func place(of store: Store) -> UInt32 {
+            if let place = stores.firstIndex(where: { $0 === store }) { return UInt32(place) }
+            stores.append(store)
+            return UInt32(stores.count - 1)
+        }
+
+        mutating func append(_ object: ManagedObject) {
+            if object.hasTemporaryID { unsaved[entries.count] = object }
+            let store = object.store.map { place(of: $0) } ?? 0
+            entries.append(Entry(primaryKey: object.primaryKey, entity: object.entity.index, store: store))
+        }
+    }
+
+    private let context: Context
+    private let found: Found
+    private let wishes: FetchWishes
+    private let readsRows: Bool
+    let size: Int
+    /// The last used batch is the last.
+    private var held: [(number: Int, objects: [ManagedObject])] = []
+
+    /// How many batches stay: enough to compare objects of two places with two others.
+    private static let mostHeld = 4
+
+    init(_ found: Found, _ request: FetchRequest, _ context: Context) {
+        self.context = context
+        self.found = found
+        wishes = FetchWishes(request)
+        readsRows = request.includesPropertyValues
+        size = request.batchSize
+    }
+
+    private init(_ found: Found, of other: ObjectBatches) {
+        (self.found, context, wishes, readsRows, size) =
+            (found, other.context, other.wishes, other.readsRows, other.size)
+    }
+
+    var entries: [Entry] { found.entries }
+
+    func object(at index: Int) throws -> ManagedObject {
+        let number = index / size
+        return try batch(number)[index - number * size]
+    }
+
+    /// What cannot throw waits for the queue.
+    func heldObject(at index: Int) -> ManagedObject {
+        context.onQueue { (try? object(at: index)) ?? fault(at: index) }
+    }
+
+    func objectID(at index: Int) -> ObjectID {
+        if let unsaved = found.unsaved[index] { return unsaved.objectID }
+        let entry = found.entries[index]
+        return ObjectID(
+            store: found.stores[Int(entry.store)], entity: context.entity(at: entry.entity),
+            reference: entry.primaryKey)
+    }
+
+    func choosing(_ indices: [Int]) -> ObjectBatches {
+        var chosen = Found(stores: found.stores)
+        chosen.entries.reserveCapacity(indices.count)
+        for index in indices {
+            if let unsaved = found.unsaved[index] { chosen.unsaved[chosen.entries.count] = unsaved }
+            chosen.entries.append(found.entries[index])
+        }
+        return ObjectBatches(chosen, of: self)
+    }
+
+    private func batch(_ number: Int) throws -> [ManagedObject] {
+        // After a reset objects are others.
+        if let last = held.last, last.objects.allSatisfy(\.isGone) { held = [] }
+        if let last = held.last, last.number == number { return last.objects }
+        if let place = held.firstIndex(where: { $0.number == number }) {
+            held.append(held.remove(at: place))
+            return held[held.count - 1].objects
+        }
+        let objects = try read(number)
+        if held.count == ObjectBatches.mostHeld { held.removeFirst() }
+        held.append((number, objects))
+        return objects
+    }
+
+    /// Objects that are known stay what they are; rows of the others come together. A row that is gone leaves a fault.
+    private func read(_ number: Int) throws -> [ManagedObject] {
+        try context.checkQueue()
+        let first = number * size
+        let objects = (first..<min(first + size, found.entries.count)).map { fault(at: $0) }
+        try context.withAncestors {
+            if readsRows { try context.loadRows(of: objects) }
+            try context.fulfil(wishes, for: objects)
+        }
+        return objects
+    }
+
+    private func fault(at index: Int) -> ManagedObject {
+        if let unsaved = found.unsaved[index] { return unsaved }
+        let entry = found.entries[index]
+        return context.object(
+            store: found.stores[Int(entry.store)], entity: context.entity(at: entry.entity),
+            primaryKey: entry.primaryKey)
+    }
+}
+
+extension Context {
+    /// Who the objects of a request are. Rows are read only where memory has to look at them, and few at a time where it can.
+    func foundEntries(_ request: FetchRequest) throws -> ObjectBatches.Found {
+        var found = ObjectBatches.Found()
+        let stores = try stores(for: request)
+        if !hasPendingChanges(for: request), stores.count == 1, let store = stores.first {
+            let outcome = try run(request.storeFetch(.identifiers), store: store)
+            if outcome.remainder == nil {
+                found.stores = [store]
+                found.entries = outcome.identifiers.map {
+                    ObjectBatches.Entry(primaryKey: $0.primaryKey, entity: $0.entity, store: 0)
+                }
+                return found
+            }
+        }
+        let plain = request.copy()
+        (plain.relationshipKeyPathsForPrefetching, plain.returnsObjectsAsFaults) = ([], true)
+        let cursor = try FetchCursor(self, plain, batchSize: 1000)
+        while true {
+            let batch = try cursor.next()
+            if batch.isEmpty { return found }
+            for object in batch { found.append(object) }
+        }
+    }
+}

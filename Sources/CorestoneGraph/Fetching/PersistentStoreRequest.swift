@@ -1,0 +1,49 @@
+import CorestoneValues
+
+/// What a context can be asked for with `Context.execute`: a fetch, or a batch of changes.
+///
+/// Changed by one thread at a time; a context reads it during the call only.
+open class PersistentStoreRequest: @unchecked Sendable {
+    /// The kinds that Core Data numbers.
+    public enum RequestType: UInt32, Sendable {
+        case fetch = 1
+        /// What a save hands to its stores; no context carries one out.
+        case save = 2
+        case batchInsert = 5
+        case batchUpdate = 6
+        case batchDelete = 7
+    }
+
+    /// A `RequestType`; any other is refused.
+    open var requestType: UInt32 { 0 }
+    /// The stores to ask; nil for all that may have what is asked for.
+    public var affectedStores: [Store]?
+
+    public init() {}
+
+    /// What each kind does.
+    func perform(in context: Context) throws -> RequestResult {
+        throw CoreError(
+            .unsupported, code: .persistentStoreUnsupportedRequestType,
+            "\(requestType) is no type of request that a context carries out; fetches are 1, and batches of inserts 5, of "
+                + "updates 6, of deletions 7")
+    }
+}
+
+/// What came of a request, by its kind and by the result type that it asked for.
+public enum RequestResult {
+    case objects(Results)
+    case objectIDs([ObjectID])
+    case dictionaries(FetchedRows)
+    case count(Int)
+}
+
+extension Context {
+    /// Carries out a request of any kind. On the queue.
+    ///
+    /// - Throws: code 134091 for a kind that no context carries out, and what that kind throws.
+    public func execute(_ request: PersistentStoreRequest) throws -> RequestResult {
+        try checkQueue()
+        return try request.perform(in: self)
+    }
+}

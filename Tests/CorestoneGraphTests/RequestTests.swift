@@ -1,0 +1,209 @@
+import Corestone
+import XCTest
+
+/// What a request asks for, and what `execute` makes of it.
+final class RequestTests: CompanyFileTestCase {
+    private func saved(_ names: [String]) throws {
+        for name in names { _ = try employee(name) }
+        try context.save()
+    }
+
+    private func request(_ entityName: String = "Employee") -> FetchRequest {
+        let request = FetchRequest(entityName: entityName)
+        request.sortDescriptors = [SortDescriptor("name")]
+        return request
+    }
+
+    /// Scenario S041, as far as Swift has it: lists are empty where Core Data's are nil.
+    func testS041Defaults() {
+        let request = FetchRequest()
+        XCTAssertNil(request.entity)
+        XCTAssertNil(request.entityName)
+        XCTAssertNil(request.predicate)
+        XCTAssertNil(request.affectedStores)
+        XCTAssertNil(request.havingPredicate)
+        XCTAssertTrue(request.sortDescriptors.isEmpty && request.propertiesToFetch.isEmpty)
+        XCTAssertTrue(request.propertiesToGroupBy.isEmpty && request.relationshipKeyPathsForPrefetching.isEmpty)
+        XCTAssertEqual([request.limit, request.offset, request.batchSize], [0, 0, 0])
+        XCTAssertEqual(request.resultType, .objects)
+        XCTAssertTrue(request.includesSubentities && request.includesPendingChanges)
+        XCTAssertTrue(request.includesPropertyValues && request.returnsObjectsAsFaults)
+        XCTAssertFalse(request.returnsDistinctResults || request.shouldRefreshRefetchedObjects)
+        XCTAssertEqual(request.requestType, 1)
+    }
+
+    func testS044EntityNameIsResolvedWhenExecuted() throws {
+        try saved(["Alice"])
+        let request = request()
+        XCTAssertNil(request.entity)
+        XCTAssertEqual(try names(context.fetch(request)), ["Alice"])
+        XCTAssertEqual(request.entity.name, "Employee")
+        request.entityName = "Emplyee"
+        XCTAssertThrowsError(try context.execute(request)) {
+            XCTAssertEqual(($0 as? CoreError)?.status, .invalidArgument)
+            XCTAssertTrue("\($0)".contains("Employee"), "\($0)")
+        }
+        XCTAssertThrowsError(try context.fetch(FetchRequest()))
+        XCTAssertThrowsError(try context.count(FetchRequest()))
+        XCTAssertThrowsError(try context.fetchDictionaries(FetchRequest()))
+    }
+
+    /// A request by name serves contexts of several models.
+    func testARequestByNameServesEveryModel() throws {
+        try saved(["Alice"])
+        let request = request()
+        XCTAssertEqual(try context.count(request), 1)
+        let model = try GraphTestCase.company()
+        let coordinator = try Coordinator(model: model)
+        _ = try coordinator.add(MemoryStore(model: model))
+        XCTAssertEqual(try Context(coordinator: coordinator).count(request), 0)
+        XCTAssertTrue(request.entity.model === model)
+        XCTAssertEqual(try context.count(request), 1)
+    }
+
+    func testExecuteGivesWhatTheResultTypeAsksFor() throws {
+        try saved(["Alice", "Bob"])
+        let request = request()
+        guard case .objects(let objects) = try context.execute(request) else { return XCTFail("no objects") }
+        XCTAssertEqual(objects.count, 2)
+        request.resultType = .objectIDs
+        guard case .objectIDs(let ids) = try context.execute(request) else { return XCTFail("no IDs") }
+        XCTAssertEqual(ids, objects.map(\.objectID))
+        request.resultType = .count
+        guard case .count(2) = try context.execute(request) else { return XCTFail("no count") }
+        request.resultType = .dictionaries
+        request.propertiesToFetch = ["name"]
+        guard case .dictionaries(let rows) = try context.execute(request) else { return XCTFail("no dictionaries") }
+        XCTAssertEqual(rows.rows, [[.string("Alice")], [.string("Bob")]])
+    }
+
+    func testAnUnknownRequestIsRefused() throws {
+        final class Odd: PersistentStoreRequest, @unchecked Sendable {
+            override var requestType: UInt32 { 9 }
+        }
+        XCTAssertThrowsError(try context.execute(Odd())) {
+            XCTAssertEqual(($0 as? CoreError)?.code, 134091)
+            XCTAssertTrue("\($0)".contains("9"), "\($0)")
+        }
+    }
+
+    func testACopyIsARequestOfItsOwn() throws {
+        try saved(["Alice", "Bob", "Carol"])
+        let request = request()
+        request.limit = 2
+        request.predicate = try Predicate.parse("name != 'Bob'", arguments: [])
+        let copy = request.copy()
+        request.limit = 1
+        request.predicate = nil
+        XCTAssertEqual(try names(context.fetch(copy)), ["Alice", "Carol"])
+        XCTAssertEqual(try names(context.fetch(request)), ["Alice"])
+    }
+
+    func testWithoutPropertyValuesObjectsAreFaultsWithoutRows() throws {
+        try saved(["Alice", "Bob"])
+        try beginAnew()
+        let second = other()
+        let request = request()
+        request.includesPropertyValues = false
+        let found = try second.fetch(request)
+        XCTAssertTrue(found.allSatisfy { $0.isFault && $0.record == nil })
+        let before = coordinator.statistics.faultedRows
+        XCTAssertEqual(try found.map { try $0.get("name", as: String.self) }, ["Alice", "Bob"])
+        XCTAssertEqual(coordinator.statistics.faultedRows - before, 2)
+        // Memory has to look at what the store cannot judge.
+        request.predicate = try Predicate.parse("speed == nil", arguments: [])
+        XCTAssertEqual(try second.fetch(request).count, 2)
+    }
+
+    func testRefetchedObjectsAreRefreshedWhenAskedFor() throws {
+        try saved(["Alice", "Bob"])
+        let second = other()
+        let request = request()
+        let mine = try second.fetch(request)
+        for object in mine { _ = try object.get("age", as: Int.self) }
+        try mine[1].set("age", 99)
+        for object in try context.fetch(request) { try object.set("age", 7) }
+        try context.save()
+        _ = try second.fetch(request)
+        XCTAssertNil(try mine[0].get("age", as: Int.self))
+        request.shouldRefreshRefetchedObjects = true
+        _ = try second.fetch(request)
+        XCTAssertEqual(try mine[0].get("age"), 7)
+        XCTAssertEqual(try mine[1].get("age"), 99)
+        try second.rollback()
+        _ = try second.fetch(request)
+        XCTAssertEqual(try mine[1].get("age"), 7)
+    }
+
+    /// Scenario S050.
+    func testS050ReturnsObjectsAsFaultsControlsRealization() throws {
+        try saved(["alpha", "bravo"])
+        let request = request()
+        XCTAssertTrue(try other().fetch(request).allSatisfy(\.isFault))
+        request.returnsObjectsAsFaults = false
+        XCTAssertTrue(try other().fetch(request).allSatisfy { !$0.isFault })
+        let fourth = other()
+        try fourth.insert("Employee", ["name": "charlie"])
+        let found = try fourth.fetch(request)
+        XCTAssertEqual(found.count, 3)
+        XCTAssertFalse(found.contains(where: \.isFault))
+    }
+
+    func testAffectedStores() throws {
+        try saved(["Alice"])
+        let added = try addStore(named: "second")
+        context = Context(coordinator: coordinator)
+        let bob = try employee("Bob")
+        try context.assign(bob, to: added)
+        try context.save()
+        let request = request()
+        XCTAssertEqual(try context.fetch(request).map { try $0.get("name") ?? "" }, ["Alice", "Bob"])
+        request.affectedStores = [added]
+        XCTAssertEqual(try names(context.fetch(request)), ["Bob"])
+        XCTAssertEqual(try context.count(request), 1)
+        XCTAssertEqual(try context.fetchIDs(request), [bob.objectID])
+        let cleo = try employee("Cleo"), dora = try employee("Dora")
+        try context.assign(cleo, to: added)
+        XCTAssertEqual(try names(context.fetch(request)), ["Bob", "Cleo"])
+        XCTAssertEqual(try context.count(request), 2)
+        request.affectedStores = [coordinator.stores[0]]
+        XCTAssertEqual(try names(context.fetch(request)), ["Alice", "Dora"])
+        XCTAssertFalse(dora.isFault)
+        request.affectedStores = []
+        XCTAssertEqual(try context.fetch(request).count, 0)
+        try context.rollback()
+        try coordinator.remove(added)
+        request.affectedStores = [added]
+        XCTAssertThrowsError(try context.fetch(request)) {
+            XCTAssertEqual(($0 as? CoreError)?.status, .invalidArgument)
+        }
+    }
+
+    // MARK: Scenarios of fetches that ask for little
+
+    func testS053OffsetBeyondResultsReturnsEmpty() throws {
+        try saved(["Alice"])
+        let request = request()
+        request.offset = 1000
+        XCTAssertEqual(try context.fetch(request).count, 0)
+        request.batchSize = 20
+        guard case .objects(let lazy) = try context.execute(request) else { return XCTFail("no objects") }
+        XCTAssertTrue(lazy.isEmpty)
+        XCTAssertEqual(try context.count(request), 0)
+    }
+
+    /// Scenario S059, over two stores and with a predicate that memory decides.
+    func testS059MembershipIsThatOfSavedValues() throws {
+        try saved(["alpha", "bravo"])
+        _ = try addStore(named: "second")
+        for object in try context.fetch(request()) { try object.set("name", "zulu") }
+        for predicate in ["name BEGINSWITH 'a'", "name BEGINSWITH 'a' AND speed == nil"] {
+            let request = request()
+            request.includesPendingChanges = false
+            request.predicate = try Predicate.parse(predicate, arguments: [])
+            XCTAssertEqual(try names(context.fetch(request)), ["zulu"], predicate)
+            let cursor = try context.cursor(request)
+            XCTAssertEqual(try names(cursor.next()), ["zulu"], predicate)
+        }
+    }
+}
