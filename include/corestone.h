@@ -1417,16 +1417,28 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_copy_changed(const cst_context *c
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_changed_count(const cst_context *context, uint32_t which,
                                                              uint64_t *out_count, cst_error **error);
 
+/* What a request gives that cst_context_execute carries out; Core Data's values. */
+enum { CST_RESULT_OBJECTS = 0, CST_RESULT_OBJECT_IDS = 1, CST_RESULT_DICTIONARIES = 2, CST_RESULT_COUNT = 4 };
+typedef struct cst_request_result {
+    uint32_t type; /* CST_RESULT_… */
+    uint32_t reserved;
+    uint64_t count; /* how many there are */
+    void *value;    /* owned: cst_results of objects or IDs, cst_rows of dictionaries; NULL for a count alone */
+} cst_request_result;
+/* Carries out a request of any kind, a cst_fetch_request among them, and gives what its result type asks for. Objects of a
+ * request with a batch size come as results that read their rows when they are asked for (see results). A handle of another
+ * type has the code 134091 beside CST_E_INVALID_HANDLE. The request is read during the call only. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_execute(cst_context *context, const void *request,
+                                                       cst_request_result *out_result CST_OWNED, cst_error **error);
 /* The objects that a request asks for, in its order. Pending changes count (see cst_fetch_request_…). CST_E_UNSUPPORTED for a
- * request of a template that asks for something else: cst_context_fetch_ids, cst_context_count and cst_context_fetch_rows give
- * that. */
+ * request whose result type asks for something else. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch(cst_context *context, const cst_fetch_request *request,
                                                      cst_results **out_results CST_OWNED, cst_error **error);
 /* The same as IDs only: no object is made; read them with cst_results_copy_id. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch_ids(cst_context *context, const cst_fetch_request *request,
                                                          cst_results **out_results CST_OWNED, cst_error **error);
 /* A cursor over what a request asks for, in its order: objects come in batches of at most `batch_size` (0: the batch size of the
- * template of which the request was made), so that memory does not grow with their number (docs/reference/cursor.md says when
+ * request), so that memory does not grow with their number (docs/reference/cursor.md says when
  * it does). The request is read during the call only. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch_cursor(cst_context *context, const cst_fetch_request *request,
                                                             size_t batch_size, cst_cursor **out_cursor CST_OWNED,
@@ -2270,6 +2282,50 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_function_unregister(cst_string name, cs
 CST_EXPORT CST_ANY_THREAD cst_status cst_fetch_request_new(const cst_entity *entity,
                                                            cst_fetch_request **out_request CST_OWNED,
                                                            cst_error **error);
+/* The same for an entity that is looked up by its name when the request is used, in the model of the context; that use changes
+ * the request. A null string: cst_fetch_request_set_entity_name gives a name later. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_fetch_request_new_named(cst_string entity_name,
+                                                                 cst_fetch_request **out_request CST_OWNED,
+                                                                 cst_error **error);
+CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_entity_name(cst_fetch_request *request,
+                                                                       cst_string entity_name, cst_error **error);
+/* A request of its own that asks for the same. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_copy(const cst_fetch_request *request,
+                                                            cst_fetch_request **out_request CST_OWNED,
+                                                            cst_error **error);
+/* All that is a number or a flag of a request; most have a setter of their own as well. */
+enum {
+    CST_FETCH_LIMIT = 1,                    /* at most so many; 0, as at first: all */
+    CST_FETCH_OFFSET = 2,                   /* so many are left out at the beginning; 0 at first */
+    CST_FETCH_BATCH_SIZE = 3,               /* rows that results read at a time; 0, as at first: all at once */
+    CST_FETCH_RESULT_TYPE = 4,              /* CST_RESULT_…, else code 134091; objects at first */
+    CST_FETCH_INCLUDES_SUBENTITIES = 5,     /* 1 at first */
+    CST_FETCH_INCLUDES_PENDING_CHANGES = 6, /* 1 at first */
+    CST_FETCH_INCLUDES_PROPERTY_VALUES = 7, /* 1 at first; 0: objects are faults without rows */
+    CST_FETCH_RETURNS_FAULTS = 8,           /* 1 at first */
+    CST_FETCH_REFRESHES_REFETCHED =
+        9,                      /* 1: objects without changes that are no faults take what is found; 0 at first */
+    CST_FETCH_DISTINCT = 10,    /* 0 at first */
+    CST_FETCH_NULLS = 11,       /* CST_NULLS_…; memory at first */
+    CST_FETCH_ALLOWS_SPLIT = 12 /* 1 at first */
+};
+CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_option(cst_fetch_request *request, uint32_t option,
+                                                                  int64_t value, cst_error **error);
+CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_option(const cst_fetch_request *request, uint32_t option,
+                                                              int64_t *out_value, cst_error **error);
+/* The stores to ask, which the request keeps; NULL for all. Their rows are ordered and windowed together. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_affected_stores(cst_fetch_request *request, size_t count,
+                                                                           const cst_store *const *stores,
+                                                                           cst_error **error);
+/* Everything else of a request, what is not set being null: "entityName", "predicate", "sortDescriptors" ("key", "ascending",
+ * "selector"), "propertiesToFetch" ("name", "expression", "type"), "propertiesToGroupBy", "havingPredicate",
+ * "relationshipKeyPathsForPrefetching", "affectedStores" (URLs). */
+CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_copy_json(const cst_fetch_request *request, cst_buffer *out_json,
+                                                                 cst_error **error);
+/* Its predicate; CST_NOT_FOUND without one. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_copy_predicate(const cst_fetch_request *request,
+                                                                      cst_predicate **out_predicate CST_OWNED,
+                                                                      cst_error **error);
 /* NULL: every object. The predicate is retained. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_predicate(cst_fetch_request *request,
                                                                      cst_predicate *predicate, cst_error **error);
@@ -2328,7 +2384,7 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_nulls(cst_fetch_reque
  * the rows that SQL finds, unless this says no: then such a fetch is CST_E_UNSUPPORTED, and the message names it. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_allows_split(cst_fetch_request *request, bool allows,
                                                                         cst_error **error);
-/* Relationships (key paths) whose targets the fetch reads too, one query for each. */
+/* Relationships (key paths) whose targets the fetch reads too, one query for each. Lazy results read those of a batch. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_prefetch(cst_fetch_request *request, size_t count,
                                                                     const cst_string *key_paths, cst_error **error);
 
@@ -2339,7 +2395,9 @@ typedef struct cst_column {
     cst_attribute_type type;          /* what an expression's values are made; CST_ATTRIBUTE_UNDEFINED: as they come */
     uint32_t reserved;
 } cst_column;
-/* The columns of rows; they are copied, expressions are retained. None: every attribute that is stored. */
+/* The columns of rows; they are copied, expressions are retained. None: every attribute that is stored. Of objects that are
+ * fetched, the properties whose values come along: another one is read when it is asked for, with all that are left. An
+ * expression cannot be one of these. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_columns(cst_fetch_request *request, size_t count,
                                                                    const cst_column *columns, cst_error **error);
 /* Key paths, or names of columns, whose equal values make one row of many. */
@@ -2354,9 +2412,15 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_distinct(cst_fetch_re
 
 /* ======== results ======================================================================================== */
 /* A list of objects or IDs: what a fetch found, the members of a relationship, the changed objects of a context. It
- * never changes, and keeps its objects. On the queue of its context. */
+ * never changes, and keeps its objects. On the queue of its context.
+ *
+ * Results of a request with a batch size are lazy: they know who their objects are, and read rows a batch at a time when an
+ * object of it is asked for. Of these they keep the batches used last alone: a handle is borrowed until four batches more were
+ * asked for, values of a column until the next call. */
 
 CST_EXPORT CST_ANY_THREAD size_t cst_results_count(const cst_results *results);
+/* How many rows lazy results read at a time; 0 for others. */
+CST_EXPORT CST_ANY_THREAD size_t cst_results_batch_size(const cst_results *results);
 /* The object at an index; borrowed, valid until the results are released. CST_END past the last one. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_results_get_object(const cst_results *results, size_t index,
                                                           cst_object **out_object CST_BORROWED, cst_error **error);

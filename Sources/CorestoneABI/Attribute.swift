@@ -9,11 +9,12 @@ private func attribute(_ pointer: OpaquePointer?) throws -> Attribute {
 }
 
 /// The type of a `CST_ATTRIBUTE_` constant.
-func attributeType(_ type: cst_attribute_type, of entity: Entity, _ name: String) throws -> AttributeType {
+func attributeType(_ type: cst_attribute_type, of entity: String?, _ name: String) throws -> AttributeType {
     if let type = AttributeType(rawValue: type) { return type }
     throw CoreError(
-        .invalidArgument, "\(entity.name).\(name): \(type) is no attribute type; use a CST_ATTRIBUTE_ constant",
-        entity: entity.name, key: name)
+        .invalidArgument,
+        "\(entity.map { $0 + "." } ?? "")\(name): \(type) is no attribute type; use a CST_ATTRIBUTE_ constant",
+        entity: entity, key: name)
 }
 
 @_cdecl("cst_attribute_set_type") @implementation
@@ -22,7 +23,7 @@ public func cst_attribute_set_type(
 ) -> cst_status {
     building(error, { try attribute(pointer).entity.model }) {
         let attribute = try attribute(pointer)
-        try attribute.setType(try attributeType(type, of: attribute.entity, attribute.name))
+        try attribute.setType(try attributeType(type, of: attribute.entity.name, attribute.name))
     }
 }
 
@@ -133,7 +134,7 @@ public func cst_attribute_add_element(
         let composite = try attribute(pointer)
         let name = try name.string("name")
         let path = "\(composite.path).\(name)"
-        let type = try attributeType(type, of: composite.entity, path)
+        let type = try attributeType(type, of: composite.entity.name, path)
         let flags = try PropertyFlags(checking: flags, allowed: .elements, "\(composite.entity.name).\(path)")
         let element = try composite.addElement(named: name, type: type)
         try flags.apply(to: element, .elements)

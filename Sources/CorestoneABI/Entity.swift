@@ -230,7 +230,7 @@ public func cst_entity_add_attribute(
         out?.pointee = nil
         let entity = try entity(pointer)
         let name = try name.string("name")
-        let type = try attributeType(type, of: entity, name)
+        let type = try attributeType(type, of: entity.name, name)
         let flags = try PropertyFlags(checking: flags, allowed: .attributes, "\(entity.name).\(name)")
         let attribute = try entity.addAttribute(named: name, type: type)
         try flags.apply(to: attribute, .attributes)

@@ -15,7 +15,7 @@ public func cst_fetch_request_set_columns(
             guard column.reserved == 0 else {
                 throw CoreError(.unsupported, "the column \(name) has something in reserved; leave it zero", key: name)
             }
-            let type = try attributeType(column.type, of: box.request.entity, name)
+            let type = try attributeType(column.type, of: box.request.entityName, name)
             guard let pointer = column.expression else { return .property(name) }
             let expression = try expressionBox(pointer)
             boxes.append(expression)

@@ -18,6 +18,25 @@ public func cst_fetch_request_new(
     }
 }
 
+@_cdecl("cst_fetch_request_new_named") @implementation
+public func cst_fetch_request_new_named(
+    _ name: cst_string, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try place(out, "out_request")
+        let request = FetchRequest()
+        request.entityName = try name.optionalString("entity_name")
+        out.pointee = try HandleTable.make(FetchRequestBox(request), .fetchRequest)
+    }
+}
+
+@_cdecl("cst_fetch_request_set_entity_name") @implementation
+public func cst_fetch_request_set_entity_name(
+    _ pointer: OpaquePointer?, _ name: cst_string, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) { try request(pointer).entityName = try name.optionalString("entity_name") }
+}
+
 @_cdecl("cst_fetch_request_set_predicate") @implementation
 public func cst_fetch_request_set_predicate(
     _ pointer: OpaquePointer?, _ predicatePointer: OpaquePointer?, _ error: ErrorOut
@@ -71,12 +90,7 @@ public func cst_fetch_request_set_returns_faults(
 
 @_cdecl("cst_fetch_request_set_nulls") @implementation
 public func cst_fetch_request_set_nulls(_ pointer: OpaquePointer?, _ nulls: UInt32, _ error: ErrorOut) -> cst_status {
-    boundary(error) {
-        guard let meaning = FetchRequest.NullMeaning(rawValue: nulls) else {
-            throw CoreError(.invalidArgument, "there is no meaning of nil \(nulls); use a CST_NULLS_ constant")
-        }
-        try request(pointer).nulls = meaning
-    }
+    boundary(error) { try request(pointer).nulls = try nullMeaning(nulls) }
 }
 
 @_cdecl("cst_fetch_request_set_allows_split") @implementation

@@ -7,12 +7,7 @@ import CorestoneValues
 /// The template that a host's request is; its entity must be of the model.
 func requestTemplate(_ pointer: OpaquePointer?, for model: Model) throws -> FetchRequestTemplate {
     let request = try request(pointer)
-    guard request.entity.model === model, !request.entity.isRemoved else {
-        throw CoreError(
-            .invalidArgument, "the request fetches \(request.entity.name), which is no entity of this model",
-            entity: request.entity.name
-        )
-    }
+    try request.resolve(in: model)
     return request.template
 }
 

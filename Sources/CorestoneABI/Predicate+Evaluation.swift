@@ -53,7 +53,11 @@ public func cst_results_copy_filtered(
         let out = try place(out, "out_results")
         let results = try objectsOnQueue(pointer)
         let question = try Question(predicate(predicatePointer), variables)
-        out.pointee = try results.of(results.objects.filter { try question.holds(for: .object($0)) }).makeHandle()
+        var chosen: [Int] = []
+        try results.forEachObject { index, object in
+            if try question.holds(for: .object(object)) { chosen.append(index) }
+        }
+        out.pointee = try results.choosing(chosen).makeHandle()
     }
 }
 

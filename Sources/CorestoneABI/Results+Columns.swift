@@ -46,7 +46,8 @@ public func cst_results_copy_columns(
         var packer = ColumnPacker(out)
         try packer.append(UInt64(window.count))
         try packer.append(UInt64(keys.count))
-        for key in keys { try packer.pack(key, results.objects[window], results.entity) }
+        let objects = try results.objects(window)
+        for key in keys { try packer.pack(key, objects, results.entity) }
         out.end(at: packer.size)
     }
 }

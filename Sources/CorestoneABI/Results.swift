@@ -30,6 +30,11 @@ func window(_ results: ResultList, _ first: Int, _ capacity: Int) -> Range<Int>?
 @_cdecl("cst_results_count") @implementation
 public func cst_results_count(_ pointer: OpaquePointer?) -> Int { (try? list(pointer).count) ?? 0 }
 
+@_cdecl("cst_results_batch_size") @implementation
+public func cst_results_batch_size(_ pointer: OpaquePointer?) -> Int {
+    (try? list(pointer).results.batchSize) ?? 0
+}
+
 @_cdecl("cst_results_get_object") @implementation
 public func cst_results_get_object(
     _ pointer: OpaquePointer?, _ index: Int, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ errorOut: ErrorOut
@@ -45,9 +50,10 @@ public func cst_results_get_object(
     return Unmanaged<ResultList>.fromOpaque(entry.pointee.object)._withUnsafeGuaranteedRef { results in
         do {
             try results.checkQueue()
-            guard index >= 0, index < results.objectCount else {
+            if index < 0 || index >= results.objectCount {
                 try requireObjects(results)
-                return Status.end.rawValue
+                guard index >= 0, index < results.count else { return Status.end.rawValue }
+                results.beginLending()
             }
             out.pointee = try results.lend(at: index)
             return Status.ok.rawValue
@@ -67,6 +73,7 @@ public func cst_results_get_objects(
         guard let window = window(results, first, capacity) else { return .end }
         if window.isEmpty { return .ok }
         let out = try required(out, "out_objects")
+        results.beginLending()
         for (place, index) in window.enumerated() { out[place] = try results.lend(at: index) }
         outCount.pointee = window.count
         return .ok
@@ -81,16 +88,12 @@ public func cst_results_copy_id(
         let out = try place(out, "out_id")
         let results = try list(pointer)
         guard index >= 0, index < results.count else { return .end }
-        let id = results.ids.isEmpty ? try objectID(results.objects[index], results) : results.ids[index]
+        let id = results.ids.isEmpty ? results.results.objectID(at: index) : results.ids[index]
+        // Elsewhere only that of a saved object, which never changes.
+        if id.isTemporary, results.ids.isEmpty { try results.checkQueue() }
         out.pointee = try HandleTable.make(ObjectIDBox(id), .objectID)
         return .ok
     }
-}
-
-/// An object's ID on any thread: elsewhere only that of a saved object, which never changes.
-private func objectID(_ object: ManagedObject, _ results: ResultList) throws -> ObjectID {
-    if object.hasTemporaryID { try results.checkQueue() }
-    return object.objectID
 }
 
 @_cdecl("cst_results_get_column") @implementation
@@ -105,8 +108,7 @@ public func cst_results_get_column(
         guard let window = window(results, first, capacity) else { return .end }
         if window.isEmpty { return .ok }
         let out = try required(out, "out_values")
-        for (place, index) in window.enumerated() {
-            let object = results.objects[index]
+        for (place, object) in try results.objects(window).enumerated() {
             let view = try object.view(key: key)
             if view.type == .object { try putTarget(view, object, key, out + place) } else { put(view, out + place) }
         }
@@ -130,8 +132,8 @@ public func cst_results_get_column_path(
         if window.isEmpty { return .ok }
         let out = try required(out, "out_values")
         for place in 0..<window.count { putNull(out + place) }
-        for (place, index) in window.enumerated() {
-            try putPath(path, results.objects[index], out + place, row: index) { _ in results.kept }
+        for (place, object) in try results.objects(window).enumerated() {
+            try putPath(path, object, out + place, row: window.lowerBound + place) { _ in results.kept }
         }
         outCount.pointee = window.count
         return .ok

@@ -104,7 +104,8 @@ public func cst_results_copy_sorted(
         let out = try place(out, "out_results")
         let results = try objectsOnQueue(pointer)
         let descriptors = try sortDescriptors(sort, sortCount, compare, userdata)
-        let order = try SortDescriptor.order(of: results.objects.map { .object($0) }, by: descriptors)
-        out.pointee = try results.of(order.map { results.objects[$0] }).makeHandle()
+        var values: [PropertyValue] = []
+        try results.forEachObject { values.append(.object($1)) }
+        out.pointee = try results.choosing(try SortDescriptor.order(of: values, by: descriptors)).makeHandle()
     }
 }

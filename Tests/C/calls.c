@@ -375,7 +375,7 @@ static cst_string string_for(struct world *world, const struct call *call, const
     if (strcmp(name, "format") == 0) return text("name == %@");
     if (strcmp(name, "uri") == 0) return text_of_size(world->uri.data, world->uri.size);
     if (strcmp(name, "type") == 0) return text("SQLite");
-    if (is(call, "cst_model_entity")) return text("Employee");
+    if (is(call, "cst_model_entity") || strcmp(name, "entity_name") == 0) return text("Employee");
     if (is(call, "cst_archive_copy_class_kinds")) return text("NSArray");
     if (is(call, "cst_expression_new_function")) return text("uppercase:");
     if (strcmp(name, "signature") == 0) return text("d()");
@@ -637,7 +637,11 @@ void world_clean(const struct call *call, const union argument *arguments, struc
         const struct parameter *p = &call->parameters[i];
         if (!p->owned || !arguments[i].pointer) continue;
         if (p->kind == KIND_OUT_HANDLE) cst_release(storage->out_handle[i]);
-        if (p->kind == KIND_OUT) cst_value_dispose(&storage->out[0]);
+        if (p->kind == KIND_OUT && is(call, "cst_context_execute")) {
+            cst_release(((cst_request_result *)(void *)storage->out)->value);
+        } else if (p->kind == KIND_OUT) {
+            cst_value_dispose(&storage->out[0]);
+        }
         if (p->kind == KIND_OUT_HANDLES) {
             for (size_t n = 0; n < MAX_ITEMS && storage->out_handles[n]; n++)
                 cst_release(storage->out_handles[n]);

@@ -96,6 +96,8 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
     many = re.fullmatch(r"(?:const )?cst_(\w+) \*const \*", c_type)
     if many and many[1] in HANDLES:
         return "HANDLES", many[1]
+    if c_type == "const void *" and name == "request":
+        return "HANDLE", "fetch_request"
     if c_type in SCALARS:
         return ("COUNT" if name in COUNTS else "SCALAR"), ""
     fixed = {
@@ -157,6 +159,7 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         "cst_function *",
         "cst_statistics *",
         "cst_undo_state *",
+        "cst_request_result *",
     }
     if c_type in plain_outputs:
         return "OUT", ""

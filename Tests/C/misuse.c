@@ -50,6 +50,7 @@ static bool may_be_null(const struct call *call, const struct parameter *paramet
         {"cst_context_insert_many", "out_objects"},
         {"cst_fetch_request_set_predicate", "predicate"},
         {"cst_fetch_request_set_having", "predicate"},
+        {"cst_fetch_request_set_affected_stores", "stores"},
         {"cst_version", "major"},
         {"cst_version", "minor"},
         {"cst_version", "patch"},

@@ -349,8 +349,174 @@ static void two_meanings_of_nil(void) {
     company_close(&c);
 }
 
+/* ---- requests of every kind */
+
+static cst_fetch_request *by_name(const char *name, const char *sort) {
+    cst_fetch_request *request = NULL;
+    cst_sort order = {text(sort), 0, 0};
+    OK(cst_fetch_request_new_named(text(name), &request, E));
+    OK(cst_fetch_request_set_sort(request, 1, &order, E));
+    return request;
+}
+
+static void staff(struct company *c, int count) {
+    char name[32];
+    for (int i = 0; i < count; i++) {
+        snprintf(name, sizeof name, "%04d", i);
+        OK(cst_release(company_employee(c, c->context, name, i)));
+    }
+    save(c->context);
+    OK(cst_context_reset(c->context, E));
+}
+
+static void every_result_type(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    staff(&c, 3);
+    cst_fetch_request *request = by_name("Employee", "name"), *copy = NULL;
+    cst_request_result result;
+    OK(cst_context_execute(c.context, request, &result, E));
+    CHECK(result.type == CST_RESULT_OBJECTS && result.count == 3);
+    CHECK_TEXT("0002", get_text(object_at(result.value, 2), c.name));
+    OK(cst_release(result.value));
+    OK(cst_fetch_request_set_option(request, CST_FETCH_RESULT_TYPE, CST_RESULT_COUNT, E));
+    OK(cst_context_execute(c.context, request, &result, E));
+    CHECK(result.type == CST_RESULT_COUNT && result.count == 3 && !result.value);
+    OK(cst_fetch_request_set_option(request, CST_FETCH_RESULT_TYPE, CST_RESULT_OBJECT_IDS, E));
+    OK(cst_fetch_request_set_option(request, CST_FETCH_LIMIT, 2, E));
+    OK(cst_context_execute(c.context, request, &result, E));
+    CHECK(result.type == CST_RESULT_OBJECT_IDS && result.count == 2 && cst_results_count(result.value) == 2);
+    OK(cst_release(result.value));
+    OK(cst_fetch_request_copy(request, &copy, E));
+    OK(cst_fetch_request_set_option(copy, CST_FETCH_RESULT_TYPE, CST_RESULT_DICTIONARIES, E));
+    OK(cst_context_execute(c.context, copy, &result, E));
+    CHECK(result.type == CST_RESULT_DICTIONARIES && cst_rows_count(result.value) == 2);
+    OK(cst_release(result.value));
+    int64_t value = 0;
+    OK(cst_fetch_request_option(request, CST_FETCH_RESULT_TYPE, &value, E));
+    CHECK_INT(CST_RESULT_OBJECT_IDS, value);
+    OK(cst_release(copy));
+    OK(cst_release(request));
+    company_close(&c);
+}
+
+static void what_is_no_request(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_request_result result;
+    cst_error *error = NULL;
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_context_execute(c.context, c.context, &result, &error));
+    CHECK_INT(134091, cst_error_code(error));
+    cst_release(error);
+    error = NULL;
+    cst_fetch_request *request = by_name("Emplyee", "name");
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_execute(c.context, request, &result, &error));
+    CHECK(strstr(cst_error_message(error).data, "Employee") != NULL);
+    cst_release(error);
+    error = NULL;
+    CHECK_STATUS(CST_E_UNSUPPORTED, cst_fetch_request_set_option(request, CST_FETCH_RESULT_TYPE, 3, &error));
+    CHECK_INT(134091, cst_error_code(error));
+    cst_release(error);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_fetch_request_set_option(request, CST_FETCH_LIMIT, -1, NULL));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_fetch_request_set_option(request, CST_FETCH_DISTINCT, 2, NULL));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_fetch_request_set_option(request, 99, 0, NULL));
+    OK(cst_fetch_request_set_entity_name(request, (cst_string){NULL, 0}, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_execute(c.context, request, &result, NULL));
+    cst_column column = {text("x"), NULL, -5, 0};
+    CHECK(cst_fetch_request_set_columns(request, 1, &column, NULL) < 0);
+    OK(cst_fetch_request_set_entity_name(request, text("Employee"), E));
+    OK(cst_context_execute(c.context, request, &result, E));
+    OK(cst_release(result.value));
+    cst_buffer json = {0};
+    OK(cst_fetch_request_copy_json(request, &json, E));
+    CHECK(strstr(json.data, "\"entityName\":\"Employee\"") || strstr(json.data, "\"entityName\": \"Employee\""));
+    cst_buffer_dispose(&json);
+    cst_predicate *predicate = NULL;
+    CHECK_STATUS(CST_NOT_FOUND, cst_fetch_request_copy_predicate(request, &predicate, E));
+    OK(cst_release(request));
+    company_close(&c);
+}
+
+static void affected_stores(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    staff(&c, 2);
+    cst_store *second = NULL;
+    OK(cst_coordinator_add_store(c.coordinator, text("SQLite"), text(check_path("b.sqlite")), NULL, &second, E));
+    cst_object *bob = company_employee(&c, c.context, "Bob", 1);
+    OK(cst_context_assign(c.context, bob, second, E));
+    save(c.context);
+    cst_fetch_request *request = by_name("Employee", "name");
+    uint64_t count = 0;
+    const cst_store *stores[] = {second};
+    OK(cst_context_count(c.context, request, &count, E));
+    CHECK_INT(3, count);
+    OK(cst_fetch_request_set_affected_stores(request, 1, stores, E));
+    OK(cst_context_count(c.context, request, &count, E));
+    CHECK_INT(1, count);
+    OK(cst_fetch_request_set_affected_stores(request, 0, stores, E));
+    OK(cst_context_count(c.context, request, &count, E));
+    CHECK_INT(0, count);
+    OK(cst_fetch_request_set_affected_stores(request, 0, NULL, E));
+    OK(cst_context_count(c.context, request, &count, E));
+    CHECK_INT(3, count);
+    OK(cst_release(bob));
+    OK(cst_release(request));
+    OK(cst_release(second));
+    company_close(&c);
+}
+
+static void lazy_results(void) {
+    enum { COUNT = 500, BATCH = 20 };
+    struct company c = company_open(check_path("a.sqlite"));
+    staff(&c, COUNT);
+    cst_fetch_request *request = by_name("Employee", "name");
+    cst_request_result result;
+    OK(cst_fetch_request_set_option(request, CST_FETCH_BATCH_SIZE, BATCH, E));
+    OK(cst_context_execute(c.context, request, &result, E));
+    cst_results *lazy = result.value, *chosen = NULL;
+    CHECK_INT(BATCH, cst_results_batch_size(lazy));
+    CHECK_INT(COUNT, cst_results_count(lazy));
+    uint64_t known = 0;
+    for (size_t i = 0; i < COUNT; i++) {
+        CHECK_INT(i, get_int(object_at(lazy, i), c.number));
+        OK(cst_context_changed_count(c.context, CST_CHANGED_REGISTERED, &known, E));
+        if (known > 11 * BATCH) check_fail(__FILE__, __LINE__, "objects of old batches stay");
+    }
+    cst_object *objects[COUNT], *one = NULL;
+    size_t count = 0;
+    OK(cst_results_get_objects(lazy, 0, COUNT, objects, &count, E));
+    CHECK_INT(COUNT, count);
+    CHECK_INT(7, get_int(objects[7], c.number)); /* handles of one call all serve */
+    CHECK_STATUS(CST_END, cst_results_get_object(lazy, COUNT, &one, E));
+    cst_value values[COUNT];
+    OK(cst_results_get_column(lazy, c.number, 90, COUNT, values, &count, E));
+    CHECK_INT(COUNT - 90, count);
+    for (size_t i = 0; i < count; i++)
+        CHECK_INT(90 + i, values[i].as.integer);
+    cst_predicate *predicate = NULL;
+    OK(cst_predicate_parse(text("number >= 490"), 0, NULL, &predicate, E));
+    OK(cst_results_copy_filtered(lazy, predicate, NULL, &chosen, E));
+    CHECK_INT(10, cst_results_count(chosen));
+    CHECK_INT(BATCH, cst_results_batch_size(chosen));
+    CHECK_INT(491, get_int(object_at(chosen, 1), c.number));
+    OK(cst_release(chosen));
+    cst_sort order = {text("number"), CST_SORT_DESCENDING, 0};
+    OK(cst_results_copy_sorted(lazy, 1, &order, NULL, NULL, &chosen, E));
+    CHECK_INT(COUNT - 1, get_int(object_at(chosen, 0), c.number));
+    cst_object_id *id = NULL;
+    OK(cst_results_copy_id(chosen, 3, &id, E));
+    OK(cst_release(id));
+    OK(cst_release(chosen));
+    OK(cst_release(predicate));
+    OK(cst_release(lazy));
+    OK(cst_release(request));
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
+    RUN(every_result_type);
+    RUN(what_is_no_request);
+    RUN(affected_stores);
+    RUN(lazy_results);
     RUN(sorting_and_limits);
     RUN(predicates_select_the_same_rows_saved_or_not);
     RUN(pending_changes_count_unless_told_otherwise);

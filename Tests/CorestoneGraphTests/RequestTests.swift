@@ -179,6 +179,102 @@ final class RequestTests: CompanyFileTestCase {
         }
     }
 
+    // MARK: Parts of rows
+
+    private func faults(_ body: () throws -> Void) rethrows -> Int {
+        let before = coordinator.statistics
+        try body()
+        let after = coordinator.statistics
+        return after.faults + after.faultedRows - before.faults - before.faultedRows
+    }
+
+    func testOnlySomePropertiesComeWithTheRow() throws {
+        let research = try department("Research")
+        try saved(["Alice", "Bob"])
+        for object in try context.fetch(request()) {
+            try object.set("age", 7)
+            try object.set("department", research)
+        }
+        try context.save()
+        let uri = research.objectID.uri
+        try beginAnew()
+        let request = request()
+        request.propertiesToFetch = ["name", "department"]
+        let found = try context.fetch(request)
+        XCTAssertTrue(found.allSatisfy { $0.isFault && $0.record == nil })
+        try XCTAssertEqual(
+            faults {
+                XCTAssertEqual(try found.map { try $0.get("name", as: String.self) }, ["Alice", "Bob"])
+                XCTAssertEqual(try found[0].get("department", as: ManagedObject.self)?.objectID.uri, uri)
+            }, 0)
+        XCTAssertTrue(found[0].isFault)
+        // The first fault fills its sibling too.
+        XCTAssertEqual(try faults { XCTAssertEqual(try found[0].get("age"), 7) }, 3)
+        XCTAssertEqual(try faults { XCTAssertEqual(try found[1].get("salary"), 1000.0) }, 0)
+        XCTAssertFalse(found[0].isFault || found[1].isFault)
+        XCTAssertEqual(try found[1].get("name"), "Bob")
+        // Who is known keeps what is known.
+        XCTAssertEqual(try context.fetch(request).map(ObjectIdentifier.init), found.map(ObjectIdentifier.init))
+        XCTAssertFalse(found[0].isFault)
+    }
+
+    func testAPartDoesNotOutliveItsRow() throws {
+        try saved(["Alice", "Bob"])
+        try beginAnew()
+        let request = request()
+        request.propertiesToFetch = ["name"]
+        let found = try context.fetch(request)
+        let writer = other()
+        let all = try writer.fetch(self.request())
+        try all[0].set("name", "Anna")
+        try all[1].set("age", 3)
+        try writer.save()
+        XCTAssertEqual(try found[0].get("name"), "Alice")
+        try context.refresh(found[0], mergeChanges: false)
+        XCTAssertEqual(try found[0].get("name"), "Anna")
+        XCTAssertEqual(try found[1].get("name"), "Bob")
+        XCTAssertEqual(try found[1].get("age"), 3)
+        try found[1].set("name", "Ben")
+        XCTAssertEqual(try context.fetch(request).count, 2)
+        try context.save()
+        XCTAssertEqual(try found[1].get("name"), "Ben")
+        try context.reset()
+        XCTAssertThrowsError(try found[1].get("name", as: String.self))
+    }
+
+    func testPropertiesThatObjectsCannotHaveAlone() throws {
+        try saved(["Alice"])
+        let request = request()
+        let computed = ExpressionDescription(name: "double", expression: try Expression.parse("age * 2"))
+        for (column, words) in [
+            (FetchedColumn.expression(computed), "computed"), ("department.name", "key path"), ("nme", "name"),
+            ("projects", "to-many"), ("speed", "stored"),
+        ] {
+            request.propertiesToFetch = [column]
+            XCTAssertThrowsError(try context.fetch(request)) {
+                XCTAssertEqual(($0 as? CoreError)?.status, .invalidArgument)
+                XCTAssertTrue("\($0)".contains(words), "\($0)")
+            }
+            request.batchSize = 5
+            XCTAssertThrowsError(try context.execute(request))
+            request.batchSize = 0
+        }
+    }
+
+    /// Where memory has to look at rows, whole ones come.
+    func testPartsBesideChangesAndRemainders() throws {
+        try saved(["Alice", "Bob"])
+        try beginAnew()
+        let request = request()
+        request.propertiesToFetch = ["name"]
+        request.predicate = try Predicate.parse("speed == nil", arguments: [])
+        XCTAssertEqual(try names(context.fetch(request)), ["Alice", "Bob"])
+        _ = try employee("Carol")
+        XCTAssertEqual(try names(context.fetch(request)), ["Alice", "Bob", "Carol"])
+        request.predicate = nil
+        XCTAssertEqual(try context.fetch(request).map { try $0.get("salary") ?? 0 }, [1000.0, 1000.0, 1000.0])
+    }
+
     // MARK: Scenarios of fetches that ask for little
 
     func testS053OffsetBeyondResultsReturnsEmpty() throws {

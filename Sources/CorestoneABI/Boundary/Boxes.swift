@@ -76,7 +76,6 @@ final class ExpressionBox {
 
 final class FetchRequestBox {
     let request: FetchRequest
-    private let model: Model
     var predicate: PredicateBox? {
         didSet { request.predicate = predicate?.predicate }
     }
@@ -87,9 +86,12 @@ final class FetchRequestBox {
     /// Keeps the models of object IDs in expressions.
     var columns: [ExpressionBox] = []
 
-    init(_ request: FetchRequest) {
-        self.request = request
-        model = request.entity.model
+    init(_ request: FetchRequest) { self.request = request }
+
+    func copy() -> FetchRequestBox {
+        let copy = FetchRequestBox(request.copy())
+        (copy.predicate, copy.having, copy.columns) = (predicate, having, columns)
+        return copy
     }
 }
 
@@ -113,7 +115,9 @@ final class ResultList {
     private unowned(unsafe) let box: ContextBox?
     /// The thread of a list without a context.
     private let creator: UInt64
-    let objects: [ManagedObject]
+    let results: Results
+    /// Of a list that is not lazy.
+    var objects: [ManagedObject] { results.objects }
     let ids: [ObjectID]
     /// What a key stands for when the list is empty; nil for lists of several entities.
     let entity: Entity?
@@ -121,13 +125,21 @@ final class ResultList {
     private var tokens: UnsafeMutablePointer<Token>?
     /// The elements of `objects`, which never changes, and the box: read for each row of a fetch without a reference.
     private let references: UnsafePointer<Unmanaged<ManagedObject>>?
-    private let nearBox: Unmanaged<ContextBox>?
+    let nearBox: Unmanaged<ContextBox>?
+    /// Of a list that is not lazy, the others being looked after in `ResultList+Lazy`.
     let objectCount: Int
+    /// What a lazy list lends.
+    var loans = Loans()
     /// Values that key paths computed, kept so that views of them stay valid.
     let kept = KeptValues()
 
-    init(_ objects: [ManagedObject], ids: [ObjectID] = [], entity: Entity?, box: ContextBox?) {
-        self.objects = objects
+    convenience init(_ objects: [ManagedObject], ids: [ObjectID] = [], entity: Entity?, box: ContextBox?) {
+        self.init(Results(objects), ids: ids, entity: entity, box: box)
+    }
+
+    init(_ results: Results, ids: [ObjectID] = [], entity: Entity?, box: ContextBox?) {
+        let objects = results.objects
+        self.results = results
         self.ids = ids
         self.entity = entity
         self.box = box
@@ -140,12 +152,13 @@ final class ResultList {
     }
 
     deinit {
+        loans.end()
         guard let tokens else { return }
         for place in objects.indices where tokens[place] != 0 { HandleTable.release(tokens[place]) }
         tokens.deallocate()
     }
 
-    var count: Int { ids.isEmpty ? objects.count : ids.count }
+    var count: Int { ids.isEmpty ? results.count : ids.count }
 
     /// Throws unless the calling thread may use the list's objects now.
     @inline(__always)
@@ -168,8 +181,10 @@ final class ResultList {
         }
     }
 
-    /// A list of other objects of the same context.
-    func of(_ objects: [ManagedObject]) -> ResultList { ResultList(objects, entity: entity, box: box) }
+    /// A list of some of its objects, by their indices.
+    func choosing(_ indices: [Int]) -> ResultList {
+        ResultList(results.choosing(indices), entity: entity, box: box)
+    }
 
     func makeHandle() throws -> Handle? {
         try HandleTable.make(self, .results, owner: box ?? entity?.model, isLoose: box == nil)
@@ -178,6 +193,7 @@ final class ResultList {
     /// A handle that the list keeps until its end.
     @inline(__always)
     func lend(at index: Int) throws -> Handle? {
+        if objectCount == 0 { return try lendLazily(at: index) }
         let tokens = self.tokens ?? makeTokens()
         if tokens[index] == 0, let references {
             tokens[index] = try references[index]._withUnsafeGuaranteedRef { try innerToken($0, in: nearBox) }

@@ -79,6 +79,8 @@ public final class Context: @unchecked Sendable {
     var fileValues: [ObjectIdentifier: [FileValue]] = [:]
     /// What fetched properties found, by object and name.
     var fetchedValues: [ObjectIdentifier: [String: [ManagedObject]]] = [:]
+    /// What fetches of some properties brought for faults.
+    var parts: [ObjectIdentifier: RowPart] = [:]
     /// While the host's validators are asked, which must not save.
     var isAskingValidators = false
     var hookState = HookState()

@@ -7,8 +7,9 @@ extension Context {
         try request.requireObjects()
         return try preparedFetch(request) {
             let pending = pendingChanges(for: request)
+            let keys = try partKeys(request)
             let objects =
-                try pending.isEmpty ? fetchStored(request) : fetchMerged(request, with: pending)
+                try pending.isEmpty ? fetchStored(request, keys: keys) : fetchMerged(request, with: pending)
             try fulfil(FetchWishes(request), for: objects)
             return objects
         }
@@ -103,19 +104,25 @@ extension Context {
             coordinator.count {
                 $0.fetched(outcome.batch.records.count + outcome.identifiers.count, in: duration)
             }
-            if !outcome.batch.records.isEmpty { cache.add(outcome.batch, root: fetch.entity.root, asOf: state) }
+            if !outcome.batch.records.isEmpty, !outcome.isPartial {
+                cache.add(outcome.batch, root: fetch.entity.root, asOf: state)
+            }
             return outcome
         }
     }
 
-    func fetchStored(_ request: FetchRequest) throws -> [ManagedObject] {
+    /// - Parameter keys: of the properties whose values will do; nil for all.
+    func fetchStored(_ request: FetchRequest, keys: Set<UInt32>? = nil) throws -> [ManagedObject] {
         let stores = try stores(for: request)
         // A generation leaves out stores that came after it, and a request those that it does not affect.
         if stores.isEmpty && !coordinator.stores.isEmpty { return [] }
         guard !stores.isEmpty else { throw noStore(request) }
         if request.wantsNoRows, let faults = try fetchFaults(request, stores) { return faults }
         if stores.count == 1, let store = stores.first {
-            let outcome = try run(request.storeFetch(.rows), store: store)
+            var fetch = request.storeFetch(.rows)
+            fetch.keys = keys
+            let outcome = try run(fetch, store: store)
+            if let keys, outcome.isPartial { return objects(forParts: outcome.batch, keys: keys, store: store) }
             let found = try objects(for: outcome.batch, request, store: store)
             guard let remainder = outcome.remainder else { return found }
             return try select(filtered(found, remainder, request), request, isSorted: !remainder.isUnordered)

@@ -12,14 +12,16 @@ public final class FetchRequest: PersistentStoreRequest, @unchecked Sendable {
     /// nil before a context has looked the name up.
     public var entity: Entity! {
         get { found }
-        set { (found, name) = (newValue, nil) }
+        set { (found, model, name) = (newValue, newValue?.model, nil) }
     }
     /// Looked up in the model of the context that carries the request out, when it does. nil without an entity.
     public var entityName: String? {
         get { name ?? found?.name }
-        set { (found, name) = (nil, newValue) }
+        set { (found, model, name) = (nil, nil, newValue) }
     }
     private var found: Entity?
+    /// On which the entity depends.
+    private var model: Model?
     /// Of a request that was made by name.
     private var name: String?
     /// nil: every object.
@@ -75,7 +77,7 @@ public final class FetchRequest: PersistentStoreRequest, @unchecked Sendable {
     public override init() { super.init() }
 
     public init(entity: Entity) {
-        found = entity
+        (found, model) = (entity, entity.model)
         super.init()
     }
 
@@ -111,7 +113,7 @@ extension FetchRequest {
     /// A request of its own that asks for the same.
     public func copy() -> FetchRequest {
         let copy = FetchRequest()
-        (copy.found, copy.name) = (found, name)
+        (copy.found, copy.model, copy.name) = (found, model, name)
         copy.affectedStores = affectedStores
         copy.predicate = predicate
         copy.sortDescriptors = sortDescriptors
@@ -131,16 +133,16 @@ extension FetchRequest {
         return copy
     }
 
-    /// Sees to it that the entity is one of the model of a context that carries the request out.
+    /// Sees to it that the entity is one of the model that the request is used with.
     /// - Throws: `.invalidArgument` for a request without an entity, with one of another model, and with a name that the model
     ///   does not have.
-    func resolve(in model: Model) throws {
+    package func resolve(in model: Model) throws {
         if let found, found.model === model, !found.isRemoved { return }
         if let name {
-            found = try model.requireEntity(named: name)
+            (found, self.model) = (try model.requireEntity(named: name), model)
         } else if let found {
             throw CoreError(
-                .invalidArgument, "\(found.name) is no entity of the model of this context's coordinator",
+                .invalidArgument, "\(found.name) is no entity of the model that the request is used with",
                 entity: found.name)
         } else {
             throw CoreError(.invalidArgument, "the request fetches nothing yet: give it an entity, or the name of one")

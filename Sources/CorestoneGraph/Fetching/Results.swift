@@ -48,6 +48,9 @@ extension Context {
     func results(of request: FetchRequest) throws -> Results {
         guard request.batchSize > 0 else { return Results(try fetch(request)) }
         try request.requireObjects()
-        return try preparedFetch(request) { Results(ObjectBatches(try foundEntries(request), request, self)) }
+        return try preparedFetch(request) {
+            _ = try request.partKeys()
+            return Results(ObjectBatches(try foundEntries(request), request, self))
+        }
     }
 }

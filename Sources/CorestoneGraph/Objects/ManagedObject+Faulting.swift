@@ -29,6 +29,7 @@ extension ManagedObject {
             guard let context else { throw gone() }
             try context.loadRow(of: self, askedFor: slot)
         }
+        if state.contains(.partial) { completePart() }
         let wasFault = state.remove(.fault) != nil
         guard wasFault, entity.has(.awakeFromFetch), !state.contains(.inaccessible) else { return }
         do { try sendAwakeFromFetch() } catch {
@@ -47,6 +48,7 @@ extension ManagedObject {
         forgetFiles()
         forgetFetched()
         forgetTransformedValues()
+        forgetPart()
         dropToOneTargets()
         dropToManyRelationships()
         state.insert(.fault)
@@ -59,6 +61,7 @@ extension ManagedObject {
         forgetFiles()
         forgetFetched()
         forgetTransformedValues()
+        forgetPart()
         state.insert(.fault)
     }
 

@@ -27,5 +27,6 @@ extension ManagedObject {
         forgetFiles()
         forgetFetched()
         forgetTransformedValues()
+        forgetPart()
     }
 }

@@ -11,7 +11,7 @@ extension ManagedObject {
     package func view(key: UInt32) throws -> ValueView {
         let slot = Int(key & 0xFFF)
         guard slot < Int(entity.slotCount), entity.slotKeys[slot] == key else { throw unknownKey(key) }
-        if !state.isDisjoint(with: [.fault, .gone]) { try fire(for: slot) }
+        if !state.isDisjoint(with: [.fault, .gone]), let view = try lendOrFire(slot) { return view }
         let layout = entity.layout.slots[slot]
         if let overlay, let view = overlayView(overlay, slot) { return view }
         if layout.role == .attribute {

@@ -92,6 +92,8 @@ public final class ManagedObject {
         static var keepsFetched: State { State(rawValue: 16384) }
         /// Holds values that transformers made.
         static var keepsTransformed: State { State(rawValue: 32768) }
+        /// Has something in its context's `parts`.
+        static var partial: State { State(rawValue: 1 << 27) }
         /// Somebody observes its properties.
         @usableFromInline static var observed: State { State(rawValue: 1 << 17) }
     }
@@ -123,7 +125,9 @@ public final class ManagedObject {
     deinit {
         context?.forget(self)
         dropOwnPlace()
-        if !state.isDisjoint(with: [.keeps, .keepsFiles, .keepsFetched, .keepsTransformed, .observed]) { dropKept() }
+        if !state.isDisjoint(with: [.keeps, .keepsFiles, .keepsFetched, .keepsTransformed, .observed, .partial]) {
+            dropKept()
+        }
         dropRecord()
         if toOneTargets != nil || overlay != nil || toManyKeepers != nil { letGo() }
     }
@@ -240,6 +244,13 @@ extension ManagedObject {
         dropToOneTargets()
         for keeper in toManyRelationships { keeper?.reload() }
         return true
+    }
+
+    /// Runs `body`, for which a row that has only a part of the values is the fault's.
+    func standing<Result>(on part: Record, _ body: () throws -> Result) rethrows -> Result {
+        record = part.start
+        defer { record = nil }
+        return try body()
     }
 
     func dropRecord() {

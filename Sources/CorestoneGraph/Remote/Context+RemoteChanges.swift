@@ -69,7 +69,8 @@ extension Context {
                     found.deleted.append(object.objectID)
                     continue
                 }
-                if object.record != nil && object.version != version { found.updated.append(object.objectID) }
+                let isKnown = object.record != nil || object.state.contains(.partial)
+                if isKnown && object.version != version { found.updated.append(object.objectID) }
             }
         }
     }

@@ -70,6 +70,8 @@ package struct StoreFetch {
     package let result: Result
     /// Whether the store may leave something to do; else that is an error.
     package let allowsRemainder: Bool
+    /// The properties whose values will do, if the store leaves nothing to do; nil for all.
+    package var keys: Set<UInt32>?
 
     package init(
         entity: Entity, includesSubentities: Bool = true, predicate: Predicate? = nil,
@@ -91,6 +93,8 @@ package struct StoreFetch {
 package struct StoreFetchOutcome {
     /// Rows, for `.rows`.
     package var batch = RowBatch()
+    /// Whether they have only the values that were asked for.
+    package var isPartial = false
     /// Primary key and entity index, for `.identifiers`.
     package var identifiers: [(primaryKey: Int64, entity: UInt32)] = []
     /// For `.count`.

@@ -55,8 +55,9 @@ final class RowPlan {
     let fallback: Int32
     let estimatedRowSize: Int
 
-    /// `family` are the entities whose rows are to be read, the fetched one first.
-    init(schema: StoreSchema, family: [Entity], leading: Int32 = 0) {
+    /// `family` are the entities whose rows are to be read, the fetched one first; `keys` those of the properties to read,
+    /// nil for all.
+    init(schema: StoreSchema, family: [Entity], leading: Int32 = 0, keys: Set<UInt32>? = nil) {
         let table = schema.table(of: family[0])
         self.table = table
         hasEntityColumn = table.hasSubentities
@@ -65,7 +66,8 @@ final class RowPlan {
         var names: [String] = []
         var places: [String: Int32] = [:]
         for column in table.columns where column.role != .order && column.role != .owner {
-            guard slots.contains(where: { $0.contains(column.property.key) }) else { continue }
+            let key = column.property.key
+            guard slots.contains(where: { $0.contains(key) }), keys?.contains(key) ?? true else { continue }
             places[column.name] = firstColumn + Int32(names.count)
             names.append(column.name)
         }

@@ -52,6 +52,7 @@ final class OpenFile: @unchecked Sendable {
         let entity: UInt32
         let includesSubentities: Bool
         let leading: Int32
+        let keys: Set<UInt32>?
     }
 
     init(
@@ -72,12 +73,16 @@ final class OpenFile: @unchecked Sendable {
         noteLogFrames()
     }
 
-    /// The plan of a fetch; `leading` columns of its result come before the row's own.
-    func plan(for entity: Entity, includesSubentities: Bool, leading: Int32 = 0) -> RowPlan {
-        let shape = FetchShape(entity: entity.index, includesSubentities: includesSubentities, leading: leading)
+    /// The plan of a fetch; `leading` columns of its result come before the row's own. `keys` are those of the properties to
+    /// read; nil reads all.
+    func plan(
+        for entity: Entity, includesSubentities: Bool, leading: Int32 = 0, keys: Set<UInt32>? = nil
+    ) -> RowPlan {
+        let shape = FetchShape(
+            entity: entity.index, includesSubentities: includesSubentities, leading: leading, keys: keys)
         if let known = fetchPlans[shape] { return known }
         let family = includesSubentities ? entity.withDescendants : [entity]
-        let plan = RowPlan(schema: schema, family: family, leading: leading)
+        let plan = RowPlan(schema: schema, family: family, leading: leading, keys: keys)
         fetchPlans[shape] = plan
         return plan
     }

@@ -19,7 +19,10 @@ extension SQLiteReading {
             do {
                 try file.bounded(schema.table(of: fetch.entity)) {
                     switch outcome.remainder == nil ? fetch.result : .rows {
-                    case .rows: outcome.batch = try rows(query, fetch, file, purpose)
+                    case .rows:
+                        let keys = outcome.remainder == nil ? fetch.keys : nil
+                        outcome.batch = try rows(query, fetch, keys, file, purpose)
+                        outcome.isPartial = keys != nil
                     case .identifiers: outcome.identifiers = try identifiers(query, fetch, file, purpose)
                     case .count: outcome.count = try count(query, fetch, file, purpose)
                     }
@@ -40,8 +43,10 @@ extension SQLiteReading {
         return statement
     }
 
-    private func rows(_ query: SQLQuery, _ fetch: StoreFetch, _ file: OpenFile, _ purpose: String) throws -> RowBatch {
-        let plan = file.plan(for: fetch.entity, includesSubentities: fetch.includesSubentities)
+    private func rows(
+        _ query: SQLQuery, _ fetch: StoreFetch, _ keys: Set<UInt32>?, _ file: OpenFile, _ purpose: String
+    ) throws -> RowBatch {
+        let plan = file.plan(for: fetch.entity, includesSubentities: fetch.includesSubentities, keys: keys)
         let statement = try statement("SELECT \(plan.selection)", query, file, purpose)
         var batch = RowBatch()
         let expected = fetch.limit > 0 ? min(fetch.limit, 10_000) * plan.estimatedRowSize : 64 << 10

@@ -97,6 +97,7 @@ from .predicate import CompareOptions, CompoundType, Modifier, Operator, Predica
 from .property import PropertyDescription
 from .query import Attribute, Key, ToMany, Value, key
 from .queue import MainQueue, main_queue
+from .request import FetchRequest
 from .results import Results
 from .rows import ExpressionDescription
 from .sort import Sort, SortDescriptor, SortKey, set_sort_locale, sort, sort_locale
@@ -149,6 +150,7 @@ __all__ = [
     "SingleFaults",
     "InaccessibleFaultHandler",
     "FetchExplanation",
+    "FetchRequest",
     "FetchShare",
     "FetchStep",
     "log",

@@ -77,6 +77,21 @@ SORT_DESCENDING, SORT_CASE_INSENSITIVE, SORT_LOCALIZED, SORT_LOCALIZED_STANDARD,
     1 << bit for bit in range(5)
 )
 NULLS = {"memory": 0, "database": 1}
+# cst_fetch_request_option
+(
+    FETCH_LIMIT,
+    FETCH_OFFSET,
+    FETCH_BATCH_SIZE,
+    FETCH_RESULT_TYPE,
+    FETCH_INCLUDES_SUBENTITIES,
+    FETCH_INCLUDES_PENDING_CHANGES,
+    FETCH_INCLUDES_PROPERTY_VALUES,
+    FETCH_RETURNS_FAULTS,
+    FETCH_REFRESHES_REFETCHED,
+    FETCH_DISTINCT,
+    FETCH_NULLS,
+    FETCH_ALLOWS_SPLIT,
+) = range(1, 13)
 
 
 class String(Structure):
@@ -262,6 +277,17 @@ class StoreChanges(Structure):
         ("new_store", ctypes.c_void_p),
         ("migrated_ids", ctypes.c_void_p),
         ("remote", POINTER(RemoteChange)),
+    )
+
+
+class RequestResult(Structure):
+    """cst_request_result"""
+
+    _fields_ = (
+        ("type", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("count", ctypes.c_uint64),
+        ("value", ctypes.c_void_p),
     )
 
 
@@ -473,6 +499,7 @@ _TYPES: dict[str, Any] = {
     "undoobserve": UNDO_OBSERVE_FN,
     "undostate": POINTER(UndoState),
     "predicateinfo": POINTER(PredicateInfo),
+    "requestresult": POINTER(RequestResult),
     "contextobserve": CONTEXT_OBSERVE_FN,
     "objectobserve": OBJECT_OBSERVE_FN,
     "coordinatorobserve": COORDINATOR_OBSERVE_FN,
@@ -700,6 +727,7 @@ cst_context_rollback status handle error
 cst_context_reset status handle error
 cst_context_copy_changed status handle u32 out error
 cst_context_changed_count status handle u32 u64* error
+cst_context_execute status handle handle requestresult error
 cst_context_fetch status handle handle out error
 cst_context_fetch_ids status handle handle out error
 cst_context_fetch_cursor status handle handle size out error
@@ -874,6 +902,14 @@ cst_function_register_typed status in in code error
 cst_function_unregister status in error
 
 cst_fetch_request_new status handle out error
+cst_fetch_request_new_named status in out error
+cst_fetch_request_set_entity_name status handle in error
+cst_fetch_request_copy status handle out error
+cst_fetch_request_set_option status handle u32 i64 error
+cst_fetch_request_option status handle u32 i64* error
+cst_fetch_request_set_affected_stores status handle size handles error
+cst_fetch_request_copy_json status handle buffer error
+cst_fetch_request_copy_predicate status handle out error
 cst_fetch_request_set_predicate status handle handle error
 cst_fetch_request_set_sort status handle size sorts error
 cst_sort_set_locale status in error
@@ -889,6 +925,7 @@ cst_fetch_request_set_allows_split status handle bool error
 cst_fetch_request_set_prefetch status handle size texts error
 
 cst_results_count size handle
+cst_results_batch_size size handle
 cst_results_get_object status handle size out error
 cst_results_get_objects status handle size size handles size* error
 cst_results_copy_id status handle size out error

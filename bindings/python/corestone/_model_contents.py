@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _abi
 from ._abi import lib, text, texts
-from ._call import call
+from ._call import call, made
 from .predicate import Predicate
 
 if TYPE_CHECKING:
     from ._request import Request
     from .entity import Entity
+    from .request import FetchRequest
 
 M = TypeVar("M", bound="ModelContents")
 
@@ -56,6 +57,19 @@ class ModelContents:
         request = self._request(entity, predicate, options)
         call(lib.cst_model_set_template, self._handle, text(name), request.handle)
         return self
+
+    def fetch_request(self, name: str, /, **variables: Any) -> FetchRequest:
+        """A request made of a template, with values for its variables; None is nil. The template does not change.
+
+        InvalidArgumentError: the model has no template of that name; PredicateError names a variable without a value.
+        """
+        from ._host import Encoded
+        from .request import FetchRequest
+
+        names, given = texts(list(variables)), Encoded(list(variables.values()))
+        count, place = len(variables), given.address
+        handle = made(lib.cst_model_copy_bound_template, self._handle, text(name), count, names, place)
+        return FetchRequest._of(handle)
 
     def remove_template(self: M, name: str) -> M:
         """Removes a fetch request of the model. Returns the model."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import _abi
-from ._abi import lib, texts
+from ._abi import lib, optional_text, texts
 from ._call import call, made
 from .entity import Entity
 from .errors import InvalidArgumentError, TypeMismatchError
@@ -20,9 +20,12 @@ class Request:
 
     __slots__ = ("entity", "handle")
 
-    def __init__(self, entity: Entity) -> None:
-        self.entity = entity
-        self.handle = made(lib.cst_fetch_request_new, entity._handle)
+    def __init__(self, entity: Entity | str | None) -> None:
+        self.entity: Any = entity
+        if isinstance(entity, Entity):
+            self.handle = made(lib.cst_fetch_request_new, entity._handle)
+        else:
+            self.handle = made(lib.cst_fetch_request_new_named, optional_text(entity))
 
     def __del__(self, release: Any = lib.cst_release) -> None:
         handle = getattr(self, "handle", None)

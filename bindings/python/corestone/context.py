@@ -30,6 +30,7 @@ from .object import ManagedObject, drop_held_values, place, set_single_values, w
 from .object_id import ObjectID
 from .predicate import Predicate
 from .property import PropertyDescription
+from .request import execute
 from .results import Results
 from .rows import ColumnLike, read_rows, set_columns
 from .sort import SortKey
@@ -312,6 +313,13 @@ class Context:
         out = ctypes.c_void_p()
         self._work(lib.cst_context_fetch, request.handle, byref(out))
         return Results(self, out.value or 0, request.entity)
+
+    def execute(self, request: Any) -> Any:
+        """Carries out a request: of a FetchRequest, Results, a list of IDs or of dictionaries, or a count.
+
+        ctx.execute(FetchRequest("Employee", "age > 40", sort="name", batch_size=50))
+        """
+        return execute(self, request)
 
     def fetch_template(self, name: str, /, **variables: Any) -> Results:
         """Runs a fetch request of the model with values for its variables; None is nil.

@@ -34,10 +34,13 @@ REPR_ROWS = 5
 class Results(Sequence[Any]):
     """Objects, in order. Use it on the queue of its context.
 
+    Those of a request with a `batch_size` read rows so many at a time, when an object is asked for, and let go of
+    objects that nobody holds.
+
     `column`, `columns` and `rows` read properties of all objects at once, many times faster than one by one.
     """
 
-    __slots__ = ("__weakref__", "_context", "_count", "_entity", "_handle", "_large")
+    __slots__ = ("__weakref__", "_block_size", "_context", "_count", "_entity", "_handle", "_large")
 
     def __init__(self, context: Context, handle: int, entity: Entity | None) -> None:
         self._handle = handle
@@ -45,6 +48,7 @@ class Results(Sequence[Any]):
         self._entity = entity
         self._large: set[int] = set()  # keys of attributes that are not read ahead
         self._count: int = lib.cst_results_count(handle)
+        self._block_size: int = lib.cst_results_batch_size(handle) or BLOCK
 
     @property
     def entity(self) -> Entity | None:
@@ -55,8 +59,8 @@ class Results(Sequence[Any]):
         return self._count
 
     def __iter__(self) -> Iterator[Any]:
-        for first in range(0, self._count, BLOCK):
-            yield from self._block(first, min(BLOCK, self._count - first))
+        for first in range(0, self._count, self._block_size):
+            yield from self._block(first, min(self._block_size, self._count - first))
 
     def _block(self, first: int, count: int) -> list[Any]:
         """`count` objects from `first`."""
@@ -86,6 +90,14 @@ class Results(Sequence[Any]):
         if not 0 <= place < self._count:
             raise IndexError(f"There is no object {index}: the results hold {self._count}.")
         return self._context._object(made(lib.cst_results_get_object, self._handle, place), self._entity)
+
+    def __copy__(self) -> Results:
+        return self
+
+    @property
+    def batch_size(self) -> int:
+        """How many rows are read at a time; 0 when all were read at once."""
+        return int(lib.cst_results_batch_size(self._handle))
 
     def __contains__(self, item: object) -> bool:
         return isinstance(item, ManagedObject) and any(item == mine for mine in self)

@@ -100,7 +100,7 @@ def test_a_request_for_a_removed_entity(tmp_path: Path) -> None:
     model = Model({"Task": {"title": "string"}, "Person": {"name": "string"}})
     request = made(lib.cst_fetch_request_new, model["Task"]._handle)
     model.remove("Task")
-    with pytest.raises(InvalidArgumentError, match="Task, which is no entity of this model"):
+    with pytest.raises(InvalidArgumentError, match="Task is no entity of the model"):
         call(lib.cst_model_set_template, model._handle, text("t"), request)
     model = Model({"Task": {"title": "string"}, "Person": {"name": "string"}})
     other = made(lib.cst_fetch_request_new, model["Task"]._handle)

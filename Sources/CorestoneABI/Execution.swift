@@ -1,0 +1,51 @@
+import CCorestone
+import CPlatform
+import CorestoneGraph
+import CorestoneValues
+
+@_cdecl("cst_context_execute") @implementation
+public func cst_context_execute(
+    _ pointer: OpaquePointer?, _ requestPointer: UnsafeRawPointer?,
+    _ out: UnsafeMutablePointer<cst_request_result>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_result")
+        out.pointee = cst_request_result()
+        let box = try onQueue(pointer)
+        let request = try storeRequest(requestPointer.map { OpaquePointer($0) })
+        out.pointee = try requestResult(try box.context.execute(request), request, box)
+    }
+}
+
+/// A request of any kind. Another handle is refused as Core Data refuses a request that it does not know.
+private func storeRequest(_ pointer: OpaquePointer?) throws -> PersistentStoreRequest {
+    guard let entry = platform_handle_find_any(token(pointer)),
+        let type = HandleType(rawValue: platform_handle_type(entry)), type != .fetchRequest
+    else { return try request(pointer) }
+    throw CoreError(
+        .invalidHandle, code: .persistentStoreUnsupportedRequestType,
+        "this handle is of type \(type.name), which is no request that a context carries out")
+}
+
+/// What came of a request, for the host, which owns it.
+func requestResult(
+    _ result: RequestResult, _ request: PersistentStoreRequest, _ box: ContextBox
+) throws -> cst_request_result {
+    let entity = (request as? FetchRequest)?.entity
+    func made(_ type: Int, _ count: Int, _ value: OpaquePointer? = nil) -> cst_request_result {
+        cst_request_result(
+            type: UInt32(type), reserved: 0, count: UInt64(count), value: value.map { UnsafeMutableRawPointer($0) })
+    }
+    switch result {
+    case .objects(let results):
+        let list = ResultList(results, entity: entity, box: box)
+        return made(CST_RESULT_OBJECTS, list.count, try list.makeHandle())
+    case .objectIDs(let ids):
+        let list = ResultList([], ids: ids, entity: entity, box: box)
+        return made(CST_RESULT_OBJECT_IDS, ids.count, try list.makeHandle())
+    case .dictionaries(let rows):
+        let handle = try HandleTable.make(RowsBox(rows, model: box.context.coordinator.model), .rows)
+        return made(CST_RESULT_DICTIONARIES, rows.rows.count, handle)
+    case .count(let count): return made(CST_RESULT_COUNT, count)
+    }
+}

@@ -1,0 +1,110 @@
+import CCorestone
+import CorestoneGraph
+import CorestoneValues
+
+/// The numbers and flags of a request; the values are those of the header.
+private enum FetchOption: UInt32 {
+    case limit = 1, offset, batchSize, resultType
+    case includesSubentities, includesPendingChanges, includesPropertyValues, returnsFaults, refreshesRefetched
+    case distinct, nulls, allowsSplit
+
+    init(_ number: UInt32) throws {
+        guard let option = FetchOption(rawValue: number) else {
+            throw CoreError(.invalidArgument, "there is no option \(number) of a request; use a CST_FETCH_ constant")
+        }
+        self = option
+    }
+
+    /// Where a flag lies; nil for a number.
+    var flag: ReferenceWritableKeyPath<FetchRequest, Bool>? {
+        switch self {
+        case .includesSubentities: \.includesSubentities
+        case .includesPendingChanges: \.includesPendingChanges
+        case .includesPropertyValues: \.includesPropertyValues
+        case .returnsFaults: \.returnsObjectsAsFaults
+        case .refreshesRefetched: \.shouldRefreshRefetchedObjects
+        case .distinct: \.returnsDistinctResults
+        case .allowsSplit: \.allowsSplit
+        default: nil
+        }
+    }
+
+    /// Where a count lies; nil for all else.
+    var count: ReferenceWritableKeyPath<FetchRequest, Int>? {
+        switch self {
+        case .limit: \.limit
+        case .offset: \.offset
+        case .batchSize: \.batchSize
+        default: nil
+        }
+    }
+}
+
+@_cdecl("cst_fetch_request_set_option") @implementation
+public func cst_fetch_request_set_option(
+    _ pointer: OpaquePointer?, _ number: UInt32, _ value: Int64, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let request = try request(pointer)
+        let option = try FetchOption(number)
+        if let flag = option.flag {
+            guard value == 0 || value == 1 else { throw refused(number, value, "0 or 1") }
+            request[keyPath: flag] = value == 1
+        } else if let count = option.count {
+            guard value >= 0 else { throw refused(number, value, "0 or more") }
+            request[keyPath: count] = Int(value)
+        } else if option == .nulls {
+            request.nulls = try nullMeaning(UInt32(exactly: value) ?? .max)
+        } else {
+            request.resultType = try resultType(value)
+        }
+    }
+}
+
+@_cdecl("cst_fetch_request_option") @implementation
+public func cst_fetch_request_option(
+    _ pointer: OpaquePointer?, _ number: UInt32, _ out: UnsafeMutablePointer<Int64>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_value")
+        out.pointee = 0
+        let request = try request(pointer)
+        let option = try FetchOption(number)
+        if let flag = option.flag {
+            out.pointee = request[keyPath: flag] ? 1 : 0
+        } else if let count = option.count {
+            out.pointee = Int64(request[keyPath: count])
+        } else {
+            out.pointee = option == .nulls ? Int64(request.nulls.rawValue) : request.resultType.rawValue
+        }
+    }
+}
+
+private func refused(_ option: UInt32, _ value: Int64, _ what: String) -> CoreError {
+    CoreError(.invalidArgument, "the option \(option) of a request cannot be \(value); give \(what)")
+}
+
+private func resultType(_ value: Int64) throws -> FetchRequest.ResultType {
+    if let type = FetchRequest.ResultType(rawValue: value) { return type }
+    throw CoreError(
+        .unsupported, code: .persistentStoreUnsupportedRequestType,
+        "\(value) is no type of result: objects are 0, object IDs 1, dictionaries 2, and a count is 4")
+}
+
+func nullMeaning(_ value: UInt32) throws -> FetchRequest.NullMeaning {
+    if let meaning = FetchRequest.NullMeaning(rawValue: value) { return meaning }
+    throw CoreError(.invalidArgument, "there is no meaning of nil \(value); use a CST_NULLS_ constant")
+}
+
+@_cdecl("cst_fetch_request_set_affected_stores") @implementation
+public func cst_fetch_request_set_affected_stores(
+    _ pointer: OpaquePointer?, _ count: Int, _ stores: UnsafePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let request = try request(pointer)
+        let stores = try stores.map { pointer in
+            try array(pointer, count, "stores").map { try resolve($0, .store, as: StoreBox.self).store }
+        }
+        request.affectedStores = stores
+    }
+}

@@ -1,0 +1,67 @@
+import CorestoneModel
+import CorestoneValues
+
+// Objects of which a request names some properties: these come with the row, and the others with the whole of it, when one is
+// asked for.
+extension FetchRequest {
+    /// The keys of the properties that objects bring along; nil for all.
+    /// - Throws: `.invalidArgument` for an expression, a key path, and what no row has.
+    func partKeys() throws -> Set<UInt32>? {
+        if propertiesToFetch.isEmpty { return nil }
+        var keys: Set<UInt32> = []
+        for column in propertiesToFetch {
+            guard case .property(let name) = column else {
+                throw unfit(column.name, "is computed, which only dictionaries have")
+            }
+            if name.utf8.contains(UInt8(ascii: ".")) {
+                throw unfit(name, "is a key path; name a property of the entity")
+            }
+            let property = try entity.requireProperty(named: name)
+            if property.isTransient || property is FetchedProperty { throw unfit(name, "is not stored") }
+            if let relationship = property as? Relationship, relationship.isToMany {
+                throw unfit(name, "is a to-many relationship, which is in no row; prefetch it instead")
+            }
+            keys.insert(property.key)
+            for element in (property as? Attribute)?.elements ?? [] { keys.insert(element.key) }
+        }
+        return keys
+    }
+
+    private func unfit(_ name: String, _ what: String) -> CoreError {
+        CoreError(
+            .invalidArgument, "objects of \(entity.name) cannot be fetched with \(name) alone: it \(what)",
+            entity: entity.name, key: name)
+    }
+
+    /// Whether parts of rows will do, as far as what else it asks for goes.
+    fileprivate var wantsParts: Bool {
+        returnsObjectsAsFaults && !shouldRefreshRefetchedObjects && relationshipKeyPathsForPrefetching.isEmpty
+    }
+}
+
+extension Context {
+    /// The keys that a store may confine itself to; nil where whole rows are needed.
+    func partKeys(_ request: FetchRequest) throws -> Set<UInt32>? {
+        let keys = try request.partKeys()
+        return parent == nil && request.wantsParts && stalenessInterval < 0 ? keys : nil
+    }
+
+    /// The one object of each row: faults with parts of their rows, unless more is known of them.
+    func objects(forParts batch: RowBatch, keys: Set<UInt32>, store: Store) -> [ManagedObject] {
+        var waiting: [ManagedObject] = []
+        let objects = batch.records.map { record in
+            let object = object(
+                store: store, entity: entity(at: record.header.pointee.entity), primaryKey: record.primaryKey)
+            if object.isFault {
+                if object.record != nil, object.version != record.version { object.turnIntoFault() }
+                if object.record == nil {
+                    object.take(RowPart(record: record, chunk: record.chunk.takeUnretainedValue(), keys: keys))
+                    waiting.append(object)
+                }
+            }
+            return object
+        }
+        if let root = waiting.first?.entity.root { group(waiting, root: root, store: store) }
+        return objects
+    }
+}

@@ -1,0 +1,95 @@
+"""Fetch requests: result types, defaults, names, faults, windows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from corestone import Container, FetchRequest, InvalidArgumentError, Model
+from test_pending_changes_fetch import STAFF
+
+
+def test_s038_a_count_by_every_way(store: Path) -> None:
+    with Container(Model(STAFF), store) as container:
+        context = container.context()
+        for name, salary in (("Alice", 9), ("Bob", 5), ("Carol", 12)):
+            context.insert("Employee", name=name, salary=salary)
+        context.save()
+    with Container(Model(STAFF), store) as container:
+        context = container.context()
+        assert context.execute(FetchRequest("Employee", result_type="count")) == 3
+        assert context.execute(FetchRequest("Employee", "salary > 8", result_type="count")) == 2
+        assert context.count("Employee") == 3
+
+
+def test_s041_defaults() -> None:
+    request = FetchRequest()
+    for name in ("entity", "entity_name", "predicate", "sort", "stores", "columns", "group_by", "having", "prefetch"):
+        assert getattr(request, name) is None, name
+    assert (request.limit, request.offset, request.batch_size, request.result_type) == (0, 0, 0, "objects")
+    assert request.include_subentities and request.include_pending_changes
+    assert request.include_property_values and request.as_faults
+    assert not request.distinct and not request.refresh
+
+
+def test_s044_the_name_of_an_entity_is_looked_up_at_execution(opened: Any) -> None:
+    context = opened(Model(STAFF)).context()
+    context.insert("Employee", name="Alice")
+    context.save()
+    request = FetchRequest("Employee")
+    before = request.entity
+    assert [each.name for each in context.execute(request)] == ["Alice"]
+    assert before is None
+    assert request.entity.name == "Employee"
+    with pytest.raises(InvalidArgumentError, match="NoSuchEntity"):
+        context.execute(FetchRequest("NoSuchEntity"))
+
+
+def test_s047_an_existing_object_is_no_fault(store: Path) -> None:
+    with Container(Model(STAFF), store) as container:
+        context = container.context()
+        alice = context.insert("Employee", name="Alice")
+        context.save()
+        uri = alice.id.uri
+    with Container(Model(STAFF), store) as container:
+        found = container.context().existing(uri)
+        assert not found.is_fault
+        assert found.name == "Alice"
+
+
+def test_s050_objects_are_faults_unless_asked_for_otherwise(opened: Any) -> None:
+    container = opened(Model(STAFF))
+    first = container.context()
+    first.insert("Employee", name="alpha")
+    first.insert("Employee", name="bravo")
+    first.save()
+    assert all(each.is_fault for each in container.context().execute(FetchRequest("Employee")))
+    eager = FetchRequest("Employee", as_faults=False)
+    assert not any(each.is_fault for each in container.context().execute(eager))
+    fourth = container.context()
+    fourth.insert("Employee", name="charlie")
+    found = fourth.execute(eager)
+    assert len(found) == 3
+    assert not any(each.is_fault for each in found)
+
+
+@pytest.mark.parametrize("batch_size", [0, 10])
+def test_s053_an_offset_past_the_end_finds_nothing(opened: Any, batch_size: int) -> None:
+    context = opened(Model({"PEntity": {"name": "string?", "counter": "int32 = 7", "score": "double?"}})).context()
+    context.insert("PEntity")
+    assert len(context.execute(FetchRequest("PEntity", offset=1000, batch_size=batch_size))) == 0
+    context.save()
+    assert len(context.execute(FetchRequest("PEntity", offset=1000, batch_size=batch_size))) == 0
+
+
+def test_s059_membership_is_that_of_saved_values(opened: Any, tmp_path: Path) -> None:
+    container = opened(Model(STAFF))
+    container.coordinator.add_store(tmp_path / "second.sqlite")
+    context = container.context()
+    alice = context.insert("Employee", name="Alice", salary=9)
+    context.save()
+    alice.name = "Zoe"
+    saved = FetchRequest("Employee", "name BEGINSWITH 'A'", include_pending_changes=False)
+    assert list(context.execute(saved)) == [alice]
+    assert len(context.execute(FetchRequest("Employee", "name BEGINSWITH 'A'"))) == 0

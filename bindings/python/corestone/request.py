@@ -1,0 +1,252 @@
+"""Requests that Context.execute carries out: fetches with a result type, which may be kept, changed and copied."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Sequence
+from ctypes import byref
+from typing import TYPE_CHECKING, Any, Union
+
+from . import _abi
+from ._abi import lib, texts
+from ._call import call
+from ._definition import attribute_type
+from ._request import Request, fill_request
+from .archive import read_json
+from .errors import InvalidArgumentError, TypeMismatchError, UnsupportedError
+from .expression import Expression, KeyPath, key_path, listed
+from .object import ManagedObject
+from .object_id import ObjectID
+from .predicate import Predicate
+from .results import Results
+from .rows import ColumnLike, ExpressionDescription, read_rows, set_columns
+from .sort import SortDescriptor, SortKey
+
+if TYPE_CHECKING:
+    from .context import Context
+    from .coordinator import Store
+    from .entity import Entity
+
+_RESULTS = {"objects": 0, "ids": 1, "dictionaries": 2, "count": 4}
+FetchResult = Union[Results, "list[ObjectID]", "list[dict[str, Any]]", int]
+
+
+class FetchRequest:
+    """What to fetch, in the words of Context.fetch: None stands for what was not said.
+
+        request = FetchRequest("Employee", "age > %d", 40, sort="-salary", batch_size=50)
+        for person in ctx.execute(request):
+            ...
+
+    entity                   a name, which is looked up when the request is used, a class or an Entity
+    result_type              "objects" (Results), "ids" and "dictionaries" (lists) or "count" (an int)
+    batch_size               rows of objects are read so many at a time, when one of them is asked for; 0: all at once
+    include_property_values  False: objects are faults without rows
+    refresh                  objects without changes that are no faults take what is found
+    columns                  of dictionaries; of objects, the properties whose values come along
+    stores                   the stores to ask; None: all
+    """
+
+    __slots__ = (
+        "_entity", "_name", "as_faults", "batch_size", "columns", "distinct", "group_by", "having",
+        "include_pending_changes", "include_property_values", "include_subentities", "limit", "nulls", "offset",
+        "predicate", "prefetch", "refresh", "result_type", "sort", "split", "stores",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        entity: str | Entity | type | None = None,
+        predicate: str | Predicate | None = None,
+        *arguments: Any,
+        sort: SortKey | Sequence[SortKey] | None = None,
+        limit: int = 0,
+        offset: int = 0,
+        batch_size: int = 0,
+        result_type: str = "objects",
+        prefetch: KeyPath | Sequence[KeyPath] | None = None,
+        columns: ColumnLike | Iterable[ColumnLike] | None = None,
+        group_by: KeyPath | Sequence[KeyPath] | None = None,
+        having: str | Predicate | None = None,
+        distinct: bool = False,
+        include_subentities: bool = True,
+        include_pending_changes: bool = True,
+        include_property_values: bool = True,
+        as_faults: bool = True,
+        refresh: bool = False,
+        stores: Sequence[Store] | None = None,
+        nulls: str = "memory",
+        split: bool = True,
+    ) -> None:
+        self._entity: Entity | None = None
+        self._name: str | None = None
+        self.entity = entity
+        if arguments and not isinstance(predicate, str):
+            raise InvalidArgumentError("Arguments belong to the text of a predicate, and there is no text.")
+        self.predicate = Predicate(predicate, *arguments) if isinstance(predicate, str) else predicate
+        self.sort = sort
+        self.limit = limit
+        self.offset = offset
+        self.batch_size = batch_size
+        self.result_type = result_type
+        self.prefetch = prefetch
+        self.columns = columns
+        self.group_by = group_by
+        self.having = Predicate(having) if isinstance(having, str) else having
+        self.distinct = distinct
+        self.include_subentities = include_subentities
+        self.include_pending_changes = include_pending_changes
+        self.include_property_values = include_property_values
+        self.as_faults = as_faults
+        self.refresh = refresh
+        self.stores = stores
+        self.nulls = nulls
+        self.split = split
+
+    @property
+    def entity(self) -> Any:
+        """The Entity; None until a context has looked the name up."""
+        return self._entity
+
+    @entity.setter
+    def entity(self, entity: str | Entity | type | None) -> None:
+        if isinstance(entity, type):
+            if not issubclass(entity, ManagedObject):
+                raise TypeMismatchError(f"{entity!r:.80} is no class of objects; give a generated class, or a name.")
+            entity = entity._cst_entity if "_cst_entity" in vars(entity) else entity._cst_entity_name
+        self._entity, self._name = (None, entity) if entity is None or isinstance(entity, str) else (entity, None)
+
+    @property
+    def entity_name(self) -> str | None:
+        """The name of the entity that is fetched."""
+        return self._entity.name if self._name is None and self._entity is not None else self._name
+
+    @entity_name.setter
+    def entity_name(self, name: str | None) -> None:
+        self.entity = name
+
+    def copy(self) -> FetchRequest:
+        """A request of its own that asks for the same."""
+        copy = FetchRequest()
+        for field in FetchRequest.__slots__:
+            setattr(copy, field, getattr(self, field))
+        return copy
+
+    __copy__ = copy
+
+    def _made(self, context: Context) -> Request:
+        """The request for a call, with everything that is not the default."""
+        name = self._name
+        if name is None and self._entity is not None and self._entity._model is not context.model:
+            raise InvalidArgumentError(f"{self._entity.name} is no entity of the context's model; give its name.")
+        request = Request(self._entity if name is None else name)
+        handle = request.handle
+        fill_request(
+            request, self.predicate, (), self.sort or (), self.limit or None, self.offset, self.prefetch or (),
+            self.include_subentities, self.include_pending_changes, self.as_faults, self.nulls, self.split,
+        )  # fmt: skip
+        if self.result_type not in _RESULTS:
+            raise UnsupportedError(
+                f"result_type is {self.result_type!r}, but can be {', '.join(_RESULTS)}.", code=134091
+            )
+        for option, value, default in (
+            (_abi.FETCH_BATCH_SIZE, self.batch_size, 0),
+            (_abi.FETCH_RESULT_TYPE, _RESULTS[self.result_type], 0),
+            (_abi.FETCH_INCLUDES_PROPERTY_VALUES, self.include_property_values, True),
+            (_abi.FETCH_REFRESHES_REFETCHED, self.refresh, False),
+            (_abi.FETCH_DISTINCT, self.distinct, False),
+        ):
+            if value != default:
+                call(lib.cst_fetch_request_set_option, handle, option, int(value))
+        if self.columns is not None:
+            set_columns(handle, self.columns)
+        names = [key_path(each) for each in listed(self.group_by or ())]
+        if names:
+            call(lib.cst_fetch_request_set_group_by, handle, len(names), texts(names))
+        if self.having is not None:
+            having = Predicate(self.having) if isinstance(self.having, str) else self.having
+            call(lib.cst_fetch_request_set_having, handle, having._handle)
+        if self.stores is not None:
+            array = (ctypes.c_void_p * max(len(self.stores), 1))(*[store._handle for store in self.stores])
+            call(lib.cst_fetch_request_set_affected_stores, handle, len(self.stores), array)
+        return request
+
+    def _execute(self, context: Context) -> FetchResult:
+        request = self._made(context)
+        out = _abi.RequestResult()
+        context._work(lib.cst_context_execute, request.handle, byref(out))
+        return self._take(out, context)
+
+    def _take(self, result: _abi.RequestResult, context: Context) -> FetchResult:
+        """What a call gave, whose handle is taken over."""
+        if self._name is not None:
+            self._entity = context.model[self._name]
+        handle = result.value or 0
+        if result.type == _RESULTS["count"]:
+            return int(result.count)
+        if result.type == _RESULTS["dictionaries"]:
+            return read_rows(handle)
+        results = Results(context, handle, self._entity)
+        return results.ids() if result.type == _RESULTS["ids"] else results
+
+    @classmethod
+    def _of(cls, handle: int) -> FetchRequest:
+        """What a request of the library says; the handle is released."""
+        try:
+            return cls._read(handle)
+        finally:
+            lib.cst_release(handle)
+
+    @classmethod
+    def _read(cls, handle: int) -> FetchRequest:
+        buffer, number, found = _abi.Buffer(), ctypes.c_int64(), ctypes.c_void_p()
+        call(lib.cst_fetch_request_copy_json, handle, byref(buffer))
+        said = read_json(buffer)
+
+        def option(which: int) -> int:
+            call(lib.cst_fetch_request_option, handle, which, byref(number))
+            return number.value
+
+        request = cls(said["entityName"])
+        if call(lib.cst_fetch_request_copy_predicate, handle, byref(found)) == _abi.OK:
+            request.predicate = Predicate._owned(found.value)
+        request.having = Predicate(said["havingPredicate"]) if said["havingPredicate"] else None
+        if said["sortDescriptors"]:
+            request.sort = [
+                SortDescriptor(each["key"], each["ascending"], each["selector"]) for each in said["sortDescriptors"]
+            ]
+        request.prefetch = said["relationshipKeyPathsForPrefetching"]
+        request.group_by = said["propertiesToGroupBy"]
+        if said["propertiesToFetch"]:
+            request.columns = [
+                ExpressionDescription(each["name"], Expression(each["expression"]), attribute_type(each["type"]))
+                if "expression" in each
+                else each["name"]
+                for each in said["propertiesToFetch"]
+            ]
+        request.limit = option(_abi.FETCH_LIMIT)
+        request.offset = option(_abi.FETCH_OFFSET)
+        request.batch_size = option(_abi.FETCH_BATCH_SIZE)
+        kind = option(_abi.FETCH_RESULT_TYPE)
+        request.result_type = next(name for name, value in _RESULTS.items() if value == kind)
+        request.include_subentities = bool(option(_abi.FETCH_INCLUDES_SUBENTITIES))
+        request.include_pending_changes = bool(option(_abi.FETCH_INCLUDES_PENDING_CHANGES))
+        request.include_property_values = bool(option(_abi.FETCH_INCLUDES_PROPERTY_VALUES))
+        request.as_faults = bool(option(_abi.FETCH_RETURNS_FAULTS))
+        request.refresh = bool(option(_abi.FETCH_REFRESHES_REFETCHED))
+        request.distinct = bool(option(_abi.FETCH_DISTINCT))
+        request.split = bool(option(_abi.FETCH_ALLOWS_SPLIT))
+        nulls = option(_abi.FETCH_NULLS)
+        request.nulls = next(name for name, value in _abi.NULLS.items() if value == nulls)
+        return request
+
+    def __repr__(self) -> str:
+        where = f", {self.predicate.format!r}" if self.predicate is not None else ""
+        return f"FetchRequest({self.entity_name!r}{where})"
+
+
+def execute(context: Context, request: Any) -> Any:
+    """Carries out a request of any kind."""
+    carry_out = getattr(request, "_execute", None)
+    if carry_out is None:
+        raise UnsupportedError(f"{request!r:.80} is no request; make a FetchRequest.", code=134091)
+    return carry_out(context)

@@ -1,0 +1,177 @@
+"""FetchRequest and Context.execute: every result type, lazy results, copies, templates."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from corestone import (
+    Container,
+    Context,
+    ExpressionDescription,
+    FetchRequest,
+    InvalidArgumentError,
+    Model,
+    Predicate,
+    PredicateError,
+    Results,
+    UnsupportedError,
+)
+from corestone._abi import lib
+from corestone._call import made
+
+MODEL = {
+    "Person": {"name": "string", "age": "int32 = 0", "home": "to-one Town? inverse people"},
+    "Town": {"name": "string", "people": "to-many Person inverse home"},
+}
+
+
+@pytest.fixture
+def container(tmp_path: Path) -> Iterator[Container]:
+    model = Model(MODEL)
+    model.template("older", "Person", "age > $age", sort="name", limit=3)
+    with Container(model, tmp_path / "people.sqlite") as container:
+        context = container.context()
+        towns = [context.insert("Town", name=name) for name in ("A", "B")]
+        for number in range(100):
+            context.insert("Person", name=f"{number:03}", age=number, home=towns[number % 2])
+        context.save()
+        yield container
+
+
+@pytest.fixture
+def context(container: Container) -> Context:
+    return container.context()
+
+
+def test_what_execute_gives(context: Context) -> None:
+    request = FetchRequest("Person", "age >= %d", 97, sort="name")
+    found = context.execute(request)
+    assert isinstance(found, Results)
+    assert [each.age for each in found] == [97, 98, 99]
+    assert request.entity is context.model["Person"]
+    request.result_type = "ids"
+    assert context.execute(request) == [each.id for each in found]
+    request.result_type = "count"
+    assert context.execute(request) == 3
+    request.result_type = "dictionaries"
+    request.columns = ["name", {"double": "age * 2"}]
+    assert context.execute(request)[0] == {"name": "097", "double": 194}
+
+
+def test_mistakes_are_named(context: Context) -> None:
+    with pytest.raises(UnsupportedError, match="dictionaries") as raised:
+        context.execute(FetchRequest("Person", result_type="dicts"))
+    assert raised.value.code == 134091
+    with pytest.raises(UnsupportedError) as raised:
+        context.execute("Person")
+    assert raised.value.code == 134091
+    with pytest.raises(InvalidArgumentError, match="did you mean"):
+        context.execute(FetchRequest("Persn"))
+    with pytest.raises(InvalidArgumentError, match="name of one"):
+        context.execute(FetchRequest())
+    with pytest.raises(InvalidArgumentError):
+        context.execute(FetchRequest("Person", batch_size=-1))
+    other = Model({"Town": {}})
+    with pytest.raises(InvalidArgumentError, match="Town"):
+        context.execute(FetchRequest(other["Town"]))
+
+
+def test_lazy_results(context: Context) -> None:
+    lazy = context.execute(FetchRequest("Person", sort="-age", batch_size=7))
+    assert lazy.batch_size == 7
+    assert len(lazy) == 100
+    assert [each.age for each in lazy] == list(range(99, -1, -1))
+    assert [each.age for each in lazy[50:53]] == [49, 48, 47]
+    assert lazy[-1].age == 0
+    assert lazy.first.age == 99
+    assert lazy.first in lazy
+    assert copy.copy(lazy) is lazy
+    assert lazy.column("age") == list(range(99, -1, -1))
+    assert lazy.column("home.name")[:2] == ["B", "A"]
+    older = lazy.filtered("age > 90")
+    assert older.batch_size == 7
+    assert len(older) == 9
+    assert [each.age for each in older.ordered("age")][:2] == [91, 92]
+    assert len(lazy.ids()) == 100
+    kept = lazy[3]
+    del lazy, older
+    assert kept.age == 96
+
+
+def test_few_objects_of_lazy_results_stay(context: Context) -> None:
+    for each in context.execute(FetchRequest("Person", sort="age", batch_size=5)):
+        assert each.name
+        assert len(context.known) <= 60
+
+
+def test_objects_take_what_a_fetch_finds(container: Container, context: Context) -> None:
+    one = context.first("Person", "age == 1")
+    assert one.age == 1
+    with container.context() as other:
+        other.first("Person", "age == 1").age = 1000
+        other.save()
+    request = FetchRequest("Person", "name == '001'")
+    assert context.execute(request)[0].age == 1
+    request.refresh = True
+    assert context.execute(request)[0] is one
+    assert one.age == 1000
+
+
+def test_without_property_values_objects_are_faults(context: Context) -> None:
+    found = context.execute(FetchRequest("Person", "age < 3", sort="age", include_property_values=False))
+    assert all(each.is_fault for each in found)
+    assert [each.age for each in found] == [0, 1, 2]
+
+
+def test_stores(container: Container, context: Context) -> None:
+    store = container.store
+    assert context.execute(FetchRequest("Person", result_type="count", stores=[store])) == 100
+    assert context.execute(FetchRequest("Person", result_type="count", stores=[])) == 0
+
+
+def test_a_copy_is_a_request_of_its_own(context: Context) -> None:
+    request = FetchRequest("Person", "age < 10", sort="name", limit=4)
+    other = request.copy()
+    other.limit = 2
+    other.predicate = None
+    assert len(context.execute(request)) == 4
+    assert len(context.execute(other)) == 2
+    assert copy.copy(request).limit == 4
+
+
+def test_a_request_of_a_template(context: Context) -> None:
+    request = context.model.fetch_request("older", age=50)
+    assert (request.entity_name, request.limit, request.entity) == ("Person", 3, None)
+    assert [each.age for each in context.execute(request)] == [51, 52, 53]
+    request.result_type, request.limit = "count", 0
+    assert context.execute(request) == 49
+    with pytest.raises(PredicateError, match="age"):
+        context.model.fetch_request("older")
+    with pytest.raises(InvalidArgumentError, match="older"):
+        context.model.fetch_request("oldr")
+    with pytest.raises(PredicateError):
+        context.execute(context.model.fetch_request("older", age="fifty"))
+
+
+def test_all_that_a_request_says_can_be_read(context: Context) -> None:
+    request = FetchRequest(
+        "Person", "age > 1", sort=["-age", "name"], limit=5, offset=2, result_type="dictionaries",
+        columns=["home.name", ExpressionDescription("n", "count:(name)", "int64")], group_by="home.name",
+        having="n > 3", distinct=True, include_subentities=False, nulls="database", split=False,
+    )  # fmt: skip
+    given = request._made(context)
+    same = FetchRequest._of(made(lib.cst_fetch_request_copy, given.handle))
+    assert repr(same) == repr(request)
+    for field in ("limit", "offset", "result_type", "distinct", "include_subentities", "nulls", "split", "as_faults"):
+        assert getattr(same, field) == getattr(request, field), field
+    assert same.group_by == ["home.name"]
+    assert isinstance(same.having, Predicate)
+    assert same.having.format == "n > 3"
+    assert isinstance(same.columns, list)
+    assert same.columns[0] == "home.name"
+    assert same.columns[1].name == "n"
+    assert context.execute(FetchRequest(same.entity_name, same.predicate, result_type="count")) == 98
