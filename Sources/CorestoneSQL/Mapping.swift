@@ -70,6 +70,9 @@ package enum ToManyMapping: Sendable {
 }
 
 extension EntityMapping {
+    /// Whether the table says which entity a row is of.
+    var hasEntityColumn: Bool { isTableShared || numbers.count > 1 }
+
     /// The place of a property that the entity has.
     package subscript(property: Property) -> PropertyMapping {
         let slot = Int(property.slot)

@@ -269,7 +269,7 @@ final class FetchCompilerTests: XCTestCase {
             ),
             (
                 "Department", "employees.@sum.salary > budget",
-                "ZDEPARTMENT t0 WHERE (SELECT TOTAL(t1.ZSALARY) FROM ZEMPLOYEE t1 WHERE "
+                "ZDEPARTMENT t0 WHERE (SELECT COALESCE(SUM(t1.ZSALARY), 0) FROM ZEMPLOYEE t1 WHERE "
                     + "t1.ZDEPARTMENT = t0.Z_PK) > t0.ZBUDGET",
                 []
             ),

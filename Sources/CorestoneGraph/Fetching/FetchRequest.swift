@@ -58,6 +58,8 @@ public final class FetchRequest: PersistentStoreRequest, @unchecked Sendable {
     public var havingPredicate: Predicate?
     /// Of equal dictionaries only the first.
     public var returnsDistinctResults = false
+    /// Columns are computed from objects even where the store could compute them: slower, and the same; to compare.
+    public var computesRowsInMemory = false
 
     /// Two meanings of nil in predicates; the values of `CST_NULLS_…`.
     public enum NullMeaning: UInt32, Sendable {
@@ -129,6 +131,7 @@ extension FetchRequest {
         copy.propertiesToGroupBy = propertiesToGroupBy
         copy.havingPredicate = havingPredicate
         copy.returnsDistinctResults = returnsDistinctResults
+        copy.computesRowsInMemory = computesRowsInMemory
         (copy.nulls, copy.allowsSplit) = (nulls, allowsSplit)
         return copy
     }

@@ -15,6 +15,11 @@ extension FetchedColumn {
     }
 
     func value(of object: PropertyValue) throws -> PropertyValue {
+        if case .expression(let description) = self, case .array(let row) = object,
+            let place = description.expression.rowPlace
+        {
+            return try description.typed(row[place])
+        }
         switch self {
         case .property(let keyPath): return try KeyPathEvaluation.value(of: object, atKeyPath: keyPath).asReference
         case .expression(let description):
@@ -25,7 +30,7 @@ extension FetchedColumn {
 
     /// The value of a group: what is computed over its rows, and what is the same for all of them.
     func value(ofGroup rows: [PropertyValue], in entity: Entity) throws -> PropertyValue {
-        guard case .expression(let description) = self else {
+        guard case .expression(let description) = self, description.expression.rowPlace == nil else {
             return try rows.first.map { try value(of: $0) } ?? .null
         }
         var failure: (any Error)?
@@ -44,22 +49,24 @@ extension FetchedColumn {
 extension Expression {
     /// What a statistical function is asked over many rows; nil for anything else, and for one over a collection that each
     /// row has.
-    func aggregatedArgument(of entity: Entity) -> (function: Function, argument: Expression)? {
+    package func aggregatedArgument(of entity: Entity) -> (function: Function, argument: Expression)? {
         guard case .function(let function, let arguments) = self, arguments.count == 1,
             [.average, .sum, .count, .min, .max, .median, .mode, .standardDeviation].contains(function)
         else { return nil }
         switch arguments[0] {
         case .constant, .aggregate, .subquery, .setOperation: return nil
         case .keyPath(let path):
+            // Of a collection an operator makes one value for each row.
+            if path.keys.contains(where: { $0.collectionOperator?.givesOneValue == true }) { break }
             var current: Entity? = entity
             for key in path.keys {
                 guard let relationship = current?.property(named: key.text) as? Relationship else { break }
                 if relationship.isToMany { return nil }
                 current = relationship.destination
             }
-            return (function, arguments[0])
-        default: return (function, arguments[0])
+        default: break
         }
+        return (function, arguments[0])
     }
 
     /// The constant that a statistical function gives over the values of many rows, nulls left out; nil where it is none.
@@ -69,6 +76,15 @@ extension Expression {
         if values.isEmpty, function != .sum, function != .count { return .constant(.null) }
         let statistics = Expression.function(function, [.constant(.array(values))])
         return .constant(try statistics.value(with: .null, arithmetic: .nilPropagating))
+    }
+}
+
+extension CollectionOperator {
+    fileprivate var givesOneValue: Bool {
+        switch self {
+        case .count, .sum, .average, .minimum, .maximum: true
+        default: false
+        }
     }
 }
 

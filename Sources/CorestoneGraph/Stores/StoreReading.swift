@@ -17,6 +17,12 @@ package protocol StoreReading: AnyObject {
     /// How the store would answer a fetch; nil when it has nothing to say about that.
     func explain(_ fetch: StoreFetch) throws -> FetchExplanation.Share?
 
+    /// Reads columns instead of objects; nil where they have to be computed of objects.
+    func rows(_ request: StoreRowsRequest) throws -> StoreRows?
+
+    /// How the store would answer that; nil when it would not.
+    func explain(_ request: StoreRowsRequest) throws -> FetchExplanation.Share?
+
     /// Reads rows by primary key; rows that do not exist are left out. Any order.
     func rows(of root: Entity, primaryKeys: [Int64]) throws -> RowBatch
 
@@ -43,6 +49,9 @@ extension StoreReading {
     package func cursor(_ fetch: StoreFetch) throws -> (rows: any StoreCursor, remainder: FetchRemainder?)? { nil }
 
     package func explain(_ fetch: StoreFetch) throws -> FetchExplanation.Share? { nil }
+
+    package func rows(_ request: StoreRowsRequest) throws -> StoreRows? { nil }
+    package func explain(_ request: StoreRowsRequest) throws -> FetchExplanation.Share? { nil }
 
     package func row(of root: Entity, primaryKey: Int64) throws -> (record: Record, chunk: RecordChunk)? {
         let batch = try rows(of: root, primaryKeys: [primaryKey])

@@ -63,7 +63,7 @@ package struct FetchCompiler: Sendable {
                 isUnordered: isUnordered, reasons: reasons))
     }
 
-    private func refusal(_ fetch: StoreFetch, _ reasons: [String]) -> CoreError {
+    func refusal(_ fetch: StoreFetch, _ reasons: [String]) -> CoreError {
         CoreError(
             .unsupported,
             "the fetch of \(fetch.entity.name) cannot be done in SQL alone: \(reasons.joined(separator: "; ")); change it, "
@@ -71,7 +71,7 @@ package struct FetchCompiler: Sendable {
     }
 
     /// The condition that keeps rows of other entities of the table away.
-    private func entityFilter(_ mapping: EntityMapping, _ alias: Alias, includesSubentities: Bool) -> SQLFragment? {
+    func entityFilter(_ mapping: EntityMapping, _ alias: Alias, includesSubentities: Bool) -> SQLFragment? {
         let isWhole = includesSubentities || mapping.numbers.count == 1
         if isWhole, !mapping.isTableShared { return nil }
         if !includesSubentities || mapping.numbers.count == 1 { return "\(alias, "Z_ENT") = \(number: mapping.number)" }

@@ -23,6 +23,44 @@ struct Operand {
     var constant: PropertyValue?
     /// For counts: whether there is any, which is cheaper to ask.
     var existence: SQLFragment?
+    /// What the kind does not tell about the values.
+    var form = Form.plain
+    /// For objects: how to tell their entity.
+    var entity: ObjectEntity?
+
+    enum Form {
+        case plain
+        /// Integers that are true or false; integers of which no sum needs more than 64 bits.
+        case boolean, small
+        /// Nothing that a column of rows could be made of.
+        case opaque
+    }
+}
+
+/// The entity of objects whose primary keys a column has.
+struct ObjectEntity {
+    let entity: Entity
+    /// The number of the concrete entity, where several have that column; NULL where nothing is known.
+    let number: SQLFragment?
+}
+
+extension Operand {
+    /// The form of what is either of two values.
+    func form(beside other: Operand) -> Form {
+        if kind == .null { return other.form }
+        return form == other.form || other.kind == .null ? form : .opaque
+    }
+}
+
+extension Operand.Form {
+    init(_ type: AttributeType) {
+        switch type {
+        case .boolean: self = .boolean
+        case .integer16, .integer32: self = .small
+        case .transformable, .undefined, .objectID, .composite: self = .opaque
+        default: self = .plain
+        }
+    }
 }
 
 extension Operand.Kind {

@@ -48,9 +48,13 @@ extension PredicateCompiler {
         guard case .attribute(let value) = try resolve(keys, members.scope) else {
             throw NotExpressible("\(operation.rawValue) of \(format) is computed in memory")
         }
-        let (column, kind) = (value.sql, try self.column(value).kind)
-        func selected(_ result: SQLFragment, _ kind: Operand.Kind, isNullable: Bool = false) -> Operand {
-            Operand(sql: "(\(members.select(result, where: condition)))", kind: kind, isNullable: isNullable)
+        let operand = try self.column(value)
+        let (column, kind) = (value.sql, operand.kind)
+        func selected(
+            _ result: SQLFragment, _ kind: Operand.Kind, isNullable: Bool = false, form: Operand.Form = .plain
+        ) -> Operand {
+            Operand(
+                sql: "(\(members.select(result, where: condition)))", kind: kind, isNullable: isNullable, form: form)
         }
         switch operation {
         case .sum, .average:
@@ -58,13 +62,12 @@ extension PredicateCompiler {
                 throw CoreError(.predicate, "\(operation.rawValue) takes numbers, and \(format) has \(kind.name)")
             }
             if kind == .decimal { throw NotExpressible("\(operation.rawValue) of decimals is exact in memory only") }
-            let sum: SQLFragment = kind == .integer ? "cst_sum(\(column))" : "TOTAL(\(column))"
-            if operation == .sum { return selected(sum, kind == .integer ? .number : .real) }
+            if operation == .sum { return selected(operand.sum, .number) }
             // Nil counts as 0, and the average of nothing is 0.
-            let total: SQLFragment = kind == .integer ? "CAST(\(sum) AS REAL)" : sum
+            let total: SQLFragment = kind == .real ? "TOTAL(\(column))" : "CAST(\(operand.sum) AS REAL)"
             return selected("COALESCE(\(total) / COUNT(*), 0.0)", .real)
-        case .minimum: return selected("MIN(\(column))", kind, isNullable: true)
-        case .maximum: return selected("MAX(\(column))", kind, isNullable: true)
+        case .minimum: return selected("MIN(\(column))", kind, isNullable: true, form: operand.form)
+        case .maximum: return selected("MAX(\(column))", kind, isNullable: true, form: operand.form)
         default: throw NotExpressible("\(operation.rawValue) is computed in memory")
         }
     }

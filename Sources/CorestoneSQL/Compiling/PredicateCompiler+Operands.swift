@@ -5,6 +5,7 @@ import CorestoneValues
 
 extension PredicateCompiler {
     mutating func operand(_ expression: Expression, _ environment: Environment) throws -> Operand {
+        if environment.isGroup, let group = try groupOperand(expression, environment) { return group }
         if let value = try constant(expression, environment) { return try operand(value) }
         switch expression {
         case .function(let function, let arguments): return try call(function, arguments, environment)
@@ -78,7 +79,9 @@ extension PredicateCompiler {
         if attribute.type == .transformable {
             throw NotExpressible("\(attribute.name) is transformable; what its bytes stand for is compared in memory")
         }
-        return try value.rest.reduce(Operand(sql: value.sql, kind: Operand.Kind(attribute.type))) {
+        let whole = Operand(
+            sql: value.sql, kind: Operand.Kind(attribute.type), form: Operand.Form(attribute.type))
+        return try value.rest.reduce(whole) {
             try key($1, of: $0)
         }
     }
@@ -87,7 +90,8 @@ extension PredicateCompiler {
         switch path {
         case .attribute(let value): return try column(value)
         case .object(let sql, let entity, let isNullable):
-            return Operand(sql: sql, kind: .object(ObjectIdentifier(entity.root)), isNullable: isNullable)
+            return Operand(
+                sql: sql, kind: .object(ObjectIdentifier(entity.entity.root)), isNullable: isNullable, entity: entity)
         case .toMany(let members):
             throw NotExpressible(
                 "\(members.relationship.name) is a collection; compared as a whole it is computed in memory")
@@ -127,7 +131,7 @@ extension PredicateCompiler {
         return try expression.value(with: .null, arithmetic: .nilPropagating)
     }
 
-    private func isConstant(_ expression: Expression, _ environment: Environment) -> Bool {
+    func isConstant(_ expression: Expression, _ environment: Environment) -> Bool {
         switch expression {
         case .constant: true
         // An unbound variable has no value anywhere; evaluating it says so.
@@ -164,6 +168,6 @@ extension PredicateCompiler {
         return Operand(
             sql: "CASE WHEN \(test.sql) THEN \(a.sql) ELSE \(b.sql) END",
             kind: a.kind == b.kind || !areNumbers ? kind : .number,
-            isNullable: a.isNullable || b.isNullable)
+            isNullable: a.isNullable || b.isNullable, form: a.form(beside: b))
     }
 }

@@ -6,7 +6,7 @@ import CorestoneValues
 enum ResolvedPath {
     case attribute(AttributeValue)
     /// The primary key of an object of the entity.
-    case object(SQLFragment, Entity, isNullable: Bool)
+    case object(SQLFragment, ObjectEntity, isNullable: Bool)
     case toMany(MemberPath)
 }
 
@@ -34,6 +34,7 @@ extension PredicateCompiler {
     mutating func resolve(_ keys: ArraySlice<KeyName>, _ scope: Scope) throws -> ResolvedPath {
         var (alias, mapping) = (scope.alias, scope.mapping)
         var owner: SQLFragment = "\(alias, "Z_PK")"
+        var number: SQLFragment? = mapping.hasEntityColumn ? "\(alias, "Z_ENT")" : nil
         var isNullable = false
         var path = ""
         var composite: Attribute?
@@ -66,6 +67,7 @@ extension PredicateCompiler {
             case .toOne(let target):
                 guard let relationship = property as? Relationship else { throw notStored(property) }
                 owner = "\(alias, target.column)"
+                number = target.entityColumn.map { "\(alias, $0)" }
                 isNullable = true
                 let destination = try schema.mapping(of: relationship.destination)
                 guard let next = rest.first, try needsRow(next, destination) else {
@@ -78,7 +80,7 @@ extension PredicateCompiler {
             }
         }
         if let composite { throw NotExpressible("\(composite.path) is composite; as a whole it is compared in memory") }
-        return .object(owner, mapping.entity, isNullable: isNullable)
+        return .object(owner, ObjectEntity(entity: mapping.entity, number: number), isNullable: isNullable)
     }
 
     /// Whether the next key reads a column of the row, not just its primary key.

@@ -262,7 +262,7 @@ extension Comparison.Options {
 
 extension Operand.Kind {
     /// Whether `<` has a meaning.
-    fileprivate var isOrdered: Bool {
+    var isOrdered: Bool {
         switch self {
         case .integer, .real, .number, .decimal, .text, .uri, .date, .bytes: true
         case .null, .uuid, .object, .list: false

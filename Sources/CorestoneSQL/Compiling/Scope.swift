@@ -1,4 +1,6 @@
+import CorestoneGraph
 import CorestoneModel
+import CorestonePredicate
 
 /// One table of a statement and the tables that are joined to it along to-one relationships.
 final class Scope {
@@ -43,4 +45,13 @@ struct Environment {
     let root: Scope
     /// The variables of the subqueries around.
     var variables: [String: Scope] = [:]
+    /// Whether values of groups are meant, not of rows: statistical functions are over the rows of one.
+    var isGroup = false
+    /// What groups are grouped by.
+    var keys: [Expression: Operand] = [:]
+    /// The columns of groups by name, where names stand for them.
+    var names: [String: FetchedColumn] = [:]
+
+    /// The rows of the groups.
+    var ofRows: Environment { Environment(root: root) }
 }

@@ -9,6 +9,8 @@ final class StoreFunctions {
     /// What a function threw; SQLite itself only carries a text.
     private var failure: CoreError?
     private var entries: [AnyObject] = []
+    /// What aggregates gave that no column holds, for the rows of one request.
+    var gathered: [PropertyValue] = []
 
     /// What SQLite hands back to a function's body.
     private final class Entry {
@@ -38,6 +40,7 @@ final class StoreFunctions {
             guard code == SQLITE_OK else { throw connection.error(code, "register \(function.rawValue)") }
         }
         entries += try ValueEntry.register(with: connection, owner: self)
+        entries += try GatheringEntry.register(with: connection, owner: self)
         for (place, collation) in SortCollation.all.enumerated() {
             // SQLite hands back which one is meant; 0 would be no pointer.
             let code = sqlite3_create_collation_v2(

@@ -17,7 +17,7 @@ extension SQLiteReading {
 
 extension SQLQuery {
     /// Whether SQLite's bounds (a hundred open parentheses, 64 tables, a million bytes) are anywhere near.
-    fileprivate var mayBeTooLarge: Bool {
+    var mayBeTooLarge: Bool {
         var (depth, deepest) = (0, 0)
         for byte in text.utf8 {
             if byte == UInt8(ascii: "(") { depth += 1 }

@@ -17,6 +17,21 @@ extension SQLiteReading {
     }
 }
 
+extension SQLiteReading {
+    func explain(_ request: StoreRowsRequest) throws -> FetchExplanation.Share? {
+        try withFile { file in
+            guard let compiled = try compiled(request, file) else { return nil }
+            let steps = try QueryPlan.steps(of: compiled.query.text, in: file.connection)
+            return FetchExplanation.Share(
+                path: store.path, sql: compiled.query.text, bindings: compiled.query.bindings.map(\.value),
+                steps: steps,
+                indexes: QueryPlan.indexes(in: steps),
+                remainder: FetchRemainder(
+                    predicate: compiled.remainder, isUnordered: !compiled.shape.isOrdered, reasons: compiled.reasons))
+        }
+    }
+}
+
 extension SQLValue {
     /// The value as the column holds it.
     fileprivate var value: PropertyValue {

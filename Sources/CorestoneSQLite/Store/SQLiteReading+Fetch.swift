@@ -105,7 +105,7 @@ extension SQLiteReading {
     }
 
     /// Whether a table has rows that are no objects, which only a damaged file has. Indexes tell: no row is looked at.
-    private func hasStrayRows(_ table: TableSchema, _ file: OpenFile, _ purpose: String) throws -> Bool {
+    func hasStrayRows(_ table: TableSchema, _ file: OpenFile, _ purpose: String) throws -> Bool {
         let conditions = schema.strayConditions(of: table).map { "EXISTS (SELECT 1 FROM \(table.name) WHERE \($0))" }
         let statement = try file.connection.statement("SELECT \(conditions.joined(separator: " OR "))", purpose)
         defer { statement.reset() }

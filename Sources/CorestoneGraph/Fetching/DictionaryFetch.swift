@@ -1,0 +1,185 @@
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+/// What a fetch of dictionaries computes of rows: of objects, or of the values that a store gave for them.
+struct DictionaryFetch {
+    let request: FetchRequest
+    private(set) var columns: [FetchedColumn]
+    /// What is grouped by.
+    private(set) var keys: [FetchedColumn]
+    private(set) var having: Predicate?
+    let isGrouped: Bool
+    /// What a store has done already; nil where rows are objects.
+    private var shape: RowShape?
+
+    /// - Throws: `Status.invalidArgument` for what cannot be.
+    init(_ request: FetchRequest) throws {
+        self.request = request
+        let columns =
+            request.propertiesToFetch.isEmpty
+            ? request.entity.allProperties.filter { $0 is Attribute && !$0.isTransient }.map { .property($0.name) }
+            : request.propertiesToFetch
+        self.columns = columns
+        keys = request.propertiesToGroupBy.map { name in columns.first { $0.name == name } ?? .property(name) }
+        having = request.havingPredicate
+        isGrouped = !keys.isEmpty || columns.contains { $0.aggregates(request.entity) }
+        try check()
+    }
+
+    /// The columns of rows, all of which satisfy the predicate and are in order.
+    func rows(of objects: [PropertyValue]) throws -> FetchedRows {
+        let isWindowed = !isGrouped && !request.returnsDistinctResults
+        return finished(
+            try isGrouped ? groups(of: objects) : values(of: objects), isDistinct: !request.returnsDistinctResults,
+            isWindowed: isWindowed)
+    }
+
+    /// The same of what stores gave.
+    func completed(_ rows: [[PropertyValue]], _ shape: RowShape) throws -> FetchedRows {
+        var fetch = self
+        fetch.shape = shape
+        fetch.columns = zip(columns, shape.columns).map { $0.computed(by: $1) }
+        fetch.keys = zip(keys, shape.keys).map { $0.computed(by: $1) }
+        fetch.having = shape.having
+        var rows = rows
+        if let predicate = shape.predicate {
+            rows = try rows.filter { try predicate.evaluate(with: .array($0), arithmetic: .nilPropagating) }
+        }
+        if !isGrouped, !shape.isOrdered { rows = try fetch.sorted(rows, by: shape.order) }
+        // What lies outside of the window need not be computed.
+        let isCut = !isGrouped && shape.isDistinct && !shape.isWindowed
+        if isCut { rows = window(rows) }
+        if !isGrouped, fetch.arePlain {
+            let width = columns.count
+            if rows.first?.count != width { rows = rows.map { Array($0.prefix(width)) } }
+        } else {
+            let values = rows.map { PropertyValue.array($0) }
+            rows = try isGrouped ? fetch.groups(of: values) : fetch.values(of: values)
+        }
+        return finished(rows, isDistinct: shape.isDistinct, isWindowed: shape.isWindowed || isCut)
+    }
+
+    /// Whether rows begin with the columns as they are.
+    private var arePlain: Bool {
+        columns.enumerated().allSatisfy { $1.computed.rowPlace == $0 && $1.resultType == .undefined }
+    }
+
+    private func values(of rows: [PropertyValue]) throws -> [[PropertyValue]] {
+        try rows.map { row in try columns.map { try $0.value(of: row) } }
+    }
+
+    private func sorted(_ rows: [[PropertyValue]], by keys: [Expression]) throws -> [[PropertyValue]] {
+        let keyed = try rows.map { row in
+            (row: row, keys: try keys.map { try $0.value(with: .array(row), arithmetic: .nilPropagating) })
+        }
+        return try keyed.sorted { a, b in
+            let order = try request.sortDescriptors.order(a.keys, b.keys)
+            return order == 0 ? a.keys[keys.count - 1].keyOrder(b.keys[keys.count - 1]) < 0 : order < 0
+        }.map(\.row)
+    }
+
+    /// Leaves out equal rows, and cuts the window.
+    private func finished(_ rows: [[PropertyValue]], isDistinct: Bool, isWindowed: Bool) -> FetchedRows {
+        var rows = rows
+        if !isDistinct {
+            var seen: Set<[PropertyValue]> = []
+            rows = rows.filter { seen.insert($0).inserted }
+        }
+        return FetchedRows(columns: columns.map(\.name), rows: isWindowed ? rows : window(rows))
+    }
+
+    private func window(_ rows: [[PropertyValue]]) -> [[PropertyValue]] {
+        let rest = rows.dropFirst(request.offset)
+        return Array(request.limit > 0 ? rest.prefix(request.limit) : rest)
+    }
+}
+
+// MARK: - Groups
+
+/// One row of a group's columns, in the making.
+private struct Group {
+    let key: [PropertyValue]
+    var rows: [PropertyValue]
+    /// The values of columns, and these and what is grouped by under their names.
+    var columns: [PropertyValue] = []
+    var names: [String: PropertyValue] = [:]
+}
+
+extension DictionaryFetch {
+    private func groups(of rows: [PropertyValue]) throws -> [[PropertyValue]] {
+        var found: [Group] = []
+        for var group in try gathered(rows) {
+            group.columns = try columns.map { try $0.value(ofGroup: group.rows, in: request.entity) }
+            group.names = Dictionary(zip(keys.map(\.name), group.key)) { first, _ in first }
+            for (column, value) in zip(columns, group.columns) { group.names[column.name] = value }
+            if let having, try !holds(having, group) { continue }
+            group.rows = []
+            found.append(group)
+        }
+        if let shape, shape.isGrouped, shape.isOrdered { return found.map(\.columns) }
+        return try sorted(found).map(\.columns)
+    }
+
+    /// Rows with equal keys as one group.
+    private func gathered(_ rows: [PropertyValue]) throws -> [Group] {
+        if shape?.isGrouped == true {
+            return try rows.map { row in Group(key: try keys.map { try $0.value(of: row) }, rows: [row]) }
+        }
+        // Over no rows at all there is still one sum.
+        if keys.isEmpty { return [Group(key: [], rows: rows)] }
+        var places: [[PropertyValue]: Int] = [:]
+        var groups: [Group] = []
+        for row in rows {
+            let key = try keys.map { try $0.value(of: row) }
+            if let place = places[key] {
+                groups[place].rows.append(row)
+            } else {
+                places[key] = groups.count
+                groups.append(Group(key: key, rows: [row]))
+            }
+        }
+        return groups
+    }
+
+    private func holds(_ having: Predicate, _ group: Group) throws -> Bool {
+        var failure: (any Error)?
+        let computed = having.mapExpressions { expression in
+            if case .keyPath(let path) = expression, let value = group.names[path.text] { return .constant(value) }
+            do { return try expression.aggregated(over: group.rows, of: request.entity) } catch {
+                failure = failure ?? error
+                return nil
+            }
+        }
+        if let failure { throw failure }
+        return try computed.evaluate(with: group.rows.first ?? .null, arithmetic: .nilPropagating)
+    }
+
+    /// Groups that the descriptors do not tell apart come in the order of what they are grouped by.
+    private func sorted(_ groups: [Group]) throws -> [Group] {
+        let descriptors = request.sortDescriptors
+        let keyed = groups.map { group in
+            (group: group, keys: descriptors.map { group.names[$0.keyPath] ?? .null })
+        }
+        return try keyed.sorted { a, b in
+            let order = try descriptors.order(a.keys, b.keys)
+            if order != 0 { return order < 0 }
+            for (x, y) in zip(a.group.key, b.group.key) {
+                let order = x.keyOrder(y)
+                if order != 0 { return order < 0 }
+            }
+            return false
+        }.map(\.group)
+    }
+}
+
+extension PropertyValue {
+    /// The order of keys: null first, then by value, objects by their keys in the store.
+    fileprivate func keyOrder(_ other: PropertyValue) -> Int {
+        if isNull || other.isNull { return (isNull ? 0 : 1) - (other.isNull ? 0 : 1) }
+        if case .object(let a as ObjectIDReference) = self, case .object(let b as ObjectIDReference) = other {
+            return a.id.reference < b.id.reference ? -1 : a.id.reference > b.id.reference ? 1 : 0
+        }
+        return ordered(against: other) ?? 0
+    }
+}

@@ -1,0 +1,112 @@
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+// Statistical functions over the rows of a group, as memory computes them: nulls left out, the sum of nothing the integer 0,
+// everything else of nothing null.
+extension PredicateCompiler {
+    /// What an expression is to a group: what it is grouped by, or computed over its rows; nil for anything else.
+    mutating func groupOperand(_ expression: Expression, _ environment: Environment) throws -> Operand? {
+        if let key = environment.keys[expression] { return key }
+        guard let (function, argument) = expression.aggregatedArgument(of: environment.root.mapping.entity) else {
+            return nil
+        }
+        return try statistic(function, argument, environment.ofRows)
+    }
+
+    mutating func statistic(
+        _ function: Function, _ argument: Expression, _ environment: Environment
+    ) throws -> Operand {
+        let operand = try operand(argument, environment)
+        let kind = operand.kind
+        if kind == .null || kind == .list { throw NotExpressible("\(function.rawValue) of nothing") }
+        switch function {
+        case .count:
+            return Operand(
+                sql: operand.isNullable ? "COUNT(\(operand.sql))" : "COUNT(*)", kind: .integer, isNullable: false,
+                form: .small)
+        case .min, .max:
+            guard kind.isOrdered || kind == .uuid else { break }
+            let sql: SQLFragment = function == .min ? "MIN(\(operand.sql))" : "MAX(\(operand.sql))"
+            return Operand(sql: sql, kind: kind, form: operand.form)
+        case .sum, .average:
+            try requireNumbers(operand, function)
+            if kind == .decimal { break }
+            if function == .sum { return Operand(sql: operand.sum, kind: .number, isNullable: false) }
+            return Operand(
+                sql: kind == .real
+                    ? "AVG(\(operand.sql))" : "(CAST(\(operand.sum) AS REAL) / COUNT(\(operand.sql)))", kind: .real)
+        default: break
+        }
+        throw NotExpressible("\(function.rawValue) of \(kind.name) is computed in memory")
+    }
+
+    /// The same by an aggregate of ours that runs memory's code over values that SQL has gathered. What it gives can be a column
+    /// and nothing else.
+    mutating func gathered(
+        _ function: Function, _ argument: Expression, _ environment: Environment
+    ) throws -> Operand {
+        let operand = try operand(argument, environment)
+        guard let gathering = GatheringFunction(function), let cell = RowCell(operand) else {
+            throw NotExpressible("\(function.rawValue) of \(operand.kind.name) is computed in memory")
+        }
+        try requireNumbers(operand, function)
+        return Operand(
+            sql: "\(gathering.sql)(\(operand.sql), \(number: Int64(cell.form.rawValue)))", kind: .list)
+    }
+
+    private func requireNumbers(_ operand: Operand, _ function: Function) throws {
+        guard !operand.kind.isNumber else { return }
+        throw CoreError(
+            .predicate, "\(function.rawValue) takes numbers, not \(operand.kind.name)", value: operand.constant)
+    }
+}
+
+extension Operand {
+    /// The sum over rows, 0 without any. SQL's own gives up where 64 bits do not suffice.
+    var sum: SQLFragment {
+        kind == .real || form == .small || form == .boolean ? "COALESCE(SUM(\(sql)), 0)" : "cst_sum(\(sql))"
+    }
+}
+
+/// A statistical function that a registered aggregate computes, `cst_median(value, form of the value)`, since SQL has none that
+/// gives the same. It runs memory's code, and gives the place of its result among those of the connection.
+package enum GatheringFunction: String, CaseIterable, Sendable {
+    case sum = "cst_exact_sum"
+    case average = "cst_exact_average"
+    case median = "cst_median"
+    case deviation = "cst_deviation"
+
+    init?(_ function: Function) {
+        switch function {
+        case .sum: self = .sum
+        case .average: self = .average
+        case .median: self = .median
+        case .standardDeviation: self = .deviation
+        default: return nil
+        }
+    }
+
+    /// - Parameter values: of all rows, without nulls.
+    package func value(of values: [PropertyValue]) throws -> PropertyValue {
+        if values.isEmpty { return self == .sum ? .int(0) : .null }
+        let function: Function =
+            switch self {
+            case .sum: .sum
+            case .average: .average
+            case .median: .median
+            case .deviation: .standardDeviation
+            }
+        return try Expression.function(function, [.constant(.array(values))]).value(
+            with: .null, arithmetic: .nilPropagating)
+    }
+
+    var sql: SQLFragment {
+        switch self {
+        case .sum: "cst_exact_sum"
+        case .average: "cst_exact_average"
+        case .median: "cst_median"
+        case .deviation: "cst_deviation"
+        }
+    }
+}

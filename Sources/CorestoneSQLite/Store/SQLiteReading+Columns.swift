@@ -1,0 +1,71 @@
+import CSQLite
+import CorestoneGraph
+import CorestoneModel
+import CorestoneSQL
+import CorestoneValues
+
+extension SQLiteReading {
+    func rows(_ request: StoreRowsRequest) throws -> StoreRows? {
+        try withFile { file -> StoreRows? in
+            // As a fetch it sees the newest state.
+            file.endReads()
+            guard let compiled = try compiled(request, file) else { return nil }
+            let purpose = "fetch \(request.fetch.entity.name)"
+            let table = schema.table(of: request.fetch.entity)
+            if try hasStrayRows(table, file, purpose) { return nil }
+            do {
+                return try file.bounded(table) {
+                    StoreRows(rows: try rows(compiled, request, file, purpose), shape: compiled.shape)
+                }
+            } catch let error as CoreError {
+                // SQLite knows only the text of what a function of ours threw.
+                throw file.functions.takeFailure() ?? error
+            }
+        }
+    }
+
+    /// Nobody else uses the statement meanwhile, so its values may be looked at in place.
+    private func rows(
+        _ compiled: CompiledRows, _ request: StoreRowsRequest, _ file: OpenFile, _ purpose: String
+    ) throws -> [[PropertyValue]] {
+        let statement = try file.connection.statement(compiled.query.text, purpose)
+        for (place, value) in compiled.query.bindings.enumerated() { statement.bind(value, at: Int32(place + 1)) }
+        file.functions.gathered = []
+        defer {
+            statement.reset()
+            file.functions.gathered = []
+        }
+        var found: [[PropertyValue]] = []
+        while try statement.step(purpose) {
+            if found.count >= file.mostRows { throw endless(schema.table(of: request.fetch.entity)) }
+            var column: Int32 = 0
+            found.append(
+                compiled.cells.map { cell in
+                    let value = PropertyValue(sqlite3_column_value(statement.handle, column), cell.form)
+                    column += 1
+                    switch (cell.form, value) {
+                    case (.gathered, .int(let place)): return file.functions.gathered[Int(place)]
+                    case (.object, _):
+                        column += 1
+                        guard case .int(let key) = value, key > 0 else { return .null }
+                        return request.reference(entity(statement.integer(column - 1), cell.entity), key)
+                    default: return value
+                    }
+                })
+        }
+        withExtendedLifetime(compiled) {}
+        return found
+    }
+
+    private func entity(_ number: Int64, _ usual: UInt32) -> UInt32 {
+        schema.entityIndex(number: number, in: schema.model.entities[Int(usual)]) ?? usual
+    }
+
+    /// The statement of columns; nil where it takes objects, or more than a statement of SQLite can be.
+    func compiled(_ request: StoreRowsRequest, _ file: OpenFile) throws -> CompiledRows? {
+        guard let compiled = try compiler.compile(request) else { return nil }
+        guard compiled.query.mayBeTooLarge else { return compiled }
+        let statement = try? file.connection.statement(compiled.query.text, "fetch \(request.fetch.entity.name)")
+        return statement == nil ? nil : compiled
+    }
+}
