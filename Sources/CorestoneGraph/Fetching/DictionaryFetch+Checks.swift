@@ -13,7 +13,7 @@ extension DictionaryFetch {
             switch column {
             case .property(let keyPath): try checkStored(keyPath)
             case .expression(let description):
-                for path in description.expression.keyPaths { _ = try properties(along: path) }
+                for path in description.expression.keyPaths { _ = try request.entity.properties(along: path) }
             }
             if isGrouped { try checkGrouped(column) }
         }
@@ -52,7 +52,7 @@ extension DictionaryFetch {
             arguments.append(aggregated.argument)
             return .constant(.null)
         }
-        for path in arguments.flatMap(\.keyPaths) { _ = try properties(along: path) }
+        for path in arguments.flatMap(\.keyPaths) { _ = try request.entity.properties(along: path) }
         guard let stray = others.keyPaths.first else { return }
         let near = nearestName(to: stray.text, among: names.sorted()).map { "; did you mean \($0)?" } ?? ""
         throw invalid(
@@ -61,7 +61,7 @@ extension DictionaryFetch {
     }
 
     private func checkStored(_ keyPath: String) throws {
-        for property in try properties(along: KeyPath(keyPath)) {
+        for property in try request.entity.properties(along: KeyPath(keyPath)) {
             if let relationship = property as? Relationship, relationship.isToMany {
                 throw invalid(
                     "\(relationship.entity.name).\(relationship.name) is a to-many relationship, of which a column has no value; "
@@ -74,9 +74,18 @@ extension DictionaryFetch {
         }
     }
 
+    private func invalid(_ what: String, _ key: String?) -> CoreError {
+        CoreError(
+            .invalidArgument, "cannot fetch dictionaries of \(request.entity.name): \(what)",
+            entity: request.entity.name,
+            key: key)
+    }
+}
+
+extension Entity {
     /// The properties that a key path names; those behind a collection operator are its members'.
-    private func properties(along path: KeyPath) throws -> [Property] {
-        var (entity, found) = (request.entity as Entity?, [Property]())
+    func properties(along path: KeyPath) throws -> [Property] {
+        var (entity, found) = (self as Entity?, [Property]())
         for key in path.keys where !key.isOperator && key.text != "self" && key.text != "SELF" {
             guard let current = entity else { break }
             // What every object has: `entity.name`.
@@ -86,12 +95,5 @@ extension DictionaryFetch {
             entity = (property as? Relationship)?.destination
         }
         return found
-    }
-
-    private func invalid(_ what: String, _ key: String?) -> CoreError {
-        CoreError(
-            .invalidArgument, "cannot fetch dictionaries of \(request.entity.name): \(what)",
-            entity: request.entity.name,
-            key: key)
     }
 }

@@ -1,0 +1,70 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+// Sums, averages and the like of what is saved, over all objects that satisfy a predicate or over groups of them.
+//
+//     try context.sum(of: "salary", in: "Employee", where: "age > %d", 40)
+//     try context.sum(of: "salary", in: "Employee", by: "department.name")   // [(key: "R&D", value: 120000.0), …]
+extension Context {
+    /// The sum of a key over all rows: an integer for integers, a decimal for decimals, else a double; 0 without values.
+    public func sum(
+        of key: String, in entityName: String, where format: String? = nil, _ arguments: any PropertyConvertible...
+    ) throws -> PropertyValue { try one(.sum, key, request(entityName, format, arguments)) }
+
+    /// The mean: a decimal for decimals, else a double; null without values.
+    public func average(
+        of key: String, in entityName: String, where format: String? = nil, _ arguments: any PropertyConvertible...
+    ) throws -> PropertyValue { try one(.average, key, request(entityName, format, arguments)) }
+
+    /// The least value; null without values.
+    public func minimum(
+        of key: String, in entityName: String, where format: String? = nil, _ arguments: any PropertyConvertible...
+    ) throws -> PropertyValue { try one(.minimum, key, request(entityName, format, arguments)) }
+
+    /// The greatest value; null without values.
+    public func maximum(
+        of key: String, in entityName: String, where format: String? = nil, _ arguments: any PropertyConvertible...
+    ) throws -> PropertyValue { try one(.maximum, key, request(entityName, format, arguments)) }
+
+    public func sum(
+        of key: String, in entityName: String, where format: String? = nil, _ arguments: any PropertyConvertible...,
+        by group: String
+    ) throws -> [AggregateGroup] { try groups(.sum, key, request(entityName, format, arguments), group) }
+
+    public func average(
+        of key: String, in entityName: String, where format: String? = nil, _ arguments: any PropertyConvertible...,
+        by group: String
+    ) throws -> [AggregateGroup] { try groups(.average, key, request(entityName, format, arguments), group) }
+
+    public func minimum(
+        of key: String, in entityName: String, where format: String? = nil, _ arguments: any PropertyConvertible...,
+        by group: String
+    ) throws -> [AggregateGroup] { try groups(.minimum, key, request(entityName, format, arguments), group) }
+
+    public func maximum(
+        of key: String, in entityName: String, where format: String? = nil, _ arguments: any PropertyConvertible...,
+        by group: String
+    ) throws -> [AggregateGroup] { try groups(.maximum, key, request(entityName, format, arguments), group) }
+
+    /// How many values of a key there are in each group that are not null; without a key, how many objects.
+    public func count(
+        of key: String? = nil, in entityName: String, where format: String? = nil,
+        _ arguments: any PropertyConvertible..., by group: String
+    ) throws -> [AggregateGroup] { try groups(.count, key, request(entityName, format, arguments), group) }
+
+    private func one(_ aggregate: Aggregate, _ key: String, _ request: FetchRequest) throws -> PropertyValue {
+        try self.aggregate(aggregate, of: key, request).rows[0][0]
+    }
+
+    private func groups(
+        _ aggregate: Aggregate, _ key: String?, _ request: FetchRequest, _ group: String
+    ) throws -> [AggregateGroup] {
+        request.propertiesToGroupBy = [group]
+        return try self.aggregate(aggregate, of: key, request).rows.map { ($0[0], $0[1]) }
+    }
+}
+
+/// What is grouped by, and what was computed over the group; groups come in the order of their keys.
+public typealias AggregateGroup = (key: PropertyValue, value: PropertyValue)
