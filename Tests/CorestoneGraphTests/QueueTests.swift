@@ -57,7 +57,10 @@ final class QueueTests: GraphTestCase {
 
     func testTheThreadThatMadeAContextMayHaveEnded() throws {
         let coordinator = coordinator!, made = Locked<Context?>(nil)
-        onThread { made.withLock { $0 = Context(coordinator: coordinator) } }
+        onThread {
+            let context = Context(coordinator: coordinator)
+            made.withLock { $0 = context }
+        }
         let context = try XCTUnwrap(made.withLock { $0 })
         var message = ""
         for _ in 0..<500 where !message.contains("(ended); make one") {

@@ -82,6 +82,9 @@ bool platform_folder_changed(int descriptor, const char *name);
  * another process serves. */
 bool platform_folder_tells(const char *folder);
 
+/* One more reference to an object of Swift's whose memory is there; NULL when its end has begun. */
+void *swift_tryRetain(void *object);
+
 static inline uint32_t platform_load32(const uint32_t *p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
 static inline void platform_store32(uint32_t *p, uint32_t v) { __atomic_store_n(p, v, __ATOMIC_RELEASE); }
 static inline uint32_t platform_add32(uint32_t *p, uint32_t v) { return __atomic_add_fetch(p, v, __ATOMIC_ACQ_REL); }

@@ -121,7 +121,7 @@ extension ManagedObject {
 
 extension Entity {
     /// The unique constraints that hold for its objects, with the entities that declare them.
-    var allUniqueConstraints: [(entity: Entity, attributes: [String])] {
+    package var allUniqueConstraints: [(entity: Entity, attributes: [String])] {
         var known: Set<Set<String>> = []
         return sequence(first: self, next: \.parent).reversed().flatMap { entity in
             entity.uniqueConstraints.filter { known.insert(Set($0)).inserted }.map { (entity, $0) }
@@ -129,7 +129,7 @@ extension Entity {
     }
 
     /// The slots of a constraint's properties.
-    func slots(of paths: [String]) -> [Int] {
+    package func slots(of paths: [String]) -> [Int] {
         paths.compactMap { path in properties.firstIndex { $0.path == path } }
     }
 }

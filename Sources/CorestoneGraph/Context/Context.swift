@@ -169,16 +169,16 @@ public final class Context: @unchecked Sendable {
         case .privateQueue: owner.initialize(to: 0)
         case .main: owner.initialize(to: MainQueue.boundThread)
         }
-        if let parent {
-            inbox.open(for: self)
-            parent.children.add(inbox)
-        }
+        inbox.open(for: self)
+        (parent?.children ?? coordinator.contexts).add(inbox, isNew: true)
     }
 
     deinit {
+        inbox.close()
         undoRecorder?.end()
         forgetAll()
-        (parent?.children ?? coordinator.followers).remove(inbox)
+        (parent?.children ?? coordinator.contexts).remove(inbox)
+        if parent == nil, automaticallyMergesChangesFromParent { coordinator.followers.remove(inbox) }
         listeners.end()
         if automaticallyMergesRemoteChanges { coordinator.remote.remove(inbox, in: coordinator) }
         observers?.end()

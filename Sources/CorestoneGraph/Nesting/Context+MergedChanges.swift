@@ -11,6 +11,13 @@ extension Context {
     /// - Parameter ids: of that context's `didSave` notification, or those of a context of another coordinator.
     /// - Throws: `.wrongThread`; what reading fails with.
     public func mergeChanges(_ ids: ChangedIDs) throws {
+        try merge(ids)
+        // What is new beneath them is new to those above.
+        for inbox in children.merging { inbox.post(ids) }
+    }
+
+    /// The same, telling no child.
+    func merge(_ ids: ChangedIDs) throws {
         try checkQueue()
         let others = (ids.inserted + ids.updated + ids.deleted + ids.refreshed).filter {
             $0.store.map { $0.coordinator != ObjectIdentifier(coordinator) } ?? false
@@ -22,8 +29,6 @@ extension Context {
         try together { try takeIn(ids) }
         try processPendingChanges()
         post(.didMergeChangesObjectIDs, ContextChanges(ids: ids))
-        // What is new beneath them is new to those above.
-        for inbox in children.merging { inbox.post(ids) }
     }
 
     private func takeIn(_ ids: ChangedIDs) throws {
@@ -124,7 +129,6 @@ extension Context {
     public var automaticallyMergesChangesFromParent: Bool {
         get { inbox.merges.load(ordering: .relaxed) }
         set {
-            if newValue { inbox.open(for: self) }
             inbox.merges.store(newValue, ordering: .relaxed)
             if parent != nil { return }
             if newValue { coordinator.followers.add(inbox) } else { coordinator.followers.remove(inbox) }
@@ -153,8 +157,8 @@ extension Context {
 
     /// Takes what other contexts have to tell.
     func takeMail() {
-        // An observer that looks before a change is done gets what waits later.
-        if inbox.isEmpty || observers?.isTellingPrior == true { return }
+        // An observer that looks before a change is done gets what waits later, and so does a hook.
+        if inbox.isEmpty || observers?.isTellingPrior == true || isInHook || isMerging { return }
         takeRenamed()
         // What cannot be read now shows when it is asked for.
         switch inbox.takeMerges() {

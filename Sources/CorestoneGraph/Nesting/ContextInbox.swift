@@ -11,7 +11,7 @@ struct Renaming: Sendable {
     let key: Int64
 }
 
-/// What other contexts have to tell a context: which temporary IDs became permanent, and which saved changes it is to merge.
+/// What others have to tell a context: which temporary IDs became permanent, and which changes it is to merge.
 ///
 /// Any thread may post. A context that belongs to the posting thread takes its mail at once; one with a queue takes it there;
 /// one that is confined to another thread takes it when it next fetches or processes pending changes.
@@ -22,11 +22,11 @@ final class ContextInbox: @unchecked Sendable {
     private let queue: SerialQueue?
 
     private struct Mail {
-        /// Whose inbox it is, once somebody may post to it: a weak reference makes each retain of a context dearer.
-        weak var context: Context?
+        /// Whose inbox it is, until that ends. Not a weak reference, which would make each retain of a context dearer.
+        var context: UnsafeMutableRawPointer?
         var renamed: [Renaming] = []
         var merges = Merges.these([])
-        /// By store: what other processes wrote.
+        /// By store: what other processes wrote, and batch requests.
         var foreign: [(store: Store, changes: ForeignChanges)] = []
         var isEmpty: Bool {
             if case .these(let changes) = merges { return renamed.isEmpty && changes.isEmpty && foreign.isEmpty }
@@ -49,6 +49,8 @@ final class ContextInbox: @unchecked Sendable {
     let merges = Atomic(false)
     /// Whether it merges what other processes save.
     let mergesRemote = Atomic(false)
+    /// Whether it merges what batch requests change.
+    let mergesBatches = Atomic(true)
 
     init(queueType: Context.QueueType, queue: SerialQueue?) {
         self.queueType = queueType
@@ -58,7 +60,12 @@ final class ContextInbox: @unchecked Sendable {
     deinit { owner.deallocate() }
 
     /// Has mail delivered to a context from now on.
-    func open(for context: Context) { mail.withLock { if $0.context == nil { $0.context = context } } }
+    func open(for context: Context) {
+        mail.withLock { $0.context = Unmanaged.passUnretained(context).toOpaque() }
+    }
+
+    /// By a context that ends.
+    func close() { mail.withLock { $0.context = nil } }
 
     /// Costs one look where there is none.
     var isEmpty: Bool { !hasMail.load(ordering: .acquiring) }
@@ -86,7 +93,8 @@ final class ContextInbox: @unchecked Sendable {
 
     func post(_ changes: ForeignChanges, of store: Store) {
         post { mail in
-            if let place = mail.foreign.firstIndex(where: { $0.store === store }) {
+            let known = mail.foreign.firstIndex { $0.store === store && $0.changes.isBatch == changes.isBatch }
+            if let place = known {
                 mail.foreign[place].changes.add(changes)
             } else {
                 mail.foreign.append((store, changes))
@@ -115,7 +123,12 @@ final class ContextInbox: @unchecked Sendable {
         }
     }
 
-    private var recipient: Context? { mail.withLock { $0.context } }
+    private var recipient: Context? {
+        mail.withLock { mail in
+            guard let retained = mail.context.flatMap({ swift_tryRetain($0) }) else { return nil }
+            return Unmanaged<Context>.fromOpaque(retained).takeRetainedValue()
+        }
+    }
 
     /// The temporary references that became permanent.
     func takeRenamed() -> [Renaming] {
@@ -128,7 +141,7 @@ final class ContextInbox: @unchecked Sendable {
         }
     }
 
-    /// What other processes wrote.
+    /// What other processes wrote, and batch requests.
     func takeForeign() -> [(store: Store, changes: ForeignChanges)] {
         mail.withLock { mail in
             defer {
@@ -159,9 +172,10 @@ final class ContextFollowers: Sendable {
     /// Costs one look.
     var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
 
-    func add(_ inbox: ContextInbox) {
+    /// - Parameter isNew: whether it was never added before.
+    func add(_ inbox: ContextInbox, isNew: Bool = false) {
         inboxes.withLock { all in
-            all.removeAll { $0 === inbox }
+            if !isNew { all.removeAll { $0 === inbox } }
             all.append(inbox)
             count.store(all.count, ordering: .relaxed)
         }
@@ -177,6 +191,8 @@ final class ContextFollowers: Sendable {
     var all: [ContextInbox] { isEmpty ? [] : inboxes.withLock { $0 } }
     /// Those that merge what is saved.
     var merging: [ContextInbox] { all.filter { $0.merges.load(ordering: .relaxed) } }
+    /// Those that merge what batch requests change.
+    var mergingBatches: [ContextInbox] { all.filter { $0.mergesBatches.load(ordering: .relaxed) } }
 }
 
 extension ChangedIDs {

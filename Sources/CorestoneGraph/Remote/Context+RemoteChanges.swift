@@ -30,7 +30,6 @@ extension Context {
         }
         if inbox.mergesRemote.exchange(merges, ordering: .relaxed) == merges { return }
         guard merges else { return coordinator.remote.remove(inbox, in: coordinator) }
-        inbox.open(for: self)
         do { try coordinator.remote.add(inbox, in: coordinator) } catch {
             inbox.mergesRemote.store(false, ordering: .relaxed)
             throw error
@@ -39,6 +38,7 @@ extension Context {
 
     /// Merges what others wrote into a store.
     func takeIn(_ changes: ForeignChanges, of store: Store) throws {
+        if changes.isBatch { return try takeIn(batch: changes, of: store) }
         if !store.isOpen || generation?.isChosen == true { return }
         try advanceGeneration()
         func ids(_ rows: [RowKey]) -> [ObjectID] {
@@ -53,7 +53,7 @@ extension Context {
     }
 
     /// Adds the registered objects that have another version in their store, or none.
-    private func compareVersions(with store: Store, _ found: inout ChangedIDs) throws {
+    func compareVersions(with store: Store, _ found: inout ChangedIDs) throws {
         let known = Set(deletedElsewhere.map(ObjectIdentifier.init))
         var groups = Groups<Entity, ManagedObject>()
         for object in registeredObjects

@@ -114,9 +114,9 @@ extension Coordinator {
         postRemoteChange(of: store, transaction: changes.transaction, isOwn: false, file: changes.file)
     }
 
-    private func forgetRows(_ changes: ForeignChanges, of store: Store) {
+    func forgetRows(_ changes: ForeignChanges, of store: Store) {
         guard store.isOpen else { return }
-        if changes.isComplete {
+        if changes.isComplete, changes.updated.count + changes.deleted.count <= ForeignChanges.limit {
             for row in changes.updated + changes.deleted {
                 store.rowCache.remove(model.entities[Int(row.entity)].root, row.primaryKey)
             }
@@ -129,9 +129,13 @@ extension Coordinator {
     /// Tells those who asked for it of what a context saved.
     func postOwnChanges(_ plan: SavePlan) {
         guard listeners.hears(.remoteChange) else { return }
-        for store in stores where store.backing.postsOwnChanges && plan.concerns(store) {
-            postRemoteChange(of: store, transaction: store.backing.lastOwnTransaction, isOwn: true)
-        }
+        for store in stores where plan.concerns(store) { postOwnChange(of: store) }
+    }
+
+    /// The same for one store that was written.
+    func postOwnChange(of store: Store) {
+        guard store.backing.postsOwnChanges, listeners.hears(.remoteChange) else { return }
+        postRemoteChange(of: store, transaction: store.backing.lastOwnTransaction, isOwn: true)
     }
 
     private func postRemoteChange(

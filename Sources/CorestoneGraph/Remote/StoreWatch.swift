@@ -9,7 +9,7 @@ package protocol StoreWatch: AnyObject, Sendable {
 /// A row, by its concrete entity's index in the model and its primary key.
 package typealias RowKey = (entity: UInt32, primaryKey: Int64)
 
-/// What others wrote into a store since it was last looked at.
+/// What others wrote into a store since it was last looked at; or a batch request, past all contexts.
 package struct ForeignChanges: Sendable {
     package var inserted: [RowKey] = []
     package var updated: [RowKey] = []
@@ -19,8 +19,15 @@ package struct ForeignChanges: Sendable {
     /// The number of the last transaction in the store's history, if it has one.
     package var transaction: Int64?
     package var file = RemoteChange.File.written
+    /// Whether a batch request of this coordinator changed the rows.
+    package var isBatch = false
+    /// Rows that a batch request changed as it changed others: those that led to deleted ones.
+    package var indirect: [RowKey] = []
 
     package init() {}
+
+    var count: Int { inserted.count + updated.count + deleted.count }
+    var isEmpty: Bool { count == 0 }
 
     /// How many rows are remembered for those who do not come for them; beyond, versions tell what changed, and what was
     /// inserted shows when it is fetched.
@@ -41,7 +48,7 @@ package struct ForeignChanges: Sendable {
         isComplete = isComplete && later.isComplete
         transaction = later.transaction ?? transaction
         file = later.file
-        if inserted.count + updated.count + deleted.count > ForeignChanges.limit { forgetRows() }
+        if count > ForeignChanges.limit { forgetRows() }
     }
 
     /// Leaves it to the rows' versions to tell what changed.

@@ -64,6 +64,7 @@ extension Context {
                 file: store.path)
         }
         defer { store.writing.unlock() }
+        if store.isInBatch { throw store.isInBatchError() }
         return try store.use {
             store.backing.setInterruptCheck(interruptCheck)
             defer { store.backing.setInterruptCheck(nil) }

@@ -18,7 +18,9 @@ public final class Coordinator: @unchecked Sendable {
     var counted = Statistics()
     /// Runs what `perform` was given.
     let queue = SerialQueue(ContextLabel(origin: nil))
-    /// Contexts that merge what others save.
+    /// All contexts that have no parent.
+    let contexts = ContextFollowers()
+    /// Those of them that merge what others save.
     let followers = ContextFollowers()
     let listeners = CoordinatorListeners(isShared: true)
     /// Looks out for what others write.

@@ -26,7 +26,8 @@ package protocol PersistentStore: StoreReading, Sendable {
     /// Reserves primary keys that are never handed out again, in a transaction of its own. Returns the first of `count`.
     func reservePrimaryKeys(of root: Entity, count: Int) throws -> Int64
 
-    /// Runs `body` in one write transaction: committed when it returns, rolled back when it throws.
+    /// Runs `body` in one write transaction: committed when it returns, rolled back when it throws. `body` may read from the
+    /// store, and finds what it wrote.
     func save(by author: SaveAuthor, _ body: (any SaveTransaction) throws -> Void) throws
 
     /// The rows whose values the store itself computed in the last save, such as those of derived attributes.
@@ -163,11 +164,25 @@ package protocol SaveTransaction: AnyObject {
     /// Writes the places of members of an ordered to-many relationship: all members of each owner, in order.
     func setOrder(_ relationship: Relationship, owners: [(owner: Int64, members: [Int64])]) throws
 
+    /// Writes new rows of one entity straight from values, and notes them in `changes`; with what conflicts over unique values it
+    /// does as `policy` says. False, and nothing done, where the store wants records.
+    func insert(_ rows: BatchRows, _ policy: MergePolicyType, _ changes: inout ForeignChanges) throws -> Bool
+
+    /// Changes the rows that a fetch would find, at once, and notes them in `changes`. False, and nothing done, where the store
+    /// cannot.
+    func update(_ fetch: StoreFetch, _ settings: [BatchSetting], _ changes: inout ForeignChanges) throws -> Bool
+
     /// Puts what an application writes into the metadata of its stores into that of this one.
     func setApplicationMetadata(_ values: [String: PropertyListValue]) throws
 }
 
 extension SaveTransaction {
+    package func insert(_ rows: BatchRows, _ policy: MergePolicyType, _ changes: inout ForeignChanges) throws -> Bool {
+        false
+    }
+    package func update(
+        _ fetch: StoreFetch, _ settings: [BatchSetting], _ changes: inout ForeignChanges
+    ) throws -> Bool { false }
     package func externalName(for value: Bytes) throws -> String? { nil }
     package func setApplicationMetadata(_ values: [String: PropertyListValue]) throws {}
     package func isCurrent(_ primaryKey: Int64, version: Int32, entity: Entity) throws -> Bool { true }

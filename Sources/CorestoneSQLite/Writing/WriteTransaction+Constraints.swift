@@ -6,6 +6,13 @@ import CorestoneValues
 extension WriteTransaction {
     /// A violated constraint in terms of the model: entity, attributes, values. Other errors pass unchanged.
     func explained(_ error: CoreError, _ record: Record, _ entity: Entity) -> CoreError {
+        explained(error, "\(entity.name) \(record.primaryKey)", entity) { value(of: $0, in: record, entity) }
+    }
+
+    /// The same for a row that `name` names.
+    func explained(
+        _ error: CoreError, _ name: String, _ entity: Entity, _ value: (Property) -> PropertyValue
+    ) -> CoreError {
         guard error.sqliteCode & 0xff == SQLITE_CONSTRAINT else { return error }
         let table = schema.table(of: entity)
         let properties = violatedColumns(error.message).compactMap { name in
@@ -14,10 +21,10 @@ extension WriteTransaction {
         guard let first = properties.first else {
             return CoreError(
                 .conflict, code: .persistentStoreSave,
-                "cannot save \(entity.name) \(record.primaryKey): the store refuses the row (\(error.message))",
+                "cannot save \(name): the store refuses the row (\(error.message))",
                 entity: entity.name, sqliteCode: error.sqliteCode, file: path)
         }
-        let values = properties.map { value(of: $0, in: record, entity) }
+        let values = properties.map(value)
         let pairs = zip(properties, values).map { "\($0.path) \(describe($1))" }.joined(separator: ", ")
         let names = properties.map(\.path).joined(separator: ", ")
         return CoreError(

@@ -12,13 +12,13 @@ final class WriteTransaction: SaveTransaction {
     var schema: StoreSchema { file.schema }
     var connection: Connection { file.connection }
     /// By the table's place: the highest primary key handed out, and whether that is news for the file.
-    private var keys: [Int: (highest: Int64, isChanged: Bool)] = [:]
+    var keys: [Int: (highest: Int64, isChanged: Bool)] = [:]
     private var updatePlans: [UpdateShape: UpdatePlan] = [:]
     /// nil for a store without history.
-    private let history: HistoryWriter?
+    let history: HistoryWriter?
     /// What the watch of the store must not take for somebody else's.
-    private(set) var own = OwnWrites.Save()
-    private let files: ExternalWrites
+    var own = OwnWrites.Save()
+    let files: ExternalWrites
 
     private struct UpdateShape: Hashable {
         let entity: UInt32
@@ -58,7 +58,7 @@ final class WriteTransaction: SaveTransaction {
     }
 
     /// What the file says; never less than the keys that are in use, whatever a foreign writer left behind.
-    private func storedHighest(_ table: TableSchema) throws -> Int64 {
+    func storedHighest(_ table: TableSchema) throws -> Int64 {
         let purpose = "reserve keys for \(table.root.name)"
         let statement = try connection.statement(
             "SELECT (SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = ?), (SELECT max(Z_PK) FROM \(table.name))", purpose)
@@ -146,7 +146,7 @@ final class WriteTransaction: SaveTransaction {
     }
 
     /// The files of a row's present values are no longer needed once the transaction has committed.
-    private func leaveExternal(_ former: Statement, _ primaryKey: Int64, _ count: Int) throws {
+    func leaveExternal(_ former: Statement, _ primaryKey: Int64, _ count: Int) throws {
         let purpose = "read a value that lies in a file"
         former.bind(primaryKey, at: 1)
         defer { former.reset() }

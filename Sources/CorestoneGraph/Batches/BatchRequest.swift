@@ -1,0 +1,106 @@
+import CorestoneModel
+import CorestoneValues
+
+/// A change of many rows, made in the store and past all contexts: `BatchInsertRequest`, `BatchUpdateRequest`,
+/// `BatchDeleteRequest`. Of several stores each is changed by a transaction of its own.
+public class BatchRequest: PersistentStoreRequest, @unchecked Sendable {
+    /// What a result tells; the values are those of Core Data.
+    public enum ResultType: UInt32, Sendable, CaseIterable {
+        /// That it is done.
+        case statusOnly = 0
+        /// The IDs of the rows that were written or deleted.
+        case objectIDs
+        /// How many they are.
+        case count
+    }
+
+    /// nil for a deletion whose fetch request knows its entity by name, before a context has looked that up.
+    public internal(set) var entity: Entity! {
+        didSet { model = entity?.model }
+    }
+    /// On which the entity depends.
+    private var model: Model?
+    public var resultType = ResultType.statusOnly
+    /// Whether every open context of the coordinator learns of the change by itself, as far as it wants to
+    /// (`Context.automaticallyMergesBatchChanges`).
+    public var mergesIntoContexts = true
+
+    init(entity: Entity?) {
+        super.init()
+        (self.entity, model) = (entity, entity?.model)
+    }
+
+    override func perform(in context: Context) throws -> RequestResult {
+        let result: BatchResult = try context.execute(self)
+        return resultType == .objectIDs ? .objectIDs(result.objectIDs) : .count(result.count)
+    }
+
+    /// Looks up an entity that is known by name.
+    func resolve(in model: Model) throws {
+        guard entity.model === model, !entity.isRemoved else {
+            throw CoreError(
+                .invalidArgument, "\(entity.name) is no entity of the model of this context's coordinator",
+                entity: entity.name)
+        }
+    }
+
+    /// The stores to change, in order.
+    func stores(in context: Context) throws -> [Store] {
+        let having = try context.coordinator.stores(having: entity, orHeirs: true)
+        guard let affectedStores else { return having }
+        try context.requireOpen(affectedStores)
+        return having.filter { store in affectedStores.contains { $0 === store } }
+    }
+
+    /// Makes the change in one store, within its transaction, and notes the rows in `changes`.
+    func write(_ run: BatchRun, _ changes: inout ForeignChanges) throws {}
+}
+
+/// A batch request at work in one store.
+struct BatchRun {
+    let context: Context
+    let store: Store
+    let transaction: any SaveTransaction
+
+    /// How many rows are in memory at a time where they go through it.
+    static let size = 512
+
+    /// A context that looks into the transaction, for rows that have to go through memory. It merges nothing.
+    func makeContext() -> Context {
+        let scratch = Context(on: context.coordinator, parent: nil, queue: .caller)
+        scratch.inbox.mergesBatches.store(false, ordering: .relaxed)
+        // What the transaction wrote, its own connection alone can see.
+        scratch.lastReader = (store.number, store.backing)
+        scratch.interruptCheck = context.interruptCheck
+        return scratch
+    }
+
+    /// Between two pieces of work.
+    func checkCancelled() throws {
+        guard context.interruptCheck?() == true else { return }
+        throw CoreError(
+            .cancelled, code: .persistentStoreSave, "the batch request was cancelled; nothing was written",
+            file: store.path)
+    }
+}
+
+/// What a batch request did.
+public struct BatchResult: Sendable {
+    public let resultType: BatchRequest.ResultType
+    /// How many rows were inserted, updated or deleted; those that delete rules took along are among them.
+    public let count: Int
+    /// Their IDs, for `.objectIDs`; else empty.
+    public var objectIDs: [ObjectID] { changes.inserted + changes.updated + changes.deleted }
+    /// The same by what became of them, as `Context.mergeChanges` takes them; with it, the rows that the request changed
+    /// indirectly, as `refreshed`.
+    public let changes: ChangedIDs
+}
+
+extension Store {
+    func isInBatchError() -> CoreError {
+        CoreError(
+            .invalidArgument, code: .persistentStoreSave,
+            "this code runs within a batch request that writes to \(path), and may not save there or run another one; do it "
+                + "before or after", file: path)
+    }
+}

@@ -1,0 +1,60 @@
+import CorestoneModel
+import CorestoneValues
+
+// What a batch request changed comes into contexts that have some of the objects.
+extension Context {
+    func takeIn(batch changes: ForeignChanges, of store: Store) throws {
+        defer { for child in children.mergingBatches { child.post(changes, of: store) } }
+        // A pinned context stays where it is.
+        if !store.isOpen || generation != nil { return }
+        var found = ChangedIDs()
+        let isHeard = hears(.objectsDidChange) || hears(.didMergeChangesObjectIDs)
+        if isHeard {
+            found.inserted = changes.inserted.map {
+                ObjectID(store: store, entity: entity(at: $0.entity), reference: $0.primaryKey)
+            }
+        }
+        var rows = (updated: changes.updated, deleted: changes.deleted)
+        if !changes.isComplete {
+            var differing = ChangedIDs()
+            try compareVersions(with: store, &differing)
+            rows.updated += differing.updated.map { ($0.entity.index, $0.reference) }
+            rows.deleted += differing.deleted.map { ($0.entity.index, $0.reference) }
+        }
+        let updated = registered(rows.updated, in: store)
+        found.updated = updated.filter { !$0.hasChanges }.map(\.objectID)
+        found.updated += try mergeable(updated.filter(\.hasChanges), in: store).map(\.objectID)
+        // A row that is gone under changes is a conflict of their save.
+        let deleted = registered(rows.deleted, in: store).filter { !$0.hasChanges || $0.isDeleted }
+        found.deleted = deleted.map(\.objectID)
+        if !found.isEmpty { try merge(found) }
+    }
+
+    private func registered(_ rows: [RowKey], in store: Store) -> [ManagedObject] {
+        rows.compactMap { registered(store: store, root: entity(at: $0.entity), primaryKey: $0.primaryKey) }
+    }
+
+    /// The changed objects whose changes concern nothing that became another value in the store.
+    private func mergeable(_ objects: [ManagedObject], in store: Store) throws -> [ManagedObject] {
+        var groups = Groups<Entity, ManagedObject>()
+        for object in objects where object.record != nil && !object.isDeleted {
+            groups.add(object, to: object.entity.root)
+        }
+        var found: [ManagedObject] = []
+        for (root, group) in groups.list {
+            let fresh = try reading(store) { try $0.rows(of: root, primaryKeys: group.map(\.primaryKey)) }
+            withExtendedLifetime(fresh.chunks) {
+                for record in fresh.records {
+                    guard let object = registered(store: store, root: root, primaryKey: record.primaryKey),
+                        let base = object.record
+                    else { continue }
+                    let layouts = object.entity.layout.slots
+                    if object.changedStoredSlots.allSatisfy({ Record(base).isEqual(to: record, $0, layouts[$0]) }) {
+                        found.append(object)
+                    }
+                }
+            }
+        }
+        return found
+    }
+}

@@ -1,0 +1,61 @@
+import CSQLite
+import CorestoneGraph
+import CorestoneModel
+import CorestonePredicate
+import CorestoneSQL
+import CorestoneValues
+
+extension WriteTransaction {
+    /// One statement, where SQL can express predicate and values. A value that may need a file, for each row its own, cannot be
+    /// one.
+    func update(_ fetch: StoreFetch, _ settings: [BatchSetting], _ changes: inout ForeignChanges) throws -> Bool {
+        let (entity, table) = (fetch.entity, schema.table(of: fetch.entity))
+        if settings.contains(where: { entity.layout.slots[$0.slot].role == .external }) { return false }
+        let compiler = FetchCompiler(schema: schema, storeIdentifier: identifier)
+        guard let compiled = try compiler.compile(fetch, setting: settings, isUnique: entity.isUnique)
+        else { return false }
+        let purpose = "update \(entity.name)"
+        // What is larger than a statement of SQLite can be, memory does.
+        guard let statement = try? connection.statement(compiled.query.text, purpose) else { return false }
+        for (place, value) in compiled.query.bindings.enumerated() { statement.bind(value, at: Int32(place + 1)) }
+        let slots = settings.map(\.slot)
+        let firstUpdate = changes.updated.count
+        defer { statement.reset() }
+        do {
+            while try statement.step(purpose) {
+                guard let index = schema.entityIndex(number: statement.integer(1), in: entity) else { continue }
+                changes.updated.append((index, statement.integer(0)))
+                for (place, slot) in compiled.computed.enumerated() {
+                    try check(statement, Int32(place + 2), entity, slot, statement.integer(0))
+                }
+            }
+        } catch let error as CoreError {
+            throw explained(file.functions.takeFailure() ?? error, "rows of \(entity.name)", entity) { property in
+                settings.first { $0.slot == Int(property.slot) }?.value.constantValue ?? .null
+            }
+        }
+        withExtendedLifetime(compiled) {}
+        if let history {
+            for row in changes.updated[firstUpdate...] {
+                try history.update(row.primaryKey, entity: schema.model.entities[Int(row.entity)], slots: slots)
+            }
+        }
+        return true
+    }
+
+    /// Whether what SQL computed is a value of the attribute.
+    private func check(_ statement: Statement, _ column: Int32, _ entity: Entity, _ slot: Int, _ key: Int64) throws {
+        let value: PropertyValue =
+            switch sqlite3_column_type(statement.handle, column) {
+            case SQLITE_NULL: .null
+            case SQLITE_INTEGER: .int(statement.integer(column))
+            case SQLITE_FLOAT: .double(sqlite3_column_double(statement.handle, column))
+            default: .string(statement.text(column) ?? "")
+            }
+        do { _ = try entity.requiredBatchValues(of: value, for: slot) } catch let error as CoreError {
+            throw CoreError(
+                error.status, error.message, customCode: error.code, entity: error.entity, key: error.key, value: value,
+                objectURI: ObjectID.uri(ofKey: key, entity: entity.name, store: identifier))
+        }
+    }
+}

@@ -1,0 +1,237 @@
+import Corestone
+import XCTest
+
+/// Batch updates and deletions, in SQLite and in a store that leaves them to memory.
+final class BatchChangeTests: BatchTestCase {
+    /// Runs `body` over each kind of store.
+    private func eachStore(_ body: (_ isMemory: Bool) throws -> Void) throws {
+        for isMemory in [false, true] {
+            try isMemory ? openMemory(GraphTestCase.company()) : open(GraphTestCase.company())
+            try body(isMemory)
+        }
+    }
+
+    private func update(
+        _ predicate: String?, _ settings: [String: Expression], entity name: String = "Employee",
+        includesSubentities: Bool = true
+    ) throws -> Int {
+        let request = BatchUpdateRequest(
+            entity: try entity(name), predicate: try predicate.map { try Predicate.parse($0) },
+            propertiesToUpdate: settings)
+        request.includesSubentities = includesSubentities
+        request.resultType = .count
+        return try context.execute(request).count
+    }
+
+    func testConstantsAndExpressions() throws {
+        try eachStore { _ in
+            try hire([("Ada", 32), ("Bea", 25), ("Cleo", 41)])
+            XCTAssertEqual(try update("age > 30", ["age": .integer(50), "salary": .constant(.double(2))]), 2)
+            XCTAssertEqual(try people(), ["Ada 50", "Bea 25", "Cleo 50"])
+            XCTAssertEqual(try update(nil, ["age": try Expression.parse("age + 1")]), 3)
+            XCTAssertEqual(try people(), ["Ada 51", "Bea 26", "Cleo 51"])
+            XCTAssertEqual(try update("name BEGINSWITH 'A'", ["name": try Expression.parse("uppercase(name)")]), 1)
+            XCTAssertEqual(try update("name == 'nobody'", ["age": .integer(1)]), 0)
+            XCTAssertEqual(try update("name == 'Bea'", ["age": .constant(.null)]), 1)
+            XCTAssertEqual(try people(), ["ADA 51", "Bea -", "Cleo 51"])
+            // All expressions see the row as it was.
+            XCTAssertEqual(
+                try update(
+                    "age != nil",
+                    ["salary": try Expression.parse("age * 1.5"), "age": try Expression.parse("age - 51")]), 2)
+            XCTAssertEqual(try fresh().fetch("Employee", "age == 0")[0].get("salary"), 76.5)
+        }
+    }
+
+    func testVersionsRise() throws {
+        try hire([("Ada", 1)])
+        _ = try update(nil, ["age": .integer(2)])
+        _ = try update(nil, ["age": try Expression.parse("age + 1")])
+        XCTAssertEqual(try shell("SELECT Z_OPT, ZAGE FROM ZEMPLOYEE"), "3|3")
+    }
+
+    func testWrongSettings() throws {
+        try eachStore { _ in
+            try hire([("Ada", 32)])
+            func fails(_ settings: [String: Expression], _ code: Int, _ key: String?, line: UInt = #line) throws {
+                let error = failure({ _ = try update(nil, settings) }, line: line)
+                XCTAssertEqual(error.code, code, error.message, line: line)
+                XCTAssertEqual(error.key, key, error.message, line: line)
+                XCTAssertEqual(try people(), ["Ada 32"], line: line)
+            }
+            try fails([:], 0, nil)
+            try fails(["agee": .integer(1)], 0, "agee")
+            try fails(["age": .string("x")], 0, "age")
+            try fails(["age": .integer(1 << 40)], 1610, "age")
+            try fails(["age": try Expression.parse("age * 1000000000000")], 1610, "age")
+            try fails(["name": .constant(.null)], 1570, "name")
+            try fails(["name": try Expression.parse("nil")], 1570, "name")
+            try fails(["department": .constant(.null)], 0, "department")
+            try fails(["speed": .constant(.double(1))], 0, "speed")
+            try fails(["age": try Expression.parse("nothing + 1")], 0, "nothing")
+        }
+    }
+
+    func testSubentities() throws {
+        try eachStore { _ in
+            try hire([("Ada", 1)])
+            _ = try context.execute(
+                BatchInsertRequest(entity: entity("Manager"), rows: [["name": .string("Max"), "age": .int(1)]]))
+            XCTAssertEqual(try update(nil, ["age": .integer(2)], includesSubentities: false), 1)
+            XCTAssertEqual(try people(), ["Ada 2", "Max 1"])
+            XCTAssertEqual(try update(nil, ["age": .integer(3)]), 2)
+            XCTAssertEqual(try update(nil, ["level": .integer(4)], entity: "Manager"), 1)
+            XCTAssertEqual(try people(), ["Ada 3", "Max 3"])
+        }
+    }
+
+    func testPredicatesThatOnlyMemoryKnows() throws {
+        try hire([("Ada", 32), ("Bea", 25)])
+        let block = BatchUpdateRequest(entity: try entity("Employee"), propertiesToUpdate: ["age": .integer(1)])
+        block.predicate = try Predicate.parse("FUNCTION(name, 'length') == 3 OR department.name == 'x'")
+        block.predicate = try Predicate.parse("name MATCHES '.*e.*' AND department == nil")
+        block.resultType = .objectIDs
+        XCTAssertEqual(try context.execute(block).objectIDs.count, 1)
+        XCTAssertEqual(try people(), ["Ada 32", "Bea 1"])
+    }
+
+    func testUniqueValuesAreKept() throws {
+        let model = Model()
+        let item = try model.addEntity(named: "Item")
+        try item.addAttribute(named: "number", type: .integer64)
+        try item.addUniqueConstraint(["number"])
+        try open(model)
+        _ = try context.execute(BatchInsertRequest(entity: item, rows: (1...5).map { ["number": .int($0)] }))
+        let up = BatchUpdateRequest(entity: item, propertiesToUpdate: ["number": try Expression.parse("number + 1")])
+        _ = try context.execute(up)
+        XCTAssertEqual(try shell("SELECT group_concat(ZNUMBER) FROM ZITEM"), "2,3,4,5,6")
+        let same = BatchUpdateRequest(entity: item, propertiesToUpdate: ["number": .integer(1)])
+        let error = failure { _ = try context.execute(same) }
+        XCTAssertEqual(error.code, 133021)
+        XCTAssertEqual(error.key, "number")
+        XCTAssertEqual(try shell("SELECT group_concat(ZNUMBER) FROM ZITEM"), "2,3,4,5,6")
+    }
+
+    // MARK: Deleting
+
+    /// Two departments, projects with tasks, friends and spouses.
+    private func fill() throws {
+        let context = Context(coordinator: coordinator)
+        let home = try context.insert("Department", ["name": "R&D"])
+        let people = try ["Ada", "Bea", "Cleo", "Dan"].map {
+            try context.insert("Employee", ["name": $0, "department": home])
+        }
+        try people[0].set("spouse", people[1])
+        try people[0].add(people[2], to: "friends")
+        try people[0].add(people[3], to: "friends")
+        let projects = try ["one", "two"].map { try context.insert("Project", ["title": $0]) }
+        for project in projects {
+            for person in people { try project.add(person, to: "staff") }
+            for task in ["a", "b", "c"] { try project.add(context.insert("Task", ["title": task]), to: "tasks") }
+        }
+        try context.save()
+    }
+
+    private func delete(_ name: String, _ predicate: String?, limit: Int = 0, offset: Int = 0) throws -> Int {
+        let fetch = FetchRequest(
+            entity: try entity(name), predicate: try predicate.map { try Predicate.parse($0) },
+            sortDescriptors: name == "Employee" ? [SortDescriptor("name")] : [], limit: limit, offset: offset)
+        let request = BatchDeleteRequest(fetchRequest: fetch)
+        request.resultType = .count
+        return try context.execute(request).count
+    }
+
+    func testRulesAreHonoured() throws {
+        try eachStore { isMemory in
+            try fill()
+            XCTAssertEqual(try delete("Employee", "name == 'Ada'"), 1)
+            let later = fresh()
+            XCTAssertNil(try later.fetch("Employee", "name == 'Bea'")[0].get("spouse", as: ManagedObject.self))
+            XCTAssertEqual(try later.fetch("Project")[0].memberCount("staff"), 3)
+            XCTAssertEqual(try later.fetch("Employee", "name == 'Cleo'")[0].memberCount("friends"), 0)
+            XCTAssertEqual(try delete("Project", "title == 'one'"), 4, "with its tasks")
+            XCTAssertEqual(try context.count("Task"), 3)
+            XCTAssertEqual(try fresh().fetch("Employee")[0].memberCount("projects"), 1)
+            XCTAssertEqual(try delete("Department", nil), 1)
+            XCTAssertEqual(try context.count("Employee", "department == nil"), 3)
+            if isMemory { return }
+            XCTAssertEqual(try shell("SELECT Z_OPT FROM ZEMPLOYEE WHERE ZNAME = 'Dan'"), "2")
+            XCTAssertEqual(
+                try shell("SELECT (SELECT count(*) FROM Z_2PROJECTS), (SELECT count(*) FROM Z_2FRIENDS)"), "3|0")
+        }
+    }
+
+    func testOrderLimitAndOffset() throws {
+        try eachStore { _ in
+            try hire([("d", 1), ("a", 2), ("c", 3), ("b", 4)])
+            XCTAssertEqual(try delete("Employee", nil, limit: 2, offset: 1), 2)
+            XCTAssertEqual(try people(), ["a 2", "d 1"])
+        }
+    }
+
+    func testByIDs() throws {
+        try eachStore { _ in
+            try hire([("Ada", 1), ("Bea", 2), ("Cleo", 3)])
+            let ids = try context.fetch("Employee", sort: ["name"]).map(\.objectID)
+            let request = try BatchDeleteRequest(objectIDs: [ids[0], ids[2], ids[0]])
+            request.resultType = .objectIDs
+            XCTAssertEqual(Set(try context.execute(request).objectIDs), [ids[0], ids[2]])
+            XCTAssertEqual(try context.execute(request).count, 0, "they are gone")
+            XCTAssertEqual(try people(), ["Bea 2"])
+            let department = try context.insert("Department", ["name": "x"])
+            XCTAssertEqual(
+                failure { _ = try BatchDeleteRequest(objectIDs: [department.objectID]) }.status, .invalidArgument)
+            try context.save()
+            let mixed = failure { _ = try BatchDeleteRequest(objectIDs: [ids[1], department.objectID]) }
+            XCTAssertEqual(mixed.entity, "Department")
+            XCTAssertEqual(failure { _ = try BatchDeleteRequest(objectIDs: []) }.status, .invalidArgument)
+        }
+    }
+
+    func testADenialFailsTheWhole() throws {
+        let model = try GraphTestCase.company()
+        try (model.entity(named: "Department")?.ownRelationships[0])?.setDeleteRule(.deny)
+        for isMemory in [false, true] {
+            try isMemory ? openMemory(model) : open(model)
+            try fill()
+            let error = failure { _ = try delete("Department", nil) }
+            XCTAssertEqual(error.code, 1600)
+            XCTAssertEqual(error.key, "employees")
+            XCTAssertEqual(try context.count("Department"), 1)
+            XCTAssertEqual(try delete("Employee", nil), 4)
+            XCTAssertEqual(try delete("Department", nil), 1)
+        }
+    }
+
+    // MARK: Stores
+
+    func testAReadOnlyStoreRefuses() throws {
+        try hire([("Ada", 1)])
+        coordinator = try Coordinator(model: GraphTestCase.company())
+        var options = StoreOptions()
+        options.isReadOnly = true
+        try coordinator.addSQLiteStore(at: path, options: options)
+        let reader = Context(coordinator: coordinator)
+        let insert = BatchInsertRequest(entity: try entity("Employee"), rows: [["name": .string("x")]])
+        XCTAssertEqual(failure { _ = try reader.execute(insert) }.status, .storeReadOnly)
+        let delete = BatchDeleteRequest(fetchRequest: FetchRequest(entity: try entity("Employee")))
+        XCTAssertEqual(failure { _ = try reader.execute(delete) }.status, .storeReadOnly)
+    }
+
+    func testHistoryTellsOfEachChange() throws {
+        try open(GraphTestCase.company(), keepsHistory: true)
+        context.transactionAuthor = "importer"
+        try hire([("Ada", 1), ("Bea", 2)])
+        _ = try update("name == 'Ada'", ["age": .integer(3)])
+        _ = try update(nil, ["age": try Expression.parse("age + 1")])
+        XCTAssertEqual(try delete("Employee", "name == 'Bea'"), 1)
+        XCTAssertEqual(
+            try shell("SELECT ZTRANSACTIONID, ZCHANGETYPE, ZENTITYPK, ZCOLUMNS IS NULL FROM ACHANGE ORDER BY Z_PK"),
+            "1|0|1|1\n1|0|2|1\n2|1|1|0\n3|1|1|0\n3|1|2|0\n4|2|2|1")
+        XCTAssertEqual(
+            try shell(
+                "SELECT group_concat(DISTINCT ZNAME) FROM ATRANSACTION t JOIN ATRANSACTIONSTRING s ON s.Z_PK = t.ZAUTHORTS"
+            ),
+            "importer")
+    }
+}
