@@ -191,10 +191,14 @@ extension Context {
 
     private func dropAllChanges() throws {
         let (inserted, updated, deleted) = (insertedList, updatedList, deletedList)
-        let isHeard = hears(.objectsDidChange)
+        let isHeard = hearsOfEvents
         if isHeard { for object in inserted + updated + deleted { object.touchForDeletion() } }
         for object in inserted where object.context === self && object.state.contains(.inserted) { abandon(object) }
-        let restored = (updated + deleted.filter { !$0.state.contains(.listedUpdated) }).filter { $0.context === self }
+        // What others deleted does not come back.
+        let gone = Set(deletedElsewhere.map(ObjectIdentifier.init))
+        let restored = (updated + deleted.filter { !$0.state.contains(.listedUpdated) }).filter {
+            $0.context === self && !gone.contains(ObjectIdentifier($0))
+        }
         for object in restored {
             object.replacingValues {
                 object.dropChanges()
@@ -205,6 +209,6 @@ extension Context {
         clearLists()
         forgetUndo()
         for object in restored where !object.isGone { try object.sendAwake(fromSnapshotEvents: .rollback) }
-        if !changes.isEmpty { post(.objectsDidChange, changes) }
+        if isHeard { tellEvent(changes) }
     }
 }

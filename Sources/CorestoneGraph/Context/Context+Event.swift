@@ -17,6 +17,10 @@ struct Event {
     fileprivate var deletedElsewhere: [ManagedObject] = []
     fileprivate var invalidated: [ManagedObject] = []
     fileprivate var isAllInvalidated = false
+    /// What others saved, for who tracks results: also of objects that the context does not have, or that nobody has seen.
+    fileprivate var merged: [ChangedIDs] = []
+    /// Others saved so much that nobody knows what.
+    fileprivate var isEverything = false
     /// Where the entries of objects stand; those behind `placed` are not in it yet.
     private var places: [ObjectIdentifier: Int] = [:]
     private var placed = 0
@@ -50,7 +54,7 @@ extension Context {
     var hasEvent: Bool {
         event.firstInserted < insertedList.count || event.firstUpdated < updatedList.count || !event.touched.isEmpty
             || !event.mergedIn.isEmpty || !event.deletedElsewhere.isEmpty || !event.refreshed.isEmpty
-            || !event.invalidated.isEmpty || event.isAllInvalidated
+            || !event.invalidated.isEmpty || event.isAllInvalidated || !event.merged.isEmpty || event.isEverything
     }
 
     /// Remembers what an object is before its first change in the event.
@@ -68,6 +72,9 @@ extension Context {
         event.mergedIn += inserted
         event.deletedElsewhere += deleted
     }
+    /// Others saved something.
+    func noteMerged(_ ids: ChangedIDs) { if tracking.hears(.event) { event.merged.append(ids) } }
+    func noteEverythingMerged() { if tracking.hears(.event) { event.isEverything = true } }
     /// An object lost its place in the context.
     func noteInvalidated(_ object: ManagedObject) { event.invalidated.append(object) }
     /// Every object lost its place in the context.
@@ -77,11 +84,20 @@ extension Context {
     func endEvent() {
         guard hasEvent else { return closeUndoGroup() }
         noteTouchedBeforeSave()
-        let changes = hears(.objectsDidChange) ? changesOfEvent() : nil
+        var changes = hearsOfEvents ? changesOfEvent() : nil
+        if tracking.hears(.slots) { changes?.noteSlots() }
         recordUndo()
         forgetEvent()
         closeUndoGroup()
-        if let changes, !changes.isEmpty { post(.objectsDidChange, changes) }
+        if let changes { tellEvent(changes) }
+    }
+
+    /// Whether anybody wants to know what an event changed.
+    var hearsOfEvents: Bool { hears(.objectsDidChange) || tracking.hears(.event) }
+
+    func tellEvent(_ changes: ContextChanges) {
+        keepingHold { tracking.tell(.event, changes) }
+        if !changes.isEmpty { post(.objectsDidChange, changes) }
     }
 
     /// Begins the next event, whatever this one was.
@@ -120,6 +136,8 @@ extension Context {
         changes.refreshed = event.refreshed
         changes.invalidated = event.invalidated
         changes.invalidatedAll = event.isAllInvalidated
+        changes.merged = event.merged
+        changes.isEverything = event.isEverything
         forEachTouched { object, entry in
             let isThere = object.state.isDisjoint(with: [.gone, .deleted])
             let isNew = entry == nil && object.isInserted
@@ -132,6 +150,17 @@ extension Context {
             }
         }
         return changes
+    }
+}
+
+extension ContextChanges {
+    /// Notes which properties changed, while the event still knows.
+    fileprivate mutating func noteSlots() {
+        for object in updated {
+            if let old = try? object.valuesAtEventStart(loading: false) {
+                slots[ObjectIdentifier(object)] = Set(old.keys)
+            }
+        }
     }
 }
 

@@ -142,7 +142,7 @@ extension Context {
     }
 
     /// Only a listener makes the context keep an object that nobody else wants.
-    func tellRefreshed(_ object: ManagedObject) { if hears(.objectsDidChange) { noteRefreshed(object) } }
+    func tellRefreshed(_ object: ManagedObject) { if hearsOfEvents { noteRefreshed(object) } }
 
     /// Has the store's newest state read when rows of some objects are asked for.
     private func forgetRows(of objects: [ManagedObject], in store: Store) {

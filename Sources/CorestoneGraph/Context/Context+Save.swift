@@ -25,6 +25,7 @@ extension Context {
         clearLists()
         if plan.isEmpty { return }
         tellDidSave(written)
+        keepingHold { tracking.tell(.save, written.changes) }
         post(.didSave, written.changes.of(queryGenerationToken))
         post(.didSaveObjectIDs, ContextChanges(ids: written.changes.ids).of(queryGenerationToken))
         tellOthers(written)
@@ -168,6 +169,11 @@ extension Context {
             for (object, key) in zip(here, keys) where object.hasTemporaryID {
                 makePermanent(object, store: store, key: key)
             }
+        }
+        if tracking.hears(.save) {
+            var renamed = ContextChanges()
+            renamed.inserted = temporary
+            keepingHold { tracking.tell(.save, renamed) }
         }
         tellRenamed()
     }

@@ -54,6 +54,8 @@ public final class Context: @unchecked Sendable {
 
     /// Who is told what happens in the context.
     let listeners = ContextListeners()
+    /// Who tracks results of fetches.
+    let tracking = Listeners<TrackedNews, ContextChanges>()
     /// Who observes its objects; nil as long as nobody did.
     var observers: ObjectObservers?
 
@@ -180,6 +182,7 @@ public final class Context: @unchecked Sendable {
         (parent?.children ?? coordinator.contexts).remove(inbox)
         if parent == nil, automaticallyMergesChangesFromParent { coordinator.followers.remove(inbox) }
         listeners.end()
+        tracking.end()
         if automaticallyMergesRemoteChanges { coordinator.remote.remove(inbox, in: coordinator) }
         observers?.end()
         endUndo()

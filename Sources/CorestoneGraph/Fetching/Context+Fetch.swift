@@ -280,14 +280,21 @@ extension Context {
         _ objects: [ManagedObject], _ remainder: FetchRemainder?, _ request: FetchRequest
     ) throws -> [ManagedObject] {
         guard let predicate = remainder?.predicate else { return objects }
-        return try objects.filter { try matches($0, predicate, request) }
+        let leadsOn = predicate.leadsOn
+        return try objects.filter { try matches($0, predicate, request, leadsOn: leadsOn) }
     }
 
-    private func matches(_ object: ManagedObject, _ predicate: Predicate?, _ request: FetchRequest) throws -> Bool {
+    /// - Parameter leadsOn: whether the predicate looks at other objects: of one without changes the store decides by what is saved,
+    ///   also at the end of a key path.
+    func matches(
+        _ object: ManagedObject, _ predicate: Predicate?, _ request: FetchRequest, leadsOn: Bool = false
+    ) throws -> Bool {
         guard let predicate else { return true }
+        let judged: PropertyValue =
+            leadsOn && !object.hasChanges
+            ? .object(SavedState(object)) : request.includesPendingChanges ? .object(object) : SavedState.of(object)
         // Arithmetic on nil is nil, as in the stores whose rows these objects stand beside.
-        return try predicate.evaluate(
-            with: request.includesPendingChanges ? .object(object) : SavedState.of(object), arithmetic: .nilPropagating)
+        return try predicate.evaluate(with: judged, arithmetic: .nilPropagating)
     }
 
     /// Sorts objects in memory, where they are not in order yet, and cuts the window.
@@ -307,24 +314,29 @@ extension Context {
     ) throws -> [ManagedObject] {
         let keyed = try objects.enumerated().map { place, object in
             (
-                place: place, object: object,
-                key: object.isInserted || object.hasTemporaryID ? .max : object.primaryKey,
-                keys: try descriptors.map { descriptor in
-                    // The store has sorted objects without changes by what is saved, also at the end of a key path: a
-                    // window of them would not fit into an order by anything else.
-                    let leadsOn = descriptor.path.single == nil && !object.hasChanges
-                    if !usesSaved, !leadsOn { return try object.value(forKeyPath: descriptor.keyPath) }
-                    let saved = leadsOn ? .object(SavedState(object)) : SavedState.of(object)
-                    return try KeyPathEvaluation.value(of: saved, atKeyPath: descriptor.keyPath)
-                }
+                place: place, object: object, tie: FetchTie(object),
+                keys: try sortKeys(of: object, descriptors, usesSaved: usesSaved)
             )
         }
         return try keyed.sorted { a, b in
             let order = try descriptors.order(a.keys, b.keys)
             if order != 0 { return order < 0 }
-            // As stores do: by primary key, new objects last.
-            return (a.key, a.place) < (b.key, b.place)
+            return a.tie == b.tie ? a.place < b.place : a.tie < b.tie
         }.map(\.object)
+    }
+
+    /// The values by which a fetch sorts an object.
+    func sortKeys(
+        of object: ManagedObject, _ descriptors: [SortDescriptor], usesSaved: Bool
+    ) throws -> [PropertyValue] {
+        try descriptors.map { descriptor in
+            // The store has sorted objects without changes by what is saved, also at the end of a key path: a window of them
+            // would not fit into an order by anything else.
+            let leadsOn = descriptor.path.single == nil && !object.hasChanges
+            if !usesSaved, !leadsOn { return try object.value(forKeyPath: descriptor.keyPath) }
+            let saved = leadsOn ? .object(SavedState(object)) : SavedState.of(object)
+            return try KeyPathEvaluation.value(of: saved, atKeyPath: descriptor.keyPath)
+        }
     }
 }
 
@@ -340,6 +352,11 @@ struct FetchWishes {
         returnsObjectsAsFaults = request.returnsObjectsAsFaults
         prefetched = request.relationshipKeyPathsForPrefetching
     }
+}
+
+extension Predicate {
+    /// Whether it looks at more than one object.
+    var leadsOn: Bool { keyPaths.contains { $0.single == nil } }
 }
 
 extension FetchRequest {

@@ -27,7 +27,9 @@ public final class FetchRequest: PersistentStoreRequest, @unchecked Sendable {
     /// nil: every object.
     public var predicate: Predicate?
     /// Without any, the order is that of the store.
-    public var sortDescriptors: [SortDescriptor] = []
+    public var sortDescriptors: [SortDescriptor] = [] { didSet { isOrderGiven = true } }
+    /// Whether sort descriptors were set, were it to none.
+    private(set) var isOrderGiven = false
     /// At most this many objects; 0 is all.
     public var limit = 0
     /// Leaves out this many at the beginning.
@@ -95,6 +97,7 @@ public final class FetchRequest: PersistentStoreRequest, @unchecked Sendable {
         self.init(entity: entity)
         self.predicate = predicate
         self.sortDescriptors = sortDescriptors
+        isOrderGiven = !sortDescriptors.isEmpty
         self.limit = limit
         self.offset = offset
     }
@@ -133,6 +136,7 @@ extension FetchRequest {
         copy.returnsDistinctResults = returnsDistinctResults
         copy.computesRowsInMemory = computesRowsInMemory
         (copy.nulls, copy.allowsSplit) = (nulls, allowsSplit)
+        copy.isOrderGiven = isOrderGiven
         return copy
     }
 

@@ -16,7 +16,8 @@ final class SavedState: KeyValueCoding {
     }
 
     func value(forKey name: String) throws -> PropertyValue {
-        guard let property = object.entity.property(named: name) else { return try object.value(forKey: name) }
+        // What only heirs of its entity have, or what is no property.
+        guard let property = object.entity.property(named: name) else { return try object.value(for: KeyName(name)) }
         guard let relationship = property as? Relationship else {
             return try object.committedValue(slot: Int(property.slot))
         }

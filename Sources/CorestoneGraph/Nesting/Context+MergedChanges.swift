@@ -27,7 +27,10 @@ extension Context {
         takeRenamed()
         // Observers are told when all has come in.
         try together { try takeIn(ids) }
+        noteMerged(ids)
         try processPendingChanges()
+        // Who tracks results holds those that belong to them.
+        if tracking.hears(.event) { mergedIn = [] }
         post(.didMergeChangesObjectIDs, ContextChanges(ids: ids))
     }
 
@@ -94,6 +97,8 @@ extension Context {
         }
         return deleted.filter { !$0.isGone && !$0.isFault }
     }
+
+    func isDeletedElsewhere(_ object: ManagedObject) -> Bool { deletedElsewhere.contains { $0 === object } }
 
     /// Lets go of the objects that others deleted.
     func forgetDeletedElsewhere() {
@@ -172,6 +177,7 @@ extension Context {
         case .everything:
             try? advanceGeneration()
             try? refreshAll()
+            noteEverythingMerged()
             for inbox in children.merging { inbox.postEverything() }
         }
         for (store, changes) in inbox.takeForeign() { try? takeIn(changes, of: store) }

@@ -21,3 +21,13 @@ extension Context {
 }
 
 typealias ContextListeners = Listeners<ContextNotification, (context: Context, changes: ContextChanges)>
+
+/// What those hear of a context who track results of fetches.
+enum TrackedNews: UInt32, Sendable {
+    /// An event ended, or others saved something.
+    case event = 1
+    /// A save is done, or objects have got their IDs.
+    case save
+    /// Never told: asks for the properties that an event changed.
+    case slots
+}

@@ -27,6 +27,11 @@ public struct ContextChanges {
     public var invalidatedAll = false
     /// Of a save of a pinned context: the generation that it reads from now on.
     public private(set) var queryGeneration: QueryGenerationToken?
+    /// For who tracks results: what others saved, known here or not, and whether nobody knows what.
+    var merged: [ChangedIDs] = []
+    var isEverything = false
+    /// Which properties of updated objects changed, for who asked for `.slots`.
+    var slots: [ObjectIdentifier: Set<Int>] = [:]
     /// Of a notification that has IDs only.
     private var givenIDs: ChangedIDs?
 

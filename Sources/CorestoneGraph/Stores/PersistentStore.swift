@@ -48,6 +48,9 @@ package protocol PersistentStore: StoreReading, Sendable {
     /// What the application wrote into the store's metadata.
     func applicationMetadata() throws -> [String: PropertyListValue]
 
+    /// What is another text after anybody wrote into the store; nil when the store cannot say so. Any thread.
+    var contentState: String? { get }
+
     /// Calls `tell`, on a thread of the watch's own, after others wrote into the store, until the watch is stopped, which it is
     /// before the store is closed. nil when the store cannot notice.
     func watch(_ tell: @escaping @Sendable (ForeignChanges) -> Void) throws -> (any StoreWatch)?
@@ -94,6 +97,7 @@ extension PersistentStore {
     package var abilities: StoreAbilities { [] }
     package var modelSource: ModelSource { .given }
     package var readOnlyReason: String? { nil }
+    package var contentState: String? { nil }
 
     package func save(_ body: (any SaveTransaction) throws -> Void) throws { try save(by: SaveAuthor(), body) }
 

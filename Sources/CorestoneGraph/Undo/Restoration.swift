@@ -62,6 +62,7 @@ struct Restoration {
     /// Whether the object is to be given values that it has not got yet.
     private func isToRestore(_ change: ObjectChange) -> Bool {
         change.wasThere && change.object.context === context && !isOutdated(change.object)
+            && !(change.object.isDeleted && context.isDeletedElsewhere(change.object))
             && (revived.isEmpty || !revived.contains(ObjectIdentifier(change.object)))
     }
 
@@ -74,7 +75,7 @@ struct Restoration {
             if object.isGone, let contents = change.contents {
                 register(object, contents)
                 gone.append((object, contents))
-            } else if object.context === context, object.isDeleted {
+            } else if object.context === context, object.isDeleted, !context.isDeletedElsewhere(object) {
                 object.touchForDeletion()
                 object.state.subtract([.deleted, .propagated])
             } else {

@@ -1,7 +1,7 @@
 import CDigest
 
 /// SHA-256 of the bytes: 32 bytes.
-func sha256(_ bytes: [UInt8]) -> [UInt8] {
+package func sha256(_ bytes: [UInt8]) -> [UInt8] {
     var context = SHA2_CTX()
     SHA256Init(&context)
     SHA256Update(&context, bytes, bytes.count)

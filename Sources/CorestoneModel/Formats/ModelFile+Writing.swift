@@ -4,7 +4,7 @@ import Glibc
 extension ModelFile {
     /// Puts a file there, or another one in the place of the one that is there: whoever opens it finds the whole of one or the
     /// other, also after a crash.
-    func write(_ bytes: [UInt8]) throws {
+    package func write(_ bytes: [UInt8]) throws {
         let draft = self.draft
         do {
             try draft.create(bytes, permissions)

@@ -1,0 +1,83 @@
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+extension ResultsTracker {
+    /// All that a fetch found.
+    struct Fetched {
+        var rows: [ResultsRow] = []
+        /// nil where only IDs are kept.
+        var objects: [ManagedObject?] = []
+        var sections = SectionTable()
+    }
+
+    func fetched(sections cached: SectionTable? = nil) throws -> Fetched {
+        var found = Fetched()
+        var known = cached
+        if request.batchSize > 0 {
+            let cursor = try context.cursor(request, batchSize: max(request.batchSize, 256))
+            while case let batch = try cursor.next(), !batch.isEmpty { try add(batch, to: &found, &known) }
+        } else {
+            try add(try context.fetch(request), to: &found, &known)
+        }
+        try sort(&found)
+        if naming == nil {
+            found.sections = SectionTable(undivided: found.rows.count)
+        } else {
+            found.sections = try SectionTable(of: found.rows)
+        }
+        return found
+    }
+
+    private func add(_ objects: [ManagedObject], to found: inout Fetched, _ known: inout SectionTable?) throws {
+        found.rows.reserveCapacity(found.rows.count + objects.count)
+        for object in objects {
+            let place = found.rows.count
+            let section = known.map { place < $0.starts[$0.count] ? $0.names[$0.section(of: place)] : "" }
+            let row = try row(of: object, section: section)
+            found.rows.append(row)
+            found.objects.append(holdsObjects ? object : nil)
+        }
+    }
+
+    /// Without sort descriptors, rows come as the store has them, and are put in the order of their keys.
+    private func sort(_ found: inout Fetched) throws {
+        let rows = found.rows
+        let isSorted = try zip(rows, rows.dropFirst()).allSatisfy { try sorts.precedes($0, $1) }
+        if isSorted { return }
+        let order = try rows.indices.sorted { try sorts.precedes(rows[$0], rows[$1]) }
+        found.rows = order.map { rows[$0] }
+        found.objects = order.map { found.objects[$0] }
+    }
+
+    // MARK: One object
+
+    func row(of object: ManagedObject, section: String? = nil) throws -> ResultsRow {
+        let usesSaved = !request.includesPendingChanges
+        return ResultsRow(
+            id: object.objectID, tie: FetchTie(object),
+            keys: try context.sortKeys(of: object, sorts, usesSaved: usesSaved),
+            section: try section ?? naming?.name(of: object, in: context, usesSaved: usesSaved) ?? "")
+    }
+
+    /// Whether a fetch would find the object.
+    func isResult(_ object: ManagedObject) throws -> Bool {
+        let state = object.state
+        if object.context !== context || state.contains(.gone) { return false }
+        if request.includesPendingChanges {
+            if state.contains(.deleted) || object.record == nil && !state.contains(.inserted) { return false }
+        } else if state.contains(.inserted) || object.record == nil || context.isDeletedElsewhere(object) {
+            return false
+        }
+        if let stores = request.affectedStores, let store = object.store, !stores.contains(where: { $0 === store }) {
+            return false
+        }
+        return try context.matches(object, predicate, request, leadsOn: leadsOn)
+    }
+}
+
+extension FetchRequest {
+    func concerns(_ entity: Entity) -> Bool {
+        includesSubentities ? entity.isKind(of: self.entity) : entity === self.entity
+    }
+}

@@ -1,0 +1,284 @@
+import CorestonePredicate
+import CorestoneValues
+
+/// Results that changed, before anybody was told.
+struct ResultsUpdate {
+    let snapshot: ResultsSnapshot
+    let rearrangement: Rearrangement
+    /// The objects of its changes, as far as members do not lead to them.
+    var objects: [ObjectID: ManagedObject] = [:]
+    var renamed: [(former: ObjectID, id: ObjectID)] = []
+    /// Rows that are members no longer, and those that are from now on.
+    var gone: [(row: ResultsRow, object: ManagedObject)] = []
+    var come: [(row: ResultsRow, object: ManagedObject)] = []
+    /// All of them, where all were fetched.
+    var fresh: ResultsTracker.Fetched?
+}
+
+/// Objects that an event may have brought, changed or taken away, each once.
+private struct Candidates {
+    private(set) var all: [(object: ManagedObject, isUpdated: Bool)] = []
+    private var places: [ObjectIdentifier: Int] = [:]
+
+    mutating func add(_ object: ManagedObject, isUpdated: Bool) {
+        let place = places[ObjectIdentifier(object)]
+        if let place {
+            if isUpdated { all[place].isUpdated = true }
+        } else {
+            places[ObjectIdentifier(object)] = all.count
+            all.append((object, isUpdated))
+        }
+    }
+}
+
+/// What became of the members and the others that an event touched.
+private struct Outcome {
+    var gone: [(row: ResultsRow, object: ManagedObject)] = []
+    var come: [(row: ResultsRow, object: ManagedObject)] = []
+    var replaced: [(former: ResultsRow, row: ResultsRow, object: ManagedObject, isUpdated: Bool)] = []
+    var updated: [(row: ResultsRow, object: ManagedObject)] = []
+
+    var isEmpty: Bool { gone.isEmpty && come.isEmpty && replaced.isEmpty && updated.isEmpty }
+    var keepsPlaces: Bool { gone.isEmpty && come.isEmpty && replaced.isEmpty }
+
+    var objects: [ObjectID: ManagedObject] {
+        var all: [ObjectID: ManagedObject] = [:]
+        for (row, object) in gone + come + updated { all[row.id] = object }
+        for one in replaced { all[one.row.id] = one.object }
+        return all
+    }
+}
+
+// MARK: - By what happened
+
+extension ResultsTracker {
+    /// The results after an event; nil when it did not concern them.
+    func update(_ former: ResultsSnapshot, _ news: ResultsNews) throws -> ResultsUpdate? {
+        let candidates = try candidates(news)
+        // Whatever lies before the window may shift it.
+        if request.offset > 0, !candidates.all.isEmpty { return try updateByFetching(former, news) }
+        let outcome = try outcome(of: candidates)
+        if outcome.isEmpty { return nil }
+        if !outcome.keepsPlaces, request.limit > 0 { return try updateByFetching(former, news) }
+        var list = former.rows
+        var change = Rearrangement(former: former.sections, new: former.sections)
+        for (row, _) in outcome.updated {
+            let place = try place(of: row, in: list)
+            change.updated.append((place, place, row))
+        }
+        if outcome.keepsPlaces {
+            return ResultsUpdate(snapshot: former, rearrangement: change, objects: outcome.objects)
+        }
+        let leaving = try outcome.gone.map { ($0.row, try place(of: $0.row, in: list)) }
+        let replaced = try outcome.replaced.map { ($0, try place(of: $0.former, in: list)) }
+        let coming = outcome.come.map(\.row) + outcome.replaced.map(\.row)
+        try rearrange(&list, leaving: leaving.map(\.1) + replaced.map(\.1), coming: coming)
+        for (row, place) in leaving { change.removed.append((place, row)) }
+        for (row, _) in outcome.come { change.inserted.append((try place(of: row, in: list), row)) }
+        for (one, former) in replaced {
+            change.replaced.append((former, try place(of: one.row, in: list), one.row, one.isUpdated))
+        }
+        for index in change.updated.indices {
+            change.updated[index].place = try place(of: change.updated[index].row, in: list)
+        }
+        let sections = try sections(of: list, former.sections, change)
+        change = change.ending(in: sections)
+        var update = ResultsUpdate(
+            snapshot: ResultsSnapshot(list, sections), rearrangement: change, objects: outcome.objects)
+        update.gone = outcome.gone + outcome.replaced.map { ($0.former, $0.object) }
+        update.come = outcome.come + outcome.replaced.map { ($0.row, $0.object) }
+        update.renamed = outcome.replaced.filter { $0.former.id != $0.row.id }.map { ($0.former.id, $0.row.id) }
+        return update
+    }
+
+    /// Takes rows out by their places, and puts others in where they belong.
+    private func rearrange(_ list: inout RowList, leaving: [Int], coming: [ResultsRow]) throws {
+        let leaving = leaving.sorted()
+        if leaving.count + coming.count <= 32 {
+            for place in leaving.reversed() { list.remove(at: place) }
+            for row in coming { list.insert(row, at: try list.partition { try sorts.precedes($0, row) }) }
+            return
+        }
+        // One pass over all of them costs less then.
+        var rest = leaving[...]
+        let staying = list.all.enumerated().filter { place, _ in
+            if rest.first == place {
+                rest.removeFirst()
+                return false
+            }
+            return true
+        }.map(\.element)
+        let added = try coming.sorted { try sorts.precedes($0, $1) }
+        var merged: [ResultsRow] = []
+        merged.reserveCapacity(staying.count + added.count)
+        var next = 0
+        for row in staying {
+            while next < added.count, try sorts.precedes(added[next], row) {
+                merged.append(added[next])
+                next += 1
+            }
+            merged.append(row)
+        }
+        list = RowList(merged + added[next...])
+    }
+
+    /// The sections of a list that came of another one.
+    private func sections(of list: RowList, _ former: SectionTable, _ change: Rearrangement) throws -> SectionTable {
+        if naming == nil { return SectionTable(undivided: list.count) }
+        // How many rows each former section keeps, and how many come, by name, with the first of their places.
+        var staying = former.names.indices.map { former.count(of: $0) }
+        for (place, _) in change.removed { staying[former.section(of: place)] -= 1 }
+        for one in change.replaced { staying[former.section(of: one.former)] -= 1 }
+        let came = (change.inserted + change.replaced.map { ($0.place, $0.row) }).sorted { $0.place < $1.place }
+        var coming: [String: (first: Int, count: Int)] = [:]
+        for (place, row) in came { coming[row.section, default: (place, 0)].count += 1 }
+        var old = former.names.indices.filter { staying[$0] > 0 }.map { (name: former.names[$0], count: staying[$0]) }
+        for index in old.indices {
+            if let more = coming.removeValue(forKey: old[index].name) { old[index].count += more.count }
+        }
+        let fresh = coming.sorted { $0.value.first < $1.value.first }
+        var (sections, nextOld, nextFresh) = (SectionTable(), 0, 0)
+        while nextOld < old.count || nextFresh < fresh.count {
+            let place = sections.starts[sections.count]
+            if nextFresh < fresh.count, fresh[nextFresh].value.first <= place || nextOld == old.count {
+                sections.append(fresh[nextFresh].key, fresh[nextFresh].value.count)
+                nextFresh += 1
+            } else {
+                sections.append(old[nextOld].name, old[nextOld].count)
+                nextOld += 1
+            }
+        }
+        // All is right if each row that came is where its section is.
+        for (place, row) in came {
+            let name = sections.names[sections.section(of: place)]
+            if name != row.section { throw outOfOrder(row, after: place > 0 ? list[place - 1].section : name) }
+        }
+        return sections
+    }
+
+    // MARK: Candidates
+
+    private func candidates(_ news: ResultsNews) throws -> Candidates {
+        var found = Candidates()
+        for object in news.touched where request.concerns(object) { found.add(object, isUpdated: true) }
+        for ids in news.merged {
+            for id in ids.updated + ids.refreshed + ids.inserted + ids.deleted where request.concerns(id.entity) {
+                if let object = known(id) { found.add(object, isUpdated: true) }
+            }
+        }
+        for object in news.saved where request.concerns(object) { found.add(object, isUpdated: false) }
+        if dependencies.isEmpty { return found }
+        for object in news.touched { try addOwners(of: object, news.slots[ObjectIdentifier(object)], to: &found) }
+        for ids in news.merged {
+            for id in ids.updated + ids.refreshed where dependencies.mayConcern(id.entity) {
+                if let object = try? context.object(with: id) { try addOwners(of: object, nil, to: &found) }
+            }
+        }
+        for object in news.saved {
+            try dependencies.forEachOwner(of: object) { owner, _ in found.add(owner, isUpdated: false) }
+        }
+        return found
+    }
+
+    private func addOwners(of object: ManagedObject, _ slots: Set<Int>?, to found: inout Candidates) throws {
+        try dependencies.forEachOwner(of: object, slots) { found.add($0, isUpdated: $1) }
+    }
+
+    /// The object of an ID that others wrote.
+    private func known(_ id: ObjectID) -> ManagedObject? { member(id)?.object ?? (try? context.object(with: id)) }
+
+    private func outcome(of candidates: Candidates) throws -> Outcome {
+        _ = try context.loadRows(of: candidates.all.map(\.object).filter { $0.context === context && !$0.isDeleted })
+        var outcome = Outcome()
+        for (object, isUpdated) in candidates.all {
+            let former = member(object)?.row
+            let row = try isResult(object) ? self.row(of: object) : nil
+            switch (former, row) {
+            case (nil, nil): break
+            case (let former?, nil): outcome.gone.append((former, object))
+            case (nil, let row?): outcome.come.append((row, object))
+            case (let former?, let row?):
+                if try row.hasPlace(of: former, sorts) {
+                    if isUpdated { outcome.updated.append((former, object)) }
+                } else {
+                    outcome.replaced.append((former, row, object, isUpdated))
+                }
+            }
+        }
+        return outcome
+    }
+}
+
+extension Rearrangement {
+    fileprivate func ending(in new: SectionTable) -> Rearrangement {
+        var copy = Rearrangement(former: former, new: new)
+        (copy.removed, copy.inserted, copy.replaced, copy.updated) = (removed, inserted, replaced, updated)
+        return copy
+    }
+}
+
+// MARK: - By another fetch
+
+extension ResultsTracker {
+    /// The results as they are fetched now.
+    func updateByFetching(_ former: ResultsSnapshot, _ news: ResultsNews) throws -> ResultsUpdate {
+        let candidates = try candidates(news).all
+        let touched = Set(candidates.lazy.filter(\.isUpdated).map { ObjectIdentifier($0.object) })
+        let fresh = try fetched()
+        // Members that changed IDs are the same all the same.
+        var before: [ResultsRow?] = []
+        var renamed: [(former: ObjectID, id: ObjectID)] = []
+        var isUpdated: [Bool] = []
+        for (place, row) in fresh.rows.enumerated() {
+            let object = fresh.objects[place] ?? context.registeredObject(with: row.id)
+            let known = object.flatMap { member($0) } ?? member(row.id)
+            before.append(known?.row)
+            if let known, known.row.id != row.id { renamed.append((known.row.id, row.id)) }
+            isUpdated.append(object.map { touched.contains(ObjectIdentifier($0)) } ?? false)
+        }
+        let change = Rearrangement(
+            from: former, to: ResultsSnapshot(RowList(fresh.rows), fresh.sections), before: before, isUpdated: isUpdated
+        )
+        var update = ResultsUpdate(
+            snapshot: ResultsSnapshot(RowList(fresh.rows), fresh.sections), rearrangement: change)
+        update.renamed = renamed
+        for (place, object) in fresh.objects.enumerated() { update.objects[fresh.rows[place].id] = object }
+        // The fetch may have ended another event, which comes next.
+        for object in candidates.map(\.object) + self.news.touched {
+            if let row = member(object)?.row { update.objects[row.id] = object }
+        }
+        update.fresh = fresh
+        return update
+    }
+}
+
+extension Rearrangement {
+    /// What lies between two lists.
+    /// - Parameters:
+    ///   - before: for each new row the former one of the same object.
+    ///   - isUpdated: for each new row whether its object was changed.
+    init(from former: ResultsSnapshot, to new: ResultsSnapshot, before: [ResultsRow?], isUpdated: [Bool]) {
+        self.init(former: former.sections, new: new.sections)
+        let old = former.rows.all, rows = new.rows.all
+        var places: [ObjectIdentifier: Int] = Dictionary(minimumCapacity: old.count)
+        for (place, row) in old.enumerated() { places[ObjectIdentifier(row)] = place }
+        var common: [(former: Int, place: Int)] = []
+        for (place, row) in rows.enumerated() {
+            let known = before[place].flatMap { places.removeValue(forKey: ObjectIdentifier($0)) }
+            if let known { common.append((known, place)) } else { inserted.append((place, row)) }
+        }
+        removed = places.values.sorted().map { ($0, old[$0]) }
+        var stays = [Bool](repeating: false, count: common.count)
+        // A row that goes to another section moves.
+        let candidates = common.indices.filter { old[common[$0].former].section == rows[common[$0].place].section }
+        for index in longestRise(candidates.map { common[$0].former }) { stays[candidates[index]] = true }
+        for (index, one) in common.enumerated() {
+            let row = rows[one.place]
+            if !stays[index] {
+                replaced.append((one.former, one.place, row, isUpdated[one.place]))
+            } else if isUpdated[one.place] {
+                updated.append((one.former, one.place, row))
+            }
+        }
+    }
+}

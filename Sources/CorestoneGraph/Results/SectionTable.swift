@@ -1,0 +1,63 @@
+import CorestoneValues
+
+/// The sections of a list of rows: runs of rows with the same name.
+struct SectionTable: Sendable {
+    private(set) var names: [String] = []
+    /// Where each section begins, and last of all where the last one ends.
+    private(set) var starts = [0]
+
+    init() {}
+
+    /// One section for all, which is there also when it is empty.
+    init(undivided count: Int) {
+        names = [""]
+        starts = [0, count]
+    }
+
+    /// The runs of rows.
+    /// - Throws: code 134060 naming the object whose section was left before.
+    init(of rows: [ResultsRow]) throws {
+        var known: Set<String> = []
+        for (place, row) in rows.enumerated() where place == 0 || row.section != names[names.count - 1] {
+            guard known.insert(row.section).inserted else {
+                throw outOfOrder(row, after: names[names.count - 1])
+            }
+            append(row.section, 0)
+            starts[names.count - 1] = place
+        }
+        if !names.isEmpty { starts[names.count] = rows.count }
+    }
+
+    mutating func append(_ name: String, _ count: Int) {
+        names.append(name)
+        starts.append(starts[starts.count - 1] + count)
+    }
+
+    var count: Int { names.count }
+
+    func count(of section: Int) -> Int { starts[section + 1] - starts[section] }
+
+    func section(of place: Int) -> Int { RowList.partition(names.count) { starts[$0 + 1] <= place } }
+
+    func path(of place: Int) -> ResultsIndexPath {
+        let section = section(of: place)
+        return ResultsIndexPath(row: place - starts[section], section: section)
+    }
+
+    /// nil for a path that leads nowhere.
+    func place(of path: ResultsIndexPath) -> Int? {
+        guard names.indices.contains(path.section), path.row >= 0, path.row < count(of: path.section) else {
+            return nil
+        }
+        return starts[path.section] + path.row
+    }
+}
+
+/// An object's section was left before it comes.
+func outOfOrder(_ row: ResultsRow, after name: String) -> CoreError {
+    CoreError(
+        .invalidArgument, code: .coreData,
+        "\(row.id.entity.name) \(row.id.uri) is in section \"\(row.section)\", but stands after objects of section "
+            + "\"\(name)\" that come after others of its section; sort first by what gives the sections their order",
+        entity: row.id.entity.name, objectURI: row.id.uri)
+}

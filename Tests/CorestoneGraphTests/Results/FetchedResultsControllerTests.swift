@@ -1,0 +1,345 @@
+import Corestone
+import XCTest
+
+final class FetchedResultsControllerTests: CompanyFileTestCase {
+    private let list = ListModel()
+
+    private func save(_ staff: [(String, String)]) throws {
+        for (name, team) in staff {
+            let found = try context.fetch("Department", "name == %@", team).first
+            _ = try employee(name, in: found ?? department(team))
+        }
+        try context.save()
+    }
+
+    private func controller(
+        _ format: String? = nil, sort: [String] = ["department.name", "name"], sections: String? = "department.name",
+        cache: String? = nil
+    ) throws -> FetchedResultsController {
+        let request = FetchRequest(entity: try XCTUnwrap(model.entity(named: "Employee")))
+        request.predicate = try format.map { try Predicate.parse($0) }
+        request.sortDescriptors = sort.map { SortDescriptor($0) }
+        let controller = FetchedResultsController(
+            fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: sections, cacheName: cache)
+        controller.delegate = list
+        return controller
+    }
+
+    private func fetched(_ controller: FetchedResultsController) throws -> FetchedResultsController {
+        try controller.performFetch()
+        try list.load(controller)
+        return controller
+    }
+
+    private func one(_ name: String) throws -> ManagedObject {
+        try XCTUnwrap(try context.fetch("Employee", "name == %@", name).first)
+    }
+
+    func testResultsBeforeAndAfterTheFetch() throws {
+        try save([("Carol", "Sales"), ("Alice", "Engineering"), ("Bob", "Engineering")])
+        let controller = try controller()
+        XCTAssertNil(controller.fetchedObjects)
+        XCTAssertNil(controller.sections)
+        XCTAssertThrowsError(try controller.object(at: ResultsIndexPath(row: 0, section: 0)))
+        try controller.performFetch()
+        let sections = try XCTUnwrap(controller.sections)
+        XCTAssertEqual(sections.map(\.name), ["Engineering", "Sales"])
+        XCTAssertEqual(sections.map(\.numberOfObjects), [2, 1])
+        XCTAssertEqual(sections.map(\.indexTitle), ["E", "S"])
+        XCTAssertEqual(try sections[0].objects.map { try $0.get("name") ?? "" }, ["Alice", "Bob"])
+        XCTAssertEqual(controller.sectionIndexTitles, ["E", "S"])
+        XCTAssertEqual(try controller.section(forSectionIndexTitle: "S", at: 1), 1)
+        XCTAssertThrowsError(try controller.section(forSectionIndexTitle: "S", at: 0))
+        XCTAssertEqual(try controller.indexPath(for: one("Bob")), ResultsIndexPath(row: 1, section: 0))
+        XCTAssertThrowsError(try controller.object(at: ResultsIndexPath(row: 2, section: 0)))
+        XCTAssertThrowsError(try controller.object(at: ResultsIndexPath(row: -1, section: 0)))
+        XCTAssertNil(try controller.indexPath(for: department("X")))
+    }
+
+    func testAnOrderIsNeeded() throws {
+        let request = FetchRequest(entity: try XCTUnwrap(model.entity(named: "Employee")))
+        let controller = FetchedResultsController(fetchRequest: request, managedObjectContext: context)
+        XCTAssertThrowsError(try controller.performFetch())
+        request.sortDescriptors = []
+        try controller.performFetch()
+        XCTAssertEqual(controller.sections?.count, 1)
+        XCTAssertThrowsError(
+            try FetchedResultsController(
+                fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: "name"
+            ).performFetch())
+    }
+
+    func testSectionsOutOfOrder() throws {
+        try save([("Ann", "Sales"), ("Bob", "Engineering"), ("Cid", "Sales")])
+        XCTAssertThrowsError(try controller(sort: ["name"]).performFetch()) { error in
+            let error = error as? CoreError
+            XCTAssertEqual(error?.code, 134060)
+            XCTAssertEqual(error?.objectURI, try? one("Cid").objectID.uri)
+            XCTAssert(error?.message.hasPrefix("Employee ") == true)
+        }
+        // As long as the order holds, any first key will do; when it breaks, the results are gone.
+        let controller = try fetched(self.controller("name != 'Cid'", sort: ["name"]))
+        try one("Cid").set("name", "Dora")
+        try context.processPendingChanges()
+        XCTAssertEqual(list.take().first, "reset")
+        XCTAssertNil(controller.fetchedObjects)
+    }
+
+    func testChanges() throws {
+        try save([("Alice", "Engineering"), ("Bob", "Engineering")])
+        let controller = try fetched(controller())
+        let sales = try department("Sales")
+        let carol = try employee("Carol", in: sales)
+        try context.processPendingChanges()
+        XCTAssertEqual(list.take(), ["will", "section insert Sales 1", "insert Carol - (1, 0)", "did"])
+        try one("Bob").set("department", sales)
+        try context.processPendingChanges()
+        XCTAssertEqual(list.take(), ["will", "move Bob (0, 1) (1, 0)", "did"])
+        try one("Bob").set("age", 50)
+        try context.processPendingChanges()
+        XCTAssertEqual(list.take(), ["will", "update Bob (1, 0) (1, 0)", "did"])
+        try context.save()
+        XCTAssertEqual(list.take(), [])
+        try context.delete(carol)
+        try context.processPendingChanges()
+        XCTAssertEqual(list.take(), ["will", "delete ? (1, 1) -", "did"])
+        try one("Alice").set("department", sales)
+        try context.processPendingChanges()
+        XCTAssertEqual(
+            list.take(),
+            ["will", "section delete Engineering 0", "delete Alice (0, 0) -", "insert Alice - (0, 0)", "did"])
+        try context.save()
+        XCTAssertEqual(list.take(), [])
+        XCTAssertEqual(controller.fetchedObjects?.count, 2)
+    }
+
+    func testAMoveWithinASection() throws {
+        try save([("Alice", "E"), ("Bob", "E"), ("Cid", "E")])
+        let controller = try fetched(controller())
+        XCTAssertEqual(controller.sectionIndexTitles, ["E"])
+        try one("Alice").set("name", "Zoe")
+        try context.processPendingChanges()
+        XCTAssertEqual(list.take(), ["will", "move Zoe (0, 0) (0, 2)", "did"])
+        try one("Zoe").set("name", "Zora")
+        try context.processPendingChanges()
+        XCTAssertEqual(list.take(), ["will", "update Zora (0, 2) (0, 2)", "did"])
+    }
+
+    func testUnrelatedChangesAreNotTold() throws {
+        try save([("Alice", "E")])
+        let controller = try fetched(controller("name == 'Alice'"))
+        _ = try employee("Bob")
+        _ = try department("S")
+        try context.save()
+        XCTAssertEqual(list.take(), [])
+        XCTAssertEqual(controller.fetchedObjects?.count, 1)
+    }
+
+    func testDependencies() throws {
+        try save([("Alice", "Engineering"), ("Bob", "Sales")])
+        let controller = try controller(sort: ["name"], sections: nil)
+        let engineering = try XCTUnwrap(try context.fetch("Department", sort: ["name"]).first)
+        _ = try fetched(controller)
+        try engineering.set("name", "Research")
+        try context.processPendingChanges()
+        XCTAssertEqual(list.take(), [])
+        controller.dependencyKeyPaths = ["department.name"]
+        _ = try fetched(controller)
+        try engineering.set("name", "Development")
+        try context.processPendingChanges()
+        XCTAssertEqual(list.take(), ["will", "update Alice (0, 0) (0, 0)", "did"])
+        controller.dependencyKeyPaths = ["nothing.name"]
+        XCTAssertThrowsError(try controller.performFetch())
+        XCTAssertEqual(controller.fetchedObjects?.count, 2)
+    }
+
+    func testALimitPullsInTheNext() throws {
+        try save([("Alice", "E"), ("Bob", "E"), ("Cid", "E")])
+        let controller = try controller(sort: ["name"], sections: nil)
+        controller.fetchRequest.limit = 2
+        _ = try fetched(controller)
+        try context.delete(try one("Alice"))
+        try context.processPendingChanges()
+        XCTAssertEqual(list.take(), ["will", "delete ? (0, 0) -", "insert Cid - (0, 1)", "did"])
+    }
+
+    func testMergesOfObjectsThatNobodyHolds() throws {
+        try save([("Alice", "E"), ("Bob", "E")])
+        let controller = try controller("age > 10", sort: ["name"], sections: nil)
+        controller.fetchRequest.batchSize = 10
+        _ = try fetched(controller)
+        context.automaticallyMergesChangesFromParent = true
+        let second = other()
+        for object in try second.fetch("Employee") { try object.set("age", 20) }
+        try second.save()
+        try context.processPendingChanges()
+        XCTAssertEqual(list.take(), ["will", "insert Alice - (0, 0)", "insert Bob - (0, 1)", "did"])
+        for object in try second.fetch("Employee", "name == 'Bob'") { try second.delete(object) }
+        try second.save()
+        try context.processPendingChanges()
+        XCTAssertEqual(list.take(), ["will", "delete ? (0, 1) -", "did"])
+    }
+
+    func testAResetIsTold() throws {
+        try save([("Alice", "E")])
+        let controller = try fetched(controller())
+        try context.reset()
+        XCTAssertEqual(list.take(), ["reset"])
+        XCTAssertNil(controller.fetchedObjects)
+        _ = try fetched(controller)
+        XCTAssertEqual(controller.fetchedObjects?.count, 1)
+    }
+
+    func testADelegateMayDoAnything() throws {
+        try save([("Alice", "E"), ("Bob", "E")])
+        let controller = try fetched(controller())
+        list.didChange = { [unowned self] in
+            if list.events < 50 { try? context.insert("Employee", ["name": "N\(list.events)"]) }
+            try? context.processPendingChanges()
+        }
+        try one("Bob").set("age", 3)
+        try context.processPendingChanges()
+        list.didChange = {}
+        try context.processPendingChanges()
+        XCTAssertEqual(list.rows.joined().count, controller.fetchedObjects?.count)
+        // A fetch, or a reset, while it is told.
+        list.willChange = { [unowned self] in
+            try? controller.performFetch()
+            try? list.load(controller)
+        }
+        try one("Bob").set("age", 4)
+        try context.processPendingChanges()
+        list.willChange = { [unowned self] in try? context.reset() }
+        try one("Bob").set("age", 5)
+        try context.processPendingChanges()
+        XCTAssertEqual(list.resets, 1)
+        XCTAssertNil(controller.fetchedObjects)
+    }
+
+    func testSnapshotsAndDifferences() throws {
+        final class Snapshots: FetchedResultsSnapshotDelegate {
+            var told: [(ResultsSnapshot, ResultsDifference)] = []
+            func controllerWillChangeContent(_ controller: FetchedResultsController) { XCTFail("told twice") }
+            func controller(
+                _ controller: FetchedResultsController, didChangeContentWith snapshot: ResultsSnapshot,
+                difference: ResultsDifference
+            ) { told.append((snapshot, difference)) }
+        }
+        final class Differences: FetchedResultsDifferenceDelegate {
+            var told: [ResultsDifference] = []
+            var others = 0
+            func controllerDidChangeContent(_ controller: FetchedResultsController) { others += 1 }
+            func controller(
+                _ controller: FetchedResultsController, didChangeContentWith difference: ResultsDifference
+            ) { told.append(difference) }
+        }
+        try save([("Alice", "E")])
+        let (snapshots, differences, divided) = (Snapshots(), Differences(), Differences())
+        let first = try controller(), second = try controller(sort: ["name"], sections: nil), third = try controller()
+        (first.delegate, second.delegate, third.delegate) = (snapshots, differences, divided)
+        for each in [first, second, third] { try each.performFetch() }
+        let bob = try employee("Bob")
+        try context.processPendingChanges()
+        XCTAssertEqual(snapshots.told.map(\.0.sectionNames), [["", "E"]])
+        XCTAssertEqual(snapshots.told[0].1.sectionChanges.count, 1)
+        XCTAssertEqual(snapshots.told[0].0.objectID(at: ResultsIndexPath(row: 0, section: 0)), bob.objectID)
+        XCTAssertEqual(differences.told.map(\.insertions.count), [1])
+        XCTAssertEqual([differences.others, divided.others, divided.told.count], [0, 1, 0])
+    }
+
+    func testNobodyListens() throws {
+        try save([("Alice", "E")])
+        let controller = try controller()
+        controller.delegate = nil
+        try controller.performFetch()
+        _ = try employee("Bob")
+        try context.processPendingChanges()
+        XCTAssertEqual(controller.fetchedObjects?.count, 1)
+        try list.load(controller)
+        controller.delegate = list
+        _ = try employee("Cid")
+        try context.processPendingChanges()
+        XCTAssertEqual(
+            list.take(),
+            ["will", "section insert  0", "insert Bob - (0, 0)", "insert Cid - (0, 1)", "did"])
+    }
+
+    func testAFunctionNamesSections() throws {
+        try save([("Alice", "E"), ("Anna", "E"), ("Bob", "E")])
+        let request = FetchRequest(entity: try XCTUnwrap(model.entity(named: "Employee")))
+        request.sortDescriptors = [SortDescriptor("name")]
+        let controller = FetchedResultsController(fetchRequest: request, managedObjectContext: context) {
+            try ($0.get("name") ?? "").prefix(1).description
+        }
+        controller.delegate = list
+        _ = try fetched(controller)
+        XCTAssertEqual(controller.sections?.map(\.name), ["A", "B"])
+        try one("Anna").set("name", "Carl")
+        try context.processPendingChanges()
+        XCTAssertEqual(list.take(), ["will", "section insert C 2", "move Carl (0, 1) (2, 0)", "did"])
+    }
+
+    func testCaches() throws {
+        setenv("XDG_CACHE_HOME", folder + "/cache", 1)
+        defer { unsetenv("XDG_CACHE_HOME") }
+        try save([("Alice", "Engineering"), ("Bob", "Sales")])
+        for predicate in [nil, "name == 'Bob'", nil, nil] {
+            let controller = try controller(predicate, cache: "staff")
+            try controller.performFetch()
+            XCTAssertEqual(controller.sections?.map(\.name), predicate == nil ? ["Engineering", "Sales"] : ["Sales"])
+        }
+        let file = try XCTUnwrap(files().first)
+        XCTAssertEqual(files().count, 1)
+        // A file that says something else is believed if it fits, and only then.
+        let whole = try XCTUnwrap(contents(file))
+        write(String(whole.dropLast()) + "x", file)
+        XCTAssertEqual(try sections(cache: "staff"), ["Engineering", "Sales"])
+        write("", file)
+        XCTAssertEqual(try sections(cache: "staff"), ["Engineering", "Sales"])
+        XCTAssertEqual(contents(file), whole)
+        try one("Alice").set("department", try context.fetch("Department", "name == 'Sales'").first)
+        XCTAssertEqual(try sections(cache: "staff"), ["Sales"])
+        try context.save()
+        XCTAssertEqual(try sections(cache: "staff"), ["Sales"])
+        FetchedResultsController.deleteCache(withName: "other")
+        XCTAssertEqual(files().count, 1)
+        FetchedResultsController.deleteCache(withName: "staff")
+        XCTAssertEqual(files(), [])
+        XCTAssertEqual(try sections(cache: "../../x"), ["Sales"])
+        FetchedResultsController.deleteCache(withName: nil)
+        XCTAssertEqual(files(), [])
+    }
+
+    private func sections(cache: String) throws -> [String]? {
+        let controller = try controller(cache: cache)
+        try controller.performFetch()
+        return controller.sections?.map(\.name)
+    }
+
+    private func files() -> [String] {
+        guard let list = opendir(folder + "/cache/corestone/sections") else { return [] }
+        defer { closedir(list) }
+        var names: [String] = []
+        while let entry = readdir(list) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if !name.hasPrefix(".") { names.append(folder + "/cache/corestone/sections/" + name) }
+        }
+        return names
+    }
+
+    private func contents(_ path: String) -> String? {
+        guard let file = fopen(path, "r") else { return nil }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: 65536)
+        let count = fread(&bytes, 1, bytes.count, file)
+        return String(decoding: bytes[..<count], as: UTF8.self)
+    }
+
+    private func write(_ text: String, _ path: String) {
+        guard let file = fopen(path, "w") else { return XCTFail(path) }
+        fputs(text, file)
+        fclose(file)
+    }
+}
