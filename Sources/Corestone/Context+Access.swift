@@ -28,6 +28,17 @@ extension Context {
         try fetch(request(entityName, format, arguments, sort: sort, limit: limit, offset: offset))
     }
 
+    /// What a fetch would give as columns for Arrow, by key paths: none for every attribute that is stored.
+    ///
+    ///     try context.fetchArrow("Employee", "age > %d", 40, keyPaths: ["name", "department.name"])
+    public func fetchArrow(
+        _ entityName: String, _ format: String? = nil, _ arguments: any PropertyConvertible..., keyPaths: [String] = [],
+        sort: [String] = [], limit: Int = 0, offset: Int = 0, options: ArrowOptions = ArrowOptions()
+    ) throws -> ArrowStream {
+        let request = try request(entityName, format, arguments, sort: sort, limit: limit, offset: offset)
+        return try fetchArrow(request, keyPaths: keyPaths, options: options)
+    }
+
     /// How many objects a fetch would give.
     public func count(
         _ entityName: String, _ format: String? = nil, _ arguments: any PropertyConvertible...

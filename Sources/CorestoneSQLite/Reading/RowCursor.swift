@@ -35,7 +35,7 @@ final class RowCursor: StoreCursor {
         self.file = file
         self.fetch = fetch
         self.query = query
-        plan = file.plan(for: fetch.entity, includesSubentities: fetch.includesSubentities)
+        plan = file.plan(for: fetch.entity, includesSubentities: fetch.includesSubentities, keys: fetch.keys)
         let statement = try file.connection.prepare("SELECT \(plan.selection)\(query.text)", RowCursor.purpose(fetch))
         for (place, value) in query.bindings.enumerated() { statement.bind(value, at: Int32(place + 1)) }
         self.statement = statement

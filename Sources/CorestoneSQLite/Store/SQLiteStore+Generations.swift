@@ -115,6 +115,8 @@ extension SQLiteStore {
     /// Ends it. False when the reader is of no more use.
     fileprivate func letGo() -> Bool {
         let hasEnded = try? withFile { file in
+            // A statement that a thread left behind would keep the state.
+            file.endReads()
             try file.connection.execute("COMMIT", "read \(path)")
             sqlite3_db_release_memory(file.connection.db)
             return file.connection.isAutocommit

@@ -1,0 +1,67 @@
+import CPlatform
+import CorestoneModel
+import CorestoneValues
+
+extension ArrowOptions {
+    func check() throws {
+        guard batchSize > 0 else {
+            throw CoreError(.invalidArgument, "an Arrow export has batches of \(batchSize) rows; give 1 or more")
+        }
+    }
+}
+
+/// Record batches of which all rows are at hand before the first one is given.
+final class ArrowBatches {
+    let row: ArrowField
+    let batchSize: Int
+    private var builders: [ArrowBuilder] = []
+
+    init(_ row: ArrowField, batchSize: Int) { (self.row, self.batchSize) = (row, batchSize) }
+
+    func append(_ objects: [ManagedObject], of context: Context?) throws {
+        try context?.loadRows(of: objects)
+        for object in objects { try append { try $0.append(object) } }
+    }
+
+    /// Has `body` append one row.
+    func append(_ body: (ArrowBuilder) throws -> Void) throws {
+        if builders.last.map({ $0.count < batchSize }) != true { builders.append(ArrowBuilder(row)) }
+        try body(builders[builders.count - 1])
+    }
+
+    /// All batches; one without rows where there are none. Nothing may be appended any more.
+    func finished() throws -> ArrowStream.Source {
+        if builders.isEmpty { builders.append(ArrowBuilder(row)) }
+        row.settle()
+        return .batches(try builders.map(SharedArrowBatch.init)[...])
+    }
+}
+
+/// A finished record batch, which copies of a stream have in common.
+final class SharedArrowBatch {
+    private let shared: OpaquePointer
+
+    init(_ builder: ArrowBuilder) throws {
+        var array = platform_arrow_array()
+        try builder.finish(into: &array)
+        guard let shared = platform_arrow_share(&array) else {
+            array.release(&array)
+            throw SharedArrowBatch.noMemory
+        }
+        self.shared = shared
+    }
+
+    deinit { platform_arrow_end_shared(shared) }
+
+    func export(to out: UnsafeMutablePointer<platform_arrow_array>) throws {
+        guard platform_arrow_export_shared(shared, out) else { throw SharedArrowBatch.noMemory }
+    }
+
+    private static var noMemory: CoreError { CoreError(.noMemory, "there is no memory for a record batch") }
+}
+
+extension ArrowStream {
+    convenience init(_ batches: ArrowBatches, of entity: Entity?) throws {
+        self.init(batches.row, of: entity, try batches.finished(), batchSize: batches.batchSize)
+    }
+}

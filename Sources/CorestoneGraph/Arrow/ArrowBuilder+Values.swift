@@ -1,0 +1,103 @@
+import CorestoneModel
+import CorestoneValues
+
+// Values of objects, with what was not saved, and values of rows of dictionaries: one by one.
+extension ArrowBuilder {
+    /// Appends what an object has, null for none.
+    func append(_ object: ManagedObject?) throws {
+        try reserve(1)
+        var object = object
+        for hop in field.hops { object = try object?.target(hop) }
+        guard let object else { return try appendNothing() }
+        switch field.source {
+        case .row:
+            for child in children { try child.append(object) }
+            endRows(1)
+        case .identity: try append(object.objectID)
+        case .attribute(let slots):
+            guard let slot = slots.slot(object.entity) else { return appendNull() }
+            try object.withView(key: object.entity.slotKeys[slot]) { try append($0) }
+        case .toOne(let slots):
+            if let target = try object.target(slots) { try append(target.objectID) } else { appendNull() }
+        case .toMany(let relationship):
+            guard object.entity.isKind(of: relationship.entity) else { return appendNull() }
+            for member in try object.members(key: relationship.key) { try children[0].append(member) }
+            try endValue(at: children[0].count)
+        case .composite:
+            for child in children { try child.append(object) }
+            appendStructure()
+        case .values: break
+        }
+    }
+
+    /// An object as its URI or its key, as the field has it.
+    private func append(_ id: ObjectID) throws {
+        if field.type == .int64 { appendFixed(id.reference) } else { try append(id.uri) }
+    }
+
+    private func append(_ view: ValueView) throws {
+        switch (field.type, view.type) {
+        case (_, .null): appendNull()
+        case (.bool, _): append(view.low != 0)
+        case (.int16, _): appendFixed(Int16(truncatingIfNeeded: view.integer))
+        case (.int32, _): appendFixed(Int32(truncatingIfNeeded: view.integer))
+        case (.int64, _), (.double, _): appendFixed(view.low)
+        case (.float, _): appendFixed(Float(view.double))
+        case (.date, _): appendDate(view.double)
+        case (.uuid, _): appendFixed(UInt128(view.high) << 64 | UInt128(view.low))
+        case (.decimal, _): append(DecimalNumber(words: (view.low, view.high), aux: view.aux))
+        case (.text, .decimal): try append(DecimalNumber(words: (view.low, view.high), aux: view.aux).description)
+        case (.text, _), (.bytes, _): try append(view.bytes)
+        case (.null, _), (.structure, _), (.list, _): appendNull()
+        }
+    }
+
+    /// Appends a value whose type joins that of the field.
+    func append(_ value: PropertyValue) throws {
+        try reserve(1)
+        switch (field.type, value) {
+        case (_, .null): try appendNothing()
+        case (.text, .object(let object)), (.int64, .object(let object)), (.bytes, .object(let object)):
+            guard let id = object.asObjectID else { throw isNoColumn(value) }
+            try append(id)
+        case (.list, .array(let members)):
+            for member in members { try children[0].append(member) }
+            try endValue(at: children[0].count)
+        case (.list, .set(let members)): try append(.array(Array(members)))
+        case (.structure, .dictionary(let entries)):
+            for child in children { try child.append(entries[child.field.name] ?? .null) }
+            appendStructure()
+        case (.double, .int), (.double, .decimal), (.double, .bool): appendFixed(value.number ?? .nan)
+        case (.decimal, .int(let number)): append(DecimalNumber(number))
+        default: try withExtendedLifetime(value) { try append(ValueView(value)) }
+        }
+    }
+}
+
+extension ArrowBuilder {
+    /// For what a transformer made of bytes, which only who knows it can read.
+    private func isNoColumn(_ value: PropertyValue) -> CoreError {
+        CoreError(
+            .typeMismatch,
+            "\(field.name) has \(value.kindName), which has no type of Arrow; export objects, which have its bytes, or leave it out",
+            key: field.name, value: value)
+    }
+}
+
+extension ManagedObject {
+    /// The target of a to-one relationship; nil for none, and for objects without the relationship.
+    fileprivate func target(_ slots: ArrowSlots) throws -> ManagedObject? {
+        guard let slot = slots.slot(entity) else { return nil }
+        let view = try view(key: entity.slotKeys[slot])
+        return UnsafeRawPointer(bitPattern: UInt(view.low)).map {
+            Unmanaged<ManagedObject>.fromOpaque($0).takeUnretainedValue()
+        }
+    }
+}
+
+extension ValueObject {
+    /// The ID of an object, in whatever form.
+    fileprivate var asObjectID: ObjectID? {
+        (self as? ManagedObject)?.objectID ?? (self as? ObjectIDReference)?.id ?? (self as? SavedState)?.objectID
+    }
+}

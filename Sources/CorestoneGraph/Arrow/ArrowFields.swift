@@ -1,0 +1,137 @@
+import CorestoneModel
+import CorestoneValues
+
+/// How an export for Arrow shows what it has.
+public struct ArrowOptions: Sendable {
+    /// The rows of a record batch at most.
+    public var batchSize = 65_536
+    /// Objects are primary keys instead of URIs: integers, unique for the entities of one inheritance tree in one store.
+    public var showsKeys = false
+    /// Decimals are text, whatever digits they have.
+    public var showsDecimalsAsText = false
+
+    public init() {}
+
+    public init(batchSize: Int = 65_536, showsKeys: Bool = false, showsDecimalsAsText: Bool = false) {
+        self.batchSize = batchSize
+        self.showsKeys = showsKeys
+        self.showsDecimalsAsText = showsDecimalsAsText
+    }
+}
+
+/// Finds the columns that key paths name.
+struct ArrowFields {
+    /// The name under which the object itself is a column.
+    static let objectID = "objectID"
+
+    private let entity: Entity
+    private let includesSubentities: Bool
+    private let options: ArrowOptions
+
+    init(_ entity: Entity, includesSubentities: Bool, _ options: ArrowOptions) {
+        (self.entity, self.includesSubentities, self.options) = (entity, includesSubentities, options)
+    }
+
+    /// Without key paths, every attribute that is stored.
+    func fields(_ keyPaths: [String]) throws -> [ArrowField] {
+        let stored = entity.properties.filter {
+            ($0 as? Attribute)?.composite == nil && $0 is Attribute && !$0.isTransient
+        }
+        var names: Set<String> = []
+        return try (keyPaths.isEmpty ? stored.map(\.name) : keyPaths).map { path in
+            guard names.insert(path).inserted else {
+                throw invalid("two columns are called \(path); name each key path once", path)
+            }
+            return try field(path, path[...], includesSubentities ? entity.withDescendants : [entity], [])
+        }
+    }
+
+    /// The field of `rest`, a key path from an object of the family to which `hops` lead.
+    private func field(_ name: String, _ rest: Substring, _ family: [Entity], _ hops: [ArrowSlots]) throws -> ArrowField
+    {
+        let found = family.compactMap { entity in
+            entity.property(named: String(rest)).map { (entity: entity, property: $0) }
+        }
+        guard let property = found.first?.property else {
+            if rest == ArrowFields.objectID { return ArrowField(name, reference, .identity, hops: hops) }
+            return try leading(name, rest, family, hops)
+        }
+        if let attribute = property as? Attribute {
+            let types = found.map { ($0.property as? Attribute)?.type }
+            guard types.allSatisfy({ $0 == attribute.type }) else { throw ambiguous(name, found) }
+            return try field(name, attribute, found, hops)
+        }
+        guard let relationship = property as? Relationship else { throw notStored(property, name) }
+        guard found.allSatisfy({ $0.property === property }) else { throw ambiguous(name, found) }
+        if relationship.isToMany {
+            let item = ArrowField("item", reference, .identity)
+            return ArrowField(
+                name, .list, .toMany(relationship), hops: hops, children: [item], property: property)
+        }
+        return ArrowField(
+            name, reference, .toOne(ArrowSlots(found, in: entity.model)), hops: hops, property: property)
+    }
+
+    private func field(
+        _ name: String, _ attribute: Attribute, _ found: [(entity: Entity, property: Property)], _ hops: [ArrowSlots]
+    ) throws -> ArrowField {
+        guard !attribute.isTransient, let type = ArrowType(attribute) else { throw notStored(attribute, name) }
+        guard type == .structure else {
+            return ArrowField(
+                name, options.showsDecimalsAsText && attribute.type == .decimal ? .text : type,
+                .attribute(ArrowSlots(found, in: entity.model)), hops: hops, property: attribute)
+        }
+        // The elements lie in the same row: what leads there is the composite's.
+        let elements = try attribute.elements.map { element in
+            let places = found.compactMap { entity, _ in
+                entity.property(named: element.path).map { (entity: entity, property: $0) }
+            }
+            return try field(element.name, element, places, [])
+        }
+        return ArrowField(name, .structure, .composite, hops: hops, children: elements, property: attribute)
+    }
+
+    /// A key path that goes on behind its first key.
+    private func leading(
+        _ name: String, _ rest: Substring, _ family: [Entity], _ hops: [ArrowSlots]
+    ) throws -> ArrowField {
+        let head = String(rest.prefix { $0 != "." })
+        let found = family.compactMap { entity in entity.property(named: head).map { (entity: entity, property: $0) } }
+        guard head.utf8.count < rest.utf8.count, let property = found.first?.property else {
+            // For the message, which names the nearest.
+            _ = try family[0].requireProperty(named: found.isEmpty ? head : String(rest))
+            throw invalid("\(family[0].name) has no property \(rest)", name)
+        }
+        guard let relationship = property as? Relationship else {
+            _ = try family[0].requireProperty(named: String(rest))
+            throw invalid("\(head) is no relationship, so nothing lies behind it", name)
+        }
+        guard !relationship.isToMany else {
+            throw invalid(
+                "\(property.entity.name).\(head) is to-many, and a row has one value; name the relationship itself for a list of "
+                    + "its members", name)
+        }
+        guard found.allSatisfy({ $0.property === property }) else { throw ambiguous(name, found) }
+        return try field(
+            name, rest.dropFirst(head.count + 1), relationship.destination.withDescendants,
+            hops + [ArrowSlots(found, in: entity.model)])
+    }
+
+    private var reference: ArrowType { options.showsKeys ? .int64 : .text }
+
+    // MARK: What cannot be
+
+    private func notStored(_ property: Property, _ name: String) -> CoreError {
+        invalid("\(property.entity.name).\(property.name) is not stored, so no column can have it", name)
+    }
+
+    private func ambiguous(_ name: String, _ found: [(entity: Entity, property: Property)]) -> CoreError {
+        let owners = Set(found.map(\.property.entity.name)).sorted().joined(separator: " and ")
+        return invalid("\(name) is another property in \(owners); export one entity at a time", name)
+    }
+
+    private func invalid(_ what: String, _ key: String) -> CoreError {
+        CoreError(
+            .invalidArgument, "cannot export \(entity.name) for Arrow: \(what)", entity: entity.name, key: key)
+    }
+}

@@ -1,0 +1,39 @@
+import CPlatform
+import CorestoneValues
+import Glibc
+
+/// One buffer of a column while it grows: aligned as Arrow advises, freed by `free`.
+struct ArrowMemory {
+    private(set) var start: UnsafeMutableRawPointer?
+    private(set) var capacity = 0
+
+    /// Sees to room for `size` bytes, the first `used` of which stay.
+    @inline(__always)
+    mutating func reserve(_ size: Int, keeping used: Int) throws {
+        if size > capacity || start == nil { try grow(size, used) }
+    }
+
+    @inline(never)
+    private mutating func grow(_ size: Int, _ used: Int) throws {
+        let alignment = Int(PLATFORM_ARROW_ALIGNMENT)
+        let wanted = (max(size, capacity * 2, alignment) + alignment - 1) & ~(alignment - 1)
+        var place: UnsafeMutableRawPointer?
+        guard posix_memalign(&place, alignment, wanted) == 0, let place else {
+            throw CoreError(.noMemory, "there is no memory for a column of \(wanted) bytes; take smaller batches")
+        }
+        if let start {
+            memcpy(place, start, used)
+            free(start)
+        }
+        start = place
+        capacity = wanted
+    }
+
+    /// Hands the memory over, to be freed by who takes it.
+    mutating func take() -> UnsafeMutableRawPointer? {
+        defer { self = ArrowMemory() }
+        return start
+    }
+
+    mutating func release() { free(take()) }
+}

@@ -1,0 +1,88 @@
+import CorestoneModel
+import CorestoneValues
+
+/// What the columns of saved rows need beside the rows: the rows of to-one targets, members, files, URIs. All of one state of one
+/// store.
+final class ArrowRowSource {
+    let store: Store
+    let reader: any StoreReading
+    private let entities: [Entity]
+    /// The rows of targets by the place of their tree's root and their key; nil for a row that is not there.
+    private var targets: [UInt32: [Int64: Record]] = [:]
+    private var targetCount = 0
+    private var chunks: [RecordChunk] = []
+    /// By entity: its URIs up to the key.
+    private var heads: [Text?]
+
+    /// Rows of targets that are kept at most.
+    private static let mostTargets = 100_000
+
+    init(_ store: Store, _ reader: any StoreReading, model: Model) {
+        (self.store, self.reader, entities) = (store, reader, model.entities)
+        heads = Array(repeating: nil, count: entities.count)
+    }
+
+    /// The rows to which a to-one relationship leads, in the places of those that it leads from.
+    func targets(of rows: [Record?], _ slots: ArrowSlots) throws -> [Record?] {
+        guard let root = (slots.property as? Relationship)?.destination.root else { return rows.map { _ in nil } }
+        let keys = rows.map { row in row.flatMap { slots.place($0) }.map { $0.load(as: Int64.self) } }
+        if targetCount > ArrowRowSource.mostTargets { (targets, chunks, targetCount) = ([:], [], 0) }
+        // Taken out, so that it can grow in place.
+        var known = targets.removeValue(forKey: root.index) ?? [:]
+        defer { targets[root.index] = known }
+        let missing = Set(keys.compactMap { $0 }).filter { known[$0] == nil }
+        if !missing.isEmpty {
+            let batch = try reader.rows(of: root, primaryKeys: missing.sorted())
+            for record in batch.records { known[record.primaryKey] = record }
+            targetCount += batch.records.count
+            chunks += batch.chunks
+        }
+        return keys.map { key in key.flatMap { known[$0] } }
+    }
+
+    /// The members of a to-many relationship by owner, in its order.
+    func members(of relationship: Relationship, _ rows: [Record?]) throws -> [Int64: [StoreMembers.Member]] {
+        let owners = Set(rows.compactMap { $0?.primaryKey })
+        let found = try reader.members(of: relationship, owners: owners.sorted(), includingRows: false)
+        return Dictionary(grouping: found.members, by: \.owner)
+    }
+
+    func entity(_ row: Record) -> Entity { entities[Int(row.header.pointee.entity)] }
+
+    /// The value of an attribute that lies in a file.
+    func file(_ name: UnsafeRawBufferPointer, _ field: ArrowField, _ row: Record) throws -> Bytes {
+        let name = String(decoding: name, as: UTF8.self)
+        let entity = entity(row)
+        let (file, reason): (String, String)
+        switch store.backing.externalValue(named: name) {
+        case .bytes(let bytes): return bytes
+        case .missing(let place): (file, reason) = (place, "is not there")
+        case .unreadable(let place, let why): (file, reason) = (place, "cannot be read (\(why))")
+        }
+        let uri = ObjectID(store: store, entity: entity, reference: row.primaryKey).uri
+        throw CoreError(
+            .storeIO, code: .persistentStoreOperation,
+            "\(entity.name).\(field.name) of \(uri) lies in the file \(file), which \(reason); restore it, or leave the column out",
+            entity: entity.name, key: field.name, objectURI: uri, file: file)
+    }
+
+    /// Appends an object as the URI that its ID has, or its key.
+    @inline(__always)
+    func append(key: Int64, entity: UInt32, to builder: ArrowBuilder) throws {
+        if builder.field.type == .int64 { return builder.appendFixed(key) }
+        guard Int(entity) < heads.count else { return builder.appendNull() }
+        if heads[Int(entity)] == nil {
+            heads[Int(entity)] = Text("x-coredata://\(store.identifier)/\(entities[Int(entity)].name)/p")
+        }
+        try withUnsafeTemporaryAllocation(byteCount: 20, alignment: 1) { digits in
+            var (rest, place) = (key.magnitude, 20)
+            repeat {
+                place -= 1
+                digits[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                rest /= 10
+            } while rest > 0
+            try builder.append(
+                heads[Int(entity)]!.utf8, UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(digits)[place...]))
+        }
+    }
+}
