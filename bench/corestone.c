@@ -8,6 +8,7 @@
  * W3                    fetch all, then six cst_object_get for each object
  * W3_many               the same with one cst_object_get_many for each object
  * W3_columns            the same with one cst_results_copy_columns
+ * W3_arrow              export the six attributes of all as record batches
  * W4                    1,000 predicate fetches
  * W4_any, W4_subquery   200 with ANY or SUBQUERY over a many-to-many relationship
  * W5a                   fetch all with a prefetched to-one relationship, then follow it
@@ -185,6 +186,43 @@ static const char *column(const char **cursor, uint64_t rows) {
     return values;
 }
 
+static double sum_batch(const struct ArrowArray *batch) {
+    const int32_t *age = batch->children[3]->buffers[1];
+    const double *salary = batch->children[4]->buffers[1];
+    const uint8_t *active = batch->children[5]->buffers[1];
+    double check = 0;
+    for (int64_t i = 0; i < batch->length; i++)
+        check += age[i] + salary[i] + (active[i / 8] >> i % 8 & 1);
+    return check;
+}
+
+static long text_of_column(const struct ArrowArray *column) {
+    return ((const int32_t *)column->buffers[1])[column->length];
+}
+
+static void export_arrow(host *with) {
+    static const char *const names[ATTRIBUTES] = {"name", "email", "hireDate", "age", "salary", "active"};
+    cst_string paths[ATTRIBUTES];
+    for (int i = 0; i < ATTRIBUTES; i++)
+        paths[i] = (cst_string){names[i], CST_NUL};
+    measure_begin();
+    cst_fetch_request *request = host_all_employees(with);
+    struct ArrowArrayStream stream;
+    struct ArrowArray batch;
+    MUST(cst_context_fetch_arrow(with->context, request, 0, 0, ATTRIBUTES, paths, &stream, &host_error));
+    long count = 0, text = 0;
+    double check = 0;
+    while (stream.get_next(&stream, &batch) == 0 && batch.release) {
+        count += (long)batch.length;
+        check += sum_batch(&batch);
+        text += text_of_column(batch.children[0]) + text_of_column(batch.children[1]);
+        batch.release(&batch);
+    }
+    stream.release(&stream);
+    measure_end("corestone", "W3_arrow", count, check, text);
+    cst_release(request);
+}
+
 static void read_columns(host *with) {
     const cst_key keys[ATTRIBUTES] = {with->name, with->email, with->hired, with->age, with->salary, with->active};
     measure_begin();
@@ -310,6 +348,8 @@ int main(int count, char **arguments) {
         insert_company(&with, workload, data);
     else if (!strcmp(workload, "W3"))
         read_all(&with);
+    else if (!strcmp(workload, "W3_arrow"))
+        export_arrow(with);
     else if (!strcmp(workload, "W3_many"))
         read_many(&with);
     else if (!strcmp(workload, "W3_columns"))

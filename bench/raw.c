@@ -1,6 +1,6 @@
 /* The limit: the workloads in plain C over sqlite3, on the tables that Corestone makes.
  *
- *   raw WORKLOAD DATA STORE       WORKLOAD: W1 W1_full W3 W3_objects W4 W4_any W4_subquery W5a W9, those of raw_changes.c
+ *   raw WORKLOAD DATA STORE       WORKLOAD: W1 W1_full W3 W3_objects W3_arrow W4 W4_any W4_subquery W5a W9, those of raw_changes.c
  *                                 and of raw_readers.c
  *
  * One process is one workload. W1 makes the file STORE, the others read it. Statements are prepared once, a save is one
@@ -202,6 +202,70 @@ static void read_all(void) {
     measure_end("raw", "W3", count, check, text);
 }
 
+/* ---- columns: arrays that grow, as whoever has no rows to keep fills them ---- */
+
+enum { ATTRIBUTES = 6 };
+
+struct columns {
+    size_t count, room, name_used, name_room, email_used, email_room;
+    int32_t *age, *names, *emails; /* offsets of texts */
+    double *salary;
+    int64_t *hired;
+    uint8_t *active, *nulls[ATTRIBUTES];
+    char *name, *email;
+};
+
+static void *grown(void *old, size_t size) {
+    void *place = realloc(old, size);
+    if (!place) fail("no memory");
+    return place;
+}
+
+static void make_room(struct columns *c) {
+    c->room = c->room ? c->room * 2 : 1024;
+    c->age = grown(c->age, c->room * sizeof *c->age);
+    c->names = grown(c->names, (c->room + 1) * sizeof *c->names);
+    c->emails = grown(c->emails, (c->room + 1) * sizeof *c->emails);
+    c->salary = grown(c->salary, c->room * sizeof *c->salary);
+    c->hired = grown(c->hired, c->room * sizeof *c->hired);
+    c->active = grown(c->active, c->room);
+    for (int i = 0; i < ATTRIBUTES; i++)
+        c->nulls[i] = grown(c->nulls[i], c->room);
+}
+
+static void append_text(sqlite3_stmt *select, int column, char **text, size_t *used, size_t *room) {
+    const unsigned char *value = sqlite3_column_text(select, column);
+    size_t size = (size_t)sqlite3_column_bytes(select, column);
+    if (*used + size > *room) *text = grown(*text, *room = (*used + size) * 2);
+    memcpy(*text + *used, value, size);
+    *used += size;
+}
+
+static void scan(void) {
+    measure_begin();
+    struct columns c = {0};
+    sqlite3_stmt *select = prepare("SELECT ZAGE, ZACTIVE, ZHIREDATE, ZSALARY, ZEMAIL, ZNAME FROM ZEMPLOYEE");
+    while (next_row(select)) {
+        if (c.count == c.room) make_room(&c);
+        size_t at = c.count++;
+        for (int i = 0; i < ATTRIBUTES; i++)
+            c.nulls[i][at] = sqlite3_column_type(select, i) == SQLITE_NULL;
+        c.age[at] = sqlite3_column_int(select, 0);
+        c.active[at] = sqlite3_column_int(select, 1) != 0;
+        c.hired[at] = (int64_t)(sqlite3_column_double(select, 2) * 1e6);
+        c.salary[at] = sqlite3_column_double(select, 3);
+        c.emails[at] = (int32_t)c.email_used;
+        append_text(select, 4, &c.email, &c.email_used, &c.email_room);
+        c.names[at] = (int32_t)c.name_used;
+        append_text(select, 5, &c.name, &c.name_used, &c.name_room);
+    }
+    sqlite3_finalize(select);
+    double check = 0;
+    for (size_t i = 0; i < c.count; i++)
+        check += c.age[i] + c.salary[i] + c.active[i];
+    measure_end("raw", "W3_arrow", (long)c.count, check, (long)(c.name_used + c.email_used));
+}
+
 /* ---- an identity map: open addressing, keys from 1 ---- */
 
 enum { MAP_BITS = 18, MAP_SIZE = 1 << MAP_BITS };
@@ -335,6 +399,8 @@ int main(int count, char **arguments) {
         read_all();
     else if (!strcmp(workload, "W3_objects"))
         read_objects();
+    else if (!strcmp(workload, "W3_arrow"))
+        scan();
     else if (!strcmp(workload, "W4"))
         query(workload, QUERY("e.ZAGE > 40"), 1000);
     else if (!strcmp(workload, "W4_any"))

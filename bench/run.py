@@ -80,7 +80,7 @@ def make_peers(places: Places) -> dict[str, Peer]:
         {
             "W1": ["W1"],
             "W1_full": ["W1_full"],
-            "W3": ["W3", "W3_objects"],
+            "W3": ["W3", "W3_objects", "W3_arrow"],
             "W4": ["W4", "W4_any", "W4_subquery"],
             "W5a": ["W5a"],
             "W6": ["W6", "save_mixed"],
@@ -95,7 +95,7 @@ def make_peers(places: Places) -> dict[str, Peer]:
         {
             "W1": ["W1", "W1_single", "W1_bulk"],
             "W1_full": ["W1_full"],
-            "W3": ["W3", "W3_many", "W3_columns"],
+            "W3": ["W3", "W3_many", "W3_columns", "W3_arrow"],
             "W4": ["W4", "W4_any", "W4_subquery"],
             "W5a": ["W5a"],
             "W6": ["W6", "save_mixed"],

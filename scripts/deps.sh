@@ -59,7 +59,7 @@ fi
 stamp=$venv/.requirements
 if ! cmp -s scripts/requirements.txt "$stamp"; then
     echo "make deps: Python tools into ${venv#"$PWD"/}"
-    "$python" -m venv --clear "$venv" || fail "'$python -m venv' failed; set PYTHON to a Python 3.10 or newer with venv"
+    "$python" -m venv --clear "$venv" || fail "'$python -m venv' failed; set PYTHON to a Python 3.11 or newer with venv"
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement scripts/requirements.txt
     cp scripts/requirements.txt "$stamp"
 fi

@@ -44,7 +44,8 @@ func requestResult(
         let list = ResultList([], ids: ids, entity: entity, box: box)
         return made(CST_RESULT_OBJECT_IDS, ids.count, try list.makeHandle())
     case .dictionaries(let rows):
-        let handle = try HandleTable.make(RowsBox(rows, model: box.context.coordinator.model), .rows)
+        let list = RowsBox(rows, model: box.context.coordinator.model, request: request as? FetchRequest)
+        let handle = try HandleTable.make(list, .rows)
         return made(CST_RESULT_DICTIONARIES, rows.rows.count, handle)
     case .count(let count): return made(CST_RESULT_COUNT, count)
     }

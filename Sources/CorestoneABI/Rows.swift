@@ -3,7 +3,7 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-private func box(_ pointer: OpaquePointer?) throws -> RowsBox { try resolve(pointer, .rows) }
+func rowsBox(_ pointer: OpaquePointer?) throws -> RowsBox { try resolve(pointer, .rows) }
 
 @_cdecl("cst_context_fetch_rows") @implementation
 public func cst_context_fetch_rows(
@@ -15,19 +15,19 @@ public func cst_context_fetch_rows(
         let context = try onQueue(pointer).context
         let request = try request(requestPointer)
         let rows = try context.fetchDictionaries(request)
-        out.pointee = try HandleTable.make(RowsBox(rows, model: request.entity.model), .rows)
+        out.pointee = try HandleTable.make(RowsBox(rows, model: request.entity.model, request: request), .rows)
     }
 }
 
 @_cdecl("cst_rows_count") @implementation
-public func cst_rows_count(_ pointer: OpaquePointer?) -> Int { (try? box(pointer))?.rows.rows.count ?? 0 }
+public func cst_rows_count(_ pointer: OpaquePointer?) -> Int { (try? rowsBox(pointer))?.rows.rows.count ?? 0 }
 
 @_cdecl("cst_rows_column_count") @implementation
-public func cst_rows_column_count(_ pointer: OpaquePointer?) -> Int { (try? box(pointer))?.names.count ?? 0 }
+public func cst_rows_column_count(_ pointer: OpaquePointer?) -> Int { (try? rowsBox(pointer))?.names.count ?? 0 }
 
 @_cdecl("cst_rows_column_name") @implementation
 public func cst_rows_column_name(_ pointer: OpaquePointer?, _ index: Int) -> cst_string {
-    guard let names = (try? box(pointer))?.names, names.indices.contains(index) else { return .null }
+    guard let names = (try? rowsBox(pointer))?.names, names.indices.contains(index) else { return .null }
     return cst_string(names[index])
 }
 
@@ -36,7 +36,7 @@ public func cst_rows_copy_values(
     _ pointer: OpaquePointer?, _ first: Int, _ count: Int, _ out: UnsafeMutablePointer<cst_value>?, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        let rows = try box(pointer).rows.rows
+        let rows = try rowsBox(pointer).rows.rows
         guard first >= 0, count >= 0, first <= rows.count, count <= rows.count - first else {
             throw CoreError(
                 .invalidArgument,

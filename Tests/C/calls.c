@@ -500,6 +500,19 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
             if (is(call, "cst_predicate_get_info")) a->pointer = &storage->predicate_info;
             if (strcmp(p->name, "out_count") == 0) a->pointer = &storage->out[MAX_ITEMS - 1];
             break;
+        case KIND_ARROW_SCHEMA:
+            a->pointer = &storage->arrow_schema;
+            break;
+        case KIND_ARROW_ARRAY:
+            a->pointer = &storage->arrow_array;
+            break;
+        case KIND_ARROW_STREAM:
+            a->pointer = &storage->arrow_stream;
+            break;
+        case KIND_ARROW_SOURCE:
+            cst_results_export_arrow_stream(world->live[TYPE_RESULTS], 0, 0, 0, NULL, &storage->arrow_source, NULL);
+            a->pointer = &storage->arrow_source;
+            break;
         case KIND_BUFFER:
             a->pointer = &storage->buffer;
             break;
@@ -652,6 +665,10 @@ void world_clean(const struct call *call, const union argument *arguments, struc
         cst_release(result.pointer);
     }
     if (strstr(call->name, "cst_function_register")) cst_function_unregister(arguments[0].string, NULL);
+    if (storage->arrow_schema.release) storage->arrow_schema.release(&storage->arrow_schema);
+    if (storage->arrow_array.release) storage->arrow_array.release(&storage->arrow_array);
+    if (storage->arrow_stream.release) storage->arrow_stream.release(&storage->arrow_stream);
+    if (storage->arrow_source.release) storage->arrow_source.release(&storage->arrow_source);
     cst_buffer_dispose(&storage->buffer);
     cst_release(storage->error);
     storage->error = NULL;

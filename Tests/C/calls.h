@@ -81,7 +81,11 @@ enum kind {
     KIND_COORDINATOR_OBSERVE,
     KIND_UNDO_ACTION,
     KIND_UNDO_OBSERVE,
-    KIND_RESOLVE
+    KIND_RESOLVE,
+    KIND_ARROW_SCHEMA,
+    KIND_ARROW_ARRAY,
+    KIND_ARROW_STREAM,
+    KIND_ARROW_SOURCE
 };
 
 enum mark { MARK_ANY_THREAD, MARK_ON_QUEUE, MARK_ONE_THREAD };
@@ -165,6 +169,9 @@ struct storage {
     cst_transformer_callbacks callbacks;
     cst_archive_class_callbacks class_callbacks;
     cst_lifecycle_hooks hooks;
+    struct ArrowSchema arrow_schema;
+    struct ArrowArray arrow_array;
+    struct ArrowArrayStream arrow_stream, arrow_source;
     cst_error *error;
 };
 

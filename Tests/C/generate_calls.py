@@ -139,6 +139,10 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         "const cst_archive_class_callbacks *": "CLASS_CALLBACKS",
         "const cst_lifecycle_hooks *": "HOOKS",
         "cst_buffer *": "BUFFER",
+        "struct ArrowSchema *": "ARROW_SCHEMA",
+        "struct ArrowArray *": "ARROW_ARRAY",
+        "struct ArrowArrayStream *": "ARROW_STREAM",
+        "const struct ArrowArrayStream *": "ARROW_SOURCE",
     }
     if c_type in fixed:
         return fixed[c_type], ""

@@ -314,6 +314,19 @@ static void fill(const struct world *world, const struct call *call, union argum
             if (strcmp(call->name, "cst_undo_manager_state") == 0) a->pointer = &s->undo_state;
             if (strcmp(p->name, "out_count") == 0) a->pointer = &s->out[MAX_ITEMS - 1];
             break;
+        case KIND_ARROW_SCHEMA:
+            a->pointer = &s->arrow_schema;
+            break;
+        case KIND_ARROW_ARRAY:
+            a->pointer = &s->arrow_array;
+            break;
+        case KIND_ARROW_STREAM:
+            a->pointer = &s->arrow_stream;
+            break;
+        case KIND_ARROW_SOURCE:
+            cst_results_export_arrow_stream(world->live[TYPE_RESULTS], 0, 0, 0, NULL, &s->arrow_source, NULL);
+            a->pointer = &s->arrow_source;
+            break;
         case KIND_BUFFER:
             a->pointer = &s->buffer;
             break;
@@ -446,6 +459,10 @@ static void call_once(struct world *world) {
     for (int i = 0; i < call->parameter_count; i++) {
         if (call->parameters[i].owned && call->parameters[i].kind == KIND_OUT) cst_value_dispose(&storage.out[0]);
     }
+    if (storage.arrow_schema.release) storage.arrow_schema.release(&storage.arrow_schema);
+    if (storage.arrow_array.release) storage.arrow_array.release(&storage.arrow_array);
+    if (storage.arrow_stream.release) storage.arrow_stream.release(&storage.arrow_stream);
+    if (storage.arrow_source.release) storage.arrow_source.release(&storage.arrow_source);
     cst_buffer_dispose(&storage.buffer);
     if (storage.error && one_in(4))
         keep(storage.error, TYPE_ERROR, true);

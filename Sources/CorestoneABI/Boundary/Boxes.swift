@@ -100,11 +100,15 @@ final class RowsBox {
     let rows: FetchedRows
     let names: [Text]
     private let model: Model
+    /// What gave the rows: the entity and the columns of the request.
+    let entity: Entity?
+    let requested: [FetchedColumn]
 
-    init(_ rows: FetchedRows, model: Model) {
+    init(_ rows: FetchedRows, model: Model, request: FetchRequest? = nil) {
         self.rows = rows
         names = rows.columns.map { Text($0) }
         self.model = model
+        (entity, requested) = (request?.entity, request?.propertiesToFetch ?? [])
     }
 }
 

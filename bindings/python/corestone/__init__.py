@@ -27,6 +27,7 @@ from .archive import (
     register_archivable,
     unregister_archivable,
 )
+from .arrow import ArrowData
 from .checking import Leftovers, Problem, check, leftovers, remove_leftovers
 from .codes import (
     AttributeType,
@@ -176,6 +177,7 @@ __all__ = [
     "Results",
     "ExpressionDescription",
     "Cursor",
+    "ArrowData",
     "ToManySet",
     "ToManyList",
     "Predicate",

@@ -945,6 +945,13 @@ cst_rows_column_count size handle
 cst_rows_column_name text handle size
 cst_rows_copy_values status handle size size values error
 
+cst_context_fetch_arrow status handle handle size u32 size texts pointer error
+cst_results_export_arrow status handle u32 size texts pointer pointer error
+cst_results_export_arrow_stream status handle size u32 size texts pointer error
+cst_rows_export_arrow status handle u32 pointer pointer error
+cst_rows_export_arrow_stream status handle size u32 pointer error
+cst_arrow_stream_copy status pointer pointer error
+
 cst_cursor_copy_next status handle out error
 """
 

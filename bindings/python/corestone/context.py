@@ -19,11 +19,12 @@ from ._call import call, failure, made, made_quickly
 from ._host import Encoded
 from ._notifications import ChangedIDs, Notifications
 from ._request import make_request
+from .arrow import ArrowData, fetch_data, flags
 from .cursor import Cursor
 from .entity import Entity
 from .errors import CorestoneError, InvalidArgumentError, InvalidHandleError
 from .explanation import FetchExplanation, explanation
-from .expression import KeyPath, key_path, listed
+from .expression import KeyPath, listed
 from .generation import QueryGeneration, optional_generation
 from .merging import MergePolicy, PolicyLike, policy
 from .object import ManagedObject, drop_held_values, place, set_single_values, wrap, wrap_all, wrappers
@@ -32,7 +33,7 @@ from .predicate import Predicate
 from .property import PropertyDescription
 from .request import execute
 from .results import Results
-from .rows import ColumnLike, read_rows, set_columns
+from .rows import ColumnLike, key_paths, read_rows, set_columns, set_groups
 from .sort import SortKey
 from .undo import UndoManager, forget_what_was_read
 
@@ -436,17 +437,55 @@ class Context:
             include_subentities, True, True, nulls, split,
         )  # fmt: skip
         set_columns(request.handle, columns)
-        names = [key_path(each) for each in listed(group_by)]
-        if names:
-            call(lib.cst_fetch_request_set_group_by, request.handle, len(names), _abi.texts(names))
-        if having is not None:
-            condition = having if isinstance(having, Predicate) else Predicate(having)
-            call(lib.cst_fetch_request_set_having, request.handle, condition._handle)
-        if distinct:
-            call(lib.cst_fetch_request_set_distinct, request.handle, True)
+        set_groups(request.handle, group_by, Predicate(having) if isinstance(having, str) else having, distinct)
         out = ctypes.c_void_p()
         self._work(lib.cst_context_fetch_rows, request.handle, byref(out))
         return read_rows(out.value or 0)
+
+    def arrow(
+        self,
+        entity: EntityLike,
+        predicate: str | Predicate | None = None,
+        *arguments: Any,
+        columns: ColumnLike | Iterable[ColumnLike] = (),
+        group_by: KeyPath | Sequence[KeyPath] = (),
+        having: str | Predicate | None = None,
+        distinct: bool = False,
+        sort: SortKey | Sequence[SortKey] = (),
+        limit: int | None = None,
+        offset: int = 0,
+        keys: bool = False,
+        decimal_text: bool = False,
+        batch_size: int = 0,
+        include_subentities: bool = True,
+        include_pending_changes: bool = True,
+        nulls: str = "memory",
+        split: bool = True,
+    ) -> ArrowData:
+        """A fetch as data for pyarrow, polars, pandas or DuckDB: columns, without an object for any row.
+
+            polars.DataFrame(ctx.arrow("Employee", "age > 40", columns=["name", "department.name", "hired"]))
+
+        columns        key paths as for `Results.arrow`, read a batch at a time when the batch is asked for; with
+                       something to compute, groups or distinct rows, it is a fetch of rows: of what is saved
+        keys           objects are primary keys (int64) instead of URIs
+        decimal_text   decimals are text, whatever digits they have
+        batch_size     rows of a record batch at most; 0: 65,536
+
+        The rest is as for `fetch` and `fetch_rows`. The fetch is done when the data is asked for, each time anew.
+
+        InvalidArgumentError names a column that cannot be one.
+        """
+        request = make_request(
+            self._entity(entity), predicate, arguments, sort, limit, offset, (),
+            include_subentities, include_pending_changes, True, nulls, split,
+        )  # fmt: skip
+        names = key_paths(columns)
+        if names is None or distinct or having is not None or listed(group_by):
+            set_columns(request.handle, columns)
+            set_groups(request.handle, group_by, Predicate(having) if isinstance(having, str) else having, distinct)
+            names = []
+        return fetch_data(self, request, names, flags(keys, decimal_text), batch_size)
 
     def explain(
         self,

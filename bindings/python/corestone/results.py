@@ -15,6 +15,8 @@ from ._call import call, made
 from ._columns import read_columns
 from ._composite import compose, leaves
 from ._host import encode_variables, forget
+from .arrow import ArrowData, array_of, flags, list_data
+from .expression import KeyPath, key_path
 from .object import ManagedObject, short_value
 from .object_id import ObjectID
 from .predicate import Predicate
@@ -40,10 +42,11 @@ class Results(Sequence[Any]):
     `column`, `columns` and `rows` read properties of all objects at once, many times faster than one by one.
     """
 
-    __slots__ = ("__weakref__", "_block_size", "_context", "_count", "_entity", "_handle", "_large")
+    __slots__ = ("__weakref__", "_arrow", "_block_size", "_context", "_count", "_entity", "_handle", "_large")
 
     def __init__(self, context: Context, handle: int, entity: Entity | None) -> None:
         self._handle = handle
+        self._arrow: ArrowData | None = None
         self._context = context
         self._entity = entity
         self._large: set[int] = set()  # keys of attributes that are not read ahead
@@ -203,6 +206,40 @@ class Results(Sequence[Any]):
         """Several properties of every object: a dictionary for each object. Without names, all attributes."""
         chosen = names or self._attribute_names()
         return [dict(zip(chosen, row)) for row in self.rows(*chosen)]
+
+    # ---- for Arrow
+
+    def arrow(
+        self, *columns: KeyPath, keys: bool = False, decimal_text: bool = False, batch_size: int = 0
+    ) -> ArrowData:
+        """The objects as data for pyarrow, polars, pandas or DuckDB, with the values of when it is asked for.
+
+        columns   key paths: attributes, relationships, elements of composite attributes, also behind to-one
+                  relationships ("department.name"), and "objectID"; none: every attribute that is stored
+        The rest is as for `Context.arrow`.
+        """
+        title = self._entity.name if self._entity is not None else "objects"
+        return list_data(
+            self._handle, [key_path(each) for each in columns], flags(keys, decimal_text), batch_size, self, title
+        )
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
+        """Every attribute that is stored, as a stream of the Arrow PyCapsule protocol; `arrow` has choices."""
+        return self._all().__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> Any:
+        """The schema of these columns."""
+        return self._all().__arrow_c_schema__()
+
+    def _all(self) -> ArrowData:
+        """The same one each time: a schema that it gave is that of a later stream."""
+        if self._arrow is None:
+            self._arrow = list_data(self._handle, [], 0, 0, None, "objects")
+        return self._arrow
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[Any, Any]:
+        """The same as one array of structs, with its schema."""
+        return array_of(self._handle)
 
     def _attribute_names(self) -> tuple[str, ...]:
         if self._entity is None:

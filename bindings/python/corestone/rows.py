@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from . import _abi, _host
-from ._abi import lib, text
+from ._abi import lib, text, texts
 from ._call import call
 from ._definition import attribute_type
 from .codes import AttributeType
@@ -14,6 +14,7 @@ from .errors import TypeMismatchError
 from .expression import Expression, ExpressionType, KeyPath, expression, key_path, listed
 
 if TYPE_CHECKING:
+    from .predicate import Predicate
     from .query import Value
 
 
@@ -80,6 +81,28 @@ def set_columns(request: int, columns: ColumnLike | Iterable[ColumnLike]) -> Non
         cells.append(_abi.Column(text(column.name), computed._handle, attribute_type(column.type), 0))
     if cells:
         call(lib.cst_fetch_request_set_columns, request, len(cells), (_abi.Column * len(cells))(*cells))
+
+
+def set_groups(request: int, group_by: KeyPath | Sequence[KeyPath], having: Predicate | None, distinct: bool) -> None:
+    """Says of a fetch request which rows make one, and which of those to give."""
+    names = [key_path(each) for each in listed(group_by)]
+    if names:
+        call(lib.cst_fetch_request_set_group_by, request, len(names), texts(names))
+    if having is not None:
+        call(lib.cst_fetch_request_set_having, request, having._handle)
+    if distinct:
+        call(lib.cst_fetch_request_set_distinct, request, True)
+
+
+def key_paths(columns: ColumnLike | Iterable[ColumnLike]) -> list[str] | None:
+    """The columns when all of them are key paths; None when something is to be computed."""
+    if isinstance(columns, (Mapping, ExpressionDescription)):
+        return None
+    given: list[Any] = listed(columns)
+    try:
+        return [key_path(each) for each in given]
+    except TypeMismatchError:
+        return None
 
 
 _BATCH = 1000

@@ -1,0 +1,105 @@
+"""Structs of the Arrow C data interface in PyCapsules, as the Arrow PyCapsule protocol wants them.
+
+A capsule owns its struct until a consumer has moved it out. The last reference to it may go on any thread that has the
+interpreter; the struct's own `release` runs without the interpreter.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import CFUNCTYPE, PYFUNCTYPE, c_char_p, c_size_t, c_void_p, py_object
+from typing import Any, Callable
+
+_python = ctypes.pythonapi
+_capsule = PYFUNCTYPE(py_object, c_void_p, c_char_p, c_void_p)(("PyCapsule_New", _python))
+# By address: a capsule that is ending must not be referred to again.
+_pointer = PYFUNCTYPE(c_void_p, c_void_p, c_char_p)(("PyCapsule_GetPointer", _python))
+_calloc = PYFUNCTYPE(c_void_p, c_size_t, c_size_t)(("PyMem_RawCalloc", _python))
+_free = PYFUNCTYPE(None, c_void_p)(("PyMem_RawFree", _python))
+_DESTRUCTOR = PYFUNCTYPE(None, c_void_p)
+_RELEASE = CFUNCTYPE(None, c_void_p)
+
+
+class Kind:
+    """A struct of the interface: its name as a capsule, its size, and where its release callback lies."""
+
+    __slots__ = ("_destructor", "name", "release_offset", "size")
+
+    def __init__(self, name: bytes, size: int, release_offset: int) -> None:
+        self.name = name
+        self.size = size
+        self.release_offset = release_offset
+        self._destructor = _DESTRUCTOR(self._end)
+        # A capsule may outlive this module when the interpreter ends.
+        _python.Py_IncRef(py_object(self._destructor))
+
+    def make(self) -> int:
+        """Memory for an empty struct."""
+        address: int | None = _calloc(1, self.size)
+        if address is None:
+            raise MemoryError
+        return address
+
+    def wrap(self, address: int) -> Any:
+        """A capsule that owns the struct and its memory."""
+        return _capsule(address, self.name, ctypes.cast(self._destructor, c_void_p))
+
+    def drop(self, address: int, load: Any = c_void_p.from_address, release: Any = _RELEASE, free: Any = _free) -> None:
+        """Releases the struct, unless somebody has moved it out, and its memory."""
+        callback = load(address + self.release_offset).value
+        if callback:
+            release(callback)(address)
+        free(address)
+
+    def _end(self, capsule: int, pointer: Any = _pointer) -> None:
+        self.drop(pointer(capsule, self.name))
+
+
+SCHEMA = Kind(b"arrow_schema", 72, 56)
+ARRAY = Kind(b"arrow_array", 80, 64)
+STREAM = Kind(b"arrow_array_stream", 40, 24)
+
+
+def capsules(kinds: tuple[Kind, ...], export: Callable[..., object]) -> tuple[Any, ...]:
+    """Has `export` fill a struct of each kind, given by its address, and puts them into capsules."""
+    places = [kind.make() for kind in kinds]
+    try:
+        export(*places)
+    except BaseException:
+        for kind, place in zip(kinds, places):
+            kind.drop(place)
+        raise
+    return tuple(kind.wrap(place) for kind, place in zip(kinds, places))
+
+
+_GET_SCHEMA = CFUNCTYPE(ctypes.c_int, c_void_p, c_void_p)
+_GET_LAST_ERROR = CFUNCTYPE(c_char_p, c_void_p)
+
+
+class Stream:
+    """A stream that stays here: for its schema, and for copies of it."""
+
+    __slots__ = ("address",)
+
+    def __init__(self, export: Callable[[int], object]) -> None:
+        self.address = STREAM.make()
+        try:
+            export(self.address)
+        except BaseException:
+            STREAM.drop(self.address)
+            self.address = 0
+            raise
+
+    def schema(self) -> Any:
+        """Its schema, in a capsule."""
+
+        def ask(schema: int) -> None:
+            if _GET_SCHEMA(c_void_p.from_address(self.address).value or 0)(self.address, schema):
+                message = _GET_LAST_ERROR(c_void_p.from_address(self.address + 16).value or 0)(self.address)
+                raise RuntimeError((message or b"there is no schema").decode())
+
+        return capsules((SCHEMA,), ask)[0]
+
+    def __del__(self, drop: Any = STREAM.drop) -> None:
+        if getattr(self, "address", 0):
+            drop(self.address)

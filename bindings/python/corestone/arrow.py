@@ -1,0 +1,112 @@
+"""Objects and rows as columns for whoever understands Apache Arrow."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Callable
+
+from . import _abi
+from ._call import call
+from ._capsules import ARRAY, SCHEMA, STREAM, Stream, capsules
+from .errors import InvalidArgumentError, WrongThreadError
+
+if TYPE_CHECKING:
+    from ._request import Request
+    from .context import Context
+
+KEYS, DECIMAL_TEXT = 1, 2
+
+
+class ArrowData:
+    """Record batches for pyarrow, polars, pandas, DuckDB and others: hand it to them as it is.
+
+        polars.DataFrame(ctx.arrow("Employee", "age > 40", columns=["name", "department.name"]))
+
+    Who asks on the queue of the context is given the state of that moment; who asks elsewhere, as DuckDB's threads do,
+    the one whose schema was last asked for on the queue. It stays, whatever is saved while somebody reads it.
+    """
+
+    __slots__ = ("_described", "_export", "_title")
+
+    def __init__(self, export: Callable[[int], object], title: str) -> None:
+        self._export = export
+        self._title = title
+        self._described: Stream | None = None
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
+        """A stream in a capsule, with the types that docs/reference/arrow.md lists, whatever is requested."""
+        try:
+            return capsules((STREAM,), self._export)[0]
+        except WrongThreadError:
+            described = self._described
+            if described is None:
+                raise
+            return capsules((STREAM,), lambda stream: call(_abi.lib.cst_arrow_stream_copy, described.address, stream))[
+                0
+            ]
+
+    def __arrow_c_schema__(self) -> Any:
+        """The schema alone, in a capsule."""
+        self._described = Stream(self._export)
+        return self._described.schema()
+
+    def to_arrow(self) -> Any:
+        """A pyarrow.Table. It needs pyarrow."""
+        return import_module("pyarrow").table(self)
+
+    def to_pandas(self, **options: Any) -> Any:
+        """A pandas.DataFrame, made by pyarrow, which takes the options."""
+        return self.to_arrow().to_pandas(**options)
+
+    def to_polars(self) -> Any:
+        """A polars.DataFrame. It needs polars."""
+        return import_module("polars").DataFrame(self)
+
+    def __repr__(self) -> str:
+        return f"<ArrowData of {self._title}>"
+
+
+def flags(keys: bool, decimal_text: bool) -> int:
+    """What the options of an export are for the library."""
+    return (KEYS if keys else 0) | (DECIMAL_TEXT if decimal_text else 0)
+
+
+def paths(names: list[str]) -> tuple[int, Any]:
+    """Key paths as the library takes them."""
+    return len(names), _abi.texts(names) if names else None
+
+
+def checked(batch_size: int) -> int:
+    """A number of rows that can be one."""
+    if batch_size < 0:
+        raise InvalidArgumentError(f"batch_size is {batch_size}, but cannot be negative.")
+    return batch_size
+
+
+def array_of(handle: int) -> tuple[Any, Any]:
+    """The objects of a list as one array: the schema and the array, in capsules."""
+    schema, array = capsules(
+        (SCHEMA, ARRAY),
+        lambda schema, array: call(_abi.lib.cst_results_export_arrow, handle, 0, 0, None, schema, array),
+    )
+    return schema, array
+
+
+def list_data(handle: int, columns: list[str], kinds: int, batch_size: int, keep: object, title: str) -> ArrowData:
+    """The objects of a list, which `keep` keeps, as data."""
+    (count, names), size = paths(columns), checked(batch_size)
+
+    def export(stream: int, _keep: object = keep) -> None:
+        call(_abi.lib.cst_results_export_arrow_stream, handle, size, kinds, count, names, stream)
+
+    return ArrowData(export, title)
+
+
+def fetch_data(context: Context, request: Request, columns: list[str], kinds: int, batch_size: int) -> ArrowData:
+    """What a request asks for, as data."""
+    (count, names), size = paths(columns), checked(batch_size)
+
+    def export(stream: int) -> None:
+        context._work(_abi.lib.cst_context_fetch_arrow, request.handle, size, kinds, count, names, stream)
+
+    return ArrowData(export, request.entity.name)

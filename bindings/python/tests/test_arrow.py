@@ -1,0 +1,375 @@
+"""Arrow: pyarrow, polars, pandas and DuckDB read the same fetch, and find what the objects have."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import subprocess
+import sys
+import threading
+import uuid
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corestone import (
+    ArrowData,
+    Container,
+    Context,
+    InvalidArgumentError,
+    Model,
+    TypeMismatchError,
+    WrongThreadError,
+    raw_value,
+)
+
+pa: Any = pytest.importorskip("pyarrow")
+polars: Any = pytest.importorskip("polars")
+pandas: Any = pytest.importorskip("pandas")
+duckdb: Any = pytest.importorskip("duckdb")
+
+EVERYTHING: dict[str, dict[str, Any]] = {
+    "Place": {"name": "string", "items": "to-many Item inverse place"},
+    "Item": {
+        "flag": "bool?", "small": "int16?", "whole": "int32?", "large": "int64?", "single": "float?", "real": "double?",
+        "exact": "decimal?", "text": "string?", "data": "binary?", "made": "date?", "badge": "uuid?", "link": "uri?",
+        "shape": "transformable?", "place": "to-one Place? inverse items",
+        "spot": {"latitude": "double?", "note": "string?"},
+    },
+}  # fmt: skip
+COLUMNS = [
+    "flag", "small", "whole", "large", "single", "real", "exact", "text", "data", "made", "badge", "link", "spot",
+]  # fmt: skip
+ROWS = 10_000
+
+
+def item(context: Context, number: int, place: Any) -> Any:
+    """One with a null here and there, and none at all every 50."""
+    if number % 50 == 49:
+        return context.insert("Item", large=number)
+    values = {
+        "flag": number % 2 == 0,
+        "small": number % 30000 - 15000,
+        "whole": number * 1000,
+        "large": number,
+        "single": number / 4,
+        "real": number / 3,
+        "exact": Decimal(number) / 8,
+        "text": f"Zoë {number}" if number % 3 else "",
+        "data": bytes([number % 256]) * (number % 5),
+        "made": datetime(1999, 12, 31, 23, 59, 59, 999999, timezone.utc) + timedelta(0, number, number),
+        "badge": uuid.UUID(int=number),
+        "link": f"https://example.com/{number}",
+        "shape": {"number": number},
+        "spot": {"latitude": number / 7, "note": str(number)},
+        "place": place,
+    }
+    names = list(values)
+    values.pop(names[number % len(names)])
+    values["large"] = number
+    return context.insert("Item", **values)
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Context]:
+    with Container(Model(EVERYTHING), tmp_path_factory.mktemp("arrow") / "all.sqlite") as container:
+        context = container.context()
+        places = [context.insert("Place", name=name) for name in ("Kiel", "Rome", "Oslo")]
+        for number in range(ROWS):
+            item(context, number, places[number % 3])
+        context.save()
+        yield context
+
+
+def expected(context: Context) -> list[dict[str, Any]]:
+    """The values by the objects themselves."""
+    found = []
+    for each in context.fetch("Item", sort="large", prefetch="place"):
+        row = {name: each[name] for name in COLUMNS}
+        spot = row["spot"]
+        row["spot"] = {"latitude": spot.get("latitude"), "note": spot.get("note")} if spot else None
+        row["shape"] = raw_value(each, "shape")
+        row["place.name"] = each.place.name if each.place else None
+        row["objectID"] = str(each.id)
+        found.append(row)
+    return found
+
+
+@pytest.fixture(scope="module")
+def objects(everything: Context) -> list[dict[str, Any]]:
+    return expected(everything)
+
+
+@pytest.fixture
+def fetch(everything: Context) -> ArrowData:
+    return everything.arrow(
+        "Item", columns=[*COLUMNS, "shape", "place.name", "objectID"], sort="large", batch_size=3000
+    )
+
+
+def test_pyarrow_reads_what_objects_have(fetch: ArrowData, objects: list[dict[str, Any]]) -> None:
+    table = pa.table(fetch)
+    table.validate(full=True)
+    assert [chunk.num_rows for chunk in table.to_batches()] == [3000, 3000, 3000, 1000]
+    for row, wanted in zip(table.to_pylist(), objects):
+        assert row == wanted
+    assert table.num_rows == ROWS
+    assert [str(field.type) for field in table.schema] == [
+        "bool", "int16", "int32", "int64", "float", "double", "decimal128(38, 18)", "string", "binary",
+        "timestamp[us, tz=UTC]", "extension<arrow.uuid>", "string", "struct<latitude: double, note: string>",
+        "binary", "string", "string",
+    ]  # fmt: skip
+
+
+def test_polars_reads_what_objects_have(fetch: ArrowData, objects: list[dict[str, Any]]) -> None:
+    frame = polars.DataFrame(fetch)
+    assert frame.height == ROWS
+    for row, wanted in zip(frame.iter_rows(named=True), objects):
+        badge = row["badge"]
+        # A struct of nulls is a null to us; polars keeps the two apart as Arrow does. UUIDs are their bytes to it.
+        row["badge"] = uuid.UUID(bytes=badge) if isinstance(badge, bytes) else badge
+        assert row == wanted
+
+
+def test_pandas_reads_what_objects_have(fetch: ArrowData, objects: list[dict[str, Any]]) -> None:
+    frame = fetch.to_pandas(types_mapper=pandas.ArrowDtype)
+    assert len(frame) == ROWS
+    for name in ("flag", "small", "large", "real", "exact", "text", "data", "place.name", "objectID"):
+        found = [None if value is pandas.NA else value for value in frame[name].tolist()]
+        assert found == [row[name] for row in objects], name
+    made = [None if pandas.isna(value) else value.to_pydatetime() for value in frame["made"]]
+    assert made == [row["made"] for row in objects]
+    direct = pandas.DataFrame.from_arrow(fetch)
+    assert direct["large"].tolist() == list(range(ROWS))
+
+
+def test_duckdb_reads_what_objects_have(fetch: ArrowData, objects: list[dict[str, Any]]) -> None:
+    items = fetch  # a keyword of SQL
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        found = connection.execute(
+            'SELECT flag, small, whole, large, single, "real", exact, "text", "data", badge, link, "place.name", '
+            "epoch_us(made) FROM items ORDER BY large"
+        ).fetchall()
+        names = [
+            "flag",
+            "small",
+            "whole",
+            "large",
+            "single",
+            "real",
+            "exact",
+            "text",
+            "data",
+            "badge",
+            "link",
+            "place.name",
+        ]
+        for row, wanted in zip(found, objects):
+            assert list(row[:12]) == [wanted[name] for name in names]
+            made = wanted["made"]
+            since = made - datetime(1970, 1, 1, tzinfo=timezone.utc) if made else None
+            assert row[12] == (since // timedelta(microseconds=1) if since is not None else None)
+        assert len(found) == ROWS
+        total = connection.execute("SELECT count(*), sum(a.large) FROM items a JOIN items b USING (large)").fetchone()
+        assert total == (ROWS, sum(range(ROWS)))
+    assert items is fetch
+
+
+# ---- the protocol
+
+
+def columns_of(capsule: Any) -> tuple[int, list[list[int]]]:
+    """Takes a batch out of a stream's capsule: where its struct lies, and the addresses of its columns' buffers."""
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    stream: int = pointer(capsule, b"arrow_array_stream")
+    memory = (ctypes.c_int64 * 10)()
+    place = ctypes.addressof(memory)
+    keep.append(memory)
+    get_next = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+    assert get_next(ctypes.c_void_p.from_address(stream + 8).value or 0)(stream, place) == 0
+    children = (ctypes.c_void_p * memory[4]).from_address(memory[6])
+    found = []
+    for child in children:
+        fields = (ctypes.c_int64 * 10).from_address(child or 0)
+        found.append(list((ctypes.c_int64 * fields[3]).from_address(fields[5])))
+    return place, found
+
+
+keep: list[Any] = []
+
+
+def test_buffers_are_taken_over_without_a_copy(everything: Context) -> None:
+    data = everything.arrow("Item", columns=["large", "real", "badge", "text", "made", "exact"])
+    schema = pa.schema(data)
+    place, addresses = columns_of(data.__arrow_c_stream__())
+    batch = pa.RecordBatch._import_from_c(place, schema)
+    for column, wanted in zip(batch.columns, addresses):
+        storage = column.storage if isinstance(column, pa.ExtensionArray) else column
+        assert [each.address if each else 0 for each in storage.buffers()] == wanted
+    assert batch.column(0).to_pylist() == sorted(batch.column(0).to_pylist())
+    # polars takes over the same memory.
+    frame = polars.from_arrow(batch)
+    assert frame["large"].to_arrow().buffers()[1].address == addresses[0][1]
+
+
+def test_a_list_is_an_array_and_a_stream(everything: Context) -> None:
+    results = everything.fetch("Item", "large < 100", sort="large")
+    assert pa.record_batch(results).num_rows == 100
+    assert pa.array(results).type.num_fields == len(COLUMNS) + 1
+    assert pa.table(results).column("large").to_pylist() == list(range(100))
+    assert polars.DataFrame(results.arrow("large")).height == 100
+    named = pa.table(results.arrow("place.name", "objectID", keys=True, batch_size=30))
+    assert [batch.num_rows for batch in named.to_batches()] == [30, 30, 30, 10]
+    assert str(named.schema.field("objectID").type) == "int64"
+    with duckdb.connect() as connection:
+        assert connection.execute("SELECT count(*) FROM results WHERE large > 9").fetchone() == (90,)
+    members = pa.table(everything.fetch("Place", sort="name").arrow("name", "items", keys=True))
+    assert [len(each) for each in members.column("items").to_pylist()] == [
+        len(place.items) for place in everything.fetch("Place", sort="name")
+    ]
+
+
+def test_unsaved_values_and_rows(tmp_path: Path) -> None:
+    model = Model({"Person": {"name": "string", "age": "int = 0", "pay": "decimal?"}})
+    with Container(model, tmp_path / "a.sqlite") as container:
+        context = container.context()
+        ada = context.insert("Person", name="Ada", age=1, pay=Decimal("2.5"))
+        context.save()
+        ada.age = 2
+        context.insert("Person", name="Bob", age=3)
+        data = context.arrow("Person", columns=["name", "age"], sort="name")
+        assert pa.table(data).to_pylist() == [{"name": "Ada", "age": 2}, {"name": "Bob", "age": 3}]
+        saved = context.arrow("Person", columns=["age"], include_pending_changes=False)
+        assert pa.table(saved).to_pylist() == [{"age": 1}]
+        # Each time anew.
+        context.delete(ada)
+        assert pa.table(data).to_pylist() == [{"name": "Bob", "age": 3}]
+        context.save()
+        sums = context.arrow("Person", columns={"total": "sum:(age)", "most": "max:(age)"})
+        assert polars.DataFrame(sums).to_dicts() == [{"total": 3, "most": 3}]
+        text = context.arrow("Person", columns=["pay"], decimal_text=True)
+        assert str(pa.schema(text).field("pay").type) == "string"
+
+
+def test_an_unused_capsule_ends_its_stream(everything: Context) -> None:
+    data = everything.arrow("Item", columns=["large"])
+    for _ in range(50):
+        capsule = data.__arrow_c_stream__()
+        schema = data.__arrow_c_schema__()
+        del capsule, schema
+    gc.collect()
+    schema, array = everything.fetch("Place").__arrow_c_array__(None)
+    del schema, array
+    # On another thread too, where only its release runs.
+    capsules = [data.__arrow_c_stream__() for _ in range(4)]
+    thread = threading.Thread(target=capsules.clear)
+    thread.start()
+    thread.join()
+    assert pa.table(data).num_rows == ROWS
+
+
+def test_readers_on_other_threads(everything: Context) -> None:
+    data = everything.arrow("Item", columns=["large"], sort="large", batch_size=500)
+    readers = [pa.RecordBatchReader.from_stream(data) for _ in range(4)]
+    found: list[int] = []
+    threads = [threading.Thread(target=lambda each=each: found.append(each.read_all().num_rows)) for each in readers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [ROWS] * 4
+    # Who asks for a stream elsewhere needs a schema that was asked for here.
+    errors: list[BaseException] = []
+
+    def ask() -> None:
+        try:
+            found.append(pa.table(data).num_rows)
+        except WrongThreadError as error:
+            errors.append(error)
+
+    for described in (False, True):
+        if described:
+            data.__arrow_c_schema__()
+        thread = threading.Thread(target=ask)
+        thread.start()
+        thread.join()
+    assert len(errors) == 1
+    assert found[4:] == [ROWS]
+
+
+def test_a_reader_keeps_to_its_state(tmp_path: Path) -> None:
+    with Container(Model({"Person": {"age": "int = 0"}}), tmp_path / "a.sqlite") as container:
+        context = container.context()
+        for age in range(1000):
+            context.insert("Person", age=age)
+        context.save()
+        reader = pa.RecordBatchReader.from_stream(context.arrow("Person", sort="age", batch_size=100))
+        assert reader.read_next_batch().num_rows == 100
+        for person in context.fetch("Person"):
+            context.delete(person)
+        context.save()
+        assert context.count("Person") == 0
+        assert reader.read_all().num_rows == 900
+        late = pa.RecordBatchReader.from_stream(context.arrow("Person"))
+    with pytest.raises((OSError, pa.ArrowInvalid), match=r"closed|removed"):
+        late.read_all()
+
+
+def test_mistakes_are_named(everything: Context) -> None:
+    with pytest.raises(InvalidArgumentError, match='did you mean "large"'):
+        pa.table(everything.arrow("Item", columns=["lagre"]))
+    with pytest.raises(InvalidArgumentError, match="to-many"):
+        pa.table(everything.arrow("Place", columns=["items.large"]))
+    with pytest.raises(InvalidArgumentError, match="negative"):
+        everything.arrow("Item", batch_size=-1)
+    with pytest.raises(InvalidArgumentError, match="no columns"):
+        pa.table(everything.inserted)
+    with pytest.raises(TypeMismatchError):
+        everything.arrow("Item", columns=[5])  # type: ignore[list-item]
+
+
+def resident() -> int:
+    """Kilobytes of the process that are in memory."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * 4
+
+
+def test_a_thousand_exports_leave_nothing_behind(everything: Context) -> None:
+    data = everything.arrow("Item", "large < 500", columns=COLUMNS)
+    results = everything.fetch("Item", "large < 500")
+
+    def export(times: int) -> None:
+        for number in range(times):
+            assert pa.table(data).num_rows == 500
+            if number % 4 == 0:
+                pa.schema(data)
+                assert pa.record_batch(results).num_rows == 500
+            if number % 10 == 0:
+                pa.RecordBatchReader.from_stream(data).close()
+        gc.collect()
+
+    export(200)
+    before = resident()
+    export(1000)
+    assert resident() - before < 8_000
+
+
+def test_the_package_needs_none_of_them() -> None:
+    program = (
+        "import sys\n"
+        "for name in ('pyarrow', 'polars', 'pandas', 'duckdb', 'numpy'): sys.modules[name] = None\n"
+        "import corestone, tempfile, os\n"
+        "folder = tempfile.mkdtemp()\n"
+        "container = corestone.Container(corestone.Model({'A': {'x': 'int = 0'}}), os.path.join(folder, 'a.sqlite'))\n"
+        "context = container.context(); context.insert('A'); context.save()\n"
+        "kept = context.arrow('A').__arrow_c_stream__()\n"
+        "late = [kept]\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
