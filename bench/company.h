@@ -6,6 +6,8 @@
 #include <stdint.h>
 
 enum { DEPARTMENTS = 100, PROJECTS = 1000, EMPLOYEES = 100000, MOST_LINKS = 5 * EMPLOYEES };
+/* Of W8 and W11. */
+enum { COUNT_REPETITIONS = 20, WALKED_EMPLOYEES = 10000 };
 
 typedef struct group { /* a department or a project */
     const char *name;

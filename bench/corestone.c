@@ -29,6 +29,7 @@
 #include "measure.h"
 #include "queues.h"
 #include "readers.h"
+#include "rows.h"
 
 enum { BLOCK = 1000, ATTRIBUTES = 6, VALUES = 7 };
 
@@ -364,7 +365,8 @@ int main(int count, char **arguments) {
         follow(&with);
     else if (!strcmp(workload, "W9"))
         look_up(&with, data);
-    else if (!change(&with, workload) && !run_on_queues(&with, workload) && !run_readers(&with, workload)) {
+    else if (!change(&with, workload) && !run_on_queues(&with, workload) && !run_readers(&with, workload) &&
+             !run_rows(&with, workload)) {
         fprintf(stderr, "corestone: no workload %s\n", workload);
         return 2;
     }

@@ -92,7 +92,7 @@ static const char *keep(const void *text, size_t size) {
     return copy;
 }
 
-static const char *keep_column(sqlite3_stmt *statement, int column, size_t *out_size) {
+const char *keep_column(sqlite3_stmt *statement, int column, size_t *out_size) {
     const void *text = sqlite3_column_text(statement, column);
     *out_size = (size_t)sqlite3_column_bytes(statement, column);
     return keep(text, *out_size);
@@ -173,10 +173,12 @@ static inline void read_row(sqlite3_stmt *statement, row *into) {
     into->email = keep_column(statement, 8, &into->email_size);
 }
 
-row *read_employees(int *out_count) {
+row *read_employees(const char *where, int *out_count) {
     row *rows = malloc(EMPLOYEES * sizeof *rows);
     int count = 0;
-    sqlite3_stmt *select = prepare("SELECT " COLUMNS " FROM ZEMPLOYEE");
+    char text[200];
+    snprintf(text, sizeof text, "SELECT " COLUMNS " FROM ZEMPLOYEE %s", where);
+    sqlite3_stmt *select = prepare(text);
     while (count < EMPLOYEES && next_row(select))
         read_row(select, &rows[count++]);
     sqlite3_finalize(select);
@@ -192,7 +194,7 @@ static inline long text_of(const row *one) {
 static void read_all(void) {
     measure_begin();
     int count;
-    row *rows = read_employees(&count);
+    row *rows = read_employees("", &count);
     double check = 0;
     long text = 0;
     for (int i = 0; i < count; i++) {
@@ -347,7 +349,7 @@ static void follow(void) {
     }
     sqlite3_finalize(select);
     int count;
-    row *rows = read_employees(&count);
+    row *rows = read_employees("", &count);
     double check = 0;
     for (int i = 0; i < count; i++)
         check += (double)departments[rows[i].department].name_size;
@@ -411,7 +413,7 @@ int main(int count, char **arguments) {
         follow();
     else if (!strcmp(workload, "W9"))
         look_up(data);
-    else {
+    else if (!run_rows(workload)) {
         fprintf(stderr, "raw: no workload %s\n", workload);
         return 2;
     }

@@ -27,8 +27,10 @@ void bind_text(sqlite3_stmt *statement, int index, const char *text, size_t size
 void open_store(const char *path, bool full);
 /* One more connection, of the caller's own. */
 sqlite3 *connect_to(const char *path);
-/* All employees, in the order of their keys. */
-row *read_employees(int *out_count);
+/* Keeps a text for the rest of the run. */
+const char *keep_column(sqlite3_stmt *statement, int column, size_t *out_size);
+/* The employees that satisfy a WHERE, or all for an empty text, in the order of their keys. */
+row *read_employees(const char *where, int *out_count);
 
 /* The query of W4, for employees of a department that satisfy a condition. */
 #define QUERY(condition)                                                                                               \
@@ -43,5 +45,7 @@ int ask(sqlite3_stmt *select, int repetition, double *check);
 bool change(const char *workload, const char *path);
 /* readers_1, readers_2 and readers_4, in raw_readers.c. False for another workload. */
 bool run_readers(const char *workload, const char *path);
+/* W8, W11 and W11_lazy, in raw_rows.c. False for another workload. */
+bool run_rows(const char *workload);
 
 #endif

@@ -72,7 +72,7 @@ bool change(const char *workload, const char *path) {
     company_copy_store(path, workload, copy, sizeof copy);
     open_store(copy, false);
     int count;
-    row *rows = read_employees(&count);
+    row *rows = read_employees("", &count);
 
     measure_begin();
     run("BEGIN IMMEDIATE");

@@ -23,7 +23,10 @@ TARGETS = {
     "W6": 1.5,
     "W7": 1.5,
     "save_mixed": 1.5,
+    "W8_count": 1.1,
+    "W8_group": 1.1,
     "W9_cold": 2.0,
+    "W11": 2.0,
 }
 GETTER_NANOSECONDS = 15.0
 # An accessor (cst_entity_accessor) costs at most this many times the plain call that does the same.
@@ -66,8 +69,12 @@ ORDER += [
     "W6",
     "W7",
     "save_mixed",
+    "W8_count",
+    "W8_group",
     "W9_cold",
     "W9_hot",
+    "W11",
+    "W11_lazy",
     "undo",
     "redo",
     "undo_steps",

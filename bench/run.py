@@ -27,7 +27,7 @@ import stores
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-WORKLOADS = ["W1", "W1_full", "W3", "W4", "W5a", "W6", "W7", "W9", "undo", "queues", "readers"]
+WORKLOADS = ["W1", "W1_full", "W3", "W4", "W5a", "W6", "W7", "W8", "W9", "W11", "undo", "queues", "readers"]
 
 # On as many processors as there are.
 READERS = ["readers_1", "readers_2", "readers_4"]
@@ -85,7 +85,9 @@ def make_peers(places: Places) -> dict[str, Peer]:
             "W5a": ["W5a"],
             "W6": ["W6", "save_mixed"],
             "W7": ["W7"],
+            "W8": ["W8"],
             "W9": ["W9"],
+            "W11": ["W11", "W11_lazy"],
             "readers": READERS,
         },
     )
@@ -100,7 +102,9 @@ def make_peers(places: Places) -> dict[str, Peer]:
             "W5a": ["W5a"],
             "W6": ["W6", "save_mixed"],
             "W7": ["W7"],
+            "W8": ["W8"],
             "W9": ["W9"],
+            "W11": ["W11", "W11_lazy"],
             "undo": ["undo"],
             "queues": ["queues"],
             "readers": READERS,

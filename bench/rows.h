@@ -1,0 +1,12 @@
+/* Counts, groups and the projects of many employees; see rows.c. */
+#ifndef ROWS_H
+#define ROWS_H
+
+#include <stdbool.h>
+
+#include "host.h"
+
+/* Runs W8, W11 or W11_lazy. False for another workload. */
+bool run_rows(host *with, const char *workload);
+
+#endif
