@@ -1450,13 +1450,35 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_count(cst_context *context, const
  * matched in memory) and "shares", one for each store, with "path", "sql", "bindings", "steps" (SQLite's plan: "detail",
  * "depth"), "indexes", and what is left to memory: "remainder" (a predicate), "isSortedInMemory", "reasons". As JSON, or as
  * lines for people. Throws what the fetch would before it reads a row. */
-enum { CST_EXPLAIN_TEXT = 0, CST_EXPLAIN_JSON = 1 };
+enum {
+    CST_EXPLAIN_TEXT = 0,
+    CST_EXPLAIN_JSON = 1,
+    CST_EXPLAIN_ROWS =
+        2 /* beside one of these: how cst_context_fetch_rows would answer; else the result type says that */
+};
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_explain(cst_context *context, const cst_fetch_request *request,
                                                        uint32_t form, cst_buffer *out_explanation, cst_error **error);
 /* Values of the request's columns instead of objects, of what is saved. CST_E_INVALID_ARGUMENT names a column that cannot
  * be one. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch_rows(cst_context *context, const cst_fetch_request *request,
                                                           cst_rows **out_rows CST_OWNED, cst_error **error);
+/* One value that is computed of many: over what the request finds one row of one column, with groups (see
+ * cst_fetch_request_set_group_by) one row for each, its columns what is grouped by and then the value. The name of that
+ * column is how its expression is written, "sum:(salary)"; a sort descriptor may name it. `key` is a key path, also with an
+ * operator on a collection ("projects.@count"), or an expression; a null string counts objects. Nulls are left out; docs/reference/
+ * rows.md says of which type the values are. CST_E_INVALID_ARGUMENT for a key that has no such value. */
+enum {
+    CST_AGGREGATE_COUNT = 1,
+    CST_AGGREGATE_SUM = 2,
+    CST_AGGREGATE_AVERAGE = 3,
+    CST_AGGREGATE_MINIMUM = 4,
+    CST_AGGREGATE_MAXIMUM = 5,
+    CST_AGGREGATE_MEDIAN = 6,
+    CST_AGGREGATE_DEVIATION = 7
+};
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_aggregate(cst_context *context, const cst_fetch_request *request,
+                                                         uint32_t aggregate, cst_string key,
+                                                         cst_rows **out_rows CST_OWNED, cst_error **error);
 /* The object of an ID, as a fault when it is not known; never touches the store, so the row may not exist. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_object_with_id(cst_context *context, const cst_object_id *id,
                                                               cst_object **out_object CST_OWNED, cst_error **error);
@@ -2304,10 +2326,12 @@ enum {
     CST_FETCH_INCLUDES_PROPERTY_VALUES = 7, /* 1 at first; 0: objects are faults without rows */
     CST_FETCH_RETURNS_FAULTS = 8,           /* 1 at first */
     CST_FETCH_REFRESHES_REFETCHED =
-        9,                      /* 1: objects without changes that are no faults take what is found; 0 at first */
-    CST_FETCH_DISTINCT = 10,    /* 0 at first */
-    CST_FETCH_NULLS = 11,       /* CST_NULLS_…; memory at first */
-    CST_FETCH_ALLOWS_SPLIT = 12 /* 1 at first */
+        9,                       /* 1: objects without changes that are no faults take what is found; 0 at first */
+    CST_FETCH_DISTINCT = 10,     /* 0 at first */
+    CST_FETCH_NULLS = 11,        /* CST_NULLS_…; memory at first */
+    CST_FETCH_ALLOWS_SPLIT = 12, /* 1 at first */
+    CST_FETCH_ROWS_IN_MEMORY =
+        13 /* 0 at first; 1: columns are computed from objects, slower, and the same; to compare */
 };
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_option(cst_fetch_request *request, uint32_t option,
                                                                   int64_t value, cst_error **error);

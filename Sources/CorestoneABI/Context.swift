@@ -247,12 +247,12 @@ public func cst_context_explain(
         let out = try required(out, "out_explanation")
         let context = try onQueue(pointer).context
         let request = try request(requestPointer)
-        switch Int(form) {
-        case Int(CST_EXPLAIN_TEXT): try out.fill(try context.explain(request).description)
-        case Int(CST_EXPLAIN_JSON): try out.fill(JSONText(try context.explain(request).report).text)
-        default:
+        let (rows, json) = (UInt32(CST_EXPLAIN_ROWS), UInt32(CST_EXPLAIN_JSON))
+        guard form & ~rows <= json else {
             throw CoreError(.invalidArgument, "\(form) is no form of an explanation; use a CST_EXPLAIN_ constant")
         }
+        let found = try form & rows == 0 ? context.explain(request) : context.explainDictionaries(request)
+        try out.fill(form & ~rows == json ? JSONText(found.report).text : found.description)
     }
 }
 

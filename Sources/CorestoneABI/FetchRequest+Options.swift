@@ -6,7 +6,7 @@ import CorestoneValues
 private enum FetchOption: UInt32 {
     case limit = 1, offset, batchSize, resultType
     case includesSubentities, includesPendingChanges, includesPropertyValues, returnsFaults, refreshesRefetched
-    case distinct, nulls, allowsSplit
+    case distinct, nulls, allowsSplit, rowsInMemory
 
     init(_ number: UInt32) throws {
         guard let option = FetchOption(rawValue: number) else {
@@ -25,6 +25,7 @@ private enum FetchOption: UInt32 {
         case .refreshesRefetched: \.shouldRefreshRefetchedObjects
         case .distinct: \.returnsDistinctResults
         case .allowsSplit: \.allowsSplit
+        case .rowsInMemory: \.computesRowsInMemory
         default: nil
         }
     }

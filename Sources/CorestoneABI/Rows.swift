@@ -19,6 +19,23 @@ public func cst_context_fetch_rows(
     }
 }
 
+@_cdecl("cst_context_aggregate") @implementation
+public func cst_context_aggregate(
+    _ pointer: OpaquePointer?, _ requestPointer: OpaquePointer?, _ aggregate: UInt32, _ key: cst_string,
+    _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try place(out, "out_rows")
+        let context = try onQueue(pointer).context
+        let request = try request(requestPointer)
+        guard let aggregate = Aggregate(rawValue: aggregate) else {
+            throw CoreError(.invalidArgument, "\(aggregate) is no aggregate; use a CST_AGGREGATE_ constant")
+        }
+        let rows = try context.aggregate(aggregate, of: try key.optionalString("key"), request)
+        out.pointee = try HandleTable.make(RowsBox(rows, model: request.entity.model), .rows)
+    }
+}
+
 @_cdecl("cst_rows_count") @implementation
 public func cst_rows_count(_ pointer: OpaquePointer?) -> Int { (try? rowsBox(pointer))?.rows.rows.count ?? 0 }
 

@@ -151,6 +151,69 @@ static void what_cannot_be_a_column(void) {
     company_close(&c);
 }
 
+/* One value over all rows, or of each group, in a column that is called as it would be written. */
+static void aggregates(void) {
+    struct company c = six_people();
+    cst_fetch_request *request = request_of(&c, 0, NULL);
+    cst_rows *rows = NULL;
+    cst_value values[2];
+    OK(cst_context_aggregate(c.context, request, CST_AGGREGATE_SUM, text("number"), &rows, E));
+    CHECK_INT(1, cst_rows_count(rows));
+    CHECK_TEXT("sum:(number)", cst_rows_column_name(rows, 0));
+    OK(cst_rows_copy_values(rows, 0, 1, values, E));
+    CHECK_INT(CST_INT, values[0].type);
+    CHECK_INT(3, values[0].as.integer);
+    OK(cst_release(rows));
+
+    cst_string by = text("number");
+    cst_sort most = {text("count:(SELF)"), CST_SORT_DESCENDING, 0};
+    OK(cst_fetch_request_set_group_by(request, 1, &by, E));
+    OK(cst_fetch_request_set_sort(request, 1, &most, E));
+    OK(cst_context_aggregate(c.context, request, CST_AGGREGATE_COUNT, (cst_string){NULL, 0}, &rows, E));
+    CHECK_INT(2, cst_rows_count(rows));
+    CHECK_TEXT("number", cst_rows_column_name(rows, 0));
+    OK(cst_rows_copy_values(rows, 1, 1, values, E));
+    CHECK_INT(1, values[0].as.integer);
+    CHECK_INT(3, values[1].as.integer);
+    OK(cst_release(rows));
+
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_aggregate(c.context, request, 8, text("number"), &rows, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_context_aggregate(c.context, request, CST_AGGREGATE_SUM, text("name"), &rows, E));
+    CHECK_CONTAINS("Employee.name: its values are of the type String", cst_error_message(check_error()));
+    CHECK(rows == NULL);
+    OK(cst_release(request));
+    company_close(&c);
+}
+
+/* Rows come from a statement of their own, unless they are to be computed from objects. */
+static void the_statement_of_rows(void) {
+    struct company c = six_people();
+    cst_column columns[] = {property("number"), computed("n", "count:(name)", CST_ATTRIBUTE_UNDEFINED)};
+    cst_fetch_request *request = request_of(&c, 2, columns);
+    cst_string by = text("number");
+    cst_buffer buffer = {0};
+    OK(cst_fetch_request_set_group_by(request, 1, &by, E));
+    OK(cst_context_explain(c.context, request, CST_EXPLAIN_TEXT | CST_EXPLAIN_ROWS, &buffer, E));
+    CHECK_CONTAINS("sql: SELECT t0.ZNUMBER, COUNT(t0.ZNAME) FROM ZEMPLOYEE t0", text(buffer.data));
+    CHECK_CONTAINS("GROUP BY t0.ZNUMBER", text(buffer.data));
+    OK(cst_context_explain(c.context, request, CST_EXPLAIN_JSON | CST_EXPLAIN_ROWS, &buffer, E));
+    CHECK_CONTAINS("\"isSortedInMemory\": false", text(buffer.data));
+    cst_rows *rows = rows_of(&c, request);
+    CHECK_INT(2, cst_rows_count(rows));
+    OK(cst_release(rows));
+    OK(cst_fetch_request_set_option(request, CST_FETCH_ROWS_IN_MEMORY, 1, E));
+    rows = rows_of(&c, request);
+    CHECK_INT(2, cst_rows_count(rows));
+    OK(cst_context_explain(c.context, request, CST_EXPLAIN_TEXT | CST_EXPLAIN_ROWS, &buffer, E));
+    CHECK(strstr(buffer.data, "GROUP BY") == NULL);
+    cst_buffer_dispose(&buffer);
+    OK(cst_release(rows));
+    OK(cst_release(request));
+    OK(cst_release((void *)columns[1].expression));
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(columns_and_their_names);
@@ -158,5 +221,7 @@ int main(int argc, char **argv) {
     RUN(each_row_once);
     RUN(objects_come_as_ids);
     RUN(what_cannot_be_a_column);
+    RUN(aggregates);
+    RUN(the_statement_of_rows);
     return check_end();
 }

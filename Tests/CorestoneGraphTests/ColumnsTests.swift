@@ -147,6 +147,12 @@ final class ColumnsTests: XCTestCase {
         XCTAssertEqual(try context.sum(of: "age", in: "Employee"), .int(40))
     }
 
+    func testGroupsAreNoObjects() throws {
+        let request = try request([], by: ["age"])
+        request.sortDescriptors = []
+        XCTAssertThrowsError(try context.fetch(request)) { XCTAssertTrue("\($0)".contains("groups are dictionaries")) }
+    }
+
     func testGroupsThatMixRowsAreRefused() throws {
         let request = try request([try column("odd", "max:(age) + salary")])
         XCTAssertThrowsError(try context.fetchDictionaries(request)) {

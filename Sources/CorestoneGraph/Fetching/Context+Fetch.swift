@@ -55,9 +55,15 @@ extension Context {
             let pending = pendingChanges(for: request)
             if !pending.isEmpty { return try fetchMerged(request, with: pending).count }
             let stores = try stores(for: request)
-            guard stores.count == 1, let store = stores.first else { return try fetchStored(request).count }
-            let outcome = try run(request.storeFetch(.count), store: store)
-            return try outcome.remainder == nil ? outcome.count : fetchStored(request).count
+            let isOne = stores.count == 1
+            let counts = try stores.map { try run(request.storeFetch(.count, windowed: isOne), store: $0) }
+            guard !counts.isEmpty, counts.allSatisfy({ $0.remainder == nil }) else {
+                return try fetchStored(request).count
+            }
+            let whole = counts.reduce(0) { $0 + $1.count }
+            if isOne { return whole }
+            let rest = max(whole - request.offset, 0)
+            return request.limit > 0 ? min(rest, request.limit) : rest
         }
     }
 

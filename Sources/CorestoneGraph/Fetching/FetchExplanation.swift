@@ -109,7 +109,8 @@ extension Context {
     ///
     /// - Throws: what the fetch would throw before it reads a row, such as `Status.predicate` for a wrong key.
     public func explain(_ request: FetchRequest) throws -> FetchExplanation {
-        try preparedFetch(request) { try explanation(of: request) }
+        if request.resultType == .dictionaries { return try explainDictionaries(request) }
+        return try preparedFetch(request) { try explanation(of: request) }
     }
 
     private func explanation(of request: FetchRequest) throws -> FetchExplanation {

@@ -42,7 +42,13 @@ extension FetchRequest {
 extension FetchRequest {
     /// - Throws: `.unsupported` for a request that asks for something else than objects.
     func requireObjects() throws {
-        guard resultType != .objects else { return }
+        guard resultType != .objects else {
+            if propertiesToGroupBy.isEmpty, havingPredicate == nil { return }
+            throw CoreError(
+                .invalidArgument,
+                "the request for \(entityName ?? "") groups, and groups are dictionaries: ask for those, or fetch its rows",
+                entity: entityName)
+        }
         let (what, remedy) =
             switch resultType {
             case .objectIDs: ("object IDs", "fetch its IDs")

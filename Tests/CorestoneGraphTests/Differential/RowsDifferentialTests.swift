@@ -39,6 +39,19 @@ final class RowsDifferentialTests: XCTestCase {
 
     func testSeveralStoresAgree() throws { try agree(stores: 2, share: 4) }
 
+    func testSeveralStoresCountTogether() throws {
+        try open(2, seed: 1)
+        let request = FetchRequest(entity: try model.requireEntity(named: "Item"))
+        let all = try context.fetch(request).count
+        XCTAssertEqual(all, 72)
+        for (limit, offset) in [(0, 0), (5, 0), (0, 70), (5, 70), (5, 99)] {
+            (request.limit, request.offset) = (limit, offset)
+            let counter = Context(coordinator: context.coordinator)
+            XCTAssertEqual(try counter.count(request), try context.fetch(request).count)
+            XCTAssertTrue(counter.registeredObjects.isEmpty)
+        }
+    }
+
     private func agree(stores: Int, share: Int) throws {
         let environment = ProcessInfo.processInfo.environment
         let seed = UInt64(environment["CORESTONE_SEED"] ?? "") ?? 20_261_122

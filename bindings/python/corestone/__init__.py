@@ -30,6 +30,7 @@ from .archive import (
 from .arrow import ArrowData
 from .checking import Leftovers, Problem, check, leftovers, remove_leftovers
 from .codes import (
+    Aggregate,
     AttributeType,
     ContextNotification,
     CoordinatorNotification,
@@ -176,6 +177,7 @@ __all__ = [
     "ValueChangeKind",
     "Results",
     "ExpressionDescription",
+    "Aggregate",
     "Cursor",
     "ArrowData",
     "ToManySet",

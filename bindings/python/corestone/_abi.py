@@ -69,7 +69,7 @@ VALUES_CHANGED, VALUES_BEFORE_EVENT, VALUES_COMMITTED = 1, 2, 3
 MUTATION_UNION, MUTATION_MINUS, MUTATION_INTERSECT, MUTATION_SET = 1, 2, 3, 4
 OBSERVE_INITIAL, OBSERVE_PRIOR = 4, 8
 
-EXPLAIN_TEXT, EXPLAIN_JSON = 0, 1
+EXPLAIN_TEXT, EXPLAIN_JSON, EXPLAIN_ROWS = 0, 1, 2
 UNDO_NAME, REDO_NAME, UNDO_TITLE, REDO_TITLE = range(4)
 VALIDATE_INSERT, VALIDATE_UPDATE, VALIDATE_DELETE, VALIDATE_WITHOUT_HOOK = 1, 2, 3, 16
 PREDICATE_NOT, PREDICATE_AND, PREDICATE_OR = 0, 1, 2
@@ -91,7 +91,8 @@ NULLS = {"memory": 0, "database": 1}
     FETCH_DISTINCT,
     FETCH_NULLS,
     FETCH_ALLOWS_SPLIT,
-) = range(1, 13)
+    FETCH_ROWS_IN_MEMORY,
+) = range(1, 14)
 
 
 class String(Structure):
@@ -940,6 +941,7 @@ cst_fetch_request_set_group_by status handle size texts error
 cst_fetch_request_set_having status handle handle error
 cst_fetch_request_set_distinct status handle bool error
 cst_context_fetch_rows status handle handle out error
+cst_context_aggregate status handle handle u32 in out error
 cst_rows_count size handle
 cst_rows_column_count size handle
 cst_rows_column_name text handle size

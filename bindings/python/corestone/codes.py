@@ -194,3 +194,15 @@ class UndoNotification(enum.IntEnum):
     DID_UNDO = 6
     WILL_REDO = 7
     DID_REDO = 8
+
+
+class Aggregate(enum.IntEnum):
+    """What Context.aggregate computes of many values."""
+
+    COUNT = 1
+    SUM = 2
+    AVERAGE = 3
+    MINIMUM = 4
+    MAXIMUM = 5
+    MEDIAN = 6
+    DEVIATION = 7

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable, Literal, TypeVar, Union, overlo
 
 from . import _abi, _interrupt, faulting, nesting, queue
 from ._abi import lib
+from ._aggregates import aggregate, set_rows
 from ._ahead import Ahead, Stamp, contexts
 from ._bulk import Block, columns_of, plain_columns
 from ._call import call, failure, made, made_quickly
@@ -20,11 +21,12 @@ from ._host import Encoded
 from ._notifications import ChangedIDs, Notifications
 from ._request import make_request
 from .arrow import ArrowData, fetch_data, flags
+from .codes import Aggregate
 from .cursor import Cursor
 from .entity import Entity
 from .errors import CorestoneError, InvalidArgumentError, InvalidHandleError
 from .explanation import FetchExplanation, explanation
-from .expression import KeyPath, listed
+from .expression import Expression, KeyPath, listed
 from .generation import QueryGeneration, optional_generation
 from .merging import MergePolicy, PolicyLike, policy
 from .object import ManagedObject, drop_held_values, place, set_single_values, wrap, wrap_all, wrappers
@@ -33,7 +35,7 @@ from .predicate import Predicate
 from .property import PropertyDescription
 from .request import execute
 from .results import Results
-from .rows import ColumnLike, key_paths, read_rows, set_columns, set_groups
+from .rows import ColumnLike, key_paths, read_rows
 from .sort import SortKey
 from .undo import UndoManager, forget_what_was_read
 
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from .container import Container
     from .coordinator import Store
     from .observation import ContextChanges, Observation
+    from .query import Value
 
 EntityLike = Union[str, Entity, type]
 T = TypeVar("T")
@@ -381,6 +384,7 @@ class Context:
         """The first object that a fetch finds, None when there is none."""
         return self.fetch(entity, predicate, *arguments, sort=sort, limit=1).first
 
+    @overload
     def count(
         self,
         entity: EntityLike,
@@ -392,15 +396,124 @@ class Context:
         include_pending_changes: bool = True,
         nulls: str = "memory",
         split: bool = True,
-    ) -> int:
-        """How many objects a fetch would find."""
+        key: KeyPath | Value[Any] | Expression | None = None,
+    ) -> int: ...
+
+    @overload
+    def count(
+        self,
+        entity: EntityLike,
+        predicate: str | Predicate | None = None,
+        *arguments: Any,
+        include_subentities: bool = True,
+        nulls: str = "memory",
+        split: bool = True,
+        key: KeyPath | Value[Any] | Expression | None = None,
+        by: KeyPath | Sequence[KeyPath],
+    ) -> dict[Any, int]: ...
+
+    def count(
+        self,
+        entity: EntityLike,
+        predicate: str | Predicate | None = None,
+        *arguments: Any,
+        limit: int | None = None,
+        offset: int = 0,
+        include_subentities: bool = True,
+        include_pending_changes: bool = True,
+        nulls: str = "memory",
+        split: bool = True,
+        key: KeyPath | Value[Any] | Expression | None = None,
+        by: KeyPath | Sequence[KeyPath] | None = None,
+    ) -> Any:
+        """How many objects a fetch would find.
+
+            ctx.count("Employee", "age > 40", by="department.name")     # {None: 1, "R&D": 12}
+
+        With `key` how many values of it are not None; with `by` a dictionary, of groups. Both are of what is saved.
+        """
         request = make_request(
             self._entity(entity), predicate, arguments, (), limit, offset, (),
             include_subentities, include_pending_changes, True, nulls, split,
         )  # fmt: skip
+        if key is not None or by is not None:
+            return aggregate(self, Aggregate.COUNT, request.handle, key, by)
         out = ctypes.c_uint64()
         self._work(lib.cst_context_count, request.handle, byref(out))
         return out.value
+
+    def aggregate(
+        self,
+        which: Aggregate,
+        entity: EntityLike,
+        key: KeyPath | Value[Any] | Expression | None,
+        predicate: str | Predicate | None = None,
+        *arguments: Any,
+        by: KeyPath | Sequence[KeyPath] | None = None,
+        include_subentities: bool = True,
+        nulls: str = "memory",
+    ) -> Any:
+        """One value that is computed of many, of what is saved: a sum, a mean, the least; None is left out.
+
+            ctx.aggregate(Aggregate.MEDIAN, "Employee", "salary", "active == YES")
+
+        key   a key path, also with an operator on a collection ("projects.@count"), or an expression ("salary * 12")
+        by    a key path: then a dictionary, of groups in the order of their keys; several: its keys are tuples
+
+        InvalidArgumentError names a key that has no such value.
+        """
+        request = make_request(
+            self._entity(entity), predicate, arguments, (), None, 0, (), include_subentities, True, True, nulls
+        )
+        return aggregate(self, which, request.handle, key, by)
+
+    def sum(
+        self,
+        entity: EntityLike,
+        key: KeyPath | Value[Any] | Expression,
+        predicate: str | Predicate | None = None,
+        *arguments: Any,
+        by: KeyPath | Sequence[KeyPath] | None = None,
+    ) -> Any:
+        """The sum of a key: an int for integers, a Decimal for decimals, else a float; 0 of nothing. See `aggregate`.
+
+        ctx.sum("Employee", "salary", "age > %d", 40)
+        ctx.sum("Employee", "salary", by="department.name")  # {"R&D": 120000.0, "Sales": 95000.0}
+        """
+        return self.aggregate(Aggregate.SUM, entity, key, predicate, *arguments, by=by)
+
+    def avg(
+        self,
+        entity: EntityLike,
+        key: KeyPath | Value[Any] | Expression,
+        predicate: str | Predicate | None = None,
+        *arguments: Any,
+        by: KeyPath | Sequence[KeyPath] | None = None,
+    ) -> Any:
+        """The mean of a key: a Decimal for decimals, else a float; None of nothing. See `aggregate`."""
+        return self.aggregate(Aggregate.AVERAGE, entity, key, predicate, *arguments, by=by)
+
+    def min(
+        self,
+        entity: EntityLike,
+        key: KeyPath | Value[Any] | Expression,
+        predicate: str | Predicate | None = None,
+        *arguments: Any,
+        by: KeyPath | Sequence[KeyPath] | None = None,
+    ) -> Any:
+        """The least value of a key: of numbers, texts (by code units), dates; None of nothing. See `aggregate`."""
+        return self.aggregate(Aggregate.MINIMUM, entity, key, predicate, *arguments, by=by)
+
+    def max(
+        self,
+        entity: EntityLike,
+        key: KeyPath | Value[Any] | Expression,
+        predicate: str | Predicate | None = None,
+        *arguments: Any,
+        by: KeyPath | Sequence[KeyPath] | None = None,
+    ) -> Any:
+        """The greatest value of a key; see `min`."""
+        return self.aggregate(Aggregate.MAXIMUM, entity, key, predicate, *arguments, by=by)
 
     def fetch_rows(
         self,
@@ -417,6 +530,7 @@ class Context:
         include_subentities: bool = True,
         nulls: str = "memory",
         split: bool = True,
+        in_memory: bool = False,
     ) -> list[dict[str, Any]]:
         """Values of columns instead of objects, of what is saved: each row a dictionary.
 
@@ -427,8 +541,10 @@ class Context:
         group_by   key paths or names of columns whose equal values make one row of many
         having     which groups to give; may name columns and call functions over a group
         distinct   of equal rows only the first
+        in_memory  columns are computed from objects even where SQL could compute them: slower, and the same; to compare
 
-        The rest is as for `fetch`; `objectID` at the end of a key path is the ID of the object there.
+        Groups come in the order of what they are grouped by where `sort` leaves it open. The rest is as for `fetch`;
+        `objectID` at the end of a key path is the ID of the object there.
 
         InvalidArgumentError names a column that cannot be one.
         """
@@ -436,8 +552,7 @@ class Context:
             self._entity(entity), predicate, arguments, sort, limit, offset, (),
             include_subentities, True, True, nulls, split,
         )  # fmt: skip
-        set_columns(request.handle, columns)
-        set_groups(request.handle, group_by, Predicate(having) if isinstance(having, str) else having, distinct)
+        set_rows(request.handle, columns, group_by, having, distinct, in_memory)
         out = ctypes.c_void_p()
         self._work(lib.cst_context_fetch_rows, request.handle, byref(out))
         return read_rows(out.value or 0)
@@ -482,8 +597,7 @@ class Context:
         )  # fmt: skip
         names = key_paths(columns)
         if names is None or distinct or having is not None or listed(group_by):
-            set_columns(request.handle, columns)
-            set_groups(request.handle, group_by, Predicate(having) if isinstance(having, str) else having, distinct)
+            set_rows(request.handle, columns, group_by, having, distinct)
             names = []
         return fetch_data(self, request, names, flags(keys, decimal_text), batch_size)
 
@@ -495,6 +609,10 @@ class Context:
         sort: SortKey | Sequence[SortKey] = (),
         limit: int | None = None,
         offset: int = 0,
+        columns: ColumnLike | Iterable[ColumnLike] = (),
+        group_by: KeyPath | Sequence[KeyPath] = (),
+        having: str | Predicate | None = None,
+        distinct: bool = False,
         include_subentities: bool = True,
         include_pending_changes: bool = True,
         nulls: str = "memory",
@@ -504,16 +622,20 @@ class Context:
 
             print(ctx.explain("Employee", "age > 40", sort="name"))
 
+        With `columns` or `group_by`, how `fetch_rows` would answer.
+
         Raises what the fetch would before it reads a row.
         """
         request = make_request(
             self._entity(entity), predicate, arguments, sort, limit, offset, (),
             include_subentities, include_pending_changes, True, nulls, split,
         )  # fmt: skip
+        set_rows(request.handle, columns, group_by, having, distinct)
+        rows = _abi.EXPLAIN_ROWS if listed(columns) or listed(group_by) else 0
         text, report = _abi.Buffer(), _abi.Buffer()
-        self._work(lib.cst_context_explain, request.handle, _abi.EXPLAIN_TEXT, byref(text))
+        self._work(lib.cst_context_explain, request.handle, _abi.EXPLAIN_TEXT | rows, byref(text))
         words = _abi.take_text(text)
-        self._work(lib.cst_context_explain, request.handle, _abi.EXPLAIN_JSON, byref(report))
+        self._work(lib.cst_context_explain, request.handle, _abi.EXPLAIN_JSON | rows, byref(report))
         return explanation(report, words)
 
     def fetch_ids(

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from corestone import (
+    Aggregate,
     Container,
     Context,
     Expression,
@@ -154,3 +156,53 @@ def test_having_names_what_a_group_has(staff: Context, having: str, words: str) 
 def test_a_number_that_its_type_does_not_hold(staff: Context) -> None:
     with pytest.raises(TypeMismatchError, match="the column x is"):
         staff.fetch_rows("Person", columns=ExpressionDescription("x", "age * 100000 + 1", "int16"))
+
+
+def test_sums_and_their_types(staff: Context) -> None:
+    assert staff.sum("Person", "age") == 93
+    assert staff.sum("Person", "pay", "age > %d", 30) == Decimal(3)
+    assert isinstance(staff.sum("Person", "pay"), Decimal)
+    assert staff.sum("Person", "pay", "age > 99") == 0
+    assert staff.avg("Person", "age", "team != nil") == 31.0
+    assert staff.avg("Person", "age", "age > 99") is None
+    assert (staff.min("Person", "name"), staff.max("Person", "team.name")) == ("Ada", "Sales")
+    assert staff.sum("Team", "members.@count") == 3
+    assert staff.sum("Person", "age * 2") == 186
+    assert staff.aggregate(Aggregate.MEDIAN, "Person", "age") == 30.5
+    assert staff.count("Person", key="pay") == 3
+
+
+def test_sums_of_groups_are_in_order(staff: Context) -> None:
+    assert list(staff.sum("Person", "age", by="team.name").items()) == [(None, 0), ("Research", 61), ("Sales", 32)]
+    assert staff.count("Person", "age > 0", by="team.name") == {"Research": 2, "Sales": 1}
+    assert staff.max("Person", "name", by=["team.name", "age"])[("Sales", 32)] == "Cyd"
+    assert list(staff.avg("Person", "pay", by=["team"])) == [(None,), *((t,) for t in staff.fetch_ids("Team"))]
+
+
+@pytest.mark.parametrize(
+    ("entity", "key", "words"),
+    [
+        ("Person", "name", r"sum of Person.name: its values are of the type String; take count, minimum or maximum"),
+        ("Person", "aeg", "age"),
+        ("Person", "team", "as in team.name"),
+        ("Team", "members.age", "members is to-many.*members.@count"),
+    ],
+)
+def test_a_sum_of_what_has_none(staff: Context, entity: str, key: str, words: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=words) as caught:
+        staff.sum(entity, key)
+    assert caught.value.entity == entity
+
+
+def test_the_statement_of_rows(staff: Context) -> None:
+    told = staff.explain("Person", "age > 1", columns=["team.name", {"n": "count:(self)"}], group_by="team.name")
+    [share] = told.shares
+    assert share.sql.startswith("SELECT t1.ZNAME, COUNT(*) FROM ZPERSON t0 LEFT JOIN ZTEAM t1 ON")
+    assert share.sql.endswith("GROUP BY t1.ZNAME ORDER BY t1.ZNAME")
+    assert share.bindings == [1]
+
+
+def test_rows_computed_from_objects_are_the_same(staff: Context) -> None:
+    asked: dict[str, Any] = {"columns": ["name", "pay", "team", {"twice": "pay * 2"}], "sort": "-name"}
+    rows = staff.fetch_rows("Person", **asked)
+    assert rows == staff.fetch_rows("Person", in_memory=True, **asked)
