@@ -90,7 +90,7 @@ test-asan: deps ## the misuse suite in C against a library with AddressSanitizer
 test-tsan: deps ## the Swift tests and the C stress program with ThreadSanitizer
 	@$(TIMED); scripts/test_tsan.sh $(BUILD)
 
-stress: build ## many threads, 200,000 random predicates, 10 million random steps over a graph of objects
+stress: build ## many threads, 200,000 random predicates and rows, 10 million random steps over a graph of objects
 	@$(TIMED); $(RELEASE) --product graph-steps; \
 	    scripts/stress.sh $(BUILD) "$$($(RELEASE) --show-bin-path)/graph-steps"
 

@@ -1453,8 +1453,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_count(cst_context *context, const
 enum {
     CST_EXPLAIN_TEXT = 0,
     CST_EXPLAIN_JSON = 1,
-    CST_EXPLAIN_ROWS =
-        2 /* beside one of these: how cst_context_fetch_rows would answer; else the result type says that */
+    CST_EXPLAIN_ROWS = 2 /* beside one of these: how rows would be fetched, whatever the result type says */
 };
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_explain(cst_context *context, const cst_fetch_request *request,
                                                        uint32_t form, cst_buffer *out_explanation, cst_error **error);
@@ -1465,8 +1464,8 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch_rows(cst_context *context, 
 /* One value that is computed of many: over what the request finds one row of one column, with groups (see
  * cst_fetch_request_set_group_by) one row for each, its columns what is grouped by and then the value. The name of that
  * column is how its expression is written, "sum:(salary)"; a sort descriptor may name it. `key` is a key path, also with an
- * operator on a collection ("projects.@count"), or an expression; a null string counts objects. Nulls are left out; docs/reference/
- * rows.md says of which type the values are. CST_E_INVALID_ARGUMENT for a key that has no such value. */
+ * operator on a collection ("projects.@count"), or an expression; a null string counts objects. Nulls are left out;
+ * docs/reference/rows.md says of which type the values are. CST_E_INVALID_ARGUMENT for a key that has no such value. */
 enum {
     CST_AGGREGATE_COUNT = 1,
     CST_AGGREGATE_SUM = 2,
@@ -2326,12 +2325,11 @@ enum {
     CST_FETCH_INCLUDES_PROPERTY_VALUES = 7, /* 1 at first; 0: objects are faults without rows */
     CST_FETCH_RETURNS_FAULTS = 8,           /* 1 at first */
     CST_FETCH_REFRESHES_REFETCHED =
-        9,                       /* 1: objects without changes that are no faults take what is found; 0 at first */
-    CST_FETCH_DISTINCT = 10,     /* 0 at first */
-    CST_FETCH_NULLS = 11,        /* CST_NULLS_…; memory at first */
-    CST_FETCH_ALLOWS_SPLIT = 12, /* 1 at first */
-    CST_FETCH_ROWS_IN_MEMORY =
-        13 /* 0 at first; 1: columns are computed from objects, slower, and the same; to compare */
+        9,                        /* 1: objects without changes that are no faults take what is found; 0 at first */
+    CST_FETCH_DISTINCT = 10,      /* 0 at first */
+    CST_FETCH_NULLS = 11,         /* CST_NULLS_…; memory at first */
+    CST_FETCH_ALLOWS_SPLIT = 12,  /* 1 at first */
+    CST_FETCH_ROWS_IN_MEMORY = 13 /* 0 at first; 1: columns are computed from objects: slower, the same, to compare */
 };
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_option(cst_fetch_request *request, uint32_t option,
                                                                   int64_t value, cst_error **error);

@@ -8,6 +8,11 @@ make -C Tests/C LIB="$1/lib" INCLUDE="$1/include" OUT="$1/c-tests" stress
 # Predicates in SQL, in memory and in both, another sequence every time; the seed is printed.
 CORESTONE_SEED="${CORESTONE_SEED:-$RANDOM}" CORESTONE_PREDICATES="${CORESTONE_PREDICATES:-200000}" \
     "${SWIFT:-swift}" test --filter PredicateDifferentialTests
+# Rows by SQL, in memory, and by hand-written SQL.
+CORESTONE_SEED="${CORESTONE_SEED:-$RANDOM}" CORESTONE_ROWS="${CORESTONE_ROWS:-5000}" \
+    "$1/venv/bin/python" -m pytest -s -p no:cacheprovider bindings/python/tests/test_rows_against_sql.py
+CORESTONE_SEED="${CORESTONE_SEED:-$RANDOM}" CORESTONE_ROWS="${CORESTONE_ROWS:-20000}" \
+    "${SWIFT:-swift}" test --filter RowsDifferentialTests
 # Edits, saves, conflicts, undo and redo against a reference model.
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
