@@ -335,7 +335,7 @@ int main(int count, char **arguments) {
         return 2;
     }
     const char *workload = arguments[1], *data = arguments[2], *path = arguments[3];
-    const int writes = !strncmp(workload, "W1", 2);
+    const int writes = !strncmp(workload, "W1", 2) && workload[2] != '1';
     static host with;
     char copy[4200];
     if (!strcmp(workload, "W6") || !strcmp(workload, "W7") || !strcmp(workload, "save_mixed")) {
