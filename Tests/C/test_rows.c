@@ -195,7 +195,7 @@ static void the_statement_of_rows(void) {
     cst_buffer buffer = {0};
     OK(cst_fetch_request_set_group_by(request, 1, &by, E));
     OK(cst_context_explain(c.context, request, CST_EXPLAIN_TEXT | CST_EXPLAIN_ROWS, &buffer, E));
-    CHECK_CONTAINS("sql: SELECT t0.ZNUMBER, COUNT(t0.ZNAME) FROM ZEMPLOYEE t0", text(buffer.data));
+    CHECK_CONTAINS("sql: SELECT t0.ZNUMBER, COUNT(t0.ZNAME) FROM ZPERSON t0", text(buffer.data));
     CHECK_CONTAINS("GROUP BY t0.ZNUMBER", text(buffer.data));
     OK(cst_context_explain(c.context, request, CST_EXPLAIN_JSON | CST_EXPLAIN_ROWS, &buffer, E));
     CHECK_CONTAINS("\"isSortedInMemory\": false", text(buffer.data));
