@@ -69,6 +69,7 @@ typedef struct cst_expression cst_expression;
 typedef struct cst_fetch_request cst_fetch_request;
 typedef struct cst_results cst_results;
 typedef struct cst_cursor cst_cursor;
+typedef struct cst_asynchronous_fetch cst_asynchronous_fetch;
 typedef struct cst_rows cst_rows;
 typedef struct cst_mapping_model cst_mapping_model;
 typedef struct cst_observation cst_observation;
@@ -2209,6 +2210,13 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_subquery(const cst_expre
                                                                  const cst_predicate *predicate,
                                                                  cst_expression **out_expression CST_OWNED,
                                                                  cst_error **error);
+/* FETCH(request, context, countOnly): what a request, which is copied, finds, or how much, as a value of a predicate such as
+ * the right side of an IN. Without a context, that of the fetch whose predicate it is a part of; with one, on its queue. The
+ * expression keeps the context. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_fetch(const cst_fetch_request *request, cst_context *context,
+                                                              bool count_only,
+                                                              cst_expression **out_expression CST_OWNED,
+                                                              cst_error **error);
 /* TERNARY(predicate, yes, no) */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_conditional(const cst_predicate *predicate,
                                                                     const cst_expression *yes, const cst_expression *no,
@@ -2344,6 +2352,14 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_affected_stores(cst_f
  * "relationshipKeyPathsForPrefetching", "affectedStores" (URLs). */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_copy_json(const cst_fetch_request *request, cst_buffer *out_json,
                                                                  cst_error **error);
+/* The request as a keyed archive, for keeping it; stores are no part of it, and the entity is by name. CST_E_UNSUPPORTED for a
+ * predicate that no archive can say, one with an object for example. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_copy_archive(const cst_fetch_request *request,
+                                                                    cst_buffer *out_archive, cst_error **error);
+/* The request of such an archive; CST_E_STORE_CORRUPT for other bytes. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_fetch_request_new_from_archive(cst_bytes archive,
+                                                                        cst_fetch_request **out_request CST_OWNED,
+                                                                        cst_error **error);
 /* Its predicate; CST_NOT_FOUND without one. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_copy_predicate(const cst_fetch_request *request,
                                                                       cst_predicate **out_predicate CST_OWNED,
@@ -2409,6 +2425,27 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_allows_split(cst_fetc
 /* Relationships (key paths) whose targets the fetch reads too, one query for each. Lazy results read those of a batch. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_prefetch(cst_fetch_request *request, size_t count,
                                                                     const cst_string *key_paths, cst_error **error);
+
+/* A fetch that runs beside its context. Called once, on the queue of the context, when it is done, has failed or was
+ * cancelled. The handle is borrowed for the call. */
+typedef void (*cst_fetch_done_fn)(void *userdata, cst_asynchronous_fetch *fetch);
+/* Begins to carry out a request, which is copied: a thread of the context's own reads the rows, and the queue of the context is
+ * free until objects are made of them. What has changed until then counts. `estimated_count`, 0 for not known, is told with the
+ * progress. CST_E_INVALID_ARGUMENT for a context that is confined to its thread, which has no queue. `done` may be NULL.
+ * `destroy` is called after it, at once when this fails. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch_asynchronously(
+    cst_context *context, const cst_fetch_request *request, uint64_t estimated_count, cst_fetch_done_fn done,
+    void *userdata, cst_destroy_fn destroy, cst_asynchronous_fetch **out_fetch CST_OWNED, cst_error **error);
+/* Stops a fetch, in the middle of a scan if need be; it ends with CST_E_CANCELLED. CST_UNCHANGED when it has ended. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_asynchronous_fetch_cancel(cst_asynchronous_fetch *fetch, cst_error **error);
+/* How many rows were read so far and how many there are, as far as anybody knows (else 0); CST_END after the end. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_asynchronous_fetch_progress(const cst_asynchronous_fetch *fetch,
+                                                                     uint64_t *out_completed, uint64_t *out_total,
+                                                                     cst_error **error);
+/* What was found, as from cst_context_execute; CST_NOT_FOUND before the end, the error of the fetch after a failure. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_asynchronous_fetch_copy_result(const cst_asynchronous_fetch *fetch,
+                                                                      cst_request_result *out_result CST_OWNED,
+                                                                      cst_error **error);
 
 /* A column of cst_context_fetch_rows. */
 typedef struct cst_column {

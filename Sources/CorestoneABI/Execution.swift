@@ -48,5 +48,6 @@ func requestResult(
         let handle = try HandleTable.make(list, .rows)
         return made(CST_RESULT_DICTIONARIES, rows.rows.count, handle)
     case .count(let count): return made(CST_RESULT_COUNT, count)
+    case .asynchronous: throw CoreError(.internal, "a fetch has begun instead of being done")
     }
 }

@@ -137,6 +137,18 @@ public func cst_expression_new_subquery(
     }
 }
 
+@_cdecl("cst_expression_new_fetch") @implementation
+public func cst_expression_new_fetch(
+    _ requestPointer: OpaquePointer?, _ context: OpaquePointer?, _ countOnly: Bool,
+    _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    making(out, error) {
+        let box = try requestBox(requestPointer)
+        let context = try context.map { try contextBox($0).context }
+        return (.fetch(box.request, in: context, isCounted: countOnly), box.predicate?.models ?? [])
+    }
+}
+
 @_cdecl("cst_expression_new_conditional") @implementation
 public func cst_expression_new_conditional(
     _ predicate: OpaquePointer?, _ yes: OpaquePointer?, _ no: OpaquePointer?,

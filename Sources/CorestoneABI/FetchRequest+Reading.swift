@@ -36,6 +36,26 @@ public func cst_fetch_request_copy_json(
     }
 }
 
+@_cdecl("cst_fetch_request_copy_archive") @implementation
+public func cst_fetch_request_copy_archive(
+    _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<cst_buffer>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_archive")
+        try request(pointer).archived().withUnsafeBytes { try out.fill($0) }
+    }
+}
+
+@_cdecl("cst_fetch_request_new_from_archive") @implementation
+public func cst_fetch_request_new_from_archive(
+    _ archive: cst_bytes, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try place(out, "out_request")
+        out.pointee = try handOver(try FetchRequest(archived: try archive.array("archive", limit: 64 << 20)))
+    }
+}
+
 extension FetchRequest {
     fileprivate var report: PropertyValue {
         .dictionary([

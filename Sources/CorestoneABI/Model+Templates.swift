@@ -54,7 +54,7 @@ public func cst_model_copy_bound_template(
 }
 
 /// A request that the host owns. `models` are those of the object IDs in its predicate.
-private func handOver(_ request: FetchRequest, models: [Model] = []) throws -> OpaquePointer? {
+func handOver(_ request: FetchRequest, models: [Model] = []) throws -> OpaquePointer? {
     let box = FetchRequestBox(request)
     box.predicate = request.predicate.map { PredicateBox($0, models: models) }
     return try HandleTable.make(box, .fetchRequest)

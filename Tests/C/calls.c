@@ -132,6 +132,15 @@ static void hear_undo(void *userdata, cst_undo_manager *manager, uint32_t notifi
     (void)userdata, (void)manager, (void)notification;
 }
 
+static void hear_fetch(void *userdata, cst_asynchronous_fetch *fetch) { (void)userdata, (void)fetch; }
+
+/* Runs what ends a fetch of a main context. */
+static void wait_for(const cst_asynchronous_fetch *fetch) {
+    uint64_t completed = 0, total = 0;
+    while (cst_asynchronous_fetch_progress(fetch, &completed, &total, NULL) == CST_OK)
+        if (cst_main_queue_drain(20, NULL, NULL) < 0) return;
+}
+
 static cst_status undo_nothing(void *userdata, cst_error **error) {
     (void)userdata, (void)error;
     return CST_OK;
@@ -298,6 +307,13 @@ void world_open(struct world *world, const char *folder) {
     OK(cst_merge_policy_new(CST_MERGE_STORE_TRUMP, NULL, NULL, NULL, &policy, E));
     world->live[TYPE_MERGE_POLICY] = policy;
     world->live[TYPE_CONFLICT] = conflict_of(c, bob);
+    cst_asynchronous_fetch *fetch = NULL;
+    OK(cst_fetch_request_copy_archive(request, &world->archived, E));
+    OK(cst_main_queue_bind(E));
+    world->main_context = company_context(c, CST_QUEUE_MAIN);
+    OK(cst_context_fetch_asynchronously(world->main_context, request, 0, NULL, NULL, NULL, &fetch, E));
+    wait_for(fetch);
+    world->live[TYPE_ASYNCHRONOUS_FETCH] = fetch;
     cst_query_generation *generation = NULL;
     OK(cst_coordinator_query_generation(c->coordinator, &generation, E));
     world->live[TYPE_QUERY_GENERATION] = generation;
@@ -306,9 +322,10 @@ void world_open(struct world *world, const char *folder) {
 void world_close(struct world *world) {
     cst_log_set_callback(NULL, NULL, NULL, NULL);
     static const enum handle_type owned[] = {
-        TYPE_ERROR,       TYPE_OBJECT,       TYPE_OBJECT_ID,     TYPE_PREDICATE,  TYPE_FETCH_REQUEST,
-        TYPE_RESULTS,     TYPE_CURSOR,       TYPE_MAPPING_MODEL, TYPE_EXPRESSION, TYPE_ROWS,
-        TYPE_OBSERVATION, TYPE_UNDO_MANAGER, TYPE_MERGE_POLICY,  TYPE_CONFLICT,   TYPE_QUERY_GENERATION};
+        TYPE_ERROR,         TYPE_OBJECT,   TYPE_OBJECT_ID,        TYPE_PREDICATE,
+        TYPE_FETCH_REQUEST, TYPE_RESULTS,  TYPE_CURSOR,           TYPE_MAPPING_MODEL,
+        TYPE_EXPRESSION,    TYPE_ROWS,     TYPE_OBSERVATION,      TYPE_UNDO_MANAGER,
+        TYPE_MERGE_POLICY,  TYPE_CONFLICT, TYPE_QUERY_GENERATION, TYPE_ASYNCHRONOUS_FETCH};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         CHECK_STATUS(CST_OK, cst_release(world->live[owned[i]]));
     CHECK_STATUS(CST_OK, cst_release(world->second[TYPE_OBJECT]));
@@ -317,9 +334,11 @@ void world_close(struct world *world) {
     CHECK_STATUS(CST_OK, cst_release(world->unattached));
     CHECK_STATUS(CST_OK, cst_release(world->unsaved));
     CHECK_STATUS(CST_OK, cst_release(world->private_context));
+    CHECK_STATUS(CST_OK, cst_release(world->main_context));
     CHECK_STATUS(CST_OK, cst_release(world->draft[TYPE_MODEL]));
     CHECK_STATUS(CST_OK, cst_release(world->draft[TYPE_FETCH_REQUEST]));
     cst_buffer_dispose(&world->uri);
+    cst_buffer_dispose(&world->archived);
     remove(world->model_file);
     remove(world->mapping_file);
     company_close(&world->company);
@@ -437,6 +456,7 @@ static void *handle_for(struct world *world, const struct call *call, const stru
     if (is(call, "cst_undo_manager_enable")) cst_undo_manager_disable(world->live[TYPE_UNDO_MANAGER], NULL);
     if (is(call, "cst_context_assign") && type == TYPE_OBJECT) return unsaved_object(world);
     if (is(call, "cst_context_insert_object") && type == TYPE_OBJECT) return world->unattached;
+    if (is(call, "cst_context_fetch_asynchronously") && type == TYPE_CONTEXT) return world->main_context;
     bool performs = strstr(call->name, "perform") || is(call, "cst_context_schedule");
     if (performs && type == TYPE_CONTEXT && call->mark == MARK_ANY_THREAD) return world->private_context;
     if (is(call, "cst_context_unlock")) cst_context_lock(world->live[type], NULL);
@@ -528,7 +548,9 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
         case KIND_BYTES:
             a->bytes = is(call, "cst_model_load_bytes")           ? bytes_of(small_model)
                        : is(call, "cst_mapping_model_load_bytes") ? bytes_of(small_mapping)
-                                                                  : check_archive();
+                       : is(call, "cst_fetch_request_new_from_archive")
+                           ? (cst_bytes){(const uint8_t *)world->archived.data, world->archived.size}
+                           : check_archive();
             break;
         case KIND_STRINGS:
             storage->strings[0] = text(strstr(call->name, "prefetch") || strstr(call->name, "clone") ? "department"
@@ -637,6 +659,9 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
         case KIND_UNDO_ACTION:
             a->undo_action = undo_nothing;
             break;
+        case KIND_FETCH_DONE:
+            a->fetch_done = hear_fetch;
+            break;
         case KIND_UNDO_OBSERVE:
             a->undo_observe = hear_undo;
             break;
@@ -649,8 +674,9 @@ void world_clean(const struct call *call, const union argument *arguments, struc
     for (int i = 0; i < call->parameter_count; i++) {
         const struct parameter *p = &call->parameters[i];
         if (!p->owned || !arguments[i].pointer) continue;
+        if (is(call, "cst_context_fetch_asynchronously") && result.status == CST_OK) wait_for(storage->out_handle[i]);
         if (p->kind == KIND_OUT_HANDLE) cst_release(storage->out_handle[i]);
-        if (p->kind == KIND_OUT && is(call, "cst_context_execute")) {
+        if (p->kind == KIND_OUT && strcmp(p->name, "out_result") == 0) {
             cst_release(((cst_request_result *)(void *)storage->out)->value);
         } else if (p->kind == KIND_OUT) {
             cst_value_dispose(&storage->out[0]);

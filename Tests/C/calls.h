@@ -33,6 +33,7 @@ enum handle_type {
     TYPE_MERGE_POLICY,
     TYPE_CONFLICT,
     TYPE_QUERY_GENERATION,
+    TYPE_ASYNCHRONOUS_FETCH,
     TYPE_COUNT
 };
 
@@ -85,7 +86,8 @@ enum kind {
     KIND_ARROW_SCHEMA,
     KIND_ARROW_ARRAY,
     KIND_ARROW_STREAM,
-    KIND_ARROW_SOURCE
+    KIND_ARROW_SOURCE,
+    KIND_FETCH_DONE
 };
 
 enum mark { MARK_ANY_THREAD, MARK_ON_QUEUE, MARK_ONE_THREAD };
@@ -117,6 +119,7 @@ union argument {
     cst_coordinator_observe_fn coordinator_observe;
     cst_undo_action_fn undo_action;
     cst_undo_observe_fn undo_observe;
+    cst_fetch_done_fn fetch_done;
 };
 
 struct result {
@@ -182,6 +185,8 @@ struct world {
     cst_attribute *transformable, *composite;
     cst_object *project, *unattached, *unsaved;
     cst_context *private_context;
+    cst_context *main_context;
+    cst_buffer archived;
     cst_key to_many, ordered, blob;
     cst_buffer uri;
     char folder[512];

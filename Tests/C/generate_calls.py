@@ -34,6 +34,7 @@ HANDLES = [
     "merge_policy",
     "conflict",
     "query_generation",
+    "asynchronous_fetch",
 ]
 SCALARS = {"bool", "size_t", "int32_t", "int64_t", "uint32_t", "uint64_t"} | {
     f"cst_{each}" for each in ("key", "attribute_type", "queue", "schedule")
@@ -63,6 +64,7 @@ BY_VALUE = {
     *("CALL_SITE", "INACCESSIBLE"),
     *("PREDICATE_BLOCK", "EXPRESSION_BLOCK", "COMPARE", "FUNCTION", "CODE"),
     *("CONTEXT_OBSERVE", "OBJECT_OBSERVE", "COORDINATOR_OBSERVE", "UNDO_ACTION", "UNDO_OBSERVE"),
+    "FETCH_DONE",
 }
 
 
@@ -125,6 +127,7 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         "cst_function": "CODE",
         "cst_undo_action_fn": "UNDO_ACTION",
         "cst_undo_observe_fn": "UNDO_OBSERVE",
+        "cst_fetch_done_fn": "FETCH_DONE",
         "const void *": "USERDATA",
         "const cst_string *": "STRINGS",
         "const cst_value *": {"variables": "VARIABLES", "value": "VALUE", "least": "VALUE", "greatest": "VALUE"}.get(

@@ -51,6 +51,8 @@ static bool may_be_null(const struct call *call, const struct parameter *paramet
         {"cst_fetch_request_set_predicate", "predicate"},
         {"cst_fetch_request_set_having", "predicate"},
         {"cst_fetch_request_set_affected_stores", "stores"},
+        {"cst_context_fetch_asynchronously", "done"},
+        {"cst_expression_new_fetch", "context"},
         {"cst_version", "major"},
         {"cst_version", "minor"},
         {"cst_version", "patch"},

@@ -400,6 +400,7 @@ static void fill(const struct world *world, const struct call *call, union argum
         case KIND_COORDINATOR_OBSERVE:
         case KIND_UNDO_ACTION:
         case KIND_UNDO_OBSERVE:
+        case KIND_FETCH_DONE:
             break; /* from world_fill, see call_once */
         }
         bool is_pointer =
@@ -485,8 +486,10 @@ static void abandon(struct world *world) {
     cst_release(world->unattached);
     cst_release(world->unsaved);
     cst_release(world->private_context);
+    cst_release(world->main_context);
     cst_release(world->draft[TYPE_MODEL]);
     cst_buffer_dispose(&world->uri);
+    cst_buffer_dispose(&world->archived);
 }
 
 static void survive(void) {

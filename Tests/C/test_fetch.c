@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *names[] = {"Ada", "bob", "Cyd", "dora", "Eve", "Zoë"};
 
@@ -425,6 +426,16 @@ static void what_is_no_request(void) {
     OK(cst_fetch_request_set_entity_name(request, text("Employee"), E));
     OK(cst_context_execute(c.context, request, &result, E));
     OK(cst_release(result.value));
+    cst_buffer archive = {0};
+    cst_fetch_request *same = NULL;
+    OK(cst_fetch_request_copy_archive(request, &archive, E));
+    OK(cst_fetch_request_new_from_archive((cst_bytes){(const uint8_t *)archive.data, archive.size}, &same, E));
+    OK(cst_context_execute(c.context, same, &result, E));
+    OK(cst_release(result.value));
+    OK(cst_release(same));
+    CHECK_STATUS(CST_E_STORE_CORRUPT,
+                 cst_fetch_request_new_from_archive((cst_bytes){(const uint8_t *)"x", 1}, &same, NULL));
+    cst_buffer_dispose(&archive);
     cst_buffer json = {0};
     OK(cst_fetch_request_copy_json(request, &json, E));
     CHECK(strstr(json.data, "\"entityName\":\"Employee\"") || strstr(json.data, "\"entityName\": \"Employee\""));
@@ -511,8 +522,136 @@ static void lazy_results(void) {
     company_close(&c);
 }
 
+/* ---- beside the context */
+
+struct end {
+    _Atomic int calls, destroyed;
+    uint64_t count;
+    cst_status status;
+};
+
+static void ended(void *userdata, cst_asynchronous_fetch *fetch) {
+    struct end *end = userdata;
+    cst_request_result result;
+    end->status = cst_asynchronous_fetch_copy_result(fetch, &result, NULL);
+    end->count = result.count;
+    cst_release(result.value);
+    end->calls++;
+}
+
+static void forgotten(void *userdata) { ((struct end *)userdata)->destroyed++; }
+
+static void wait_for(const struct end *end) {
+    while (!end->destroyed)
+        usleep(1000);
+}
+
+struct job {
+    const cst_fetch_request *request;
+    struct end *end;
+    cst_asynchronous_fetch *fetch;
+    bool cancels;
+};
+
+static cst_status begin(void *userdata, cst_context *context, cst_error **error) {
+    struct job *job = userdata;
+    cst_status status =
+        cst_context_fetch_asynchronously(context, job->request, 7, ended, job->end, forgotten, &job->fetch, error);
+    cst_request_result result;
+    if (status == CST_OK) CHECK_STATUS(CST_NOT_FOUND, cst_asynchronous_fetch_copy_result(job->fetch, &result, NULL));
+    if (status == CST_OK && job->cancels) OK(cst_asynchronous_fetch_cancel(job->fetch, E));
+    return status;
+}
+
+static void asynchronous_fetches(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    staff(&c, 100);
+    cst_context *private = company_context(&c, CST_QUEUE_PRIVATE);
+    cst_fetch_request *request = by_name("Employee", "name");
+    struct end end = {0}, stopped = {0}, refused = {0};
+    struct job job = {request, &end, NULL, false};
+    OK(cst_context_perform_and_wait(private, begin, &job, E));
+    wait_for(&end);
+    CHECK_INT(CST_OK, end.status);
+    CHECK_INT(100, end.count);
+    CHECK(end.calls == 1 && end.destroyed == 1);
+    uint64_t completed = 0, total = 0;
+    CHECK_STATUS(CST_END, cst_asynchronous_fetch_progress(job.fetch, &completed, &total, E));
+    CHECK(completed == 100 && total == 100);
+    CHECK_STATUS(CST_UNCHANGED, cst_asynchronous_fetch_cancel(job.fetch, E));
+    cst_request_result result;
+    CHECK_STATUS(CST_E_WRONG_THREAD, cst_asynchronous_fetch_copy_result(job.fetch, &result, NULL));
+    OK(cst_release(job.fetch));
+
+    job = (struct job){request, &stopped, NULL, true};
+    OK(cst_context_perform_and_wait(private, begin, &job, E));
+    OK(cst_release(job.fetch)); /* before it has ended */
+    wait_for(&stopped);
+    CHECK_INT(CST_E_CANCELLED, stopped.status);
+    CHECK_INT(1, stopped.calls);
+
+    cst_asynchronous_fetch *fetch = NULL;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_context_fetch_asynchronously(c.context, request, 0, ended, &refused, forgotten, &fetch, NULL));
+    CHECK(refused.calls == 0 && refused.destroyed == 1 && !fetch);
+    OK(cst_release(request));
+    OK(cst_release(private));
+    company_close(&c);
+}
+
+static void fetches_within_predicates(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    staff(&c, 20);
+    cst_fetch_request *inner = by_name("Employee", "name"), *outer = by_name("Employee", "name");
+    cst_predicate *old = NULL, *is_old = NULL;
+    OK(cst_predicate_parse(text("number >= 18"), 0, NULL, &old, E));
+    OK(cst_fetch_request_set_predicate(inner, old, E));
+    cst_expression *fetched = NULL;
+    OK(cst_expression_new_fetch(inner, NULL, false, &fetched, E));
+    uint32_t kind = 0;
+    OK(cst_expression_type(fetched, &kind, E));
+    CHECK_INT(CST_EXPRESSION_FETCH, kind);
+    cst_value given = {CST_EXPRESSION, 0, {.expression = fetched}};
+    OK(cst_predicate_parse(text("SELF IN %@"), 1, &given, &is_old, E));
+    OK(cst_fetch_request_set_predicate(outer, is_old, E));
+    OK(cst_release(inner));
+    uint64_t count = 0;
+    OK(cst_context_count(c.context, outer, &count, E));
+    CHECK_INT(2, count);
+    OK(cst_release(company_employee(&c, c.context, "new", 99)));
+    OK(cst_context_count(c.context, outer, &count, E));
+    CHECK_INT(3, count);
+    OK(cst_release(fetched));
+    OK(cst_release(is_old));
+    OK(cst_release(old));
+    OK(cst_release(outer));
+    company_close(&c);
+}
+
+static void some_properties_alone(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    staff(&c, 3);
+    cst_fetch_request *request = by_name("Employee", "name");
+    cst_column column = {text("name"), NULL, 0, 0};
+    cst_results *found = NULL;
+    OK(cst_fetch_request_set_columns(request, 1, &column, E));
+    OK(cst_context_fetch(c.context, request, &found, E));
+    cst_string name = get_text(object_at(found, 1), c.name);
+    CHECK_TEXT("0001", name);
+    CHECK(state(object_at(found, 1)) & CST_OBJECT_FAULT);
+    CHECK_INT(1, get_int(object_at(found, 1), c.number));
+    CHECK(!(state(object_at(found, 1)) & CST_OBJECT_FAULT));
+    CHECK_TEXT("0001", name); /* the view outlives the part that it is a view of */
+    OK(cst_release(found));
+    OK(cst_release(request));
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
+    RUN(asynchronous_fetches);
+    RUN(fetches_within_predicates);
+    RUN(some_properties_alone);
     RUN(every_result_type);
     RUN(what_is_no_request);
     RUN(affected_stores);

@@ -303,3 +303,60 @@ final class RequestTests: CompanyFileTestCase {
         }
     }
 }
+
+/// Requests as bytes.
+final class ArchivedRequestTests: CompanyFileTestCase {
+    func testAnArchiveSaysWhatTheRequestSays() throws {
+        let request = FetchRequest(entityName: "Employee")
+        request.predicate = try Predicate.parse("age > 3 AND name BEGINSWITH[c] 'a'", arguments: [])
+        request.sortDescriptors = [SortDescriptor("-age"), SortDescriptor("name")]
+        (request.limit, request.offset, request.batchSize) = (7, 2, 20)
+        request.resultType = .dictionaries
+        request.includesSubentities = false
+        request.includesPendingChanges = false
+        request.includesPropertyValues = false
+        request.returnsObjectsAsFaults = false
+        request.shouldRefreshRefetchedObjects = true
+        request.returnsDistinctResults = true
+        request.relationshipKeyPathsForPrefetching = ["department.employees"]
+        let total = ExpressionDescription(
+            name: "total", expression: try Expression.parse("sum:(salary)"), resultType: .double)
+        request.propertiesToFetch = ["department", .expression(total)]
+        request.propertiesToGroupBy = ["department"]
+        request.havingPredicate = try Predicate.parse("total > 5", arguments: [])
+        (request.nulls, request.allowsSplit) = (.database, false)
+        let bytes = try request.archived()
+        XCTAssertEqual(bytes, try request.archived())
+        let same = try FetchRequest(archived: bytes)
+        XCTAssertEqual(same.entityName, "Employee")
+        XCTAssertEqual(same.template, request.template)
+        XCTAssertEqual(same.propertiesToFetch.map(\.name), ["department", "total"])
+        guard case .expression(total) = same.propertiesToFetch[1] else { return XCTFail("no expression") }
+        XCTAssertEqual(same.propertiesToGroupBy, ["department"])
+        XCTAssertEqual(same.havingPredicate, request.havingPredicate)
+        XCTAssertFalse(same.includesPendingChanges || same.allowsSplit)
+        XCTAssertTrue(same.shouldRefreshRefetchedObjects)
+        XCTAssertEqual(same.nulls, .database)
+        XCTAssertEqual(try same.archived(), bytes)
+    }
+
+    func testAPlainRequestAndWhatIsNone() throws {
+        let empty = try FetchRequest(archived: FetchRequest().archived())
+        XCTAssertNil(empty.entityName)
+        XCTAssertNil(empty.predicate)
+        try employee("Ada").set("age", 1)
+        let request = FetchRequest(entityName: "Employee")
+        request.predicate = try Predicate.parse("age == 1", arguments: [])
+        XCTAssertEqual(try context.fetch(FetchRequest(archived: request.archived())).count, 1)
+        for bytes in [[], Array("bplist00".utf8), try encodeArchive(.dictionary(["a": .int(1)]))] {
+            XCTAssertThrowsError(try FetchRequest(archived: bytes)) {
+                XCTAssertEqual(($0 as? CoreError)?.status, .storeCorrupt)
+            }
+        }
+        let ada = try context.fetch("Employee")[0]
+        request.predicate = try Predicate.parse("SELF == %@", arguments: [.object(ada)])
+        XCTAssertThrowsError(try request.archived()) {
+            XCTAssertEqual(($0 as? CoreError)?.status, .unsupported)
+        }
+    }
+}

@@ -17,6 +17,7 @@ enum HandleType: UInt32 {
     case undoManager
     case mergePolicy, conflict
     case queryGeneration
+    case asynchronousFetch
 
     var name: String {
         switch self {
@@ -42,6 +43,7 @@ enum HandleType: UInt32 {
         case .mergePolicy: "merge policy"
         case .conflict: "conflict"
         case .queryGeneration: "query generation"
+        case .asynchronousFetch: "asynchronous fetch"
         }
     }
 
@@ -55,7 +57,9 @@ enum HandleType: UInt32 {
     }
 
     /// Whether only the context's thread may dispose of it.
-    var isConfined: Bool { self == .object || self == .results || self == .cursor }
+    var isConfined: Bool {
+        self == .object || self == .results || self == .cursor || self == .asynchronousFetch
+    }
 
     /// Whether the owner of a live entry is the box of a context.
     static func isOfContext(_ entry: UnsafeMutablePointer<platform_handle>) -> Bool {

@@ -28,7 +28,7 @@ extension Context {
         try objects.requireObjects()
         objects.propertiesToFetch = []
         let named = request.resultType == .objectIDs ? [ArrowFields.objectID] : request.propertiesToFetch.map(\.name)
-        return try preparedFetch(request) {
+        return try preparedFetch(request) { request in
             let fields = ArrowFields(
                 request.entity, includesSubentities: request.includesSubentities, options)
             let row = ArrowField(row: try fields.fields(keyPaths.isEmpty ? named : keyPaths))

@@ -81,6 +81,9 @@ public final class Context: @unchecked Sendable {
     var fileValues: [ObjectIdentifier: [FileValue]] = [:]
     /// What fetched properties found, by object and name.
     var fetchedValues: [ObjectIdentifier: [String: [ManagedObject]]] = [:]
+    /// What was read for the asynchronous fetch that ends now, and the queue of the thread that reads for such.
+    var ahead: FetchAhead?
+    var aheadQueue: SerialQueue?
     /// What fetches of some properties brought for faults.
     var parts: [ObjectIdentifier: RowPart] = [:]
     /// While the host's validators are asked, which must not save.

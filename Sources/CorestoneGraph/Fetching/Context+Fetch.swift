@@ -5,7 +5,7 @@ import CorestoneValues
 extension Context {
     public func fetch(_ request: FetchRequest) throws -> [ManagedObject] {
         try request.requireObjects()
-        return try preparedFetch(request) {
+        return try preparedFetch(request) { request in
             let pending = pendingChanges(for: request)
             let keys = try partKeys(request)
             let objects =
@@ -28,7 +28,7 @@ extension Context {
 
     /// The IDs that a fetch would give; no object is made for rows that have none.
     public func fetchIDs(_ request: FetchRequest) throws -> [ObjectID] {
-        try preparedFetch(request) { try foundIDs(request) }
+        try preparedFetch(request) { try foundIDs($0) }
     }
 
     private func foundIDs(_ request: FetchRequest) throws -> [ObjectID] {
@@ -51,7 +51,7 @@ extension Context {
 
     /// How many objects a fetch would give, limit and offset included.
     public func count(_ request: FetchRequest) throws -> Int {
-        try preparedFetch(request) {
+        try preparedFetch(request) { request in
             let pending = pendingChanges(for: request)
             if !pending.isEmpty { return try fetchMerged(request, with: pending).count }
             let stores = try stores(for: request)
@@ -67,8 +67,11 @@ extension Context {
         }
     }
 
-    /// Checks a request, processes pending changes, here and beneath, and runs `body`, which looks for what it asks for.
-    func preparedFetch<Result>(_ request: FetchRequest, _ body: () throws -> Result) throws -> Result {
+    /// Checks a request, processes pending changes, here and beneath, and runs `body`, which looks for what it asks for. `body`
+    /// gets the request with what other fetches found in their place.
+    func preparedFetch<Result>(
+        _ request: FetchRequest, _ body: (FetchRequest) throws -> Result
+    ) throws -> Result {
         try checkQueue()
         try request.resolve(in: coordinator.model)
         guard request.limit >= 0, request.offset >= 0 else {
@@ -83,7 +86,7 @@ extension Context {
         }
         return try withAncestors {
             try parent?.processPendingChangesBeneath()
-            return try body()
+            return try body(try withFetchesDone(request))
         }
     }
 }
@@ -101,7 +104,8 @@ extension Context {
 
     /// Runs a fetch in one store.
     func run(_ fetch: StoreFetch, store: Store) throws -> StoreFetchOutcome {
-        try reading(store) { reader in
+        if let ahead, ahead.answers(fetch, in: store) { return take(ahead, store, fetch.entity) }
+        return try reading(store) { reader in
             let cache = rowCache(of: store)
             let state = cache.state
             let start = monotonicNanoseconds()
@@ -115,6 +119,18 @@ extension Context {
             }
             return outcome
         }
+    }
+
+    private func take(_ ahead: FetchAhead, _ store: Store, _ entity: Entity) -> StoreFetchOutcome {
+        self.ahead = nil
+        let outcome = ahead.outcome
+        coordinator.count {
+            $0.fetched(outcome.batch.records.count + outcome.identifiers.count, in: ahead.duration)
+        }
+        if !outcome.batch.records.isEmpty {
+            rowCache(of: store).add(outcome.batch, root: entity.root, asOf: ahead.state)
+        }
+        return outcome
     }
 
     /// - Parameter keys: of the properties whose values will do; nil for all.

@@ -14,7 +14,7 @@ extension Context {
         try request.resolve(in: coordinator.model)
         let fetch = try DictionaryFetch(request)
         let candidates = request.candidates(fetch)
-        if let found = try preparedFetch(candidates, { try storedRows(fetch, candidates) }) { return found }
+        if let found = try preparedFetch(candidates, { try storedRows(fetch, $0) }) { return found }
         let objects = try self.fetch(candidates)
         return try fetch.rows(of: objects.map { SavedState.of($0) })
     }
@@ -26,7 +26,7 @@ extension Context {
         try request.resolve(in: coordinator.model)
         let fetch = try DictionaryFetch(request)
         let candidates = request.candidates(fetch)
-        let shares = try preparedFetch(candidates) {
+        let shares = try preparedFetch(candidates) { candidates in
             try storesForRows(candidates).compactMap { store, isShare in
                 try reading(store) { try $0.explain(storeRequest(fetch, candidates, store, isShare: isShare)) }
             }

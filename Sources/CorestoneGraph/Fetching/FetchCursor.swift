@@ -141,7 +141,7 @@ extension Context {
                 entity: request.entityName)
         }
         try request.requireObjects()
-        return try preparedFetch(request) { try FetchCursor(self, request, batchSize: batchSize) }
+        return try preparedFetch(request) { try FetchCursor(self, $0, batchSize: batchSize) }
     }
 
     /// nil when the store has no cursors.

@@ -110,7 +110,7 @@ extension Context {
     /// - Throws: what the fetch would throw before it reads a row, such as `Status.predicate` for a wrong key.
     public func explain(_ request: FetchRequest) throws -> FetchExplanation {
         if request.resultType == .dictionaries { return try explainDictionaries(request) }
-        return try preparedFetch(request) { try explanation(of: request) }
+        return try preparedFetch(request) { try explanation(of: $0) }
     }
 
     private func explanation(of request: FetchRequest) throws -> FetchExplanation {

@@ -11,8 +11,13 @@ extension FetchRequest {
         _ template: FetchRequestTemplate, in model: Model, variables: [String: PropertyValue]? = [:]
     ) throws {
         self.init(entity: try model.requireEntity(named: template.entityName))
-        predicate = try template.predicate?.required()
+        try fill(from: template)
         if let variables { predicate = try predicate?.binding(variables) }
+    }
+
+    /// Takes over everything but the entity.
+    func fill(from template: FetchRequestTemplate) throws {
+        predicate = try template.predicate?.required()
         sortDescriptors = template.sortDescriptors
         (limit, offset) = (template.limit, template.offset)
         (resultType, batchSize) = (template.resultType, template.batchSize)

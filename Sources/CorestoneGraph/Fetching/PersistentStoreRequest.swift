@@ -36,6 +36,19 @@ public enum RequestResult {
     case objectIDs([ObjectID])
     case dictionaries(FetchedRows)
     case count(Int)
+    /// Of an asynchronous fetch, which is under way.
+    case asynchronous(AsynchronousFetchResult)
+
+    /// How many objects, IDs or rows there are, or were counted; nil for a request that is under way.
+    public var count: Int? {
+        switch self {
+        case .objects(let results): results.count
+        case .objectIDs(let ids): ids.count
+        case .dictionaries(let rows): rows.rows.count
+        case .count(let count): count
+        case .asynchronous: nil
+        }
+    }
 }
 
 extension Context {

@@ -48,7 +48,7 @@ extension Context {
     func results(of request: FetchRequest) throws -> Results {
         guard request.batchSize > 0 else { return Results(try fetch(request)) }
         try request.requireObjects()
-        return try preparedFetch(request) {
+        return try preparedFetch(request) { request in
             _ = try request.partKeys()
             return Results(ObjectBatches(try foundEntries(request), request, self))
         }

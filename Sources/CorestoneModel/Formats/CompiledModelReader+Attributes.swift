@@ -68,9 +68,8 @@ extension CompiledModelReader {
     }
 
     private func names(_ list: PropertyListValue) throws -> [String] {
-        let elements = archive.elements(list)
-        try spend(elements.count)
-        return elements.compactMap { archive.string($0) ?? archive.string(archive.fields($0)?["NSPropertyName"]) }
+        try spend(archive.elements(list).count)
+        return archive.names(list)
     }
 
     private func indexElement(_ reference: PropertyListValue) throws -> FetchIndex.Element? {
@@ -117,25 +116,8 @@ extension CompiledModelReader {
 
     func template(_ fields: Fields, entityName: String = "") throws -> FetchRequestTemplate {
         try spend(1)
-        let entity = archive.string(archive.fields(fields["NSEntity"])?["NSEntityName"])
-        var template = FetchRequestTemplate(entityName: entity ?? entityName)
-        template.predicate = try archive.predicateText(fields["NSPredicate"])
-        template.sortDescriptors = archive.elements(fields["NSSortDescriptors"]).compactMap { reference in
-            guard let fields = archive.fields(reference), let key = archive.string(fields["NSKey"]) else { return nil }
-            let selector = archive.string(fields["NSSelector"]).flatMap(SortDescriptor.Selector.init(rawValue:))
-            return SortDescriptor(
-                path: KeyPath(key), ascending: fields["NSAscending"]?.flag ?? true, selector: selector ?? .compare)
-        }
-        template.limit = Int(max(fields["NSFetchLimit"]?.integer ?? 0, 0))
-        template.offset = Int(max(fields["NSFetchOffset"]?.integer ?? 0, 0))
-        template.batchSize = Int(max(fields["NSBatchSize"]?.integer ?? 0, 0))
-        for flag in FetchRequestTemplate.archivedFlags {
-            if let value = fields[flag.key]?.flag { template[keyPath: flag.value] = value }
-        }
-        template.resultType = fields["NSResultType"]?.integer.flatMap(FetchRequestTemplate.ResultType.init) ?? .objects
-        template.relationshipKeyPathsForPrefetching = try names(
-            fields["NSRelationshipKeyPathsForPrefetching"] ?? .null)
-        return template
+        try spend(archive.elements(fields["NSRelationshipKeyPathsForPrefetching"]).count)
+        return try archive.template(fields, entityName: entityName)
     }
 
     func readConfigurations(_ root: Fields) throws {

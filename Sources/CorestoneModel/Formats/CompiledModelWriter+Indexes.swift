@@ -42,46 +42,18 @@ extension CompiledModelWriter {
     private func description(
         of element: FetchIndex.Element, _ expression: PropertyListValue
     ) -> PropertyListValue {
-        archiver.add(
-            ClassName("NSExpressionDescription", "NSPropertyDescription"),
-            [
-                "NSPropertyName": archiver.string(element.property), "NSEntity": KeyedArchiver.null,
-                "NSRenamingIdentifier": archiver.string(element.property), "NSExpression": expression,
-                "NSExpressionType": .integer(Int64(element.expressionType.rawValue)), "NSIsOptional": .bool(true),
-                "NSIsReadOnly": .bool(true), "_P": .integer(247),
-            ])
+        archiver.description(named: element.property, expression, type: element.expressionType)
     }
 
     /// - Parameter what: whose request it is, for the error.
     func fetchRequest(
         _ template: FetchRequestTemplate, _ what: String, of entity: String, key: String
     ) throws -> PropertyListValue {
-        let descriptors = template.sortDescriptors.map { descriptor in
-            archiver.add(
-                ClassName("NSSortDescriptor"),
-                [
-                    "NSKey": archiver.string(descriptor.keyPath), "NSAscending": .bool(descriptor.ascending),
-                    "NSSelector": archiver.string(descriptor.selector.rawValue), "NSReverseNullOrder": .bool(false),
-                ])
-        }
-        let prefetched = template.relationshipKeyPathsForPrefetching.map { archiver.string($0) }
-        let request: [String: PropertyListValue] = [
-            "NSEntity": reference(model.entity(named: template.entityName)),
-            "NSPredicate": try predicate(template.predicate, what, of: entity, key: key),
-            "NSSortDescriptors": descriptors.isEmpty ? KeyedArchiver.null : archiver.array(descriptors),
-            "NSRelationshipKeyPathsForPrefetching": prefetched.isEmpty
-                ? KeyedArchiver.null : archiver.array(prefetched),
-            "NSFetchLimit": .integer(Int64(template.limit)), "NSFetchOffset": .integer(Int64(template.offset)),
-            "NSBatchSize": .integer(Int64(template.batchSize)),
-            "NSResultType": .integer(template.resultType.rawValue), "NSValuesToFetch": KeyedArchiver.null,
-            "NSValuesToGroupBy": KeyedArchiver.null, "NSHavingPredicate": KeyedArchiver.null,
-            "NSAllocationType": .integer(0), "NSHasFetchRequestFlags": .bool(true),
-            "NSFetchRequestFlags": .integer(30),
-        ]
-        let flags = FetchRequestTemplate.archivedFlags.filter { template[keyPath: $0.value] != $0.isUsual }
-        return archiver.add(
+        archiver.add(
             ClassName("NSFetchRequest", "NSPersistentStoreRequest"),
-            request.merging(flags.map { ($0.key, .bool(!$0.isUsual)) }) { old, _ in old })
+            archiver.fields(
+                of: template, entity: reference(model.entity(named: template.entityName)),
+                predicate: try predicate(template.predicate, what, of: entity, key: key)))
     }
 }
 

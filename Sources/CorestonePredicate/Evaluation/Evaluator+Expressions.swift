@@ -41,11 +41,24 @@ extension Evaluator {
                 throw predicateError("ANYKEY stands for the values of a dictionary; \(root.kind) has none")
             }
             return .array(Array(values.values))
-        case .fetch:
-            throw predicateError("FETCH needs a context and has no value in memory; run the fetch request instead")
+        case .fetch(let request, let context, let countOnly):
+            return try fetched(try value(request), try value(context), isCounted: try value(countOnly))
         case .block(let block, let arguments):
             return try block.body(root, try arguments.map { try value($0) }, bindings?.all ?? [:])
         }
+    }
+
+    private func fetched(
+        _ request: PropertyValue, _ context: PropertyValue, isCounted: PropertyValue
+    ) throws -> PropertyValue {
+        guard case .object(let source as any FetchSource) = context else {
+            throw predicateError(
+                "FETCH has no context to fetch in; give it one, or use it in a fetch, whose context it takes")
+        }
+        guard case .object(let request) = request else {
+            throw predicateError("FETCH takes a fetch request, not \(request.kind)")
+        }
+        return try source.value(ofFetch: request, isCounted: isCounted.number ?? 0 != 0)
     }
 
     private func variable(_ name: String) throws -> PropertyValue {

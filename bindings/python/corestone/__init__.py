@@ -28,6 +28,7 @@ from .archive import (
     unregister_archivable,
 )
 from .arrow import ArrowData
+from .asynchronous import AsynchronousFetch, FetchProgress
 from .checking import Leftovers, Problem, check, leftovers, remove_leftovers
 from .codes import (
     Aggregate,
@@ -153,6 +154,8 @@ __all__ = [
     "InaccessibleFaultHandler",
     "FetchExplanation",
     "FetchRequest",
+    "FetchProgress",
+    "AsynchronousFetch",
     "FetchShare",
     "FetchStep",
     "log",

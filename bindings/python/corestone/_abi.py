@@ -281,6 +281,9 @@ class StoreChanges(Structure):
     )
 
 
+FETCH_DONE_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+
+
 class RequestResult(Structure):
     """cst_request_result"""
 
@@ -501,6 +504,7 @@ _TYPES: dict[str, Any] = {
     "undostate": POINTER(UndoState),
     "predicateinfo": POINTER(PredicateInfo),
     "requestresult": POINTER(RequestResult),
+    "fetchdone": FETCH_DONE_FN,
     "contextobserve": CONTEXT_OBSERVE_FN,
     "objectobserve": OBJECT_OBSERVE_FN,
     "coordinatorobserve": COORDINATOR_OBSERVE_FN,
@@ -885,6 +889,7 @@ cst_expression_new_function status in size handles out error
 cst_expression_new_call status handle in size handles out error
 cst_expression_new_aggregate status size handles out error
 cst_expression_new_subquery status handle in handle out error
+cst_expression_new_fetch status handle handle bool out error
 cst_expression_new_conditional status handle handle handle out error
 cst_expression_new_set_operation status u32 handle handle out error
 cst_expression_new_block status expressionblock pointer destroy size handles out error
@@ -910,6 +915,8 @@ cst_fetch_request_set_option status handle u32 i64 error
 cst_fetch_request_option status handle u32 i64* error
 cst_fetch_request_set_affected_stores status handle size handles error
 cst_fetch_request_copy_json status handle buffer error
+cst_fetch_request_copy_archive status handle buffer error
+cst_fetch_request_new_from_archive status bytes out error
 cst_fetch_request_copy_predicate status handle out error
 cst_fetch_request_set_predicate status handle handle error
 cst_fetch_request_set_sort status handle size sorts error
@@ -935,6 +942,11 @@ cst_results_get_column_path status handle in size size values size* error
 cst_results_copy_filtered status handle handle values out error
 cst_results_copy_sorted status handle size sorts compare pointer out error
 cst_results_copy_columns status handle size size size keys buffer error
+
+cst_context_fetch_asynchronously status handle handle u64 fetchdone pointer destroy out error
+cst_asynchronous_fetch_cancel status handle error
+cst_asynchronous_fetch_progress status handle u64* u64* error
+cst_asynchronous_fetch_copy_result status handle requestresult error
 
 cst_fetch_request_set_columns status handle size columns error
 cst_fetch_request_set_group_by status handle size texts error

@@ -21,6 +21,7 @@ from ._host import Encoded
 from ._notifications import ChangedIDs, Notifications
 from ._request import make_request
 from .arrow import ArrowData, fetch_data, flags
+from .asynchronous import AsynchronousFetch
 from .codes import Aggregate
 from .cursor import Cursor
 from .entity import Entity
@@ -33,7 +34,7 @@ from .object import ManagedObject, drop_held_values, place, set_single_values, w
 from .object_id import ObjectID
 from .predicate import Predicate
 from .property import PropertyDescription
-from .request import execute
+from .request import FetchRequest, execute
 from .results import Results
 from .rows import ColumnLike, key_paths, read_rows
 from .sort import SortKey
@@ -324,6 +325,29 @@ class Context:
         ctx.execute(FetchRequest("Employee", "age > 40", sort="name", batch_size=50))
         """
         return execute(self, request)
+
+    def fetch_asynchronously(
+        self, request: FetchRequest, function: Callable[[Any], Any] | None = None, *, estimated_count: int = 0
+    ) -> AsynchronousFetch:
+        """Begins a fetch that runs beside the context, which keeps its queue free; of a private or main context.
+
+            with ctx.perform():
+                fetch = ctx.fetch_asynchronously(request, lambda people: [each.name for each in people])
+            names = fetch.result()  # or: await fetch
+
+        `function` gets what was found, on the context's queue.
+        """
+        return AsynchronousFetch(self, request, function, estimated_count)
+
+    async def afetch(self, request: FetchRequest, function: Callable[[Any], T]) -> T:
+        """Fetches beside the context, not holding up the event loop: what `function`, on the queue, makes of it.
+
+            names = await ctx.afetch(request, lambda people: [each.name for each in people])
+
+        When the task is cancelled, the fetch stops.
+        """
+        found: T = await (await self.aperform(self.fetch_asynchronously, request, function))
+        return found
 
     def fetch_template(self, name: str, /, **variables: Any) -> Results:
         """Runs a fetch request of the model with values for its variables; None is nil.

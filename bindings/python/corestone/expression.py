@@ -16,8 +16,10 @@ from ._interrupt import immortal
 from .errors import TypeMismatchError
 
 if TYPE_CHECKING:
+    from .context import Context
     from .predicate import Predicate
     from .query import Value
+    from .request import FetchRequest
 
 Made = TypeVar("Made", bound="Tree")
 KeyPath = Union[str, "Expression", "Value[Any]"]
@@ -204,6 +206,17 @@ class Expression(Tree):
             (Expression.subquery, (elements, variable, predicate)), lib.cst_expression_new_subquery, elements._handle,
             text(variable), predicate._handle,
         )  # fmt: skip
+
+    @classmethod
+    def fetch(cls, request: FetchRequest, context: Context | None = None, *, count_only: bool = False) -> Expression:
+        """FETCH(request, context, countOnly): what a request finds, as in `Key.in_(Expression.fetch(request))`.
+
+        Without a context, in the one that carries out the fetch whose predicate it is a part of.
+        """
+        given = request._made(context)
+        handle = None if context is None else context._open
+        recipe = (Expression.fetch, (request, context))
+        return cls._made(recipe, lib.cst_expression_new_fetch, given.handle, handle, count_only)
 
     @classmethod
     def conditional(cls, predicate: Predicate, yes: Any, no: Any) -> Expression:

@@ -183,14 +183,20 @@ class _Future(Future[Any]):
 
 def schedule(context: Context, handle: int, how: int, function: Callable[[], Any]) -> Future[Any]:
     """Queues a function; its future tells when it ran, and what it returned or raised."""
+    number, future = prepared(context, function)
+    call(lib.cst_context_schedule, handle, how, _run_callback, _abi.DONE_FN(), number, _forget_callback)
+    return future
+
+
+def prepared(context: Context, function: Callable[[], Any]) -> tuple[int, Future[Any]]:
+    """A function that the library will call for a number, and its future; `_forget` ends both."""
     if _exit.has_run:
         raise RuntimeError("The interpreter is ending: nothing more can be queued.")
     _exit.arm()
     future = _Future(context)
     number = next(_numbers)
     _tasks[number] = Task(context, function, future)
-    call(lib.cst_context_schedule, handle, how, _run_callback, _abi.DONE_FN(), number, _forget_callback)
-    return future
+    return number, future
 
 
 class Performing:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 from . import _abi
 from ._abi import lib, texts
-from ._call import call
+from ._call import call, made
 from ._definition import attribute_type
 from ._request import Request, fill_request
 from .archive import read_json
@@ -133,10 +133,25 @@ class FetchRequest:
 
     __copy__ = copy
 
-    def _made(self, context: Context) -> Request:
+    def to_archive(self) -> bytes:
+        """The request as a keyed archive, for keeping it; stores are no part of it, and the entity is by name."""
+        request, buffer = self._made(None), _abi.Buffer()
+        call(lib.cst_fetch_request_copy_archive, request.handle, byref(buffer))
+        return _abi.take_bytes(buffer)
+
+    @classmethod
+    def from_archive(cls, archive: bytes) -> FetchRequest:
+        """The request of such an archive."""
+        return cls._of(made(lib.cst_fetch_request_new_from_archive, _abi.InputString(archive, len(archive))))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FetchRequest.from_archive, (self.to_archive(),)
+
+    def _made(self, context: Context | None) -> Request:
         """The request for a call, with everything that is not the default."""
         name = self._name
-        if name is None and self._entity is not None and self._entity._model is not context.model:
+        is_foreign = context is not None and self._entity is not None and self._entity._model is not context.model
+        if name is None and self._entity is not None and is_foreign:
             raise InvalidArgumentError(f"{self._entity.name} is no entity of the context's model; give its name.")
         request = Request(self._entity if name is None else name)
         handle = request.handle

@@ -55,6 +55,7 @@ PLAIN = {
     "size_t": ctypes.c_size_t,
     "bool": ctypes.c_bool,
     "cst_destroy_fn": _abi.DESTROY_FN,
+    "cst_fetch_done_fn": _abi.FETCH_DONE_FN,
     "cst_validate_fn": _abi.VALIDATE_FN,
     "cst_resolve_conflicts_fn": _abi.RESOLVE_FN,
     "cst_log_fn": _abi.LOG_FN,

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
+import pickle
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from corestone import (
+    CancelledError,
     Container,
     Context,
+    Expression,
     ExpressionDescription,
     FetchRequest,
     InvalidArgumentError,
@@ -18,6 +22,7 @@ from corestone import (
     Predicate,
     PredicateError,
     Results,
+    StoreCorruptError,
     UnsupportedError,
 )
 from corestone._abi import lib
@@ -175,3 +180,78 @@ def test_all_that_a_request_says_can_be_read(context: Context) -> None:
     assert same.columns[0] == "home.name"
     assert same.columns[1].name == "n"
     assert context.execute(FetchRequest(same.entity_name, same.predicate, result_type="count")) == 98
+
+
+def test_some_properties_alone(container: Container, context: Context) -> None:
+    people = context.execute(FetchRequest("Person", sort="name", columns=["name", "home"]))
+    before = container.coordinator.statistics
+    assert people[3].name == "003"
+    assert people[3].is_fault
+    assert container.coordinator.statistics.faults == before.faults
+    assert people[3].age == 3
+    assert not people[3].is_fault
+    with pytest.raises(InvalidArgumentError, match="computed"):
+        context.execute(FetchRequest("Person", columns={"double": "age * 2"}))
+
+
+def test_fetches_within_predicates(context: Context) -> None:
+    old = FetchRequest("Person", "age >= 98")
+    found = context.fetch("Person", Predicate("SELF IN %@", Expression.fetch(old)), sort="age")
+    assert [each.age for each in found] == [98, 99]
+    towns = context.fetch("Town", Predicate("ANY people IN %@", Expression.fetch(old, context)), sort="name")
+    assert [each.name for each in towns] == ["A", "B"]
+    count = Expression.fetch(FetchRequest("Person", "age < 5"), context, count_only=True)
+    assert context.first("Person", Predicate("age == %@", count)).age == 5
+    assert Predicate("SELF IN %@", Expression.fetch(old, context)).evaluate(found[0])
+
+
+def test_asynchronous_fetches(container: Container) -> None:
+    context = container.background_context()
+    request = FetchRequest("Person", "age < 10", sort="age")
+    with context.perform():
+        fetch = context.fetch_asynchronously(request, lambda people: [each.age for each in people], estimated_count=50)
+    assert fetch.result(30) == list(range(10))
+    assert fetch.progress == (10, 10, True)
+    assert not fetch.cancel()
+    request.result_type = "count"
+    with context.perform():
+        counted = context.fetch_asynchronously(request)
+    assert counted.result(30) == 10
+    with context.perform():
+        stopped = context.fetch_asynchronously(FetchRequest("Person"))
+        stopped.cancel()
+    with pytest.raises(CancelledError):
+        stopped.result(30)
+    with context.perform():
+        wrong = context.fetch_asynchronously(FetchRequest("Person", "nme == 1"))
+    with pytest.raises(PredicateError):
+        wrong.result(30)
+    with context.perform():
+        raising = context.fetch_asynchronously(request, lambda count: count / 0)
+    with pytest.raises(ZeroDivisionError):
+        raising.result(30)
+    with pytest.raises(InvalidArgumentError, match="confined"):
+        container.context().fetch_asynchronously(request)
+
+
+def test_awaited_fetches(container: Container) -> None:
+    context = container.background_context()
+
+    async def names() -> list[str]:
+        request = FetchRequest("Person", "age < 3", sort="age")
+        return await context.afetch(request, lambda people: [each.name for each in people])
+
+    assert asyncio.run(names()) == ["000", "001", "002"]
+
+
+def test_a_request_as_bytes(context: Context) -> None:
+    request = FetchRequest("Person", "age BETWEEN {3, 5}", sort="-age", batch_size=9, limit=2)
+    same = FetchRequest.from_archive(request.to_archive())
+    assert repr(same) == repr(request)
+    assert (same.batch_size, same.limit) == (9, 2)
+    assert [each.age for each in context.execute(pickle.loads(pickle.dumps(request)))] == [5, 4]
+    with pytest.raises(StoreCorruptError):
+        FetchRequest.from_archive(b"bplist00")
+    one = context.first("Person")
+    with pytest.raises(UnsupportedError):
+        FetchRequest("Person", "SELF == %@", one).to_archive()

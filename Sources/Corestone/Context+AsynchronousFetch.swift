@@ -1,0 +1,67 @@
+import CorestoneGraph
+import CorestoneValues
+
+extension Context {
+    /// Carries out a request beside the context: a thread of its own reads the rows, and `body` gets what was found, on the
+    /// context's queue. No thread waits meanwhile.
+    ///
+    ///     let names = try await context.fetchAsynchronously(request) { result in
+    ///         guard case .objects(let people) = result else { return [] }
+    ///         return try people.map { try $0.get("name") ?? "" }
+    ///     }
+    ///
+    /// `execute` with an `AsynchronousFetchRequest` tells how far a fetch has come.
+    /// - Throws: `.cancelled` when the task is cancelled, which stops a scan that runs; `.invalidArgument` for a context that is
+    ///   confined to its thread; what the fetch and `body` throw.
+    nonisolated(nonsending) public func fetchAsynchronously<Result: Sendable>(
+        _ request: FetchRequest, _ body: @escaping @Sendable (RequestResult) throws -> Result
+    ) async throws -> Result {
+        let running = Running()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let asynchronous = AsynchronousFetchRequest(request) { result in
+                    continuation.resume(
+                        with: Swift.Result {
+                            if let error = result.operationError { throw error }
+                            guard let found = result.finalResult else {
+                                throw CoreError(.internal, "a fetch ended without a result")
+                            }
+                            return try body(found)
+                        })
+                }
+                func begin(_ context: Context) {
+                    do {
+                        guard case .asynchronous(let result) = try context.execute(asynchronous) else { return }
+                        running.begin(result)
+                    } catch { continuation.resume(throwing: error) }
+                }
+                do { if isOwn { begin(self) } else { try enqueue(begin) } } catch {
+                    continuation.resume(throwing: error)
+                }
+            }
+        } onCancel: {
+            running.cancel()
+        }
+    }
+}
+
+/// A fetch that a task waits for, which may be cancelled before it begins.
+private final class Running: Sendable {
+    private let state = Locked<(result: AsynchronousFetchResult?, isCancelled: Bool)>((nil, false))
+
+    func begin(_ result: AsynchronousFetchResult) {
+        let isCancelled = state.withLock { state in
+            state.result = result
+            return state.isCancelled
+        }
+        if isCancelled { result.cancel() }
+    }
+
+    func cancel() {
+        let result = state.withLock { state in
+            state.isCancelled = true
+            return state.result
+        }
+        result?.cancel()
+    }
+}

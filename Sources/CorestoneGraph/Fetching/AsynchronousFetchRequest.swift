@@ -1,0 +1,130 @@
+import CorestoneModel
+import CorestoneValues
+import Synchronization
+
+/// A fetch that keeps the queue of its context free: a thread of its own reads the rows, and only what is made of them is
+/// made on the queue.
+///
+/// For contexts with a queue, private or main. `Context.execute` gives an `AsynchronousFetchResult` at once.
+public final class AsynchronousFetchRequest: PersistentStoreRequest, @unchecked Sendable {
+    /// Copied when the request is carried out.
+    public let fetchRequest: FetchRequest
+    /// How many objects the host expects, for the progress; 0 when it does not know.
+    public var estimatedResultCount = 0
+    private let completion: ((AsynchronousFetchResult) -> Void)?
+
+    /// - Parameter completion: called once, on the context's queue, when the fetch is done, has failed or was cancelled.
+    public init(_ fetchRequest: FetchRequest, completion: ((AsynchronousFetchResult) -> Void)? = nil) {
+        self.fetchRequest = fetchRequest
+        self.completion = completion
+        super.init()
+    }
+
+    public override var requestType: UInt32 { RequestType.fetch.rawValue }
+
+    /// - Throws: `.invalidArgument` for a context that is confined to its thread.
+    override func perform(in context: Context) throws -> RequestResult {
+        guard context.queueType != .caller else {
+            throw CoreError(
+                .invalidArgument,
+                "a context that is confined to its thread has no queue on which a fetch could end; fetch at once, or use a "
+                    + "context with a private queue or of the main queue", entity: fetchRequest.entityName)
+        }
+        try fetchRequest.resolve(in: context.coordinator.model)
+        let result = AsynchronousFetchResult(fetchRequest.copy(), context, estimate: estimatedResultCount)
+        try result.begin(completion)
+        return .asynchronous(result)
+    }
+}
+
+/// A fetch that is under way, and what came of it. Progress and `cancel` are for any thread, what was found for the queue of
+/// the context.
+public final class AsynchronousFetchResult: @unchecked Sendable {
+    /// How far a fetch has come.
+    public struct Progress: Sendable, Hashable {
+        /// Rows read so far.
+        public internal(set) var completedUnitCount = 0
+        /// As many as the host expects, in the end as many as there are; 0 while nobody knows.
+        public internal(set) var totalUnitCount = 0
+        /// Done, failed or cancelled.
+        public internal(set) var isFinished = false
+    }
+
+    private let fetchRequest: FetchRequest
+    private let context: Context
+    private let known: Locked<Progress>
+    private let isStopped = Atomic(false)
+    private let outcome = Locked<Result<RequestResult, any Error>?>(nil)
+
+    init(_ fetchRequest: FetchRequest, _ context: Context, estimate: Int) {
+        self.fetchRequest = fetchRequest
+        self.context = context
+        known = Locked(Progress(totalUnitCount: max(estimate, 0)))
+    }
+
+    public var progress: Progress { known.withLock { $0 } }
+    public var isCancelled: Bool { isStopped.load(ordering: .relaxed) }
+
+    /// What was found; nil before the end, and after a failure.
+    public var finalResult: RequestResult? { try? outcome.withLock { $0 }?.get() }
+
+    /// Why nothing was found; nil before the end, and after success. `.cancelled` after a cancellation.
+    public var operationError: (any Error)? {
+        if case .failure(let error) = outcome.withLock({ $0 }) { error } else { nil }
+    }
+
+    /// Stops the fetch, in the middle of a row if need be. Any thread; nothing happens when it is done.
+    public func cancel() { isStopped.store(true, ordering: .relaxed) }
+}
+
+// MARK: - Under way
+
+extension AsynchronousFetchResult {
+    /// On the queue of the context.
+    fileprivate func begin(_ completion: ((AsynchronousFetchResult) -> Void)?) throws {
+        guard let ahead = try context.fetchAhead(of: fetchRequest) else {
+            return try context.enqueue { _ in self.finish(nil, completion) }
+        }
+        try context.readsAhead().enqueue {
+            let read = Result { try self.read(ahead) }
+            let end: (Context) -> Void = { _ in self.finish(read, completion) }
+            // Without a thread for the queue this one waits for its turn: an end must not be lost.
+            do { try self.context.enqueue(end) } catch { try? self.context.runAndWait(end) }
+        }
+    }
+
+    /// On the thread that reads.
+    private func read(_ ahead: FetchAhead) throws -> FetchAhead {
+        var ahead = ahead
+        try requireGoing()
+        try ahead.read(isStopped: { self.isCancelled }) { count in
+            self.known.withLock { $0.completedUnitCount = count }
+        }
+        return ahead
+    }
+
+    /// On the queue of the context.
+    private func finish(_ read: Result<FetchAhead, any Error>?, _ completion: ((AsynchronousFetchResult) -> Void)?) {
+        let result = Result {
+            let ahead = try read?.get()
+            try requireGoing()
+            return try context.using(ahead, isStopped: { self.isCancelled }) { try context.execute(fetchRequest) }
+        }
+        outcome.withLock { $0 = result }
+        let count = (try? result.get())?.count
+        known.withLock { progress in
+            progress.isFinished = true
+            guard let count else { return }
+            (progress.completedUnitCount, progress.totalUnitCount) = (count, count)
+        }
+        completion?(self)
+    }
+
+    private func requireGoing() throws {
+        if isCancelled {
+            throw CoreError(
+                .cancelled, "the fetch of \(fetchRequest.entityName ?? "") was cancelled",
+                entity: fetchRequest.entityName)
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+/// What a thread reads of a store for a fetch that its context carries out later.
+struct FetchAhead {
+    private let store: Store
+    private let fetch: StoreFetch
+    private(set) var outcome = StoreFetchOutcome()
+    /// The state of the row cache before it was read.
+    private(set) var state: UInt64 = 0
+    private(set) var duration: UInt64 = 0
+
+    private static let batchSize = 1000
+
+    init(_ store: Store, _ fetch: StoreFetch) { (self.store, self.fetch) = (store, fetch) }
+
+    /// On any thread, with a reader of its own.
+    /// - Parameter tell: hears how many rows there are so far.
+    mutating func read(isStopped: @escaping () -> Bool, tell: (Int) -> Void) throws {
+        let start = monotonicNanoseconds()
+        state = store.rowCache.state
+        let reader = store.backing.makeReader()
+        func using<Result>(_ body: () throws -> Result) throws -> Result {
+            try store.use {
+                reader.setInterruptCheck(isStopped)
+                defer { reader.setInterruptCheck(nil) }
+                return try body()
+            }
+        }
+        if fetch.result == .rows, let (cursor, remainder) = try using({ try reader.cursor(fetch) }) {
+            outcome.remainder = remainder
+            outcome.batch.ownsChunks = true
+            while true {
+                let batch = try using { try cursor.next(FetchAhead.batchSize) }
+                if batch.records.isEmpty { break }
+                outcome.batch.records += batch.records
+                outcome.batch.chunks += batch.chunks
+                tell(outcome.batch.records.count)
+            }
+        } else {
+            outcome = try using { try reader.fetch(fetch) }
+            tell(outcome.batch.records.count + outcome.identifiers.count)
+        }
+        duration = monotonicNanoseconds() - start
+    }
+
+    /// Whether it is what a context asks for now. Nothing may have been saved since.
+    func answers(_ other: StoreFetch, in asked: Store) -> Bool {
+        asked === store && other.entity === fetch.entity && other.result == fetch.result && other.limit == fetch.limit
+            && other.offset == fetch.offset && other.includesSubentities == fetch.includesSubentities
+            && other.predicate == fetch.predicate && other.sortDescriptors == fetch.sortDescriptors
+            && store.rowCache.state == state
+    }
+}
+
+extension Context {
+    /// What can be read for a request before its turn comes; nil where the context has to ask the stores itself.
+    func fetchAhead(of request: FetchRequest) throws -> FetchAhead? {
+        guard parent == nil, generationState.isNone, request.resultType != .dictionaries,
+            request.predicate?.hasFetches != true
+        else { return nil }
+        let stores = try preparedFetch(request) { try self.stores(for: $0) }
+        guard stores.count == 1, let store = stores.first else { return nil }
+        let result: StoreFetch.Result =
+            switch request.resultType {
+            case .count: .count
+            case .objects where request.batchSize == 0 && request.includesPropertyValues: .rows
+            default: .identifiers
+            }
+        return FetchAhead(store, request.storeFetch(result))
+    }
+
+    /// The queue of the thread that reads ahead for this context, one fetch after the other.
+    func readsAhead() -> SerialQueue {
+        if let aheadQueue { return aheadQueue }
+        let queue = SerialQueue(label)
+        aheadQueue = queue
+        return queue
+    }
+
+    /// Runs `body`, whose fetch finds what was read ahead, and which can be stopped.
+    func using<Result>(_ ahead: FetchAhead?, isStopped: @escaping () -> Bool, _ body: () throws -> Result) throws
+        -> Result
+    {
+        let former = interruptCheck
+        self.ahead = ahead
+        interruptCheck = { isStopped() || former?() == true }
+        defer {
+            self.ahead = nil
+            interruptCheck = former
+        }
+        return try body()
+    }
+}

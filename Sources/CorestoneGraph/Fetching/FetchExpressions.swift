@@ -1,0 +1,61 @@
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+// FETCH(request, context, countOnly): an expression whose value is what a request finds, such as the right side of an IN.
+extension Expression {
+    /// What a request finds in a context, or only how much; without a context, in the one that carries the fetch out of whose
+    /// predicate it is a part. The request is copied.
+    public static func fetch(_ request: FetchRequest, in context: Context?, isCounted: Bool = false) -> Expression {
+        .fetch(
+            .constant(.object(request.copy())), context: .constant(context.map { .object($0) } ?? .null),
+            countOnly: .constant(.bool(isCounted)))
+    }
+}
+
+extension FetchRequest: ValueObject {
+    public func isEqual(to other: any ValueObject) -> Bool { other === self }
+    public func hashIdentity(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+    public var valueDescription: String { "<fetch of \(entityName ?? "nothing")>" }
+}
+
+extension Context: FetchSource {
+    public func isEqual(to other: any ValueObject) -> Bool { other === self }
+    public func hashIdentity(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+    public var valueDescription: String { "<\(label.text)>" }
+
+    public func value(ofFetch request: any ValueObject, isCounted: Bool) throws -> PropertyValue {
+        guard let request = (request as? FetchRequest)?.copy() else {
+            throw CoreError(.predicate, "FETCH takes a fetch request, not \(request.valueDescription)")
+        }
+        if isCounted { request.resultType = .count }
+        switch try execute(request) {
+        case .objects(let objects): return .array(objects.map { .object($0) })
+        case .objectIDs(let ids): return .array(ids.map { .object(ObjectIDReference($0)) })
+        case .dictionaries(let rows): return .array(rows.dictionaries.map { .dictionary($0) })
+        case .count(let count): return .int(Int64(count))
+        case .asynchronous: return .null
+        }
+    }
+}
+
+extension Context {
+    /// A request in whose predicate stands what other fetches found; most are as they came.
+    func withFetchesDone(_ request: FetchRequest) throws -> FetchRequest {
+        guard let predicate = request.predicate, predicate.hasFetches else { return request }
+        var failure: (any Error)?
+        let done = request.copy()
+        done.predicate = predicate.mapExpressions { expression in
+            guard failure == nil, case .fetch(let inner, let context, let isCounted) = expression else { return nil }
+            do {
+                let own: Expression = context.constantValue?.isNull == true ? .constant(.object(self)) : context
+                return .constant(try Expression.fetch(inner, context: own, countOnly: isCounted).value(with: .null))
+            } catch {
+                failure = error
+                return nil
+            }
+        }
+        if let failure { throw failure }
+        return done
+    }
+}

@@ -1,0 +1,45 @@
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+extension FetchRequest {
+    /// The request as bytes: a keyed archive, in the layout that requests have within compiled models. Stores are not part of
+    /// it; the entity is by its name.
+    /// - Throws: `.unsupported` for a predicate with a block, an object or an ID in it.
+    public func archived() throws -> [UInt8] {
+        var archive = FetchRequestArchive(template)
+        archive.columns = propertiesToFetch.map { column in
+            guard case .expression(let computed) = column else { return FetchRequestArchive.Column(name: column.name) }
+            return FetchRequestArchive.Column(
+                name: column.name, expression: computed.expression, type: computed.resultType)
+        }
+        archive.groupBy = propertiesToGroupBy
+        archive.having = havingPredicate
+        archive.includesPendingChanges = includesPendingChanges
+        archive.refreshesRefetched = shouldRefreshRefetchedObjects
+        archive.allowsSplit = allowsSplit
+        archive.nulls = Int64(nulls.rawValue)
+        return try archive.encoded()
+    }
+
+    /// The request of an archive that `archived` wrote, or Apple's framework, whose own flags are passed over.
+    /// - Throws: `.storeCorrupt` for bytes that are no archive of a request, `.predicateSyntax` for a predicate that cannot be
+    ///   read.
+    public convenience init(archived bytes: [UInt8]) throws {
+        let archive = try FetchRequestArchive(bytes)
+        self.init()
+        try fill(from: archive.template)
+        entityName = archive.template.entityName.isEmpty ? nil : archive.template.entityName
+        propertiesToFetch = archive.columns.map { column in
+            guard let expression = column.expression else { return .property(column.name) }
+            return .expression(
+                ExpressionDescription(name: column.name, expression: expression, resultType: column.type))
+        }
+        propertiesToGroupBy = archive.groupBy
+        havingPredicate = archive.having
+        includesPendingChanges = archive.includesPendingChanges
+        shouldRefreshRefetchedObjects = archive.refreshesRefetched
+        allowsSplit = archive.allowsSplit
+        nulls = UInt32(exactly: archive.nulls).flatMap(NullMeaning.init(rawValue:)) ?? .memory
+    }
+}

@@ -1,0 +1,107 @@
+"""Fetches that run beside their contexts."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+from collections.abc import Generator
+from concurrent.futures import Future
+from ctypes import byref
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+
+from . import _abi, queue
+from ._abi import lib
+from ._call import call, made
+from ._interrupt import immortal
+
+if TYPE_CHECKING:
+    from .context import Context
+    from .request import FetchRequest
+
+
+class FetchProgress(NamedTuple):
+    """How far a fetch has come: rows read so far, and how many there are, 0 while nobody knows."""
+
+    completed: int
+    total: int
+    is_finished: bool
+
+
+class AsynchronousFetch:
+    """A fetch that is under way, from Context.fetch_asynchronously. Any thread.
+
+    `result` waits for the end; `await` does so while the event loop goes on. Both give what the function returned that
+    got what was found, or that itself; objects among it are for the queue of the context.
+    """
+
+    __slots__ = ("__weakref__", "_context", "_function", "_future", "_handle", "_request")
+
+    def __init__(
+        self, context: Context, request: FetchRequest, function: Callable[[Any], Any] | None, estimated_count: int
+    ) -> None:
+        self._handle = 0
+        self._context = context
+        self._request = request.copy()
+        self._function = function
+        given = self._request._made(context)
+        # The library calls back on the queue, which the caller has until this returns.
+        number, self._future = queue.prepared(context, self._take)
+        self._handle = made(
+            lib.cst_context_fetch_asynchronously, context._open, given.handle, estimated_count, _ended_callback, number,
+            queue._forget_callback,
+        )  # fmt: skip
+
+    def _take(self) -> Any:
+        """On the queue of the context, at the end."""
+        out = _abi.RequestResult()
+        call(lib.cst_asynchronous_fetch_copy_result, self._handle, byref(out))
+        found = self._request._take(out, self._context)
+        return found if self._function is None else self._function(found)
+
+    @property
+    def progress(self) -> FetchProgress:
+        """How far the fetch has come."""
+        completed, total = ctypes.c_uint64(), ctypes.c_uint64()
+        status = call(lib.cst_asynchronous_fetch_progress, self._handle, byref(completed), byref(total))
+        return FetchProgress(completed.value, total.value, status == _abi.END)
+
+    def cancel(self) -> bool:
+        """Stops the fetch, in the middle of a scan if need be: it ends with CancelledError. False when it has ended."""
+        return call(lib.cst_asynchronous_fetch_cancel, self._handle) == _abi.OK
+
+    @property
+    def future(self) -> Future[Any]:
+        """Tells when the fetch has ended, as Context.perform does of its work."""
+        return self._future
+
+    def result(self, timeout: float | None = None) -> Any:
+        """Waits for the end. Not on the queue of the context, which the end needs."""
+        return self._future.result(timeout)
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        return self._wait().__await__()
+
+    async def _wait(self) -> Any:
+        try:
+            return await asyncio.wrap_future(self._future)
+        except asyncio.CancelledError:
+            self.cancel()
+            raise
+
+    def __repr__(self) -> str:
+        completed, total, is_finished = self.progress
+        state = "finished" if is_finished else f"{completed} of {total or '?'} rows"
+        return f"<AsynchronousFetch of {self._request.entity_name}: {state}>"
+
+    def __del__(self, release: Any = lib.cst_release) -> None:
+        if getattr(self, "_handle", 0):
+            release(self._handle)
+
+
+def _ended(number: int, fetch: int, tasks: dict[int, queue.Task] = queue._tasks) -> None:
+    task = tasks.get(number)
+    if task is not None:
+        task.run()
+
+
+_ended_callback = immortal(_abi.FETCH_DONE_FN(_ended))
