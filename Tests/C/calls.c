@@ -386,7 +386,8 @@ static cst_string string_for(struct world *world, const struct call *call, const
     if (is(call, "cst_object_copy_fetched") && strcmp(name, "property") == 0) return text("namesakes");
     if (is(call, "cst_model_copy_bound_template")) return text("everybody");
     if (is(call, "cst_model_copy_configuration") || is(call, "cst_model_copy_lint")) return (cst_string){NULL, 0};
-    if (strcmp(name, "path") == 0 || strcmp(name, "property") == 0 || strcmp(name, "key_path") == 0)
+    if (strcmp(name, "path") == 0 || strcmp(name, "property") == 0 || strcmp(name, "key_path") == 0 ||
+        is(call, "cst_context_aggregate"))
         return text("name");
     if (strcmp(name, "filter") == 0) return (cst_string){NULL, 0};
     if (strcmp(name, "json") == 0) return text("[1]");
@@ -417,7 +418,7 @@ static uint64_t scalar_for(const struct world *world, const struct call *call, c
     if (strcmp(name, "type") == 0) return strstr(call->name, "attribute") ? CST_ATTRIBUTE_STRING : CST_PREDICATE_AND;
     if (strcmp(name, "which") == 0 || strcmp(name, "rule") == 0 || strcmp(name, "maximum") == 0 ||
         strcmp(name, "kind") == 0 || strcmp(name, "mutation") == 0 || strcmp(name, "notification") == 0 ||
-        strcmp(name, "option") == 0)
+        strcmp(name, "option") == 0 || strcmp(name, "aggregate") == 0)
         return 1;
     if (strcmp(name, "purpose") == 0) return CST_VALIDATE_UPDATE;
     if (strcmp(name, "includes") == 0 || strcmp(name, "merge_changes") == 0) return 1;
