@@ -350,7 +350,7 @@ int main(int count, char **arguments) {
     else if (!strcmp(workload, "W3"))
         read_all(&with);
     else if (!strcmp(workload, "W3_arrow"))
-        export_arrow(with);
+        export_arrow(&with);
     else if (!strcmp(workload, "W3_many"))
         read_many(&with);
     else if (!strcmp(workload, "W3_columns"))

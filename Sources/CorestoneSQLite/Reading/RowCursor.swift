@@ -74,6 +74,7 @@ final class RowCursor: StoreCursor {
         var reader = RowReader(cursor: RecordCursor(first: 64 << 10))
         var batch = RowBatch()
         var bytes = 0
+        batch.records.reserveCapacity(min(count, 1024))
         while batch.records.count < count, bytes < RowCursor.batchBytes {
             guard try statement.step(RowCursor.purpose(fetch)) else {
                 self.statement = nil
