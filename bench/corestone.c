@@ -5,6 +5,7 @@
  * W1 W1_full            insert, set_many, add_members, release, one save; W1_full with the store's default durability
  * W1_single             the same with one call per property and per project
  * W1_bulk               the same with insert_many, 1,000 rows a call
+ * batch_insert          the employees alone as columns of one batch request, in batch.c
  * W3                    fetch all, then six cst_object_get for each object
  * W3_many               the same with one cst_object_get_many for each object
  * W3_columns            the same with one cst_results_copy_columns
@@ -23,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batch.h"
 #include "changes.h"
 #include "company.h"
 #include "host.h"
@@ -335,7 +337,8 @@ int main(int count, char **arguments) {
         return 2;
     }
     const char *workload = arguments[1], *data = arguments[2], *path = arguments[3];
-    const int writes = !strncmp(workload, "W1", 2) && workload[2] != '1';
+    const int batch = !strcmp(workload, "batch_insert");
+    const int writes = batch || (!strncmp(workload, "W1", 2) && workload[2] != '1');
     static host with;
     char copy[4200];
     if (!strcmp(workload, "W6") || !strcmp(workload, "W7") || !strcmp(workload, "save_mixed")) {
@@ -345,7 +348,9 @@ int main(int count, char **arguments) {
     if (writes) host_remove(path);
     host_open(&with, path,
               !strcmp(workload, "W1_full") ? 0 : CST_STORE_NORMAL_SYNC | (writes ? 0 : CST_STORE_MUST_EXIST));
-    if (writes)
+    if (batch)
+        insert_batch(&with, data);
+    else if (writes)
         insert_company(&with, workload, data);
     else if (!strcmp(workload, "W3"))
         read_all(&with);

@@ -16,6 +16,7 @@ Summary = dict[str, dict[str, dict[str, Any]]]  # workload, peer
 # At most this many times the raw program.
 TARGETS = {
     "W1": 2.0,
+    "batch_insert": 1.2,
     "W3": 2.0,
     "W3_arrow": 1.3,
     "W4": 1.3,
@@ -54,6 +55,7 @@ ORDER = [
     "W1_single",
     "W1_bulk",
     "W1_full",
+    "batch_insert",
     "W3",
     "W3_objects",
     "W3_many",

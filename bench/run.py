@@ -27,7 +27,22 @@ import stores
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-WORKLOADS = ["W1", "W1_full", "W3", "W4", "W5a", "W6", "W7", "W8", "W9", "W11", "undo", "queues", "readers"]
+WORKLOADS = [
+    "W1",
+    "W1_full",
+    "batch_insert",
+    "W3",
+    "W4",
+    "W5a",
+    "W6",
+    "W7",
+    "W8",
+    "W9",
+    "W11",
+    "undo",
+    "queues",
+    "readers",
+]
 
 # On as many processors as there are.
 READERS = ["readers_1", "readers_2", "readers_4"]
@@ -66,7 +81,7 @@ class Peer:
 def make_peers(places: Places) -> dict[str, Peer]:
     def program(name: str) -> Callable[[str], list[str]]:
         def command(run: str) -> list[str]:
-            store = f"{name}_{run[3:]}" if run.startswith("W1_") else name
+            store = f"{name}_{run[3:]}" if run.startswith("W1_") else f"{name}_batch" if run == "batch_insert" else name
             return [str(places.out / name), run, str(places.data), places.store(store)]
 
         return command
@@ -80,6 +95,7 @@ def make_peers(places: Places) -> dict[str, Peer]:
         {
             "W1": ["W1"],
             "W1_full": ["W1_full"],
+            "batch_insert": ["batch_insert"],
             "W3": ["W3", "W3_objects", "W3_arrow"],
             "W4": ["W4", "W4_any", "W4_subquery"],
             "W5a": ["W5a"],
@@ -97,6 +113,7 @@ def make_peers(places: Places) -> dict[str, Peer]:
         {
             "W1": ["W1", "W1_single", "W1_bulk"],
             "W1_full": ["W1_full"],
+            "batch_insert": ["batch_insert"],
             "W3": ["W3", "W3_many", "W3_columns", "W3_arrow"],
             "W4": ["W4", "W4_any", "W4_subquery"],
             "W5a": ["W5a"],

@@ -12,8 +12,12 @@ public func cst_context_execute(
         let out = try required(out, "out_result")
         out.pointee = cst_request_result()
         let box = try onQueue(pointer)
-        let request = try storeRequest(requestPointer.map { OpaquePointer($0) })
-        out.pointee = try requestResult(try box.context.execute(request), request, box)
+        let handle = requestPointer.map { OpaquePointer($0) }
+        let request = try storeRequest(handle)
+        let batch = request is BatchRequest ? try resolve(handle, .batchRequest, as: BatchRequestBox.self) : nil
+        let result: RequestResult =
+            try batch?.execute(in: box) { try box.context.execute(request) } ?? box.context.execute(request)
+        out.pointee = try requestResult(result, request, box)
     }
 }
 
@@ -22,6 +26,7 @@ private func storeRequest(_ pointer: OpaquePointer?) throws -> PersistentStoreRe
     guard let entry = platform_handle_find_any(token(pointer)),
         let type = HandleType(rawValue: platform_handle_type(entry)), type != .fetchRequest
     else { return try request(pointer) }
+    if type == .batchRequest { return try resolve(pointer, type, as: BatchRequestBox.self).request }
     throw CoreError(
         .invalidHandle, code: .persistentStoreUnsupportedRequestType,
         "this handle is of type \(type.name), which is no request that a context carries out")

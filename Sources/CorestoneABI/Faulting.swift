@@ -8,7 +8,7 @@ import CorestoneValues
 private enum ContextOption: UInt32 {
     case faultPolicy = 1
     case faultBatchSize, countsSingleFaults, staleness, retainsRegisteredObjects, deletesInaccessibleFaults
-    case deletesAtEndOfEvent
+    case deletesAtEndOfEvent, mergesBatches
 
     init(_ number: UInt32) throws {
         guard let known = ContextOption(rawValue: number) else {
@@ -44,6 +44,7 @@ public func cst_context_set_option(
         case .retainsRegisteredObjects: context.retainsRegisteredObjects = try flag()
         case .deletesInaccessibleFaults: context.shouldDeleteInaccessibleFaults = try flag()
         case .deletesAtEndOfEvent: context.propagatesDeletesAtEndOfEvent = try flag()
+        case .mergesBatches: context.automaticallyMergesBatchChanges = try flag()
         }
     }
 }
@@ -65,6 +66,7 @@ public func cst_context_option(
             case .retainsRegisteredObjects: context.retainsRegisteredObjects ? 1 : 0
             case .deletesInaccessibleFaults: context.shouldDeleteInaccessibleFaults ? 1 : 0
             case .deletesAtEndOfEvent: context.propagatesDeletesAtEndOfEvent ? 1 : 0
+            case .mergesBatches: context.automaticallyMergesBatchChanges ? 1 : 0
             }
     }
 }

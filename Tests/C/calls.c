@@ -126,6 +126,17 @@ static cst_status call_function(void *userdata, const cst_value *receiver, size_
     return CST_OK;
 }
 
+static cst_status no_rows(void *userdata, size_t capacity, cst_value *values, size_t *out_rows, cst_error **error) {
+    (void)userdata, (void)capacity, (void)values, (void)out_rows, (void)error;
+    return CST_OK;
+}
+
+static cst_status no_object(void *userdata, cst_object *object, bool *out_stop, cst_error **error) {
+    (void)userdata, (void)object, (void)error;
+    *out_stop = true;
+    return CST_OK;
+}
+
 static void plain_function(void) {}
 
 static void hear_undo(void *userdata, cst_undo_manager *manager, uint32_t notification) {
@@ -317,6 +328,12 @@ void world_open(struct world *world, const char *folder) {
     cst_query_generation *generation = NULL;
     OK(cst_coordinator_query_generation(c->coordinator, &generation, E));
     world->live[TYPE_QUERY_GENERATION] = generation;
+    cst_batch_request *update = NULL;
+    cst_value five = value_int(5);
+    OK(cst_batch_insert_new(c->employee, &world->insertion, E));
+    OK(cst_batch_update_new(c->employee, &update, E));
+    OK(cst_batch_update_set(update, text("number"), &five, E));
+    world->live[TYPE_BATCH_REQUEST] = update;
 }
 
 void world_close(struct world *world) {
@@ -325,7 +342,8 @@ void world_close(struct world *world) {
         TYPE_ERROR,         TYPE_OBJECT,   TYPE_OBJECT_ID,        TYPE_PREDICATE,
         TYPE_FETCH_REQUEST, TYPE_RESULTS,  TYPE_CURSOR,           TYPE_MAPPING_MODEL,
         TYPE_EXPRESSION,    TYPE_ROWS,     TYPE_OBSERVATION,      TYPE_UNDO_MANAGER,
-        TYPE_MERGE_POLICY,  TYPE_CONFLICT, TYPE_QUERY_GENERATION, TYPE_ASYNCHRONOUS_FETCH};
+        TYPE_MERGE_POLICY,  TYPE_CONFLICT, TYPE_QUERY_GENERATION, TYPE_ASYNCHRONOUS_FETCH,
+        TYPE_BATCH_REQUEST};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         CHECK_STATUS(CST_OK, cst_release(world->live[owned[i]]));
     CHECK_STATUS(CST_OK, cst_release(world->second[TYPE_OBJECT]));
@@ -335,6 +353,7 @@ void world_close(struct world *world) {
     CHECK_STATUS(CST_OK, cst_release(world->unsaved));
     CHECK_STATUS(CST_OK, cst_release(world->private_context));
     CHECK_STATUS(CST_OK, cst_release(world->main_context));
+    CHECK_STATUS(CST_OK, cst_release(world->insertion));
     CHECK_STATUS(CST_OK, cst_release(world->draft[TYPE_MODEL]));
     CHECK_STATUS(CST_OK, cst_release(world->draft[TYPE_FETCH_REQUEST]));
     cst_buffer_dispose(&world->uri);
@@ -360,7 +379,8 @@ static void renew_store(struct world *world) {
 }
 
 static bool builds_model(const struct call *call) {
-    return call->mark == MARK_ONE_THREAD && !strstr(call->name, "cst_fetch_request");
+    return call->mark == MARK_ONE_THREAD && !strstr(call->name, "cst_fetch_request") &&
+           !strstr(call->name, "cst_batch");
 }
 
 static cst_string string_for(struct world *world, const struct call *call, const struct parameter *parameter) {
@@ -452,6 +472,7 @@ static void *handle_for(struct world *world, const struct call *call, const stru
         return again ? world->second_draft[type] : world->draft[type];
     }
     if (is(call, "cst_object_insert_member") && !again) return world->project;
+    if (type == TYPE_BATCH_REQUEST && strstr(call->name, "cst_batch_insert")) return world->insertion;
     if (strstr(call->name, "cst_object_did_change") && !again) begin_change(world, call);
     if (is(call, "cst_undo_manager_end_group")) cst_undo_manager_begin_group(world->live[TYPE_UNDO_MANAGER], NULL);
     if (is(call, "cst_undo_manager_enable")) cst_undo_manager_disable(world->live[TYPE_UNDO_MANAGER], NULL);
@@ -564,6 +585,12 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
             storage->columns[0].name = text("name");
             a->pointer = storage->columns;
             break;
+        case KIND_BATCH_COLUMNS:
+            storage->values[0] = value_text("Eve");
+            storage->batch_columns[0] =
+                (cst_batch_column){world->company.name, CST_COLUMN_VALUE, storage->values, NULL};
+            a->pointer = storage->batch_columns;
+            break;
         case KIND_SORTS:
             storage->sorts[0].key_path = text("name");
             a->pointer = storage->sorts;
@@ -638,6 +665,12 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
             break;
         case KIND_EXPRESSION_BLOCK:
             a->expression_block = compute;
+            break;
+        case KIND_BATCH_ROWS:
+            a->batch_rows = no_rows;
+            break;
+        case KIND_BATCH_OBJECT:
+            a->batch_object = no_object;
             break;
         case KIND_COMPARE:
             a->compare = compare;

@@ -34,6 +34,7 @@ enum handle_type {
     TYPE_CONFLICT,
     TYPE_QUERY_GENERATION,
     TYPE_ASYNCHRONOUS_FETCH,
+    TYPE_BATCH_REQUEST,
     TYPE_COUNT
 };
 
@@ -51,10 +52,11 @@ enum kind {
     KIND_STRING,
     KIND_STRINGS, /* array */
     KIND_BYTES,
-    KIND_SORTS,    /* array */
-    KIND_COLUMNS,  /* array */
-    KIND_ELEMENTS, /* array */
-    KIND_KEYS,     /* array */
+    KIND_SORTS,         /* array */
+    KIND_COLUMNS,       /* array */
+    KIND_BATCH_COLUMNS, /* array */
+    KIND_ELEMENTS,      /* array */
+    KIND_KEYS,          /* array */
     KIND_VALUE,
     KIND_VALUES, /* array */
     KIND_OPTIONS,
@@ -87,7 +89,9 @@ enum kind {
     KIND_ARROW_ARRAY,
     KIND_ARROW_STREAM,
     KIND_ARROW_SOURCE,
-    KIND_FETCH_DONE
+    KIND_FETCH_DONE,
+    KIND_BATCH_ROWS,
+    KIND_BATCH_OBJECT
 };
 
 enum mark { MARK_ANY_THREAD, MARK_ON_QUEUE, MARK_ONE_THREAD };
@@ -120,6 +124,8 @@ union argument {
     cst_undo_action_fn undo_action;
     cst_undo_observe_fn undo_observe;
     cst_fetch_done_fn fetch_done;
+    cst_batch_rows_fn batch_rows;
+    cst_batch_object_fn batch_object;
 };
 
 struct result {
@@ -157,6 +163,7 @@ struct storage {
     const char *words[MAX_ITEMS];
     cst_sort sorts[MAX_ITEMS];
     cst_column columns[MAX_ITEMS];
+    cst_batch_column batch_columns[MAX_ITEMS];
     cst_index_element elements[MAX_ITEMS];
     void *handles[MAX_ITEMS];
     void *out_handles[MAX_ITEMS];
@@ -187,6 +194,7 @@ struct world {
     cst_context *private_context;
     cst_context *main_context;
     cst_buffer archived;
+    cst_batch_request *insertion;
     cst_key to_many, ordered, blob;
     cst_buffer uri;
     char folder[512];

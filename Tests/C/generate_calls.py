@@ -35,6 +35,7 @@ HANDLES = [
     "conflict",
     "query_generation",
     "asynchronous_fetch",
+    "batch_request",
 ]
 SCALARS = {"bool", "size_t", "int32_t", "int64_t", "uint32_t", "uint64_t"} | {
     f"cst_{each}" for each in ("key", "attribute_type", "queue", "schedule")
@@ -63,6 +64,7 @@ BY_VALUE = {
     *("STRING", "BYTES", "DESTROY", "PERFORM", "DONE", "INTERRUPT", "VALIDATE", "LOG", "RESOLVE"),
     *("CALL_SITE", "INACCESSIBLE"),
     *("PREDICATE_BLOCK", "EXPRESSION_BLOCK", "COMPARE", "FUNCTION", "CODE"),
+    *("BATCH_ROWS", "BATCH_OBJECT"),
     *("CONTEXT_OBSERVE", "OBJECT_OBSERVE", "COORDINATOR_OBSERVE", "UNDO_ACTION", "UNDO_OBSERVE"),
     "FETCH_DONE",
 }
@@ -123,6 +125,8 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         "cst_predicate_block_fn": "PREDICATE_BLOCK",
         "cst_expression_block_fn": "EXPRESSION_BLOCK",
         "cst_compare_fn": "COMPARE",
+        "cst_batch_rows_fn": "BATCH_ROWS",
+        "cst_batch_object_fn": "BATCH_OBJECT",
         "cst_function_fn": "FUNCTION",
         "cst_function": "CODE",
         "cst_undo_action_fn": "UNDO_ACTION",
@@ -136,6 +140,7 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         "const cst_key *": "KEYS",
         "const cst_sort *": "SORTS",
         "const cst_column *": "COLUMNS",
+        "const cst_batch_column *": "BATCH_COLUMNS",
         "const cst_index_element *": "ELEMENTS",
         "const cst_store_options *": "OPTIONS",
         "const cst_transformer_callbacks *": "CALLBACKS",

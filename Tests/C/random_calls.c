@@ -355,6 +355,11 @@ static void fill(const struct world *world, const struct call *call, union argum
             }
             a->pointer = s->columns;
             break;
+        case KIND_BATCH_COLUMNS:
+            for (int n = 0; n < NEAR; n++)
+                s->batch_columns[n] = (cst_batch_column){s->keys[n], CST_COLUMN_VALUE, s->values, NULL};
+            a->pointer = s->batch_columns;
+            break;
         case KIND_SORTS:
             a->pointer = s->sorts;
             break;
@@ -401,6 +406,8 @@ static void fill(const struct world *world, const struct call *call, union argum
         case KIND_UNDO_ACTION:
         case KIND_UNDO_OBSERVE:
         case KIND_FETCH_DONE:
+        case KIND_BATCH_ROWS:
+        case KIND_BATCH_OBJECT:
             break; /* from world_fill, see call_once */
         }
         bool is_pointer =

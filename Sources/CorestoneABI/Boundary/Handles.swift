@@ -18,6 +18,7 @@ enum HandleType: UInt32 {
     case mergePolicy, conflict
     case queryGeneration
     case asynchronousFetch
+    case batchRequest
 
     var name: String {
         switch self {
@@ -44,6 +45,7 @@ enum HandleType: UInt32 {
         case .conflict: "conflict"
         case .queryGeneration: "query generation"
         case .asynchronousFetch: "asynchronous fetch"
+        case .batchRequest: "batch request"
         }
     }
 

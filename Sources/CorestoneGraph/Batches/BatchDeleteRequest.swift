@@ -3,8 +3,8 @@ import CorestoneValues
 
 /// Deletes all rows that a fetch request finds, with its order, limit and offset, or rows by their IDs.
 ///
-/// Delete rules hold: `cascade` takes rows along, `nullify` ends what leads to deleted rows, `deny` fails the request. What the
-/// request does not look at is how many members the relationships of others have left.
+/// Delete rules hold: `cascade` takes rows along, `nullify` ends what leads to deleted rows and fails where that is required, `deny`
+/// fails the request. How many members the relationships of others have left is not looked at.
 public final class BatchDeleteRequest: BatchRequest, @unchecked Sendable {
     /// nil for rows by their IDs.
     public let fetchRequest: FetchRequest?

@@ -66,13 +66,23 @@ final class BatchDeletion {
             if !links.isEmpty { try run.transaction.link(relationship, added: [], removed: links) }
             return
         }
-        guard let inverse = relationship.inverse, rule != .noAction else { return }
+        let inverse = relationship.inverse
+        if rule == .noAction || inverse == nil && rule != .deny { return }
         for (root, keys) in try targets(of: relationship, records) {
             let left = keys.filter { !isDoomed($0, root) }
             if rule == .deny { try deny(relationship, left) }
-            if inverse.isToMany { continue }
+            guard let inverse, !inverse.isToMany else { continue }
+            if !inverse.isOptional, let key = left.first { throw isRequired(inverse, key) }
             for key in left { leading[root.index, default: [:]][key, default: []].insert(Int(inverse.slot)) }
         }
+    }
+
+    private func isRequired(_ inverse: Relationship, _ key: Int64) -> CoreError {
+        CoreError(
+            .validation, code: .validationMissingMandatoryProperty,
+            "rows cannot be deleted to which \(inverse.entity.name).\(inverse.name) leads, which is required; delete or move these "
+                + "first, or let the deletion cascade", entity: inverse.entity.name, key: inverse.name,
+            objectURI: ObjectID(store: run.store, entity: inverse.entity, reference: key).uri, file: run.store.path)
     }
 
     private func deny(_ relationship: Relationship, _ keys: [Int64]) throws {

@@ -63,7 +63,17 @@ package final class BatchRows {
     /// Gives the row what every row has that says nothing else.
     package func clear() {
         for slot in slots { values[slot] = .null }
-        for (slot, value) in defaults { values[slot] = ValueView(value) }
+        for place in defaults.indices { values[defaults[place].slot] = ValueView(defaults[place].value) }
+    }
+
+    /// Gives one slot what it has in a row that says nothing.
+    package func setDefault(slot: Int) {
+        for leaf in entity.attribute(slot).leaves.map({ Int($0.slot) }) {
+            values[leaf] = .null
+            for place in defaults.indices where defaults[place].slot == leaf {
+                values[leaf] = ValueView(defaults[place].value)
+            }
+        }
     }
 
     /// Sets a value in place, which has to stay until the next row.
@@ -133,6 +143,8 @@ extension SlotLayout {
     @inline(__always)
     fileprivate func takes(_ view: ValueView) -> Bool {
         switch (kind, view.type) {
+        // A composite attribute, whose elements have the values.
+        case (.none, _): false
         case (_, .null), (.text, .string), (.int64, .int), (.bytes, .bytes), (.uuid, .uuid): true
         case (.bool, .bool): view.low <= 1
         case (.date, .date): view.double.isFinite

@@ -8,11 +8,10 @@ extension Context {
         // A pinned context stays where it is.
         if !store.isOpen || generation != nil { return }
         var found = ChangedIDs()
-        let isHeard = hears(.objectsDidChange) || hears(.didMergeChangesObjectIDs)
-        if isHeard {
-            found.inserted = changes.inserted.map {
-                ObjectID(store: store, entity: entity(at: $0.entity), reference: $0.primaryKey)
-            }
+        // Who tracks results wants to know of rows too that nobody has here.
+        let isTracked = tracking.hears(.event)
+        if isTracked || hears(.objectsDidChange) || hears(.didMergeChangesObjectIDs) {
+            found.inserted = store.ids(changes.inserted, in: self)
         }
         var rows = (updated: changes.updated, deleted: changes.deleted)
         if !changes.isComplete {
@@ -27,7 +26,13 @@ extension Context {
         // A row that is gone under changes is a conflict of their save.
         let deleted = registered(rows.deleted, in: store).filter { !$0.hasChanges || $0.isDeleted }
         found.deleted = deleted.map(\.objectID)
-        if !found.isEmpty { try merge(found) }
+        if isTracked {
+            let isUnknown = { [self] (row: RowKey) in registered([row], in: store).isEmpty }
+            found.updated += store.ids(rows.updated.filter(isUnknown), in: self)
+            found.deleted += store.ids(rows.deleted.filter(isUnknown), in: self)
+            if !changes.isComplete { noteEverythingMerged() }
+        }
+        if !found.isEmpty || isTracked { try merge(found) }
     }
 
     private func registered(_ rows: [RowKey], in store: Store) -> [ManagedObject] {

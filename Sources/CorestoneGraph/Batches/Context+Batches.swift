@@ -87,7 +87,7 @@ extension Context {
 }
 
 extension Store {
-    fileprivate func ids(_ rows: [RowKey], in context: Context) -> [ObjectID] {
+    func ids(_ rows: [RowKey], in context: Context) -> [ObjectID] {
         rows.map { ObjectID(store: self, entity: context.entity(at: $0.entity), reference: $0.primaryKey) }
     }
 }

@@ -9,7 +9,7 @@ extension WriteTransaction {
     /// One statement, where SQL can express predicate and values. A value that may need a file, for each row its own, cannot be
     /// one.
     func update(_ fetch: StoreFetch, _ settings: [BatchSetting], _ changes: inout ForeignChanges) throws -> Bool {
-        let (entity, table) = (fetch.entity, schema.table(of: fetch.entity))
+        let entity = fetch.entity
         if settings.contains(where: { entity.layout.slots[$0.slot].role == .external }) { return false }
         let compiler = FetchCompiler(schema: schema, storeIdentifier: identifier)
         guard let compiled = try compiler.compile(fetch, setting: settings, isUnique: entity.isUnique)

@@ -203,6 +203,21 @@ final class BatchChangeTests: BatchTestCase {
         }
     }
 
+    func testWhatIsRequiredIsNotNullified() throws {
+        let model = try GraphTestCase.company()
+        try model.entity(named: "Employee")?.ownRelationships.first { $0.name == "department" }?.setOptional(false)
+        for isMemory in [false, true] {
+            try isMemory ? openMemory(model) : open(model)
+            let home = try context.insert("Department", ["name": "R&D"])
+            try context.insert("Employee", ["name": "Ada", "department": home])
+            try context.save()
+            let error = failure { _ = try delete("Department", nil) }
+            XCTAssertEqual(error.code, 1570, error.message)
+            XCTAssertEqual(error.key, "department")
+            XCTAssertEqual(try context.count("Department"), 1)
+        }
+    }
+
     // MARK: Stores
 
     func testAReadOnlyStoreRefuses() throws {

@@ -255,6 +255,33 @@ final class BatchInsertTests: BatchTestCase {
         XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: folder).count, 0)
     }
 
+    func testCompositesComeApart() throws {
+        let model = Model()
+        let place = try model.addEntity(named: "Place")
+        let spot = try place.addAttribute(named: "spot", type: .composite)
+        try spot.addElement(named: "x", type: .double).setDefaultValue(.double(1))
+        try spot.addElement(named: "y", type: .double)
+        for isMemory in [false, true] {
+            try isMemory ? openMemory(model) : open(model)
+            let rows: [[String: PropertyValue]] = [
+                ["spot": .dictionary(["x": .double(3), "y": .double(4)])], ["spot.y": .double(5)], [:], ["spot": .null],
+            ]
+            _ = try context.execute(BatchInsertRequest(entity: place, rows: rows))
+            XCTAssertEqual(
+                try context.fetch("Place").map { try $0.value(forKeyPath: "spot") },
+                [
+                    .dictionary(["x": .double(3), "y": .double(4)]), .dictionary(["x": .double(1), "y": .double(5)]),
+                    .dictionary(["x": .double(1)]), .null,
+                ])
+            let update = BatchUpdateRequest(
+                entity: place, propertiesToUpdate: ["spot": .constant(.dictionary(["y": .double(7)]))])
+            _ = try context.execute(update)
+            XCTAssertEqual(
+                Set(try context.fetch("Place").map { try $0.value(forKeyPath: "spot") }),
+                [.dictionary(["y": .double(7)])])
+        }
+    }
+
     func testDerivedAttributesAreComputed() throws {
         let model = Model()
         let note = try model.addEntity(named: "Note")

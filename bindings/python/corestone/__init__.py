@@ -29,6 +29,7 @@ from .archive import (
 )
 from .arrow import ArrowData
 from .asynchronous import AsynchronousFetch, FetchProgress
+from .batch import BatchDeleteRequest, BatchInsertRequest, BatchUpdateRequest
 from .checking import Leftovers, Problem, check, leftovers, remove_leftovers
 from .codes import (
     Aggregate,
@@ -156,6 +157,9 @@ __all__ = [
     "FetchRequest",
     "FetchProgress",
     "AsynchronousFetch",
+    "BatchInsertRequest",
+    "BatchUpdateRequest",
+    "BatchDeleteRequest",
     "FetchShare",
     "FetchStep",
     "log",

@@ -21,7 +21,7 @@ E_INTERNAL, E_CALLBACK, E_CANCELLED = -1, -8, -11
 
 # cst_type
 NULL, BOOL, INT, DOUBLE, DECIMAL, STRING, BYTES, DATE, UUID, OBJECT, OBJECT_ID, URI = range(12)
-ARRAY, SET, DICTIONARY, HOST, EXPRESSION = range(12, 17)
+ARRAY, SET, DICTIONARY, HOST, EXPRESSION, DEFAULT = range(12, 18)
 
 NO_KEY = 0xFFFFFFFF
 
@@ -51,7 +51,8 @@ FAULT_POLICIES = ("batch", "warn", "error")
     OPTION_RETAINS_REGISTERED_OBJECTS,
     OPTION_DELETES_INACCESSIBLE_FAULTS,
     OPTION_DELETES_AT_END_OF_EVENT,
-) = range(1, 8)
+    OPTION_MERGES_BATCHES,
+) = range(1, 9)
 REPORT_TEXT, REPORT_JSON = 0, 1
 CHANGED_INSERTED, CHANGED_UPDATED, CHANGED_DELETED, CHANGED_REGISTERED = 1, 2, 3, 4
 
@@ -410,8 +411,17 @@ FUNCTION_FN = CFUNCTYPE(
     POINTER(Value),
     POINTER(ctypes.c_void_p),
 )
-
-
+BATCH_ROWS_FN = CFUNCTYPE(
+    ctypes.c_int32,
+    ctypes.c_void_p,
+    ctypes.c_size_t,
+    ctypes.c_void_p,
+    POINTER(ctypes.c_size_t),
+    POINTER(ctypes.c_void_p),
+)
+BATCH_OBJECT_FN = CFUNCTYPE(
+    ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, POINTER(ctypes.c_bool), POINTER(ctypes.c_void_p)
+)
 CONTEXT_OBSERVE_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, POINTER(Changes))
 COORDINATOR_OBSERVE_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, POINTER(StoreChanges))
 OBJECT_OBSERVE_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, POINTER(ValueChange))
@@ -497,6 +507,8 @@ _TYPES: dict[str, Any] = {
     "predicateblock": PREDICATE_FN,
     "expressionblock": EXPRESSION_FN,
     "compare": COMPARE_FN,
+    "batchrows": BATCH_ROWS_FN,
+    "batchobject": BATCH_OBJECT_FN,
     "function": FUNCTION_FN,
     "code": ctypes.c_void_p,
     "undoaction": UNDO_ACTION_FN,
@@ -954,6 +966,21 @@ cst_fetch_request_set_having status handle handle error
 cst_fetch_request_set_distinct status handle bool error
 cst_context_fetch_rows status handle handle out error
 cst_context_aggregate status handle handle u32 in out error
+cst_batch_insert_new status handle out error
+cst_batch_insert_set_rows status handle size size keys values error
+cst_batch_insert_set_columns status handle size size pointer error
+cst_batch_insert_set_handler status handle size keys batchrows pointer destroy error
+cst_batch_insert_set_object_handler status handle batchobject pointer destroy error
+cst_batch_update_new status handle out error
+cst_batch_update_set_predicate status handle handle error
+cst_batch_update_set_includes_subentities status handle bool error
+cst_batch_update_set status handle in value error
+cst_batch_delete_new status handle out error
+cst_batch_delete_new_with_ids status size handles out error
+cst_batch_set_stores status handle size handles error
+cst_batch_set_merges status handle bool error
+cst_context_execute_batch status handle handle u64* out error
+
 cst_rows_count size handle
 cst_rows_column_count size handle
 cst_rows_column_name text handle size

@@ -25,7 +25,7 @@ from .transformer import to_bytes
 _NONE = type(None)
 
 
-def _kind_word(kind: int) -> int:
+def kind_word(kind: int) -> int:
     return kind if sys.byteorder == "little" else kind << 32
 
 
@@ -38,8 +38,10 @@ def _as_words(column: array[Any]) -> array[int]:
 class Block:
     """Values row by row. `address` is good as long as the block lives."""
 
-    def __init__(self, rows: int, columns: int) -> None:
-        self.words = array("Q", bytes(24 * max(rows * columns, 1)))
+    def __init__(self, rows: int, columns: int, default: int = _abi.NULL) -> None:
+        cells = max(rows * columns, 1)
+        self.words = array("Q", [kind_word(default), 0, 0]) * cells if default else array("Q", bytes(24 * cells))
+        self._default = default
         self._rows = rows
         self._stride = 3 * columns
         self._alive: list[Any] = []
@@ -71,7 +73,9 @@ class Block:
                 tokens = array("Q", [0 if value is None else value._cst_token for value in column])
                 word, low, high = _abi.OBJECT, tokens, None
             elif kind is None and has_none and not kinds:
-                return  # nothing but None, which the block is already
+                # Nothing but None.
+                self.words[3 * index :: self._stride] = array("Q", bytes(8 * self._rows))
+                return
             else:
                 self._one_by_one(index, column, description, entity)
                 return
@@ -80,7 +84,7 @@ class Block:
             self._one_by_one(index, column, description, entity)
             return
         at, stride = 3 * index, self._stride
-        full = _kind_word(word)
+        full = kind_word(word)
         if has_none:
             self.words[at::stride] = array("Q", [0 if value is None else full for value in column])
         else:
@@ -88,6 +92,11 @@ class Block:
         self.words[at + 1 :: stride] = low
         if high is not None:
             self.words[at + 2 :: stride] = high
+
+    def leave(self, index: int, rows: Iterable[int]) -> None:
+        """Gives some cells of a column back to what the block is made of."""
+        for row in rows:
+            self.words[row * self._stride + 3 * index] = kind_word(self._default)
 
     def _text(self, column: Sequence[Any]) -> tuple[int, array[int], array[int]]:
         parts = [b"" if value is None else value.encode() for value in column]

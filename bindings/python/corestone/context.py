@@ -22,6 +22,7 @@ from ._notifications import ChangedIDs, Notifications
 from ._request import make_request
 from .arrow import ArrowData, fetch_data, flags
 from .asynchronous import AsynchronousFetch
+from .batch import BatchDeleteRequest, BatchInsertRequest, BatchUpdateRequest
 from .codes import Aggregate
 from .cursor import Cursor
 from .entity import Entity
@@ -348,6 +349,29 @@ class Context:
         """
         found: T = await (await self.aperform(self.fetch_asynchronously, request, function))
         return found
+
+    def batch_insert(
+        self,
+        entity: EntityLike,
+        rows: Iterable[Mapping[str, Any]] | Iterable[Sequence[Any]],
+        columns: Sequence[str] | None = None,
+    ) -> int:
+        """Writes one object for each row straight into the store, and says how many; see BatchInsertRequest."""
+        return int(self.execute(BatchInsertRequest(entity, rows, columns, result_type="count")))
+
+    def batch_update(
+        self, entity: EntityLike, values: Mapping[str, Any], predicate: str | Predicate | None = None, *arguments: Any
+    ) -> int:
+        """Sets attributes of all objects for which a predicate holds, in the store, and says how many they are.
+
+        ctx.batch_update("Employee", {"salary": Expression("salary * 1.1")}, "age > %d", 40)
+        """
+        return int(self.execute(BatchUpdateRequest(entity, values, predicate, *arguments, result_type="count")))
+
+    def batch_delete(self, entity: EntityLike, predicate: str | Predicate | None = None, *arguments: Any) -> int:
+        """Deletes all objects for which a predicate holds, in the store, by delete rules, and says how many went."""
+        request = FetchRequest(self._entity(entity), predicate, *arguments)
+        return int(self.execute(BatchDeleteRequest(request, result_type="count")))
 
     def fetch_template(self, name: str, /, **variables: Any) -> Results:
         """Runs a fetch request of the model with values for its variables; None is nil.
@@ -1140,6 +1164,15 @@ class Context:
     @propagates_deletes_at_end_of_event.setter
     def propagates_deletes_at_end_of_event(self, propagates: bool) -> None:
         self._set_option(_abi.OPTION_DELETES_AT_END_OF_EVENT, propagates)
+
+    @property
+    def merges_batches(self) -> bool:
+        """Whether what batch requests change comes in by itself; True at first."""
+        return bool(self._option(_abi.OPTION_MERGES_BATCHES))
+
+    @merges_batches.setter
+    def merges_batches(self, merges: bool) -> None:
+        self._set_option(_abi.OPTION_MERGES_BATCHES, merges)
 
     # ---- queues
 

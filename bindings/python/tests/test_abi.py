@@ -68,6 +68,8 @@ PLAIN = {
     "cst_predicate_block_fn": _abi.PREDICATE_FN,
     "cst_expression_block_fn": _abi.EXPRESSION_FN,
     "cst_compare_fn": _abi.COMPARE_FN,
+    "cst_batch_rows_fn": _abi.BATCH_ROWS_FN,
+    "cst_batch_object_fn": _abi.BATCH_OBJECT_FN,
     "cst_function_fn": _abi.FUNCTION_FN,
     "cst_undo_action_fn": _abi.UNDO_ACTION_FN,
     "cst_undo_observe_fn": _abi.UNDO_OBSERVE_FN,

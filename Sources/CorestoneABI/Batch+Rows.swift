@@ -1,0 +1,149 @@
+import CCorestone
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+extension cst_value {
+    var isDefault: Bool { type == CST_DEFAULT }
+}
+
+extension BatchRows {
+    /// Takes a row of which `put` says for each place whether it gives the slot by itself.
+    func put(_ slots: [Int], _ put: (_ place: Int, _ slot: Int) throws -> Bool) throws {
+        clear()
+        var left: [Int] = []
+        for (place, slot) in slots.enumerated() where try !put(place, slot) { left.append(slot) }
+        give(slots, without: left)
+    }
+
+    /// Says which slots the row gives by itself.
+    @inline(__always)
+    func give(_ slots: [Int], without left: [Int]) {
+        given = .slots(left.isEmpty ? slots : slots.filter { !left.contains($0) })
+    }
+
+    /// Sets a host's value, which lasts until the next row.
+    @inline(__always)
+    func set(_ value: cst_value, slot: Int) throws {
+        switch Int(value.type) {
+        case CST_STRING: try set(value.as.string, slot: slot)
+        case CST_INT: try set(ValueView(.int, UInt64(bitPattern: value.as.integer)), slot: slot)
+        case CST_DOUBLE: try set(ValueView(.double, value.as.real.bitPattern), slot: slot)
+        case CST_DATE: try set(ValueView(.date, value.as.date.bitPattern), slot: slot)
+        default: try set(try hostValue(value), slot: slot)
+        }
+    }
+
+    @inline(__always)
+    func set(_ string: cst_string, slot: Int) throws {
+        guard let bytes = try string.utf8("a value") else { return try set(.null as ValueView, slot: slot) }
+        try set(ValueView(.string, UInt64(UInt(bitPattern: bytes.baseAddress)), UInt64(bytes.count)), slot: slot)
+    }
+}
+
+/// A column of a host's, and the slot that it goes to.
+struct BatchColumn: @unchecked Sendable {
+    private enum Form: UInt32 {
+        case int64 = 1, int32, double, string, bytes, uuid, value
+    }
+
+    private let form: Form
+    let slot: Int
+    private let values: UnsafeRawPointer
+    private let present: UnsafePointer<UInt8>?
+    private let kind: SlotKind
+
+    init(_ column: cst_batch_column, _ entity: Entity, slot: Int, rows: Int) throws {
+        guard let form = Form(rawValue: column.form) else {
+            throw CoreError(.invalidArgument, "\(column.form) is no form of a column; use a CST_COLUMN_ constant")
+        }
+        guard let values = column.values ?? (rows == 0 ? UnsafeRawPointer(bitPattern: 8) : nil) else {
+            throw CoreError(.invalidArgument, "columns.values is NULL; point it to a value for each row")
+        }
+        (self.form, self.slot, self.values, present) = (form, slot, values, column.present)
+        kind = entity.layout.slots[slot].kind
+    }
+
+    /// False when the row has the default.
+    @inline(__always)
+    func put(_ row: Int, into rows: BatchRows) throws -> Bool {
+        if let present, present[row] == 0 {
+            try rows.set(.null as ValueView, slot: slot)
+            return true
+        }
+        switch form {
+        case .int64:
+            let number = values.loadUnaligned(fromByteOffset: row * 8, as: UInt64.self)
+            try rows.set(ValueView(kind == .bool && number <= 1 ? .bool : .int, number), slot: slot)
+        case .int32:
+            let number = Int64(values.loadUnaligned(fromByteOffset: row * 4, as: Int32.self))
+            try rows.set(ValueView(.int, UInt64(bitPattern: number)), slot: slot)
+        case .double:
+            let bits = values.loadUnaligned(fromByteOffset: row * 8, as: UInt64.self)
+            try rows.set(ValueView(kind == .date ? .date : .double, bits), slot: slot)
+        case .string: try rows.set(values.assumingMemoryBound(to: cst_string.self)[row], slot: slot)
+        case .uuid:
+            let (low, high) = values.loadUnaligned(fromByteOffset: row * 16, as: (UInt64, UInt64).self)
+            try rows.set(ValueView(.uuid, low, high), slot: slot)
+        case .bytes:
+            var value = cst_value()
+            value.type = cst_type(CST_BYTES)
+            value.as.bytes = values.assumingMemoryBound(to: cst_bytes.self)[row]
+            try rows.set(value, slot: slot)
+        case .value:
+            let value = values.assumingMemoryBound(to: cst_value.self)[row]
+            if value.isDefault {
+                rows.setDefault(slot: slot)
+                return false
+            }
+            try rows.set(value, slot: slot)
+        }
+        return true
+    }
+}
+
+/// Rows that a host fills, some at a time.
+final class BatchBlock {
+    private let handler: HostCallback<cst_batch_rows_fn>
+    private let columns: Int
+    private let values: UnsafeMutablePointer<cst_value>
+    private var count = 0
+    private var next = 0
+
+    /// As many rows as the host may fill at a time.
+    private static let capacity = 256
+
+    init(_ handler: HostCallback<cst_batch_rows_fn>, columns: Int) {
+        self.handler = handler
+        self.columns = columns
+        values = .allocate(capacity: max(columns, 1) * BatchBlock.capacity)
+    }
+
+    deinit { values.deallocate() }
+
+    /// The next row; nil after the last one.
+    func nextRow() throws -> UnsafeMutablePointer<cst_value>? {
+        if next == count { try fill() }
+        guard next < count else { return nil }
+        defer { next += 1 }
+        return values + next * columns
+    }
+
+    private func fill() throws {
+        var empty = cst_value()
+        empty.type = cst_type(CST_DEFAULT)
+        values.initialize(repeating: empty, count: columns * BatchBlock.capacity)
+        (next, count) = (0, 0)
+        var filled = 0
+        try callHost("the batch request's handler") {
+            handler.function(handler.userdata, BatchBlock.capacity, values, &filled, $0)
+        }
+        guard 0...BatchBlock.capacity ~= filled else {
+            throw CoreError(
+                .invalidArgument,
+                "the batch request's handler says that it filled \(UInt(bitPattern: filled)) rows, and there was room for "
+                    + "\(BatchBlock.capacity)")
+        }
+        count = filled
+    }
+}

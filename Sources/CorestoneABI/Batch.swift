@@ -1,0 +1,324 @@
+import CCorestone
+import CorestoneGraph
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+/// A batch request, with what its model and its parts need to live.
+final class BatchRequestBox {
+    private(set) var request: BatchRequest
+    /// The context that executes the request, and that of the object which a handler fills, as the host knows it meanwhile.
+    private var executing: ContextBox?
+    private var scratch: (context: Context, handle: Handle?)?
+    private var kept: [AnyObject]
+
+    init(_ request: BatchRequest, keeping kept: [AnyObject] = []) {
+        self.request = request
+        self.kept = kept
+    }
+
+    func keep(_ part: AnyObject) { kept.append(part) }
+
+    /// Runs `body`, which executes the request.
+    func execute<Result>(in box: ContextBox, _ body: () throws -> Result) throws -> Result {
+        let former = (executing, scratch)
+        (executing, scratch) = (box, nil)
+        defer {
+            _ = HandleTable.releaseForHost(token(scratch?.handle))
+            (executing, scratch) = former
+        }
+        return try body()
+    }
+
+    /// A handle of the object that a handler fills. Its context has no handle of the host's, and gets one.
+    func handle(of object: ManagedObject) throws -> Handle? {
+        if let executing, let context = object.context, scratch?.context !== context {
+            guard HandleTable.retain(executing.coordinatorToken) else { throw object.gone() }
+            let box = ContextBox(context, coordinatorToken: executing.coordinatorToken)
+            scratch = (context, try box.makeHandle())
+        }
+        return try ownedHandle(object)
+    }
+
+    /// Gives an insertion another source of rows.
+    func fill(slots: [Int]?, _ begin: @escaping () throws -> BatchInsertRequest.Fill) throws {
+        try take(BatchInsertRequest(entity: request.entity, slots: slots, begin: begin))
+    }
+
+    func take(_ fresh: BatchInsertRequest) throws {
+        try requireInsertion()
+        fresh.affectedStores = request.affectedStores
+        fresh.mergesIntoContexts = request.mergesIntoContexts
+        request = fresh
+    }
+
+    func requireInsertion() throws {
+        guard request is BatchInsertRequest else { throw wrongKind("an insertion") }
+    }
+
+    func update() throws -> BatchUpdateRequest {
+        guard let update = request as? BatchUpdateRequest else { throw wrongKind("an update") }
+        return update
+    }
+
+    private func wrongKind(_ wanted: String) -> CoreError {
+        CoreError(.invalidArgument, "the batch request is not \(wanted)", entity: request.entity?.name)
+    }
+
+    /// The slots of keys, each of an attribute that a batch may set.
+    func slots(_ keys: some Collection<cst_key>) throws -> [Int] {
+        let entity: Entity = request.entity
+        return try keys.map { key in
+            let slot = Int(key & (1 << Entity.slotBits - 1))
+            guard slot < Int(entity.slotCount), entity.slotKeys[slot] == key else {
+                throw CoreError(
+                    .invalidArgument, "key \(key) is no property of \(entity.name); resolve keys with that entity",
+                    entity: entity.name)
+            }
+            return try entity.batchSlot(of: entity.properties[slot].path)
+        }
+    }
+}
+
+private func box(_ pointer: OpaquePointer?) throws -> BatchRequestBox { try resolve(pointer, .batchRequest) }
+
+private func give(_ request: BatchRequestBox, _ out: UnsafeMutablePointer<OpaquePointer?>) throws {
+    out.pointee = try HandleTable.make(request, .batchRequest)
+}
+
+// MARK: - Inserting
+
+@_cdecl("cst_batch_insert_new") @implementation
+public func cst_batch_insert_new(
+    _ entityPointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try place(out, "out_request")
+        try give(
+            BatchRequestBox(BatchInsertRequest(entity: try entity(entityPointer), slots: []) { { _ in false } }), out)
+    }
+}
+
+@_cdecl("cst_batch_insert_set_rows") @implementation
+public func cst_batch_insert_set_rows(
+    _ pointer: OpaquePointer?, _ rows: Int, _ columns: Int, _ keys: UnsafePointer<cst_key>?,
+    _ values: UnsafePointer<cst_value>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let request = try box(pointer)
+        let slots = try request.slots(try array(keys, columns, "keys"))
+        let (total, overflow) = rows.multipliedReportingOverflow(by: columns)
+        guard rows >= 0, rows < Int(Int32.max), !overflow else {
+            throw CoreError(.invalidArgument, "rows is \(UInt(bitPattern: rows)); 2147483646 is the most")
+        }
+        // nil for the default.
+        let values = try array(values, total, "values").map { value -> PropertyValue? in
+            if value.isDefault { return nil }
+            var reader = ValueReader(isKept: true)
+            return try reader.read(value)
+        }
+        try request.fill(slots: slots) {
+            var row = 0
+            return { out in
+                guard row < rows else { return false }
+                try out.put(slots) { place, slot in
+                    guard let value = values[row * slots.count + place] else { return false }
+                    try out.set(ValueView(value), slot: slot)
+                    return true
+                }
+                row += 1
+                return true
+            }
+        }
+    }
+}
+
+@_cdecl("cst_batch_insert_set_columns") @implementation
+public func cst_batch_insert_set_columns(
+    _ pointer: OpaquePointer?, _ rows: Int, _ count: Int, _ columns: UnsafePointer<cst_batch_column>?,
+    _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let request = try box(pointer)
+        guard rows >= 0, rows < Int(Int32.max) else {
+            throw CoreError(.invalidArgument, "rows is \(UInt(bitPattern: rows)); 2147483646 is the most")
+        }
+        let columns = try array(columns, count, "columns")
+        let slots = try request.slots(columns.map(\.key))
+        let entity: Entity = request.request.entity
+        let sources = try zip(columns, slots).map { try BatchColumn($0, entity, slot: $1, rows: rows) }
+        try request.fill(slots: slots) {
+            var (row, wasWhole) = (0, true)
+            return { out in
+                guard row < rows else { return false }
+                var left: [Int] = []
+                for source in sources where try !source.put(row, into: out) { left.append(source.slot) }
+                if !left.isEmpty || !wasWhole { out.give(slots, without: left) }
+                wasWhole = left.isEmpty
+                row += 1
+                return true
+            }
+        }
+    }
+}
+
+@_cdecl("cst_batch_insert_set_handler") @implementation
+public func cst_batch_insert_set_handler(
+    _ pointer: OpaquePointer?, _ columns: Int, _ keys: UnsafePointer<cst_key>?, _ fill: cst_batch_rows_fn?,
+    _ userdata: UnsafeMutableRawPointer?, _ destroy: cst_destroy_fn?, _ error: ErrorOut
+) -> cst_status {
+    let handler = HostCallback(fill, Userdata(userdata, destroy))
+    return boundary(error) {
+        let request = try box(pointer)
+        let handler: HostCallback<cst_batch_rows_fn> = try handler.required("fill")
+        let slots = try request.slots(try array(keys, columns, "keys"))
+        try request.fill(slots: slots) {
+            let block = BatchBlock(handler, columns: slots.count)
+            return { out in
+                guard let row = try block.nextRow() else { return false }
+                try out.put(slots) { place, slot in
+                    if row[place].isDefault { return false }
+                    try out.set(row[place], slot: slot)
+                    return true
+                }
+                return true
+            }
+        }
+    }
+}
+
+@_cdecl("cst_batch_insert_set_object_handler") @implementation
+public func cst_batch_insert_set_object_handler(
+    _ pointer: OpaquePointer?, _ fill: cst_batch_object_fn?, _ userdata: UnsafeMutableRawPointer?,
+    _ destroy: cst_destroy_fn?, _ error: ErrorOut
+) -> cst_status {
+    let handler = HostCallback(fill, Userdata(userdata, destroy))
+    return boundary(error) {
+        let request = try box(pointer)
+        let handler: HostCallback<cst_batch_object_fn> = try handler.required("fill")
+        try request.take(
+            BatchInsertRequest(entity: request.request.entity) { [unowned request] (object: ManagedObject) in
+                let borrowed = try request.handle(of: object)
+                defer { _ = HandleTable.releaseForHost(token(borrowed)) }
+                var isDone = false
+                try callHost("the batch request's handler") {
+                    handler.function(handler.userdata, borrowed, &isDone, $0)
+                }
+                return isDone
+            })
+    }
+}
+
+// MARK: - Updating
+
+@_cdecl("cst_batch_update_new") @implementation
+public func cst_batch_update_new(
+    _ entityPointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try place(out, "out_request")
+        try give(BatchRequestBox(BatchUpdateRequest(entity: try entity(entityPointer))), out)
+    }
+}
+
+@_cdecl("cst_batch_update_set_predicate") @implementation
+public func cst_batch_update_set_predicate(
+    _ pointer: OpaquePointer?, _ predicatePointer: OpaquePointer?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let request = try box(pointer)
+        let predicate = try predicatePointer.map { try predicateBox($0) }
+        try request.update().predicate = predicate?.predicate
+        if let predicate { request.keep(predicate) }
+    }
+}
+
+@_cdecl("cst_batch_update_set_includes_subentities") @implementation
+public func cst_batch_update_set_includes_subentities(
+    _ pointer: OpaquePointer?, _ includes: Bool, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) { try box(pointer).update().includesSubentities = includes }
+}
+
+@_cdecl("cst_batch_update_set") @implementation
+public func cst_batch_update_set(
+    _ pointer: OpaquePointer?, _ property: cst_string, _ value: UnsafePointer<cst_value>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let request = try box(pointer)
+        let update = try request.update()
+        let name = try property.string("property")
+        guard let value else { throw CoreError(.invalidArgument, "value is NULL; use a cst_value of type CST_NULL") }
+        if value.pointee.type == CST_EXPRESSION {
+            let expression = try expressionBox(value.pointee.as.expression)
+            request.keep(expression)
+            update.propertiesToUpdate[name] = expression.expression
+        } else {
+            var reader = ValueReader(isKept: true)
+            update.propertiesToUpdate[name] = .constant(try reader.read(value.pointee))
+        }
+    }
+}
+
+// MARK: - Deleting
+
+@_cdecl("cst_batch_delete_new") @implementation
+public func cst_batch_delete_new(
+    _ requestPointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try place(out, "out_request")
+        let fetch = try requestBox(requestPointer)
+        try give(BatchRequestBox(BatchDeleteRequest(fetchRequest: fetch.request), keeping: [fetch]), out)
+    }
+}
+
+@_cdecl("cst_batch_delete_new_with_ids") @implementation
+public func cst_batch_delete_new_with_ids(
+    _ count: Int, _ ids: UnsafePointer<OpaquePointer?>?, _ out: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try place(out, "out_request")
+        let ids = try array(ids, count, "ids").map { try resolve($0, .objectID, as: ObjectIDBox.self).id }
+        try give(BatchRequestBox(try BatchDeleteRequest(objectIDs: ids)), out)
+    }
+}
+
+// MARK: - Executing
+
+@_cdecl("cst_batch_set_stores") @implementation
+public func cst_batch_set_stores(
+    _ pointer: OpaquePointer?, _ count: Int, _ stores: UnsafePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let request = try box(pointer).request
+        let stores = try array(stores, count, "stores").map { try resolve($0, .store, as: StoreBox.self).store }
+        request.affectedStores = stores.isEmpty ? nil : stores
+    }
+}
+
+@_cdecl("cst_batch_set_merges") @implementation
+public func cst_batch_set_merges(_ pointer: OpaquePointer?, _ merges: Bool, _ error: ErrorOut) -> cst_status {
+    boundary(error) { try box(pointer).request.mergesIntoContexts = merges }
+}
+
+@_cdecl("cst_context_execute_batch") @implementation
+public func cst_context_execute_batch(
+    _ pointer: OpaquePointer?, _ requestPointer: OpaquePointer?, _ outCount: UnsafeMutablePointer<UInt64>?,
+    _ outIDs: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        outCount?.pointee = 0
+        outIDs?.pointee = nil
+        let box = try onQueue(pointer)
+        let batch = try resolve(requestPointer, .batchRequest, as: BatchRequestBox.self)
+        let request = batch.request
+        request.resultType = outIDs == nil ? .count : .objectIDs
+        let result: BatchResult = try batch.execute(in: box) { try box.context.execute(request) }
+        outCount?.pointee = UInt64(result.count)
+        if let outIDs {
+            outIDs.pointee = try ResultList([], ids: result.objectIDs, entity: request.entity, box: box).makeHandle()
+        }
+    }
+}

@@ -1,0 +1,335 @@
+/* Batch requests: rows by value, column and handler, updates, deletions, merges into open contexts.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "company.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int destroyed;
+static void note_destroyed(void *userdata) { (void)userdata, destroyed++; }
+
+static uint64_t execute(const struct company *c, cst_batch_request *request) {
+    uint64_t count = 99;
+    OK(cst_context_execute_batch(c->context, request, &count, NULL, E));
+    return count;
+}
+
+static cst_batch_request *insertion(const struct company *c) {
+    cst_batch_request *request = NULL;
+    OK(cst_batch_insert_new(c->employee, &request, E));
+    return request;
+}
+
+static int64_t sum(const struct company *c, cst_context *context, const char *predicate) {
+    cst_results *found = company_fetch(context, c->employee, predicate, "number");
+    int64_t total = 0;
+    for (size_t i = 0; i < cst_results_count(found); i++)
+        total += get_int(object_at(found, i), c->number);
+    OK(cst_release(found));
+    return total;
+}
+
+static void rows_are_copied(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_batch_request *request = insertion(&c);
+    const cst_key keys[] = {c.name, c.number};
+    {
+        char name[] = "Ada";
+        cst_value values[] = {value_text(name), value_int(1), value_text("Bea"), {.type = CST_DEFAULT}};
+        OK(cst_batch_insert_set_rows(request, 2, 2, keys, values, E));
+        name[0] = 'X';
+    }
+    uint64_t count = 0;
+    cst_results *ids = NULL;
+    OK(cst_context_execute_batch(c.context, request, &count, &ids, E));
+    CHECK_INT(2, count);
+    CHECK_INT(2, cst_results_count(ids));
+    cst_object_id *id = NULL;
+    cst_object *ada = NULL;
+    OK(cst_results_copy_id(ids, 0, &id, E));
+    OK(cst_context_object_with_id(c.context, id, &ada, E));
+    CHECK_TEXT("Ada", get_text(ada, c.name));
+    CHECK_INT(2, execute(&c, request));
+    CHECK_INT(4, company_count(c.context, c.employee, NULL));
+    CHECK_INT(2, company_count(c.context, c.employee, "name == 'Bea'"));
+    OK(cst_release(ada));
+    OK(cst_release(id));
+    OK(cst_release(ids));
+    OK(cst_release(request));
+    company_close(&c);
+}
+
+static void columns_are_read_in_place(void) {
+    enum { ROWS = 1000 };
+    static cst_string names[ROWS];
+    static int64_t numbers[ROWS];
+    static int32_t levels[ROWS];
+    static double salaries[ROWS], dates[ROWS];
+    static uint8_t badges[ROWS][16], present[ROWS];
+    static cst_bytes photos[ROWS];
+    static cst_value notes[ROWS];
+    static char texts[ROWS][16];
+    struct company c = company_open(check_path("a.sqlite"));
+    for (int i = 0; i < ROWS; i++) {
+        snprintf(texts[i], sizeof texts[i], "n%d", i);
+        names[i] = text(texts[i]);
+        numbers[i] = i;
+        levels[i] = i % 100;
+        salaries[i] = i / 2.0;
+        dates[i] = i;
+        badges[i][15] = (uint8_t)i;
+        photos[i] = (cst_bytes){(const uint8_t *)texts[i], 2};
+        notes[i] = value_text("note");
+        present[i] = i % 2;
+    }
+    const cst_batch_column columns[] = {
+        {c.name, CST_COLUMN_STRING, names, NULL},     {c.number, CST_COLUMN_INT64, numbers, NULL},
+        {c.level, CST_COLUMN_INT32, levels, NULL},    {c.rating, CST_COLUMN_DOUBLE, salaries, present},
+        {c.hired, CST_COLUMN_DOUBLE, dates, NULL},    {c.badge, CST_COLUMN_UUID, badges, NULL},
+        {c.photo, CST_COLUMN_BYTES, photos, present}, {c.notes, CST_COLUMN_VALUE, notes, present},
+        {c.active, CST_COLUMN_INT64, numbers, NULL}};
+    cst_batch_request *request = insertion(&c);
+    OK(cst_batch_insert_set_columns(request, 2, 9, columns, E));
+    CHECK_INT(2, execute(&c, request));
+    OK(cst_batch_insert_set_columns(request, ROWS, 8, columns, E));
+    CHECK_INT(ROWS, execute(&c, request));
+    CHECK_INT(1, company_count(c.context, c.employee, "number == 999 AND level == 99 AND rating == 499.5"));
+    CHECK_INT(500, company_count(c.context, c.employee, "number > 1 AND rating != nil AND notes == 'note'") + 1);
+    cst_results *found = company_fetch(c.context, c.employee, "number == 7", NULL);
+    const cst_object *seven = object_at(found, 0);
+    CHECK_TEXT("n7", get_text(seven, c.name));
+    CHECK_REAL(7, get(seven, c.hired).as.date);
+    CHECK_INT(7, get(seven, c.badge).as.uuid[15]);
+    CHECK_INT(2, get(seven, c.photo).as.bytes.size);
+    OK(cst_release(found));
+    /* A number that is no truth value. */
+    OK(cst_batch_insert_set_columns(request, 3, 9, columns, E));
+    CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_context_execute_batch(c.context, request, NULL, NULL, E));
+    CHECK_CONTAINS("row 3", cst_error_message(check_error()));
+    CHECK_INT(ROWS + 2, company_count(c.context, c.employee, NULL));
+    names[1] = text_of_size("\xff", 1);
+    OK(cst_batch_insert_set_columns(request, 2, 1, columns, E));
+    CHECK_STATUS(CST_E_INVALID_UTF8, cst_context_execute_batch(c.context, request, NULL, NULL, E));
+    names[1] = text_of_size(NULL, 0);
+    CHECK_STATUS(CST_E_VALIDATION, cst_context_execute_batch(c.context, request, NULL, NULL, E));
+    CHECK_INT(1570, cst_error_code(check_error()));
+    OK(cst_release(request));
+    company_close(&c);
+}
+
+struct source {
+    const struct company *company;
+    int left, calls, stops_after;
+    bool saves;
+};
+
+static cst_status fill(void *userdata, size_t capacity, cst_value *values, size_t *out_rows, cst_error **error) {
+    struct source *source = userdata;
+    source->calls++;
+    if (source->stops_after && source->calls > source->stops_after) {
+        cst_error_new_custom(text("App"), 42, text("the source is broken"), NULL, NULL, error);
+        return CST_E_CALLBACK;
+    }
+    if (source->saves) {
+        cst_object *one = company_employee(source->company, source->company->context, "Eve", 1);
+        cst_error *refusal = NULL;
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_save(source->company->context, &refusal));
+        CHECK_INT(3, company_count(source->company->context, source->company->employee, "name BEGINSWITH 'E'") + 2);
+        cst_release(refusal);
+        OK(cst_context_delete(source->company->context, one, E));
+        OK(cst_release(one));
+    }
+    for (size_t row = 0; row < capacity && source->left > 0; row++, source->left--) {
+        values[row * 2] = value_text("handled");
+        if (source->left % 2) values[row * 2 + 1] = value_int(source->left);
+        ++*out_rows;
+    }
+    return CST_OK;
+}
+
+static void a_handler_fills_rows(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    const cst_key keys[] = {c.name, c.number};
+    struct source source = {.company = &c, .left = 1000};
+    destroyed = 0;
+    cst_batch_request *request = insertion(&c);
+    OK(cst_batch_insert_set_handler(request, 2, keys, fill, &source, note_destroyed, E));
+    CHECK_INT(1000, execute(&c, request));
+    CHECK(source.calls > 3 && source.calls < 20);
+    CHECK_INT(500, company_count(c.context, c.employee, "number > 0"));
+    source = (struct source){.company = &c, .left = 10, .saves = true};
+    CHECK_INT(10, execute(&c, request));
+    source = (struct source){.company = &c, .left = 1000, .stops_after = 2};
+    CHECK_STATUS(CST_E_CALLBACK, cst_context_execute_batch(c.context, request, NULL, NULL, E));
+    CHECK_CONTAINS("the source is broken", cst_error_message(check_error()));
+    CHECK_INT(1, cst_error_detail_count(check_error()));
+    CHECK_INT(1010, company_count(c.context, c.employee, NULL));
+    CHECK_INT(0, destroyed);
+    OK(cst_release(request));
+    CHECK_INT(1, destroyed);
+    CHECK_STATUS(CST_E_INVALID_HANDLE,
+                 cst_batch_insert_set_handler(request, 2, keys, fill, &source, note_destroyed, E));
+    CHECK_INT(2, destroyed);
+    company_close(&c);
+}
+
+static cst_status set_object(void *userdata, cst_object *object, bool *out_stop, cst_error **error) {
+    struct source *source = userdata;
+    source->calls++;
+    *out_stop = source->calls > source->left;
+    cst_value name = value_text("object"), number = value_int(source->calls);
+    cst_status status = cst_object_set(object, source->company->name, &name, error);
+    if (status == CST_OK && source->calls != 2)
+        status = cst_object_set(object, source->company->number, &number, error);
+    if (status == CST_OK && source->stops_after == source->calls)
+        return cst_object_add_member(object, source->company->friends, object, error);
+    return status;
+}
+
+static void one_object_stands_for_all(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    struct source source = {.company = &c, .left = 5};
+    cst_batch_request *request = insertion(&c);
+    OK(cst_batch_insert_set_object_handler(request, set_object, &source, NULL, E));
+    CHECK_INT(5, execute(&c, request));
+    CHECK_INT(1 + 3 + 4 + 5, sum(&c, c.context, "number != nil"));
+    source = (struct source){.company = &c, .left = 5, .stops_after = 3};
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_execute_batch(c.context, request, NULL, NULL, E));
+    CHECK_TEXT("friends", cst_error_key(check_error()));
+    CHECK_INT(5, company_count(c.context, c.employee, NULL));
+    OK(cst_release(request));
+    company_close(&c);
+}
+
+static void insert_numbers(const struct company *c, int count) {
+    cst_batch_request *request = insertion(c);
+    const cst_key keys[] = {c->name, c->number};
+    cst_value values[2 * 16];
+    for (int i = 0; i < count; i++)
+        values[2 * i] = value_text("n"), values[2 * i + 1] = value_int(i);
+    OK(cst_batch_insert_set_rows(request, (size_t)count, 2, keys, values, E));
+    CHECK_INT(count, execute(c, request));
+    OK(cst_release(request));
+}
+
+static void updates_reach_open_contexts(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    insert_numbers(&c, 4);
+    cst_context *other = company_context(&c, CST_QUEUE_CALLER), *deaf = company_context(&c, CST_QUEUE_CALLER);
+    OK(cst_context_set_option(deaf, CST_OPTION_MERGES_BATCHES, 0, E));
+    int64_t option = 9;
+    OK(cst_context_option(deaf, CST_OPTION_MERGES_BATCHES, &option, E));
+    CHECK_INT(0, option);
+    cst_results *theirs = company_fetch(other, c.employee, NULL, "number");
+    cst_results *unheard = company_fetch(deaf, c.employee, NULL, "number");
+    CHECK_INT(3, get_int(object_at(theirs, 3), c.number));
+    CHECK_INT(3, get_int(object_at(unheard, 3), c.number));
+
+    cst_batch_request *request = NULL;
+    cst_predicate *predicate = NULL;
+    cst_expression *expression = NULL;
+    OK(cst_batch_update_new(c.employee, &request, E));
+    OK(cst_predicate_parse(text("number > 1"), 0, NULL, &predicate, E));
+    OK(cst_batch_update_set_predicate(request, predicate, E));
+    OK(cst_expression_parse(text("number * 10"), 0, NULL, &expression, E));
+    cst_value value = {.type = CST_EXPRESSION, .as = {.expression = expression}};
+    OK(cst_batch_update_set(request, text("number"), &value, E));
+    value = value_text("changed");
+    OK(cst_batch_update_set(request, text("notes"), &value, E));
+    OK(cst_release(predicate));
+    OK(cst_release(expression));
+    CHECK_INT(2, execute(&c, request));
+    CHECK_INT(30, get_int(object_at(theirs, 3), c.number));
+    CHECK_INT(3, get_int(object_at(unheard, 3), c.number));
+    CHECK_INT(2, company_count(c.context, c.employee, "notes == 'changed'"));
+    OK(cst_batch_update_set_predicate(request, NULL, E));
+    OK(cst_batch_update_set_includes_subentities(request, false, E));
+    OK(cst_batch_set_merges(request, false, E));
+    CHECK_INT(4, execute(&c, request));
+    CHECK_INT(30, get_int(object_at(theirs, 3), c.number));
+    value = value_text("x");
+    OK(cst_batch_update_set(request, text("number"), &value, E));
+    CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_context_execute_batch(c.context, request, NULL, NULL, E));
+    CHECK_TEXT("number", cst_error_key(check_error()));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_insert_set_rows(request, 0, 0, NULL, NULL, E));
+    OK(cst_release(request));
+    OK(cst_release(theirs));
+    OK(cst_release(unheard));
+    OK(cst_release(other));
+    OK(cst_release(deaf));
+    company_close(&c);
+}
+
+static void deletions_follow_requests_and_ids(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    insert_numbers(&c, 8);
+    cst_context *other = company_context(&c, CST_QUEUE_CALLER);
+    cst_results *theirs = company_fetch(other, c.employee, NULL, "number");
+    cst_fetch_request *fetch = NULL;
+    cst_batch_request *request = NULL;
+    cst_sort order = {text("number"), CST_SORT_DESCENDING, 0};
+    OK(cst_fetch_request_new(c.employee, &fetch, E));
+    OK(cst_fetch_request_set_sort(fetch, 1, &order, E));
+    OK(cst_fetch_request_set_limit(fetch, 2, E));
+    OK(cst_batch_delete_new(fetch, &request, E));
+    OK(cst_release(fetch));
+    CHECK_INT(2, execute(&c, request));
+    CHECK_INT(0 + 1 + 2 + 3 + 4 + 5, sum(&c, c.context, NULL));
+    CHECK(state(object_at(theirs, 7)) & CST_OBJECT_DELETED);
+    OK(cst_release(request));
+
+    cst_object_id *ids[2] = {NULL, NULL};
+    OK(cst_object_copy_id(object_at(theirs, 0), &ids[0], E));
+    OK(cst_object_copy_id(object_at(theirs, 2), &ids[1], E));
+    OK(cst_batch_delete_new_with_ids(2, ids, &request, E));
+    OK(cst_batch_set_stores(request, 1, &c.store, E));
+    CHECK_INT(2, execute(&c, request));
+    CHECK_INT(0, execute(&c, request));
+    CHECK_INT(1 + 3 + 4 + 5, sum(&c, c.context, NULL));
+    OK(cst_release(request));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_delete_new_with_ids(0, NULL, &request, E));
+    OK(cst_release(ids[0]));
+    OK(cst_release(ids[1]));
+    OK(cst_release(theirs));
+    OK(cst_release(other));
+    company_close(&c);
+}
+
+static void unsaved_changes_meet_a_conflict(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    insert_numbers(&c, 2);
+    cst_results *mine = company_fetch(c.context, c.employee, NULL, "number");
+    set(object_at(mine, 0), c.number, value_int(7));
+    set(object_at(mine, 1), c.notes, value_text("mine"));
+    cst_context *other = company_context(&c, CST_QUEUE_CALLER);
+    cst_batch_request *request = NULL;
+    cst_value value = value_int(9);
+    OK(cst_batch_update_new(c.employee, &request, E));
+    OK(cst_batch_update_set(request, text("number"), &value, E));
+    OK(cst_context_execute_batch(other, request, NULL, NULL, E));
+    CHECK_INT(7, get_int(object_at(mine, 0), c.number));
+    CHECK_INT(9, get_int(object_at(mine, 1), c.number));
+    CHECK_STATUS(CST_E_CONFLICT, cst_context_save(c.context, E));
+    CHECK_INT(133020, cst_error_code(check_error()));
+    set(object_at(mine, 1), c.notes, value_null());
+    OK(cst_context_rollback(c.context, E));
+    CHECK_INT(18, sum(&c, other, NULL));
+    OK(cst_release(request));
+    OK(cst_release(mine));
+    OK(cst_release(other));
+    company_close(&c);
+}
+
+int main(int argc, char **argv) {
+    check_begin(argc, argv);
+    RUN(rows_are_copied);
+    RUN(columns_are_read_in_place);
+    RUN(a_handler_fills_rows);
+    RUN(one_object_stands_for_all);
+    RUN(updates_reach_open_contexts);
+    RUN(deletions_follow_requests_and_ids);
+    RUN(unsaved_changes_meet_a_conflict);
+    return check_end();
+}

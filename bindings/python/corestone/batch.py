@@ -1,0 +1,336 @@
+"""Changes of many rows, made in the store and past all objects: batch insertions, updates and deletions."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from ctypes import byref
+from typing import TYPE_CHECKING, Any, Union
+
+from . import _abi, _host, values
+from ._abi import lib, text
+from ._bulk import Block, plain_columns
+from ._call import call, made
+from ._callbacks import reported
+from ._composite import decompose, leaves
+from ._interrupt import immortal
+from .errors import InvalidArgumentError, UnsupportedError
+from .expression import Expression
+from .object_id import ObjectID
+from .predicate import Predicate
+from .property import PropertyDescription
+from .request import FetchRequest
+from .results import Results
+from .transformer import to_bytes
+
+if TYPE_CHECKING:
+    from .context import Context, EntityLike
+    from .coordinator import Store
+    from .entity import Entity
+
+_RESULTS = ("status", "ids", "count")
+BatchOutcome = Union[bool, int, "list[ObjectID]"]
+_MISSING: Any = object()
+_numbers = itertools.count(1)
+_sources: dict[int, Callable[..., None]] = {}
+
+
+class _BatchRequest:
+    """What the three kinds have in common.
+
+    result_type   "status" (True), "ids" (a list) or "count" (an int)
+    merge         False: contexts do not learn of the change by themselves
+    stores        the stores to change; None: those that have the entity
+    """
+
+    def __init__(self, result_type: str, merge: bool, stores: Sequence[Store] | None) -> None:
+        self.result_type = result_type
+        self.merge = merge
+        self.stores = stores
+
+    def _made(self, context: Context) -> int:
+        """The request of the library, which the caller releases."""
+        raise NotImplementedError
+
+    def _execute(self, context: Context) -> BatchOutcome:
+        if self.result_type not in _RESULTS:
+            raise UnsupportedError(
+                f"result_type is {self.result_type!r}, but can be {', '.join(_RESULTS)}.", code=134091
+            )
+        handle = self._made(context)
+        try:
+            if not self.merge:
+                call(lib.cst_batch_set_merges, handle, False)
+            if self.stores is not None:
+                stores = (ctypes.c_void_p * max(len(self.stores), 1))(*[store._handle for store in self.stores])
+                call(lib.cst_batch_set_stores, handle, len(self.stores), stores)
+            count, ids = ctypes.c_uint64(), ctypes.c_void_p()
+            wanted = byref(ids) if self.result_type == "ids" else None
+            context._work(lib.cst_context_execute_batch, handle, byref(count), wanted)
+        finally:
+            lib.cst_release(handle)
+        if wanted is not None:
+            return Results(context, ids.value or 0, None).ids()
+        return count.value if self.result_type == "count" else True
+
+
+class BatchInsertRequest(_BatchRequest):
+    """Inserts an object for each row.
+
+        ctx.execute(BatchInsertRequest("Reading", read_file(path), columns=("time", "value")))
+
+    rows      dictionaries by the names of attributes, or tuples whose values `columns` names; any iterable, of which a
+              few hundred are in memory at a time. An attribute that a row does not name gets its default.
+    handler   instead: is called with an empty dictionary to fill for each row, until it answers True
+    objects   instead: is called with an object to set, always the same one, until it answers True
+
+    An iterator can be executed once, like what it iterates over.
+    """
+
+    def __init__(
+        self,
+        entity: EntityLike,
+        rows: Iterable[Mapping[str, Any]] | Iterable[Sequence[Any]] | None = None,
+        columns: Sequence[str] | None = None,
+        *,
+        handler: Callable[[dict[str, Any]], Any] | None = None,
+        objects: Callable[[Any], Any] | None = None,
+        result_type: str = "status",
+        merge: bool = True,
+        stores: Sequence[Store] | None = None,
+    ) -> None:
+        super().__init__(result_type, merge, stores)
+        if sum(each is not None for each in (rows, handler, objects)) != 1:
+            raise InvalidArgumentError("Give a BatchInsertRequest rows, or a handler, or one for objects.")
+        self.entity, self.rows, self.columns, self.handler, self.objects = entity, rows, columns, handler, objects
+
+    def _made(self, context: Context) -> int:
+        entity = context._entity(self.entity)
+        handle = made(lib.cst_batch_insert_new, entity._handle)
+        try:
+            self._fill(handle, context, entity)
+        except BaseException:
+            lib.cst_release(handle)
+            raise
+        return handle
+
+    def _fill(self, handle: int, context: Context, entity: Entity) -> None:
+        if self.objects is not None:
+            source: Callable[..., None] = _ObjectSource(self.objects, context, entity)
+            number = next(_numbers)
+            _sources[number] = source
+            call(lib.cst_batch_insert_set_object_handler, handle, _object_callback, number, _forget_callback)
+            return
+        rows = self.rows if self.rows is not None else _handled(self.handler or bool)
+        filler = _RowSource(entity, iter(rows), self.columns)
+        number = next(_numbers)
+        _sources[number] = filler
+        keys = (ctypes.c_uint32 * max(len(filler.places), 1))(*[leaf.key for leaf in filler.places.values()])
+        call(
+            lib.cst_batch_insert_set_handler, handle, len(filler.places), keys, _rows_callback, number, _forget_callback
+        )
+
+
+def _handled(handler: Callable[[dict[str, Any]], Any]) -> Iterator[dict[str, Any]]:
+    while True:
+        row: dict[str, Any] = {}
+        if handler(row):
+            return
+        yield row
+
+
+class _RowSource:
+    """Hands rows to the library, as many as it has room for."""
+
+    def __init__(self, entity: Entity, rows: Iterator[Any], columns: Sequence[str] | None) -> None:
+        self._entity = entity
+        self._rows = rows
+        self._columns = None if columns is None else tuple(columns)
+        names = self._columns
+        if names is None:
+            settable = entity.properties.values()
+            names = tuple(
+                each.name for each in settable if each.is_attribute and not each.is_transient and not each.is_derived
+            )
+        found = [leaf for name in names for leaf in leaves(self._attribute(name))]
+        self.places = {leaf.path: leaf for leaf in found}
+        self._index = {path: index for index, path in enumerate(self.places)}
+        self._alive: Any = None
+        self._done = 0
+
+    def _attribute(self, name: str) -> PropertyDescription:
+        found = self._entity._key(name)
+        why = (
+            "is a relationship, and a batch request sets attributes only; set it on objects, and save those"
+            if found.is_relationship or found.is_fetched
+            else "is derived: the store computes it; leave it out"
+            if found.is_derived
+            else "is transient, so that no store has it; leave it out"
+            if found.is_transient
+            else None
+        )
+        if why:
+            raise InvalidArgumentError(f"{self._entity.name}.{name} {why}.", entity=self._entity.name, key=name)
+        return found
+
+    def __call__(self, capacity: int, target: int, out_rows: Any) -> None:
+        rows = list(itertools.islice(self._rows, capacity))
+        if not rows:
+            return
+        block = Block(len(rows), len(self.places), default=_abi.DEFAULT)
+        for name, column in self._named(rows):
+            has_gaps = self._columns is None and any(value is _MISSING for value in column)
+            plain = [None if value is _MISSING else value for value in column] if has_gaps else column
+            for leaf, cells in plain_columns(self._attribute(name), plain, self._entity.name):
+                index = self._index[leaf.path]
+                block.fill(index, cells, leaf, self._entity.name)
+                if has_gaps:
+                    block.leave(index, [row for row, value in enumerate(column) if value is _MISSING])
+        ctypes.memmove(target, block.address, 24 * len(rows) * len(self.places))
+        # Its texts have to last until the next call.
+        self._alive = block
+        self._done += len(rows)
+        out_rows[0] = len(rows)
+
+    def _named(self, rows: list[Any]) -> Iterator[tuple[str, Sequence[Any]]]:
+        if self._columns is not None:
+            for place, row in enumerate(rows):
+                if len(row) != len(self._columns):
+                    raise InvalidArgumentError(
+                        f"Row {self._done + place + 1} has {len(row)} values for {len(self._columns)} columns."
+                    )
+            yield from zip(self._columns, zip(*rows))
+            return
+        names: dict[str, None] = {}
+        for place, row in enumerate(rows):
+            if not isinstance(row, Mapping):
+                raise InvalidArgumentError(
+                    f"Row {self._done + place + 1} is no dictionary; name the values of tuples: columns=[...]."
+                )
+            if row.keys() != names.keys():
+                names.update(dict.fromkeys(row))
+        for name in names:
+            yield name, [row.get(name, _MISSING) for row in rows]
+
+
+class _ObjectSource:
+    def __init__(self, handler: Callable[[Any], Any], context: Context, entity: Entity) -> None:
+        self._handler, self._context, self._entity = handler, context, entity
+
+    def __call__(self, token: int, out_stop: Any) -> None:
+        lib.cst_retain(token)
+        out_stop[0] = bool(self._handler(self._context._adopt(token, self._entity)))
+
+
+def _fill_rows(number: int, capacity: int, target: int, out_rows: Any, error: Any) -> int:
+    try:
+        _sources[number](capacity, target, out_rows)
+        return _abi.OK
+    except BaseException as raised:
+        return reported(raised, error)
+
+
+def _fill_object(number: int, token: int, out_stop: Any, error: Any) -> int:
+    try:
+        _sources[number](token, out_stop)
+        return _abi.OK
+    except BaseException as raised:
+        return reported(raised, error)
+
+
+def _forget(number: int, sources: dict[int, Any] = _sources) -> None:
+    sources.pop(number, None)
+
+
+_rows_callback = immortal(_abi.BATCH_ROWS_FN(_fill_rows))
+_object_callback = immortal(_abi.BATCH_OBJECT_FN(_fill_object))
+_forget_callback = immortal(_abi.DESTROY_FN(_forget))
+
+
+class BatchUpdateRequest(_BatchRequest):
+    """Sets attributes of all objects for which a predicate holds.
+
+        ctx.execute(BatchUpdateRequest("Employee", {"salary": Expression("salary * 1.1")}, "age > %d", 40))
+
+    values   by the name of an attribute, or the path of an element of a composite one: a value, or an Expression that
+             is computed from the row as it was
+    """
+
+    def __init__(
+        self,
+        entity: EntityLike,
+        values: Mapping[str, Any],
+        predicate: str | Predicate | None = None,
+        *arguments: Any,
+        include_subentities: bool = True,
+        result_type: str = "status",
+        merge: bool = True,
+        stores: Sequence[Store] | None = None,
+    ) -> None:
+        super().__init__(result_type, merge, stores)
+        if arguments and not isinstance(predicate, str):
+            raise InvalidArgumentError("Arguments belong to the text of a predicate, and there is no text.")
+        self.entity, self.values, self.include_subentities = entity, values, include_subentities
+        self.predicate = Predicate(predicate, *arguments) if isinstance(predicate, str) else predicate
+
+    def _made(self, context: Context) -> int:
+        entity = context._entity(self.entity)
+        handle = made(lib.cst_batch_update_new, entity._handle)
+        try:
+            if self.predicate is not None:
+                call(lib.cst_batch_update_set_predicate, handle, self.predicate._handle)
+            if not self.include_subentities:
+                call(lib.cst_batch_update_set_includes_subentities, handle, False)
+            for name, value in self.values.items():
+                self._set(handle, entity, name, value)
+        except BaseException:
+            lib.cst_release(handle)
+            raise
+        return handle
+
+    def _set(self, handle: int, entity: Entity, name: str, value: Any) -> None:
+        if isinstance(value, Expression):
+            encoded = _host.encode_one(value)
+            call(lib.cst_batch_update_set, handle, text(name), _abi.Value.from_address(encoded.address))
+            return
+        description = entity._key(name)
+        if not description.is_attribute:
+            # The library says what is wrong with it.
+            call(lib.cst_batch_update_set, handle, text(name), byref(_abi.Value()))
+            return
+        for leaf, part in decompose(description, value, entity.name):
+            if leaf.transforms:
+                part = to_bytes(leaf.transformer, part, entity.name, leaf.path, leaf.value_class)
+            cell = _abi.Value()
+            values.encode(cell, values.suited(leaf.attribute_type, part), entity.name, leaf.path)
+            call(lib.cst_batch_update_set, handle, text(leaf.path), byref(cell))
+
+
+class BatchDeleteRequest(_BatchRequest):
+    """Deletes the objects that a FetchRequest finds, with its order, limit and offset; or objects by their IDs.
+
+        ctx.execute(BatchDeleteRequest(FetchRequest("Event", "time < %@", last_year)))
+
+    Delete rules hold: cascade takes objects along, nullify ends what leads to deleted ones, deny fails.
+    """
+
+    def __init__(
+        self,
+        objects: FetchRequest | Iterable[ObjectID],
+        *,
+        result_type: str = "status",
+        merge: bool = True,
+        stores: Sequence[Store] | None = None,
+    ) -> None:
+        super().__init__(result_type, merge, stores)
+        self.objects = objects if isinstance(objects, FetchRequest) else list(objects)
+
+    def _made(self, context: Context) -> int:
+        if isinstance(self.objects, FetchRequest):
+            request = self.objects._made(context)
+            return made(lib.cst_batch_delete_new, request.handle)
+        ids = (ctypes.c_void_p * max(len(self.objects), 1))(*[each._handle for each in self.objects])
+        out = ctypes.c_void_p()
+        call(lib.cst_batch_delete_new_with_ids, len(self.objects), ids, byref(out))
+        return out.value or 0
