@@ -10,6 +10,9 @@ private final class AsynchronousFetchBox {
     var result: AsynchronousFetchResult?
 
     init(_ request: FetchRequest, _ box: ContextBox) { (self.request, self.box) = (request, box) }
+
+    // Before the context may end.
+    deinit { result = nil }
 }
 
 private func fetchBox(_ pointer: OpaquePointer?) throws -> AsynchronousFetchBox {

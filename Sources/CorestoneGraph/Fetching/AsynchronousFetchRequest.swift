@@ -62,6 +62,15 @@ public final class AsynchronousFetchResult: @unchecked Sendable {
         known = Locked(Progress(totalUnitCount: max(estimate, 0)))
     }
 
+    deinit {
+        // Objects end before their context may: this is the queue's thread, and the host's may be about to let go of it.
+        let last = outcome.withLock { outcome in
+            defer { outcome = nil }
+            return outcome
+        }
+        withExtendedLifetime(last) {}
+    }
+
     public var progress: Progress { known.withLock { $0 } }
     public var isCancelled: Bool { isStopped.load(ordering: .relaxed) }
 
