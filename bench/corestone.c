@@ -16,6 +16,7 @@
  * W9                    each object once by ID, not loaded (W9_cold), then again in reverse (W9_hot)
  * W6 W7 save_mixed      see changes.c
  * queues                see queues.c
+ * controller            see live.c
  * readers_1 … readers_4 see readers.c
  *
  * One process is one workload. Model, keys and store are ready before the clock starts, as they are in the raw program.
@@ -28,6 +29,7 @@
 #include "changes.h"
 #include "company.h"
 #include "host.h"
+#include "live.h"
 #include "measure.h"
 #include "queues.h"
 #include "readers.h"
@@ -371,7 +373,7 @@ int main(int count, char **arguments) {
     else if (!strcmp(workload, "W9"))
         look_up(&with, data);
     else if (!change(&with, workload) && !run_on_queues(&with, workload) && !run_readers(&with, workload) &&
-             !run_rows(&with, workload)) {
+             !run_rows(&with, workload) && !run_live(&with, workload)) {
         fprintf(stderr, "corestone: no workload %s\n", workload);
         return 2;
     }

@@ -84,6 +84,7 @@ ORDER += [
     "perform_own",
     "perform_free",
     "perform_enqueued",
+    "controller",
     "child_save",
     "readers_1",
     "readers_2",

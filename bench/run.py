@@ -41,6 +41,7 @@ WORKLOADS = [
     "W11",
     "undo",
     "queues",
+    "controller",
     "readers",
 ]
 
@@ -124,6 +125,7 @@ def make_peers(places: Places) -> dict[str, Peer]:
             "W11": ["W11", "W11_lazy"],
             "undo": ["undo"],
             "queues": ["queues"],
+            "controller": ["controller"],
             "readers": READERS,
         },
     )

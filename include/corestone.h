@@ -70,6 +70,8 @@ typedef struct cst_fetch_request cst_fetch_request;
 typedef struct cst_results cst_results;
 typedef struct cst_cursor cst_cursor;
 typedef struct cst_asynchronous_fetch cst_asynchronous_fetch;
+typedef struct cst_controller cst_controller;
+typedef struct cst_snapshot cst_snapshot;
 typedef struct cst_rows cst_rows;
 typedef struct cst_mapping_model cst_mapping_model;
 typedef struct cst_observation cst_observation;
@@ -2708,6 +2710,137 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_execute_batch(cst_context *contex
 /* The next objects; CST_END when there are no more. Let go of a batch to let go of its objects. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_cursor_copy_next(cst_cursor *cursor, cst_results **out_results CST_OWNED,
                                                         cst_error **error);
+
+/* ======== live =========================================================================================== */
+/* What a request finds, and how that changes. */
+
+/* Of sections and objects among results. */
+enum { CST_RESULT_INSERT = 1, CST_RESULT_DELETE = 2, CST_RESULT_MOVE = 3, CST_RESULT_UPDATE = 4 };
+
+/* Where an object stands among results; SIZE_MAX twice where there is no place. */
+typedef struct cst_index_path {
+    size_t section, row;
+} cst_index_path;
+/* A section that came, at its new index, or went, at its former one. */
+typedef struct cst_section_change {
+    uint32_t kind; /* CST_RESULT_INSERT or _DELETE */
+    size_t index;
+    cst_string name;
+} cst_section_change;
+/* What became of an object: `path` is its place before the event, `new_path` that after it. A move never leads to the same
+ * place, and is an update too. */
+typedef struct cst_object_change {
+    uint32_t kind; /* CST_RESULT_… */
+    cst_object *object;
+    cst_index_path path, new_path;
+} cst_object_change;
+/* Deletions and the beginnings of moves by former places, last first, then insertions and the ends of moves by new places, first
+ * first: that gives the new results from the former ones, always. All of it is borrowed for the call. */
+typedef struct cst_difference {
+    size_t section_count, change_count;
+    const cst_section_change *sections;
+    const cst_object_change *changes; /* deletions, insertions, moves, updates */
+    cst_snapshot *snapshot;           /* the new results; cst_retain keeps them */
+    bool is_reset;                    /* what was shown is gone: `changes` insert all that there is */
+    const cst_error *error;           /* what following failed with, and then this is the last difference; else NULL */
+} cst_difference;
+
+typedef void (*cst_observe_fetch_fn)(void *userdata, cst_context *context, const cst_difference *difference);
+/* Calls `observe` with what a request finds, as insertions into nothing, before it returns, and from then on with each difference
+ * that an event makes, on the context's queue, until the observation is cancelled or released. After a reset it begins anew.
+ * `section_key_path` may be a null string. `paths` are key paths to objects whose changes are updates of those that lead to them.
+ * The request is read during the call only. `destroy` is called after the last call, at the latest when the context ends. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_observe_fetch(cst_context *context, const cst_fetch_request *request,
+                                                             cst_string section_key_path, size_t path_count,
+                                                             const cst_string *paths, cst_observe_fetch_fn observe,
+                                                             void *userdata, cst_destroy_fn destroy,
+                                                             cst_observation **out_observation CST_OWNED,
+                                                             cst_error **error);
+
+/* Results as they were at one time; any thread may look at their sections. 0 for handles that are none. */
+CST_EXPORT CST_ANY_THREAD size_t cst_snapshot_section_count(const cst_snapshot *snapshot);
+/* The name of a section, a null string past the last one, and how many objects it has; `section` SIZE_MAX: all have. */
+CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_snapshot_section_name(const cst_snapshot *snapshot,
+                                                                            size_t section);
+CST_EXPORT CST_ANY_THREAD size_t cst_snapshot_object_count(const cst_snapshot *snapshot, size_t section);
+/* The IDs of a section's objects; of all of them for SIZE_MAX. CST_E_INVALID_ARGUMENT past the last section. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_snapshot_copy_ids(const cst_snapshot *snapshot, size_t section,
+                                                         cst_results **out_ids CST_OWNED, cst_error **error);
+
+/* ======== controller ===================================================================================== */
+/* The results of a request by section and row, for a list that shows them. On the queue of its context. */
+
+/* Who shows the results. Functions may be NULL, and may do what they like; the controller, and what a function is told, is
+ * borrowed for the call. Of each event that changed the results: will_change, while they are what they were; did_change_section;
+ * did_change_object; did_change. */
+typedef struct cst_controller_delegate {
+    size_t struct_size;
+    void (*will_change)(void *userdata, cst_controller *controller);
+    void (*did_change_section)(void *userdata, cst_controller *controller, const cst_section_change *change);
+    void (*did_change_object)(void *userdata, cst_controller *controller, const cst_object_change *change);
+    void (*did_change)(void *userdata, cst_controller *controller);
+    /* All of an event at once: then the four above are not called. */
+    void (*did_change_all)(void *userdata, cst_controller *controller, const cst_difference *difference);
+    /* The context was reset (`error` is NULL), or following it failed: there are no results until the next perform_fetch. */
+    void (*did_reset)(void *userdata, cst_controller *controller, const cst_error *error);
+    /* The title of a section in an index: a string, valid until its next call, or null to leave the section out. */
+    cst_status (*section_title)(void *userdata, cst_controller *controller, cst_string name, cst_value *out_title,
+                                cst_error **error);
+    void *userdata;
+    cst_destroy_fn destroy;
+} cst_controller_delegate;
+#define CST_CONTROLLER_DELEGATE_INIT                                                                                   \
+    {sizeof(cst_controller_delegate), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}
+
+/* `section_key_path` names the sections by the values it leads to; a null string: all is one section. `cache_name`: under which
+ * name sections are remembered beyond the process; may be a null string. The request is kept, and read by perform_fetch. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_controller_new(cst_context *context, cst_fetch_request *request,
+                                                      cst_string section_key_path, cst_string cache_name,
+                                                      cst_controller **out_controller CST_OWNED, cst_error **error);
+/* Gives a string, or null for the section without a name, valid until its next call. It may read the object, and change nothing. */
+typedef cst_status (*cst_section_name_fn)(void *userdata, cst_object *object, cst_value *out_name, cst_error **error);
+/* The same with sections that a function names. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_controller_new_with_sections(cst_context *context, cst_fetch_request *request,
+                                                                    cst_section_name_fn section_name, void *userdata,
+                                                                    cst_destroy_fn destroy,
+                                                                    cst_controller **out_controller CST_OWNED,
+                                                                    cst_error **error);
+/* Key paths to objects whose changes are updates of those that lead to them; counts from the next perform_fetch on. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_controller_set_dependencies(cst_controller *controller, size_t path_count,
+                                                                   const cst_string *paths, cst_error **error);
+/* Changes are followed as long as there is a delegate; NULL takes it away. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_controller_set_delegate(cst_controller *controller,
+                                                               const cst_controller_delegate *delegate,
+                                                               cst_error **error);
+/* Fetches, for the first time or anew. CST_E_INVALID_ARGUMENT for a request whose sort descriptors were never set; code 134060
+ * naming the object when the objects of a section do not lie together. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_controller_perform_fetch(cst_controller *controller, cst_error **error);
+/* The results as they are now; CST_NOT_FOUND before perform_fetch, and after a reset. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_controller_copy_snapshot(const cst_controller *controller,
+                                                                cst_snapshot **out_snapshot CST_OWNED,
+                                                                cst_error **error);
+/* The objects of a section, of all for SIZE_MAX; CST_NOT_FOUND before perform_fetch, and after a reset. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_controller_copy_objects(const cst_controller *controller, size_t section,
+                                                               cst_results **out_objects CST_OWNED, cst_error **error);
+/* CST_E_INVALID_ARGUMENT where there is none. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_controller_copy_object(const cst_controller *controller, size_t section,
+                                                              size_t row, cst_object **out_object CST_OWNED,
+                                                              cst_error **error);
+/* CST_NOT_FOUND for an object that is not among the results. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_controller_index_path(const cst_controller *controller, const cst_object *object,
+                                                             cst_index_path *out_path, cst_error **error);
+/* The titles of the sections, each once; CST_END past the last one. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_controller_copy_title(const cst_controller *controller, size_t index,
+                                                             cst_buffer *out_title, cst_error **error);
+/* The title of a section of that name: what the delegate says, else its first letter as a capital. CST_NOT_FOUND without one. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_controller_copy_section_title(const cst_controller *controller, cst_string name,
+                                                                     cst_buffer *out_title, cst_error **error);
+/* The first section with a title, which is that at `index` of the titles. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_controller_section_for_title(const cst_controller *controller, cst_string title,
+                                                                    size_t index, size_t *out_section,
+                                                                    cst_error **error);
+/* Forgets the sections that were remembered under a name; a null string: all of them. Never needed for results to be right. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_controller_delete_cache(cst_string name, cst_error **error);
 
 #if defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
 _Static_assert(sizeof(void *) != 8 || sizeof(cst_value) == 24, "cst_value is 24 bytes on 64-bit machines");

@@ -152,6 +152,17 @@ static void wait_for(const cst_asynchronous_fetch *fetch) {
         if (cst_main_queue_drain(20, NULL, NULL) < 0) return;
 }
 
+static void hear_difference(void *userdata, cst_context *context, const cst_difference *difference) {
+    (void)userdata, (void)context, (void)difference;
+}
+
+static cst_status name_section(void *userdata, cst_object *object, cst_value *out_name, cst_error **error) {
+    (void)userdata, (void)object, (void)out_name, (void)error;
+    return CST_OK;
+}
+
+static void see_change(void *userdata, cst_controller *controller) { (void)userdata, (void)controller; }
+
 static cst_status undo_nothing(void *userdata, cst_error **error) {
     (void)userdata, (void)error;
     return CST_OK;
@@ -334,16 +345,28 @@ void world_open(struct world *world, const char *folder) {
     OK(cst_batch_update_new(c->employee, &update, E));
     OK(cst_batch_update_set(update, text("number"), &five, E));
     world->live[TYPE_BATCH_REQUEST] = update;
+    cst_controller *controller = NULL;
+    cst_sort by_number = {.key_path = text("number")};
+    cst_fetch_request *sorted = NULL;
+    OK(cst_fetch_request_copy(request, &sorted, E));
+    OK(cst_fetch_request_set_sort(sorted, 1, &by_number, E));
+    OK(cst_controller_new(c->context, sorted, text("name"), (cst_string){NULL, 0}, &controller, E));
+    OK(cst_controller_perform_fetch(controller, E));
+    OK(cst_release(sorted));
+    world->live[TYPE_CONTROLLER] = controller;
+    cst_snapshot *snapshot = NULL;
+    OK(cst_controller_copy_snapshot(controller, &snapshot, E));
+    world->live[TYPE_SNAPSHOT] = snapshot;
 }
 
 void world_close(struct world *world) {
     cst_log_set_callback(NULL, NULL, NULL, NULL);
     static const enum handle_type owned[] = {
-        TYPE_ERROR,         TYPE_OBJECT,   TYPE_OBJECT_ID,        TYPE_PREDICATE,
-        TYPE_FETCH_REQUEST, TYPE_RESULTS,  TYPE_CURSOR,           TYPE_MAPPING_MODEL,
-        TYPE_EXPRESSION,    TYPE_ROWS,     TYPE_OBSERVATION,      TYPE_UNDO_MANAGER,
-        TYPE_MERGE_POLICY,  TYPE_CONFLICT, TYPE_QUERY_GENERATION, TYPE_ASYNCHRONOUS_FETCH,
-        TYPE_BATCH_REQUEST};
+        TYPE_ERROR,         TYPE_OBJECT,     TYPE_OBJECT_ID,        TYPE_PREDICATE,
+        TYPE_FETCH_REQUEST, TYPE_RESULTS,    TYPE_CURSOR,           TYPE_MAPPING_MODEL,
+        TYPE_EXPRESSION,    TYPE_ROWS,       TYPE_OBSERVATION,      TYPE_UNDO_MANAGER,
+        TYPE_MERGE_POLICY,  TYPE_CONFLICT,   TYPE_QUERY_GENERATION, TYPE_ASYNCHRONOUS_FETCH,
+        TYPE_BATCH_REQUEST, TYPE_CONTROLLER, TYPE_SNAPSHOT};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         CHECK_STATUS(CST_OK, cst_release(world->live[owned[i]]));
     CHECK_STATUS(CST_OK, cst_release(world->second[TYPE_OBJECT]));
@@ -409,7 +432,9 @@ static cst_string string_for(struct world *world, const struct call *call, const
     if (strcmp(name, "path") == 0 || strcmp(name, "property") == 0 || strcmp(name, "key_path") == 0 ||
         is(call, "cst_context_aggregate"))
         return text("name");
-    if (strcmp(name, "filter") == 0) return (cst_string){NULL, 0};
+    if (is(call, "cst_controller_section_for_title")) return text("A"); /* of the first section, Alice's */
+    if (strcmp(name, "filter") == 0 || strcmp(name, "section_key_path") == 0 || strcmp(name, "cache_name") == 0)
+        return (cst_string){NULL, 0};
     if (strcmp(name, "json") == 0) return text("[1]");
     if (is(call, "cst_expression_parse")) return text("%@");
     if (strcmp(name, "format") == 0) return text("name == %@");
@@ -507,6 +532,7 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
     storage->callbacks = transformer;
     storage->class_callbacks = archive_class;
     storage->hooks = (cst_lifecycle_hooks){.struct_size = sizeof storage->hooks, .will_save = see, .did_save = see};
+    storage->delegate = (cst_controller_delegate){.struct_size = sizeof storage->delegate, .will_change = see_change};
     storage->options.flags = CST_STORE_NORMAL_SYNC;
     storage->predicate_info.struct_size = sizeof storage->predicate_info;
     if (is(call, "cst_coordinator_migrate_store")) renew_store(world);
@@ -698,6 +724,15 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
             break;
         case KIND_UNDO_OBSERVE:
             a->undo_observe = hear_undo;
+            break;
+        case KIND_OBSERVE_FETCH:
+            a->observe_fetch = hear_difference;
+            break;
+        case KIND_SECTION_NAME:
+            a->section_name = name_section;
+            break;
+        case KIND_DELEGATE:
+            a->pointer = &storage->delegate;
             break;
         }
     }

@@ -35,6 +35,8 @@ enum handle_type {
     TYPE_QUERY_GENERATION,
     TYPE_ASYNCHRONOUS_FETCH,
     TYPE_BATCH_REQUEST,
+    TYPE_CONTROLLER,
+    TYPE_SNAPSHOT,
     TYPE_COUNT
 };
 
@@ -84,6 +86,9 @@ enum kind {
     KIND_COORDINATOR_OBSERVE,
     KIND_UNDO_ACTION,
     KIND_UNDO_OBSERVE,
+    KIND_OBSERVE_FETCH,
+    KIND_SECTION_NAME,
+    KIND_DELEGATE,
     KIND_RESOLVE,
     KIND_ARROW_SCHEMA,
     KIND_ARROW_ARRAY,
@@ -97,7 +102,7 @@ enum kind {
 enum mark { MARK_ANY_THREAD, MARK_ON_QUEUE, MARK_ONE_THREAD };
 enum returns { RETURNS_NOTHING, RETURNS_STATUS, RETURNS_STRING, RETURNS_NUMBER, RETURNS_POINTER };
 
-enum { MAX_PARAMETERS = 9, MAX_ITEMS = 64 };
+enum { MAX_PARAMETERS = 10, MAX_ITEMS = 64 };
 
 union argument {
     void *pointer;
@@ -126,6 +131,8 @@ union argument {
     cst_fetch_done_fn fetch_done;
     cst_batch_rows_fn batch_rows;
     cst_batch_object_fn batch_object;
+    cst_observe_fetch_fn observe_fetch;
+    cst_section_name_fn section_name;
 };
 
 struct result {
@@ -182,6 +189,7 @@ struct storage {
     struct ArrowSchema arrow_schema;
     struct ArrowArray arrow_array;
     struct ArrowArrayStream arrow_stream, arrow_source;
+    cst_controller_delegate delegate;
     cst_error *error;
 };
 

@@ -36,11 +36,13 @@ HANDLES = [
     "query_generation",
     "asynchronous_fetch",
     "batch_request",
+    "controller",
+    "snapshot",
 ]
 SCALARS = {"bool", "size_t", "int32_t", "int64_t", "uint32_t", "uint64_t"} | {
     f"cst_{each}" for each in ("key", "attribute_type", "queue", "schedule")
 }
-COUNTS = {"count", "sort_count", "rows", "columns", "capacity", "batch_size"} | {
+COUNTS = {"count", "path_count", "sort_count", "rows", "columns", "capacity", "batch_size"} | {
     f"{each}_count" for each in ("inserted", "updated", "deleted")
 }
 RETURNS = {
@@ -67,6 +69,7 @@ BY_VALUE = {
     *("BATCH_ROWS", "BATCH_OBJECT"),
     *("CONTEXT_OBSERVE", "OBJECT_OBSERVE", "COORDINATOR_OBSERVE", "UNDO_ACTION", "UNDO_OBSERVE"),
     "FETCH_DONE",
+    *("OBSERVE_FETCH", "SECTION_NAME"),
 }
 
 
@@ -132,6 +135,9 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         "cst_undo_action_fn": "UNDO_ACTION",
         "cst_undo_observe_fn": "UNDO_OBSERVE",
         "cst_fetch_done_fn": "FETCH_DONE",
+        "cst_observe_fetch_fn": "OBSERVE_FETCH",
+        "cst_section_name_fn": "SECTION_NAME",
+        "const cst_controller_delegate *": "DELEGATE",
         "const void *": "USERDATA",
         "const cst_string *": "STRINGS",
         "const cst_value *": {"variables": "VARIABLES", "value": "VALUE", "least": "VALUE", "greatest": "VALUE"}.get(
@@ -172,6 +178,7 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         "cst_statistics *",
         "cst_undo_state *",
         "cst_request_result *",
+        "cst_index_path *",
     }
     if c_type in plain_outputs:
         return "OUT", ""

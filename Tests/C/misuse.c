@@ -21,6 +21,7 @@ static bool may_be_null(const struct call *call, const struct parameter *paramet
         {"cst_model_copy_versions", "out_current"},
         {"cst_entity_set_parent", "parent"},
         {"cst_entity_set_lifecycle", "hooks"},
+        {"cst_controller_set_delegate", "delegate"},
         {"cst_entity_add_fetch_index", "predicate"},
         {"cst_model_set_template", "request"},
         {"cst_model_copy_configuration", "out_count"},

@@ -408,6 +408,9 @@ static void fill(const struct world *world, const struct call *call, union argum
         case KIND_FETCH_DONE:
         case KIND_BATCH_ROWS:
         case KIND_BATCH_OBJECT:
+        case KIND_OBSERVE_FETCH:
+        case KIND_SECTION_NAME:
+        case KIND_DELEGATE:
             break; /* from world_fill, see call_once */
         }
         bool is_pointer =

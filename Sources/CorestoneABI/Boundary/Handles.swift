@@ -19,6 +19,7 @@ enum HandleType: UInt32 {
     case queryGeneration
     case asynchronousFetch
     case batchRequest
+    case controller, snapshot
 
     var name: String {
         switch self {
@@ -46,6 +47,8 @@ enum HandleType: UInt32 {
         case .queryGeneration: "query generation"
         case .asynchronousFetch: "asynchronous fetch"
         case .batchRequest: "batch request"
+        case .controller: "controller"
+        case .snapshot: "snapshot"
         }
     }
 
@@ -61,6 +64,7 @@ enum HandleType: UInt32 {
     /// Whether only the context's thread may dispose of it.
     var isConfined: Bool {
         self == .object || self == .results || self == .cursor || self == .asynchronousFetch
+            || self == .controller
     }
 
     /// Whether the owner of a live entry is the box of a context.

@@ -40,16 +40,19 @@ extension FetchedResultsControllerDelegate {
     public func controllerDidChangeContent(_ controller: FetchedResultsController) {}
     public func controller(
         _ controller: FetchedResultsController, sectionIndexTitleForSectionName name: String
-    ) -> String? { FetchedResultsController.indexTitle(ofSection: name) }
+    ) -> String? { FetchedResultsController.defaultIndexTitle(ofSection: name) }
     public func controllerDidReset(_ controller: FetchedResultsController, error: CoreError?) {}
 }
 
 /// A delegate that wants the whole of each change at once: of the other methods only the title and the reset are called.
 public protocol FetchedResultsSnapshotDelegate: FetchedResultsControllerDelegate {
-    /// - Parameter difference: from the results before; `snapshot` is what they are now.
+    /// - Parameters:
+    ///   - snapshot: what the results are now.
+    ///   - difference: from the results before.
+    ///   - objects: those of the difference's changes, in the same order.
     func controller(
         _ controller: FetchedResultsController, didChangeContentWith snapshot: ResultsSnapshot,
-        difference: ResultsDifference)
+        difference: ResultsDifference, objects: [ManagedObject])
 }
 
 /// The same for a controller without sections; with sections it is told as any delegate.

@@ -138,10 +138,13 @@ public final class FetchedResultsController {
     /// The title of a section of that name in an index: what the delegate says, else the first letter as a capital.
     public func sectionIndexTitle(forSectionName name: String) -> String? {
         if let delegate { return delegate.controller(self, sectionIndexTitleForSectionName: name) }
-        return FetchedResultsController.indexTitle(ofSection: name)
+        return FetchedResultsController.defaultIndexTitle(ofSection: name)
     }
 
-    static func indexTitle(ofSection name: String) -> String? { name.first.map { String($0).uppercased() } }
+    /// The first letter of a section's name as a capital.
+    public static func defaultIndexTitle(ofSection name: String) -> String? {
+        name.first.map { String($0).uppercased() }
+    }
 
     /// The titles of the sections, each once, in the order of the sections; none without sections.
     public var sectionIndexTitles: [String] {
@@ -182,7 +185,8 @@ extension FetchedResultsController: ResultsClient {
     func resultsDidChange(_ difference: ResultsDifference, objects: [ManagedObject]) {
         defer { former = ResultsSnapshot() }
         if let delegate = delegate as? any FetchedResultsSnapshotDelegate {
-            return delegate.controller(self, didChangeContentWith: difference.snapshot, difference: difference)
+            return delegate.controller(
+                self, didChangeContentWith: difference.snapshot, difference: difference, objects: objects)
         }
         if naming == nil, let delegate = delegate as? any FetchedResultsDifferenceDelegate {
             return delegate.controller(self, didChangeContentWith: difference)

@@ -222,7 +222,7 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
             func controllerWillChangeContent(_ controller: FetchedResultsController) { XCTFail("told twice") }
             func controller(
                 _ controller: FetchedResultsController, didChangeContentWith snapshot: ResultsSnapshot,
-                difference: ResultsDifference
+                difference: ResultsDifference, objects: [ManagedObject]
             ) { told.append((snapshot, difference)) }
         }
         final class Differences: FetchedResultsDifferenceDelegate {

@@ -48,6 +48,7 @@ from .codes import (
 from .collections import ToManyList, ToManySet
 from .container import Container, open_container
 from .context import Context
+from .controller import FetchedResultsController, ResultsSection
 from .coordinator import AppleCheck, AppleFinding, Coordinator, Statistics, Store, check_apple, metadata
 from .cursor import Cursor
 from .entity import Entity
@@ -84,6 +85,7 @@ from .faulting import InaccessibleFaultHandler, SingleFaults
 from .function import register_function, unregister_function
 from .generation import QueryGeneration
 from .key_value import set_nil, set_value_for_key_path, value_for_key_path
+from .live import Difference, IndexPath, LiveQuery, ObjectChange, ResultsChangeKind, SectionChange, Snapshot
 from .mapping import EntityMapping, MappingModel, PropertyMapping
 from .merging import (
     ConflictKind,
@@ -126,6 +128,15 @@ def handle_count() -> int:
 
 
 __all__ = [
+    "FetchedResultsController",
+    "ResultsSection",
+    "Difference",
+    "IndexPath",
+    "LiveQuery",
+    "ObjectChange",
+    "ResultsChangeKind",
+    "SectionChange",
+    "Snapshot",
     "EntityMapping",
     "MappingModel",
     "PropertyMapping",

@@ -427,6 +427,72 @@ COORDINATOR_OBSERVE_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctype
 OBJECT_OBSERVE_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, POINTER(ValueChange))
 
 
+class IndexPath(Structure):
+    """cst_index_path"""
+
+    _fields_ = (("section", ctypes.c_size_t), ("row", ctypes.c_size_t))
+
+
+class SectionChange(Structure):
+    """cst_section_change"""
+
+    _fields_ = (("kind", ctypes.c_uint32), ("index", ctypes.c_size_t), ("name", String))
+
+
+class ObjectChange(Structure):
+    """cst_object_change"""
+
+    _fields_ = (
+        ("kind", ctypes.c_uint32),
+        ("object", ctypes.c_void_p),
+        ("path", IndexPath),
+        ("new_path", IndexPath),
+    )
+
+
+class Difference(Structure):
+    """cst_difference"""
+
+    _fields_ = (
+        ("section_count", ctypes.c_size_t),
+        ("change_count", ctypes.c_size_t),
+        ("sections", POINTER(SectionChange)),
+        ("changes", POINTER(ObjectChange)),
+        ("snapshot", ctypes.c_void_p),
+        ("is_reset", ctypes.c_bool),
+        ("error", ctypes.c_void_p),
+    )
+
+
+OBSERVE_FETCH_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, POINTER(Difference))
+SECTION_NAME_FN = CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, POINTER(Value), POINTER(ctypes.c_void_p))
+CONTROLLER_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+CONTROLLER_SECTION_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, POINTER(SectionChange))
+CONTROLLER_OBJECT_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, POINTER(ObjectChange))
+CONTROLLER_ALL_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, POINTER(Difference))
+CONTROLLER_RESET_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+CONTROLLER_TITLE_FN = CFUNCTYPE(
+    ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, String, POINTER(Value), POINTER(ctypes.c_void_p)
+)
+
+
+class ControllerDelegate(Structure):
+    """cst_controller_delegate"""
+
+    _fields_ = (
+        ("struct_size", ctypes.c_size_t),
+        ("will_change", CONTROLLER_FN),
+        ("did_change_section", CONTROLLER_SECTION_FN),
+        ("did_change_object", CONTROLLER_OBJECT_FN),
+        ("did_change", CONTROLLER_FN),
+        ("did_change_all", CONTROLLER_ALL_FN),
+        ("did_reset", CONTROLLER_RESET_FN),
+        ("section_title", CONTROLLER_TITLE_FN),
+        ("userdata", ctypes.c_void_p),
+        ("destroy", DESTROY_FN),
+    )
+
+
 class HostCallbacks(Structure):
     """cst_host_callbacks"""
 
@@ -520,6 +586,10 @@ _TYPES: dict[str, Any] = {
     "contextobserve": CONTEXT_OBSERVE_FN,
     "objectobserve": OBJECT_OBSERVE_FN,
     "coordinatorobserve": COORDINATOR_OBSERVE_FN,
+    "observefetch": OBSERVE_FETCH_FN,
+    "sectionname": SECTION_NAME_FN,
+    "controllerdelegate": POINTER(ControllerDelegate),
+    "indexpath*": POINTER(IndexPath),
 }
 
 # name, result, parameters
@@ -994,6 +1064,25 @@ cst_rows_export_arrow_stream status handle size u32 pointer error
 cst_arrow_stream_copy status pointer pointer error
 
 cst_cursor_copy_next status handle out error
+
+cst_context_observe_fetch status handle handle in size texts observefetch pointer destroy out error
+cst_snapshot_section_count size handle
+cst_snapshot_section_name text handle size
+cst_snapshot_object_count size handle size
+cst_snapshot_copy_ids status handle size out error
+cst_controller_new status handle handle in in out error
+cst_controller_new_with_sections status handle handle sectionname pointer destroy out error
+cst_controller_set_dependencies status handle size texts error
+cst_controller_set_delegate status handle controllerdelegate error
+cst_controller_perform_fetch status handle error
+cst_controller_copy_snapshot status handle out error
+cst_controller_copy_objects status handle size out error
+cst_controller_copy_object status handle size size out error
+cst_controller_index_path status handle handle indexpath* error
+cst_controller_copy_title status handle size buffer error
+cst_controller_copy_section_title status handle in buffer error
+cst_controller_section_for_title status handle in size size* error
+cst_controller_delete_cache status in error
 """
 
 

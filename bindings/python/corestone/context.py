@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from .codes import ContextNotification
     from .container import Container
     from .coordinator import Store
+    from .live import Difference, LiveQuery
     from .observation import ContextChanges, Observation
     from .query import Value
 
@@ -76,7 +77,7 @@ class Context:
         self._is_main = queue_type == _abi.QUEUE_MAIN
         self._task: object = None  # the task of asyncio whose block is open
         self._user = 0  # the thread that has the queue, as far as blocks and functions of Python know
-        self._sequences: weakref.WeakSet[Notifications[ChangedIDs]] = weakref.WeakSet()
+        self._sequences: weakref.WeakSet[Notifications[Any]] = weakref.WeakSet()
         self._queue_type = queue_type
         self._name: str | None = None
         self._author: str | None = None
@@ -889,14 +890,61 @@ class Context:
         array = (ctypes.c_void_p * len(kept))(*[item._cst_token for item in kept])
         call(lib.cst_context_obtain_permanent_ids, self._open, len(kept), array)
 
+    @overload
     def observe(
         self, notification: ContextNotification | str, function: Callable[[Context, ContextChanges], Any]
-    ) -> Observation:
+    ) -> Observation: ...
+
+    @overload
+    def observe(
+        self,
+        notification: FetchRequest,
+        function: Callable[[Context, Difference], Any],
+        *,
+        sections: str | None = None,
+        dependencies: Sequence[str] = (),
+    ) -> Observation: ...
+
+    @overload
+    def observe(
+        self,
+        notification: FetchRequest,
+        function: None = None,
+        *,
+        sections: str | None = None,
+        dependencies: Sequence[str] = (),
+        timeout: float | None = None,
+    ) -> LiveQuery: ...
+
+    def observe(
+        self,
+        notification: ContextNotification | str | FetchRequest,
+        function: Callable[[Context, Any], Any] | None = None,
+        *,
+        sections: str | None = None,
+        dependencies: Sequence[str] = (),
+        timeout: float | None = None,
+    ) -> Any:
         """Calls function(context, changes) on the context's queue whenever it posts a notification ("did_save", say),
-        as long as the token is held. Any thread may ask."""
+        as long as the token is held. Any thread may ask.
+
+        With a FetchRequest: calls function(context, difference) with what the request finds, as insertions into
+        nothing, and then with each Difference that an event makes. Without a function a LiveQuery, to go through with
+        `for` or `async for`. `sections` is a key path whose values name sections, `dependencies` are key paths to
+        objects whose changes are updates of those that lead to them. On the context's queue.
+        """
+        from .live import LiveQuery, observe_fetch
         from .observation import observe_context
 
-        return observe_context(self, self._open, notification, function)
+        if not isinstance(notification, FetchRequest):
+            if function is None:
+                raise InvalidArgumentError("There is no function to call; ctx.notifications(…) gives an iterator.")
+            return observe_context(self, self._open, notification, function)
+        if function is not None:
+            return observe_fetch(self, notification, function, sections, dependencies)
+        query = LiveQuery(self, notification, sections, dependencies, timeout)
+        self._sequences.add(query)
+        return query
 
     @property
     def name(self) -> str | None:

@@ -77,6 +77,8 @@ PLAIN = {
     "cst_context_observe_fn": _abi.CONTEXT_OBSERVE_FN,
     "cst_object_observe_fn": _abi.OBJECT_OBSERVE_FN,
     "cst_coordinator_observe_fn": _abi.COORDINATOR_OBSERVE_FN,
+    "cst_observe_fetch_fn": _abi.OBSERVE_FETCH_FN,
+    "cst_section_name_fn": _abi.SECTION_NAME_FN,
 }
 
 

@@ -1,0 +1,140 @@
+import CCorestone
+import CorestoneGraph
+import CorestoneValues
+
+@_cdecl("cst_context_observe_fetch") @implementation
+public func cst_context_observe_fetch(
+    _ pointer: OpaquePointer?, _ requestPointer: OpaquePointer?, _ sectionKeyPath: cst_string, _ count: Int,
+    _ paths: UnsafePointer<cst_string>?, _ observe: cst_observe_fetch_fn?, _ userdata: UnsafeMutableRawPointer?,
+    _ destroy: cst_destroy_fn?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    let payload = Userdata(userdata, destroy)
+    return boundary(error) {
+        let out = try place(out, "out_observation")
+        let context = try onQueue(pointer).context
+        let request = try request(requestPointer)
+        let sections = try sectionKeyPath.optionalString("section_key_path").map { SectionNaming.keyPath($0) }
+        let dependencies = try keyPaths(paths, count)
+        guard let observe else { throw missingObserver() }
+        let token = try context.observe(request, sections: sections, dependencies: dependencies) {
+            guard let box = try? contextBox($0) else { return }
+            withExtendedLifetime(box) { [difference = $1, objects = $2] in
+                lend(difference, objects, box) { observe(payload.pointer, box.handle, $0) }
+            }
+        }
+        out.pointee = try HandleTable.make(token, .observation)
+    }
+}
+
+func keyPaths(_ paths: UnsafePointer<cst_string>?, _ count: Int) throws -> [String] {
+    try array(paths, count, "paths").map { try $0.string("paths") }
+}
+
+/// A snapshot with the names of its sections as text that lasts.
+final class SnapshotBox {
+    let snapshot: ResultsSnapshot
+    let names: [Text]
+    /// The owner of the handle.
+    unowned(unsafe) let box: ContextBox
+
+    init(_ snapshot: ResultsSnapshot, _ box: ContextBox) {
+        self.snapshot = snapshot
+        self.box = box
+        names = snapshot.sectionNames.map { Text($0) }
+    }
+
+    func makeHandle() throws -> Handle? { try HandleTable.make(self, .snapshot, owner: box) }
+}
+
+private func snapshotBox(_ pointer: OpaquePointer?) throws -> SnapshotBox { try resolve(pointer, .snapshot) }
+
+@_cdecl("cst_snapshot_section_count") @implementation
+public func cst_snapshot_section_count(_ pointer: OpaquePointer?) -> Int {
+    (try? snapshotBox(pointer).names.count) ?? 0
+}
+
+@_cdecl("cst_snapshot_section_name") @implementation
+public func cst_snapshot_section_name(_ pointer: OpaquePointer?, _ section: Int) -> cst_string {
+    guard let names = try? snapshotBox(pointer).names, names.indices.contains(section) else { return .null }
+    return cst_string(names[section])
+}
+
+@_cdecl("cst_snapshot_object_count") @implementation
+public func cst_snapshot_object_count(_ pointer: OpaquePointer?, _ section: Int) -> Int {
+    guard let box = try? snapshotBox(pointer) else { return 0 }
+    if section == -1 { return box.snapshot.count }
+    return box.names.indices.contains(section) ? box.snapshot.numberOfObjects(inSection: section) : 0
+}
+
+@_cdecl("cst_snapshot_copy_ids") @implementation
+public func cst_snapshot_copy_ids(
+    _ pointer: OpaquePointer?, _ section: Int, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try place(out, "out_ids")
+        let box = try snapshotBox(pointer)
+        try box.box.enter()
+        guard section == -1 || box.names.indices.contains(section) else { throw noSection(section) }
+        let ids = section == -1 ? box.snapshot.objectIDs : box.snapshot.objectIDs(inSection: section)
+        out.pointee = try ResultList([], ids: ids, entity: nil, box: box.box).makeHandle()
+    }
+}
+
+func noSection(_ section: Int) -> CoreError {
+    CoreError(.invalidArgument, "there is no section \(UInt(bitPattern: section)); give SIZE_MAX for all objects")
+}
+
+// MARK: - Lending
+
+extension cst_index_path {
+    init(_ path: ResultsIndexPath?) {
+        self.init(
+            section: path?.section ?? Int(bitPattern: UInt.max), row: path?.row ?? Int(bitPattern: UInt.max))
+    }
+}
+
+extension cst_object_change {
+    init(_ change: ResultsChange, _ object: OpaquePointer?) {
+        self.init(
+            kind: change.kind.rawValue, object: object, path: cst_index_path(change.indexPath),
+            new_path: cst_index_path(change.newIndexPath))
+    }
+}
+
+/// Lends an object to a callback.
+func lend(_ object: ManagedObject, to body: (OpaquePointer?) -> Void) {
+    guard let borrowed = try? ownedHandle(object) else { return }
+    defer { _ = HandleTable.releaseForHost(token(borrowed)) }
+    body(borrowed)
+}
+
+/// Lends a difference to a callback, for as long as it runs.
+func lend(
+    _ difference: ResultsDifference, _ objects: [ManagedObject], _ box: ContextBox,
+    to body: (UnsafePointer<cst_difference>) -> Void
+) {
+    var handles: [OpaquePointer?] = []
+    defer { for handle in handles { _ = HandleTable.releaseForHost(token(handle)) } }
+    func lent(_ made: OpaquePointer??) -> OpaquePointer? {
+        handles.append(made ?? nil)
+        return made ?? nil
+    }
+    let names = difference.sectionChanges.map { Text($0.name) }
+    let sections = zip(difference.sectionChanges, names).map {
+        cst_section_change(kind: $0.kind.rawValue, index: $0.index, name: cst_string($1))
+    }
+    let changes = zip(difference.changes, objects).map { cst_object_change($0, lent(try? ownedHandle($1))) }
+    var told = cst_difference()
+    told.snapshot = lent(try? SnapshotBox(difference.snapshot, box).makeHandle())
+    told.is_reset = difference.isReset
+    if let failure = difference.error { told.error = lent(try? HandleTable.make(ErrorBox(failure), .error)) }
+    withExtendedLifetime(names) {
+        sections.withUnsafeBufferPointer { sections in
+            changes.withUnsafeBufferPointer { changes in
+                (told.section_count, told.sections) = (sections.count, sections.baseAddress)
+                (told.change_count, told.changes) = (changes.count, changes.baseAddress)
+                body(&told)
+            }
+        }
+    }
+}

@@ -1,0 +1,369 @@
+"""The results of a request by section and row, for a list that shows them."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import threading
+import weakref
+from collections.abc import Iterator, Sequence
+from ctypes import byref
+from typing import TYPE_CHECKING, Any, Callable
+
+from . import _abi, values
+from ._abi import lib
+from ._ahead import Stamp
+from ._call import call, failure
+from ._callbacks import reported
+from ._interrupt import immortal
+from ._validators import wrapper
+from .errors import InvalidArgumentError
+from .live import ALL, Difference, IndexPath, Snapshot, difference, key_path_text, object_change, section_change
+from .results import Results
+
+if TYPE_CHECKING:
+    from .context import Context
+    from .request import FetchRequest
+
+
+class ResultsSection:
+    """A section of a controller's results, as it is at one time."""
+
+    __slots__ = ("_controller", "index", "name", "number_of_objects")
+
+    def __init__(self, controller: FetchedResultsController, index: int, name: str, count: int) -> None:
+        self._controller = controller
+        self.index = index
+        self.name = name  # empty for objects without one, and without sections
+        self.number_of_objects = count
+
+    @property
+    def index_title(self) -> str | None:
+        """What an index calls it."""
+        return self._controller.section_index_title(self.name)
+
+    @property
+    def objects(self) -> Results:
+        """The objects that are in it now."""
+        found = self._controller._objects(self.index)
+        if found is None:
+            raise InvalidArgumentError("The controller has no results any more; perform_fetch first.")
+        return found
+
+    def __len__(self) -> int:
+        return self.number_of_objects
+
+    def __getitem__(self, row: int) -> Any:
+        if not -self.number_of_objects <= row < self.number_of_objects:
+            raise IndexError(f"section {self.name!r} has {self.number_of_objects} objects")
+        return self._controller.object_at(self.index, row % self.number_of_objects)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.objects)
+
+    def __repr__(self) -> str:
+        return f"<ResultsSection {self.name!r}: {self.number_of_objects} objects>"
+
+
+class FetchedResultsController:
+    """The results of a request by section and row; a delegate hears how they change.
+
+        people = FetchedResultsController(ctx, FetchRequest("Employee", sort=["team", "name"]), "team")
+        people.delegate = table
+        people.perform_fetch()
+
+    `sections` is the key path whose values name them, or a function of an object that does; objects
+    have to be sorted so that those of a section lie together. `cache_name`: under which name sections are remembered
+    beyond the process. `dependencies`: key paths to objects whose changes are updates of those that lead to them.
+
+    A delegate has some of these methods; changes are followed as long as there is one. Of each event that changed the
+    results the first four are called in this order, unless it has `did_change_all`:
+
+        will_change(controller)                  the results are still what they were
+        did_change_section(controller, change)   a SectionChange
+        did_change_object(controller, change)    an ObjectChange
+        did_change(controller)
+        did_change_all(controller, difference)   all of an event at once
+        did_reset(controller, error)             no results until perform_fetch: a reset, or a failure
+        section_index_title(controller, name)    a str, or None to leave the section out of an index
+
+    Use it on the queue of its context. It keeps its delegate.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        request: FetchRequest,
+        sections: str | Callable[[Any], str | None] | None = None,
+        *,
+        cache_name: str | None = None,
+        dependencies: Sequence[str] = (),
+        delegate: Any = None,
+    ) -> None:
+        self.context = context
+        self.request = request
+        self.dependencies = dependencies
+        self._sections = sections
+        self._cache_name = cache_name
+        self._delegate: Any = None
+        self._handle: int | None = None
+        if delegate is not None:
+            self.delegate = delegate
+
+    def perform_fetch(self) -> None:
+        """Fetches, for the first time or anew, what the request asks for now. Nobody is told of the difference."""
+        fresh = self._made()
+        former, self._handle = self._handle, fresh
+        try:
+            self._install()
+            paths = list(self.dependencies)
+            call(lib.cst_controller_set_dependencies, fresh, len(paths), _abi.texts(paths))
+            self.context._work_on(fresh, lib.cst_controller_perform_fetch)
+        except BaseException:
+            self._handle = former
+            lib.cst_release(fresh)
+            raise
+        if former is not None:
+            call(lib.cst_controller_set_delegate, former, None)
+            lib.cst_release(former)
+
+    def _made(self) -> int:
+        asked = self.request._made(self.context)
+        if self.request.sort is not None and not self.request.sort:
+            call(lib.cst_fetch_request_set_sort, asked.handle, 0, None)
+        self._entity = self.context.model[self.request.entity_name or ""]
+        out = ctypes.c_void_p()
+        if callable(self._sections):
+            number = next(_numbers)
+            _namers[number] = self._sections
+            self.context._work(
+                lib.cst_controller_new_with_sections, asked.handle, _name_callback, number, _forget_namer, byref(out)
+            )
+        else:
+            self.context._work(
+                lib.cst_controller_new, asked.handle, key_path_text(self._sections), key_path_text(self._cache_name),
+                byref(out),
+            )  # fmt: skip
+        return out.value or 0
+
+    @property
+    def delegate(self) -> Any:
+        """Who is told of changes; None: nobody, and changes are not followed."""
+        return self._delegate
+
+    @delegate.setter
+    def delegate(self, delegate: Any) -> None:
+        self._delegate = delegate
+        if self._handle is not None:
+            self._install()
+
+    def _install(self) -> None:
+        delegate = self._delegate
+        if delegate is None:
+            call(lib.cst_controller_set_delegate, self._handle, None)
+            return
+        told = _abi.ControllerDelegate(struct_size=ctypes.sizeof(_abi.ControllerDelegate))
+        for name, callback in _callbacks.items():
+            if hasattr(delegate, "section_index_title" if name == "section_title" else name):
+                setattr(told, name, callback)
+        number = next(_numbers)
+        _controllers[number] = weakref.ref(self)
+        told.userdata = number
+        told.destroy = _forget_controller
+        call(lib.cst_controller_set_delegate, self._handle, byref(told))
+
+    # ---- results
+
+    def _snapshot(self) -> Snapshot | None:
+        out = ctypes.c_void_p()
+        if self._handle is None:
+            return None
+        self.context._work_on(self._handle, lib.cst_controller_copy_snapshot, byref(out))
+        return Snapshot(out.value) if out.value else None
+
+    @property
+    def snapshot(self) -> Snapshot | None:
+        """The results as they are now; None before perform_fetch, and after a reset."""
+        return self._snapshot()
+
+    def _objects(self, section: int) -> Results | None:
+        out = ctypes.c_void_p()
+        if self._handle is None:
+            return None
+        self.context._work_on(self._handle, lib.cst_controller_copy_objects, section, byref(out))
+        return Results(self.context, out.value, self._entity) if out.value else None
+
+    @property
+    def fetched_objects(self) -> Results | None:
+        """All objects; None before perform_fetch, and after a reset."""
+        return self._objects(ALL)
+
+    @property
+    def sections(self) -> list[ResultsSection] | None:
+        """The sections as they are now: one, without sections. None before perform_fetch, and after a reset."""
+        found = self._snapshot()
+        if found is None:
+            return None
+        names = found.section_names
+        return [ResultsSection(self, index, name, found.count(index)) for index, name in enumerate(names)]
+
+    def object_at(self, section: int, row: int) -> Any:
+        """The object at an index path: `object_at(*path)`."""
+        if self._handle is None or section < 0 or row < 0:
+            raise InvalidArgumentError(f"There is nothing at ({section}, {row}); perform_fetch gives results.")
+        out = ctypes.c_void_p()
+        self.context._work_on(self._handle, lib.cst_controller_copy_object, section, row, byref(out))
+        return self.context._adopt(out.value or 0, None)
+
+    def __getitem__(self, path: tuple[int, int]) -> Any:
+        return self.object_at(*path)
+
+    def index_path(self, item: Any) -> IndexPath | None:
+        """Where an object is; None for one that is not among the results."""
+        if self._handle is None:
+            return None
+        path = _abi.IndexPath()
+        status = self.context._work_on(self._handle, lib.cst_controller_index_path, item._cst_handle, byref(path))
+        return IndexPath(path.section, path.row) if status == _abi.OK else None
+
+    # ---- the index
+
+    def section_index_title(self, name: str) -> str | None:
+        """The title of a section of that name: what the delegate says, else its first letter as a capital."""
+        if self._handle is None:
+            return name[:1].upper() or None
+        buffer = _abi.Buffer()
+        found = self.context._work_on(
+            self._handle, lib.cst_controller_copy_section_title, _abi.text(name), byref(buffer)
+        )
+        return _abi.take_text(buffer) if found == _abi.OK else None
+
+    @property
+    def section_index_titles(self) -> list[str]:
+        """The titles of the sections, each once; none without sections."""
+        titles: list[str] = []
+        buffer = _abi.Buffer()
+        while self._handle is not None:
+            found = self.context._work_on(self._handle, lib.cst_controller_copy_title, len(titles), byref(buffer))
+            if found != _abi.OK:
+                break
+            titles.append(_abi.take_text(buffer))
+            buffer = _abi.Buffer()
+        return titles
+
+    def section_for_index_title(self, title: str, index: int) -> int:
+        """The first section with a title, which is that at `index` of the titles."""
+        out = ctypes.c_size_t()
+        if self._handle is None:
+            raise InvalidArgumentError("There are no titles before perform_fetch.")
+        self.context._work_on(self._handle, lib.cst_controller_section_for_title, _abi.text(title), index, byref(out))
+        return out.value
+
+    @staticmethod
+    def delete_cache(name: str | None = None) -> None:
+        """Forgets the sections that were remembered under a name, or all. Never needed for results to be right."""
+        call(lib.cst_controller_delete_cache, key_path_text(name))
+
+    def __repr__(self) -> str:
+        return f"<FetchedResultsController of {self.request.entity_name}>"
+
+    def __del__(self, release: Any = lib.cst_release) -> None:
+        handle = getattr(self, "_handle", None)
+        if handle:
+            release(handle)
+
+
+# ---- what the library calls
+
+_controllers: dict[int, weakref.ref[FetchedResultsController]] = {}
+_namers: dict[int, Callable[[Any], str | None]] = {}
+_numbers = itertools.count(1)
+_given: dict[int, values.Cell] = {}
+
+
+def _forget(number: int) -> None:
+    _controllers.pop(number, None)
+    _namers.pop(number, None)
+
+
+def _told(number: int, name: str) -> tuple[FetchedResultsController, Any] | None:
+    """A controller and its delegate's method; None when they are gone."""
+    found = _controllers.get(number, lambda: None)()
+    method = getattr(found.delegate, name, None) if found is not None else None
+    if found is None or method is None:
+        return None
+    found.context._stamp = Stamp()
+    return found, method
+
+
+def _plain(name: str) -> Any:
+    def hear(number: int, _handle: int) -> None:
+        told = _told(number, name)
+        if told:
+            told[1](told[0])
+
+    return immortal(_abi.CONTROLLER_FN(hear))
+
+
+def _hear_section(number: int, _handle: int, change: Any) -> None:
+    told = _told(number, "did_change_section")
+    if told:
+        told[1](told[0], section_change(change[0]))
+
+
+def _hear_object(number: int, _handle: int, change: Any) -> None:
+    told = _told(number, "did_change_object")
+    if told:
+        told[1](told[0], object_change(change[0], told[0].context, told[0]._entity))
+
+
+def _hear_all(number: int, _handle: int, change: Any) -> None:
+    told = _told(number, "did_change_all")
+    if told:
+        found: Difference = difference(change[0], told[0].context, told[0]._entity)
+        told[1](told[0], found)
+
+
+def _hear_reset(number: int, _handle: int, error: int | None) -> None:
+    told = _told(number, "did_reset")
+    if told:
+        told[1](told[0], failure(lib.cst_error_status(error), lib.cst_retain(error)) if error else None)
+
+
+def _answer(text: str | None, out: Any) -> None:
+    """Gives the library a text that stays valid until the next one of this thread."""
+    cell = values.Cell()
+    values.encode(cell.value, text, "section", "name")
+    _given[threading.get_ident()] = cell
+    ctypes.memmove(out, cell.ref, ctypes.sizeof(_abi.Value))
+
+
+def _hear_title(number: int, _handle: int, name: _abi.String, out: Any, error: Any) -> int:
+    try:
+        told = _told(number, "section_index_title")
+        if told:
+            _answer(told[1](told[0], _abi.decode(name) or ""), out)
+        return _abi.OK
+    except BaseException as raised:  # the library goes on without the title
+        return reported(raised, error)
+
+
+def _name(number: int, token: int, out: Any, error: Any) -> int:
+    try:
+        _answer(_namers[number](wrapper(token)), out)
+        return _abi.OK
+    except BaseException as raised:  # the fetch fails with it
+        return reported(raised, error)
+
+
+_name_callback = immortal(_abi.SECTION_NAME_FN(_name))
+_forget_namer = _forget_controller = immortal(_abi.DESTROY_FN(_forget))
+_callbacks: dict[str, Any] = {
+    "will_change": _plain("will_change"),
+    "did_change_section": immortal(_abi.CONTROLLER_SECTION_FN(_hear_section)),
+    "did_change_object": immortal(_abi.CONTROLLER_OBJECT_FN(_hear_object)),
+    "did_change": _plain("did_change"),
+    "did_change_all": immortal(_abi.CONTROLLER_ALL_FN(_hear_all)),
+    "did_reset": immortal(_abi.CONTROLLER_RESET_FN(_hear_reset)),
+    "section_title": immortal(_abi.CONTROLLER_TITLE_FN(_hear_title)),
+}

@@ -1,0 +1,299 @@
+"""What a request finds, and how that changes: differences, and live queries."""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+import itertools
+import threading
+import weakref
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+
+from . import _abi
+from ._abi import lib
+from ._ahead import Stamp
+from ._call import failure, made
+from ._interrupt import immortal
+from ._notifications import Notifications
+from .errors import CorestoneError, ObjectGoneError
+from .object import wrap, wrappers
+from .object_id import ObjectID
+from .observation import Observation
+
+if TYPE_CHECKING:
+    from .context import Context
+    from .entity import Entity
+    from .request import FetchRequest
+
+ALL = ctypes.c_size_t(-1).value
+
+
+class ResultsChangeKind(enum.IntEnum):
+    """What may happen to an object or a section among results."""
+
+    INSERT = 1
+    DELETE = 2
+    MOVE = 3
+    UPDATE = 4
+
+
+class IndexPath(NamedTuple):
+    """The place of an object among results."""
+
+    section: int
+    row: int
+
+
+@dataclass(frozen=True)
+class SectionChange:
+    """A section that came, at its new index, or went, at its former one."""
+
+    kind: ResultsChangeKind
+    index: int
+    name: str
+
+
+class ObjectChange(NamedTuple):
+    """What became of an object. A move never leads to the same place, and is an update too."""
+
+    kind: ResultsChangeKind
+    object: Any
+    object_id: ObjectID | None  # may cross threads
+    path: IndexPath | None  # before the event
+    new_path: IndexPath | None  # after it
+
+
+class Snapshot:
+    """Results as they were at one time: the names and counts of sections, and IDs. On the queue of its context."""
+
+    __slots__ = ("_handle",)
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+
+    def __len__(self) -> int:
+        count: int = lib.cst_snapshot_object_count(self._handle, ALL)
+        return count
+
+    @property
+    def section_names(self) -> list[str]:
+        """Without sections one that has no name."""
+        count = lib.cst_snapshot_section_count(self._handle)
+        return [_abi.decode(lib.cst_snapshot_section_name(self._handle, index)) or "" for index in range(count)]
+
+    def count(self, section: int) -> int:
+        """How many objects a section has."""
+        count: int = lib.cst_snapshot_object_count(self._handle, section)
+        return count
+
+    def ids(self, section: int | None = None) -> list[ObjectID]:
+        """The IDs of a section's objects, or of all."""
+        handle = made(lib.cst_snapshot_copy_ids, self._handle, ALL if section is None else section)
+        try:
+            count = lib.cst_results_count(handle)
+            return [ObjectID._owned(made(lib.cst_results_copy_id, handle, index)) for index in range(count)]
+        finally:
+            lib.cst_release(handle)
+
+    def __del__(self, release: Any = lib.cst_release) -> None:
+        handle = getattr(self, "_handle", None)
+        if handle:
+            release(handle)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How results differ from what they were.
+
+    Take away what was deleted or moved, by former places, from the last to the first; then put in what was inserted or
+    moved, by new places, from the first to the last: that gives the new results, always.
+    """
+
+    sections: list[SectionChange]
+    changes: list[ObjectChange]  # deletions, insertions, moves, updates
+    snapshot: Snapshot  # the new results
+    is_reset: bool  # what was shown is gone: the changes insert all that there is
+    error: CorestoneError | None  # what following failed with, and then it is the last one
+
+    def _of(self, kind: ResultsChangeKind) -> list[ObjectChange]:
+        return [change for change in self.changes if change.kind is kind]
+
+    removals = property(lambda self: self._of(ResultsChangeKind.DELETE))
+    insertions = property(lambda self: self._of(ResultsChangeKind.INSERT))
+    moves = property(lambda self: self._of(ResultsChangeKind.MOVE))
+    updates = property(lambda self: self._of(ResultsChangeKind.UPDATE))
+
+
+def borrowed(context: Context, token: int, entity: Entity) -> Any:
+    """The wrapper of a borrowed handle, also of an object that has left its context."""
+    known = wrappers.get(token)
+    found = known() if known is not None else None
+    if found is not None:
+        return found
+    try:
+        return context._object(token, None)
+    except ObjectGoneError:
+        return wrap(entity.object_class, context, lib.cst_retain(token))
+
+
+def _path(path: _abi.IndexPath) -> IndexPath | None:
+    return None if path.section == ALL else IndexPath(path.section, path.row)
+
+
+def section_change(told: _abi.SectionChange) -> SectionChange:
+    return SectionChange(ResultsChangeKind(told.kind), told.index, _abi.decode(told.name) or "")
+
+
+def object_change(told: _abi.ObjectChange, context: Context, entity: Entity) -> ObjectChange:
+    found = borrowed(context, told.object, entity)
+    identity = ctypes.c_void_p()
+    known = lib.cst_object_copy_id(told.object, ctypes.byref(identity), None) == _abi.OK
+    which = ObjectID._owned(identity.value or 0) if known else None
+    return ObjectChange(ResultsChangeKind(told.kind), found, which, _path(told.path), _path(told.new_path))
+
+
+def difference(told: _abi.Difference, context: Context, entity: Entity) -> Difference:
+    """What the library lends for a call."""
+    error = failure(lib.cst_error_status(told.error), lib.cst_retain(told.error)) if told.error else None
+    return Difference(
+        [section_change(told.sections[index]) for index in range(told.section_count)],
+        [object_change(told.changes[index], context, entity) for index in range(told.change_count)],
+        Snapshot(lib.cst_retain(told.snapshot)),
+        bool(told.is_reset),
+        error,
+    )
+
+
+class _Query(NamedTuple):
+    context: weakref.ref[Context]
+    entity: Entity
+    function: Callable[[Context, Difference], Any]
+
+
+_queries: dict[int, _Query] = {}
+_numbers = itertools.count(1)
+
+
+def _hear(number: int, _handle: int, told: Any, queries: dict[int, _Query] = _queries) -> None:
+    query = queries.get(number)
+    context = query.context() if query is not None else None
+    if query is not None and context is not None:
+        context._stamp = Stamp()
+        query.function(context, difference(told[0], context, query.entity))
+        context._stamp = Stamp()
+
+
+def _forget(number: int, queries: dict[int, _Query] = _queries) -> None:
+    queries.pop(number, None)
+
+
+_callback = immortal(_abi.OBSERVE_FETCH_FN(_hear))
+_forget_callback = immortal(_abi.DESTROY_FN(_forget))
+
+
+def key_path_text(path: str | None) -> Any:
+    return _abi.null_text() if path is None else _abi.text(path)
+
+
+def observe_fetch(
+    context: Context,
+    request: FetchRequest,
+    function: Callable[[Context, Difference], Any],
+    section_name_key_path: str | None,
+    dependencies: Sequence[str],
+) -> Observation:
+    """Context.observe with a request."""
+    asked = request._made(context)
+    entity = context.model[request.entity_name or ""]
+    number = next(_numbers)
+    _queries[number] = _Query(weakref.ref(context), entity, function)
+    out = ctypes.c_void_p()
+    context._work(
+        lib.cst_context_observe_fetch, asked.handle, key_path_text(section_name_key_path), len(dependencies),
+        _abi.texts(list(dependencies)), _callback, number, _forget_callback, ctypes.byref(out),
+    )  # fmt: skip
+    return Observation(out.value or 0)
+
+
+class LiveQuery(Notifications[Difference], Iterator[Difference]):
+    """The differences of what a request finds, for one reader: first insertions into nothing, then those of each event.
+
+        for difference in ctx.observe(request, timeout=1): ...
+        async for difference in ctx.observe(request): ...
+
+    A `for` ends when nothing came for `timeout` seconds (None: it waits without end), both when the context is closed
+    or gone, with `close()`, and when following failed: then the last difference has the error. The context never waits
+    for the reader: when more than `LiveQuery.most` differences wait, they become one that begins anew (`is_reset`).
+    """
+
+    most = 64
+
+    def __init__(
+        self,
+        context: Context,
+        request: FetchRequest,
+        section_name_key_path: str | None,
+        dependencies: Sequence[str],
+        timeout: float | None,
+    ) -> None:
+        self._timeout = timeout
+        self._arrived = threading.Condition()
+        super().__init__(
+            context,
+            None,
+            lambda tell: observe_fetch(context, request, tell, section_name_key_path, dependencies),
+            lambda difference: difference,
+        )
+
+    def _add(self, news: Difference) -> None:
+        with self._lock:
+            self._news.append(news)
+            if len(self._news) > self.most:
+                self._news.clear()
+                self._news.append(_anew(news))
+            if news.error is not None:
+                self._has_ended = True
+            self._wake()
+        self._tell()
+
+    def _end(self) -> None:
+        super()._end()
+        self._tell()
+
+    def _tell(self) -> None:
+        with self._arrived:
+            self._arrived.notify_all()
+
+    def next(self, timeout: float | None = None) -> Difference | None:
+        """The next difference; None when none came for so many seconds (None: it waits without end), and at the end."""
+        with self._arrived:
+            self._arrived.wait_for(lambda: self._news or self._has_ended, timeout)
+        with self._lock:
+            return self._news.popleft() if self._news else None
+
+    def __iter__(self) -> LiveQuery:
+        return self
+
+    def __next__(self) -> Difference:
+        found = self.next(self._timeout)
+        if found is None:
+            raise StopIteration
+        return found
+
+    def __aiter__(self) -> LiveQuery:
+        return self
+
+
+def _anew(last: Difference) -> Difference:
+    """The results as they are in the last of several differences, out of nothing. On the context's queue."""
+    kind = ResultsChangeKind.INSERT
+    names = last.snapshot.section_names
+    changes = [
+        ObjectChange(kind, None, which, None, IndexPath(section, row))
+        for section in range(len(names))
+        for row, which in enumerate(last.snapshot.ids(section))
+    ]
+    sections = [SectionChange(kind, index, name) for index, name in enumerate(names)]
+    return Difference(sections, changes, last.snapshot, True, last.error)
