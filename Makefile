@@ -45,7 +45,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 C_TESTS = $(MAKE) -C Tests/C LIB=$(BUILD)/lib INCLUDE=$(BUILD)/include
 TIMED = SECONDS=0; trap 'code=$$?; echo "make $@: $$([ $$code = 0 ] && echo done || echo FAILED) in $$SECONDS seconds"' EXIT
 
-.PHONY: help deps build library tool demo diagrams test lint format test-asan test-tsan stress stress-processes fuzz bench install clean
+.PHONY: help deps build library tool demo diagrams test lint format test-asan test-leaks test-tsan stress stress-processes fuzz bench install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)$$/  make \1\t\2/p' Makefile | expand -t 22
@@ -86,6 +86,9 @@ format: deps ## rewrite the sources as `make lint` wants them
 
 test-asan: deps ## the misuse suite in C against a library with AddressSanitizer
 	@$(TIMED); scripts/test_asan.sh $(BUILD)
+
+test-leaks: build ## the tests in C with LeakSanitizer, against the release library
+	@$(TIMED); scripts/test_leaks.sh $(BUILD) "$$($(RELEASE) --show-bin-path)/libcorestone.so"
 
 test-tsan: deps ## the Swift tests and the C stress program with ThreadSanitizer
 	@$(TIMED); scripts/test_tsan.sh $(BUILD)

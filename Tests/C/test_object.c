@@ -229,6 +229,17 @@ static void long_text_and_bytes(void) {
     company_close(&c);
 }
 
+static void an_object_outside_contexts_ends_though_it_gave_itself(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *loose = NULL;
+    cst_value value;
+    OK(cst_object_new(c.employee, &loose, E));
+    OK(cst_object_get_path(loose, text("SELF"), &value, E));
+    CHECK(value.type == CST_OBJECT && value.as.object == loose);
+    OK(cst_release(loose));
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(many_values_in_one_call);
@@ -241,5 +252,6 @@ int main(int argc, char **argv) {
     RUN(a_transient_attribute_lives_in_memory_only);
     RUN(entity_of_an_object);
     RUN(long_text_and_bytes);
+    RUN(an_object_outside_contexts_ends_though_it_gave_itself);
     return check_end();
 }

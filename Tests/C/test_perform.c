@@ -424,10 +424,11 @@ static void a_process_may_exit_with_work_waiting(void) {
     size_t count = 0;
     while (environ[count])
         count++;
-    char **environment = calloc(count + 3, sizeof *environment);
+    char **environment = calloc(count + 4, sizeof *environment);
     environment[0] = place;
     environment[1] = "ASAN_OPTIONS=detect_leaks=0"; /* the work that waits */
-    memcpy(environment + 2, environ, count * sizeof *environment);
+    environment[2] = "LSAN_OPTIONS=detect_leaks=0";
+    memcpy(environment + 3, environ, count * sizeof *environment);
     for (int round = 0; round < 5; round++) {
         pid_t process;
         int status = -1;

@@ -92,29 +92,44 @@ extension HandleTable {
     /// Gives up a reference of the host's; false when it holds none, or the handle is not live.
     static func releaseForHost(_ token: Token) -> Bool {
         guard let entry = platform_handle_find_any(token) else { return false }
-        if platform_handle_has_flag(entry) { return partLock.with { dropHost(token, entry) } }
-        return dropHost(token, entry)
+        let dropped =
+            platform_handle_has_flag(entry) ? partLock.with { dropHost(token, entry) } : dropHost(token, entry)
+        switch dropped {
+        case .nothing: return false
+        case .oneOfMany: return true
+        case .last(let owner, let isOfContext, let ended):
+            // Outside the lock: what ends now may run the host's code, and take locks of its own.
+            if ended != 0 { dispose(platform_handle_index(token), owner, ended) }
+            // Last, since the owner keeps alive what the object's end still needs.
+            guard let owner else { return true }
+            if isOfContext, Unmanaged<ContextBox>.fromOpaque(owner)._withUnsafeGuaranteedRef({ $0.keepsForHook() }) {
+                return true
+            }
+            Unmanaged<AnyObject>.fromOpaque(owner).release()
+            return true
+        }
     }
 
-    private static func dropHost(_ token: Token, _ entry: HandleEntry) -> Bool {
+    private enum Dropped {
+        /// The host held no reference.
+        case nothing
+        case oneOfMany
+        /// The host holds the object no more; `ended` is the entry's last word when nobody else does either, else 0.
+        case last(owner: UnsafeMutableRawPointer?, isOfContext: Bool, ended: UInt64)
+    }
+
+    @inline(__always)
+    private static func dropHost(_ token: Token, _ entry: HandleEntry) -> Dropped {
         let owner = entry.pointee.owner
         let isOfContext = HandleType.isOfContext(entry)
         switch platform_handle_drop_host(entry) {
-        case 0: return false
+        case 0: return .nothing
         case 1: break
-        default: return true
+        default: return .oneOfMany
         }
         var word: UInt64 = 0
-        if platform_handle_release(token, &word) {
-            dispose(platform_handle_index(token), owner, word)
-        }
-        // Last, since the owner keeps alive what the object's end still needs.
-        guard let owner else { return true }
-        if isOfContext, Unmanaged<ContextBox>.fromOpaque(owner)._withUnsafeGuaranteedRef({ $0.keepsForHook() }) {
-            return true
-        }
-        Unmanaged<AnyObject>.fromOpaque(owner).release()
-        return true
+        let hasEnded = platform_handle_release(token, &word)
+        return .last(owner: owner, isOfContext: isOfContext, ended: hasEnded ? word : 0)
     }
 
     /// Disposes of what a handle stood for: here, or, when it is confined to a context whose thread this is not, at the

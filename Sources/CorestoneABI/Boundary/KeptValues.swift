@@ -15,13 +15,17 @@ final class KeptValues {
 
     private var values: [Place: PropertyValue] = [:]
     private var tokens: [Place: Token] = [:]
+    /// The object that keeps this; nil for results.
+    private let owner: ObjectIdentifier?
+
+    init(owner: ManagedObject? = nil) { self.owner = owner.map { ObjectIdentifier($0) } }
 
     deinit { for token in tokens.values { HandleTable.release(token) } }
 
     /// The values kept for an object; they end with it, or when it leaves its context.
     static func of(_ object: ManagedObject) -> KeptValues {
         if let kept = object.kept as? KeptValues { return kept }
-        let fresh = KeptValues()
+        let fresh = KeptValues(owner: object)
         object.kept = fresh
         return fresh
     }
@@ -48,8 +52,10 @@ final class KeptValues {
         switch object {
         case let target as ManagedObject:
             let token = try innerToken(target)
-            if let old = tokens.updateValue(token, forKey: place) { HandleTable.release(old) }
             CorestoneABI.put(ValueView(.object, token), out)
+            // An object that kept a handle to itself would never end outside a context; and its caller holds one.
+            if owner == ObjectIdentifier(target) { return HandleTable.release(token) }
+            if let old = tokens.updateValue(token, forKey: place) { HandleTable.release(old) }
         case let reference as ObjectIDReference:
             let value = PropertyValue.object(reference)
             if values[place] != value || tokens[place] == nil {

@@ -9,8 +9,8 @@ final class UndoGroup {
 
     var items: [Item] = []
     var name = ""
-    /// The group in which this one was begun.
-    let parent: UndoGroup?
+    /// The group in which this one was begun, as long as this one is open: closed, it is an item of that one.
+    var parent: UndoGroup?
     /// Whether it opened by itself, and closes with the event.
     let isOfEvent: Bool
 
@@ -103,6 +103,7 @@ extension UndoManager {
             open = group.parent
             if group.items.isEmpty { return [] }
             if let parent = group.parent {
+                group.parent = nil
                 parent.items.append(.group(group))
                 return []
             }

@@ -186,6 +186,23 @@ final class UndoManagerTests: XCTestCase {
         XCTAssertFalse(manager.canRedo)
     }
 
+    func testActionsOfNestedGroupsEndWithTheManager() throws {
+        final class Kept {}
+        weak var kept: Kept?
+        do {
+            let (manager, target) = (UndoManager(), Kept())
+            kept = target
+            for isClosed in [true, false] {
+                try manager.beginUndoGrouping()
+                try manager.beginUndoGrouping()
+                try manager.registerUndo(target: self) { _ = target }
+                try manager.endUndoGrouping()
+                if isClosed { try manager.endUndoGrouping() }
+            }
+        }
+        XCTAssertNil(kept)
+    }
+
     func testActionsEndWithTheManager() throws {
         weak var kept: NSObject?
         do {
