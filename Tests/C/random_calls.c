@@ -542,10 +542,9 @@ static void survive(void) {
         for (int i = 0; i < CALLS_PER_WORLD && done < wanted; i++, done++, number_of_call++)
             call_once(&world);
         abandon(&world);
-        if (cst_handle_count() == 0) continue;
+        if (cst_handle_count() == left) continue;
         nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL); /* a thread may just be running what was enqueued */
-        if (cst_handle_count() != left)
-            printf("handles left after call %llu: %zu\n", (unsigned long long)number_of_call, cst_handle_count());
+        printf("handles left after call %llu: %zu\n", (unsigned long long)number_of_call, cst_handle_count());
         left = cst_handle_count();
     }
     printf("random calls: %llu made, %zu done, %zu expected outcomes, %zu refused\n",

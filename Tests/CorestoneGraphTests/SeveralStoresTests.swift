@@ -53,6 +53,14 @@ final class SeveralStoresTests: GraphTestCase {
         XCTAssertTrue(new.objectID.store === store)
     }
 
+    /// Stores are locked in the order in which they came, whatever places they took: debug builds stop at another one.
+    func testAStoreThatTookThePlaceOfAnotherIsLockedLast() throws {
+        let new = try coordinator.migrate(
+            coordinator.stores[0], to: MemoryStore(model: model, identifier: "00000000-0000-0000-0000-00000000000C"))
+        XCTAssertTrue(coordinator.stores[0] === new)
+        try coordinator.performAndWait { try context.save() }
+    }
+
     /// Rows and members come from the store of the object that asks.
     func testEachObjectReadsItsOwnStore() throws {
         let request = FetchRequest(entity: try model.requireEntity(named: "Department"))

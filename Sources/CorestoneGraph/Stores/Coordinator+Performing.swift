@@ -10,7 +10,8 @@ extension Coordinator {
     ///
     /// - Throws: what `body` throws; `.invalidArgument` where the thread is in the middle of a fetch or a save.
     public func performAndWait<Result>(_ body: () throws -> Result) throws -> Result {
-        let stores = stores
+        // In the order of the locks, which is not the coordinator's once a store took the place of an older one.
+        let stores = stores.sorted { $0.number < $1.number }
         // Within another one all is held already.
         if !stores.contains(where: { !$0.writing.isMine }) { return try body() }
         try Coordinator.requireNoStoreInUse("keep others from saving")
