@@ -513,6 +513,7 @@ static void abandon(struct world *world) {
     cst_release(world->unsaved);
     cst_release(world->private_context);
     cst_release(world->main_context);
+    cst_release(world->insertion);
     cst_main_queue_drain(0, NULL, NULL); /* what waits there holds its context */
     cst_release(world->draft[TYPE_MODEL]);
     cst_release(world->draft[TYPE_FETCH_REQUEST]);
