@@ -5,6 +5,8 @@ import PackageDescription
 let core: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)),
+    // So that the linker can leave out what nobody calls, and keep one of functions that are the same.
+    .unsafeFlags(["-Xfrontend", "-function-sections"], .when(configuration: .release)),
     // Regular expressions are PCRE2's: one call of `contains` with a string would link two megabytes of Swift's.
     .unsafeFlags(["-Xfrontend", "-disable-implicit-string-processing-module-import"]),
 ]
@@ -67,7 +69,7 @@ let package = Package(
                     [
                         "-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs",
                         "-Xlinker", "-T\(Context.packageDirectory)/Sources/CorestoneABI/corestone.ld",
-                        "-Xlinker", "--no-eh-frame-hdr",
+                        "-Xlinker", "--no-eh-frame-hdr", "-Xlinker", "--gc-sections", "-Xlinker", "--icf=all",
                     ], .when(configuration: .release)),
                 // In a test program the script would hide the interceptors of a sanitizer. What Debian built for programs
                 // alone must be hidden all the same.
