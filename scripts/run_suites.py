@@ -92,6 +92,7 @@ def mypy_commands() -> list[list[str]]:
         "examples/packages",
         "examples/orders",
         "examples/live",
+        "examples/events",
         "bench",
         "bench/peers",
         "Tests/tool",
