@@ -42,7 +42,7 @@ final class BatchRequestBox {
 
     /// Gives an insertion another source of rows.
     func fill(slots: [Int]?, _ begin: @escaping () throws -> BatchInsertRequest.Fill) throws {
-        try take(BatchInsertRequest(entity: request.entity, slots: slots, begin: begin))
+        try take(BatchInsertRequest(entity: entity(), slots: slots, begin: begin))
     }
 
     func take(_ fresh: BatchInsertRequest) throws {
@@ -50,6 +50,12 @@ final class BatchRequestBox {
         fresh.affectedStores = request.affectedStores
         fresh.mergesIntoContexts = request.mergesIntoContexts
         request = fresh
+    }
+
+    /// A deletion may know its entity by name alone.
+    func entity() throws -> Entity {
+        guard let entity = request.entity else { throw wrongKind("one that has an entity") }
+        return entity
     }
 
     func requireInsertion() throws {
@@ -67,7 +73,7 @@ final class BatchRequestBox {
 
     /// The slots of keys, each of an attribute that a batch may set.
     func slots(_ keys: some Collection<cst_key>) throws -> [Int] {
-        let entity: Entity = request.entity
+        let entity = try entity()
         return try keys.map { key in
             let slot = Int(key & (1 << Entity.slotBits - 1))
             guard slot < Int(entity.slotCount), entity.slotKeys[slot] == key else {
@@ -145,7 +151,7 @@ public func cst_batch_insert_set_columns(
         }
         let columns = try array(columns, count, "columns")
         let slots = try request.slots(columns.map(\.key))
-        let entity: Entity = request.request.entity
+        let entity = try request.entity()
         let sources = try zip(columns, slots).map { try BatchColumn($0, entity, slot: $1, rows: rows) }
         try request.fill(slots: slots) {
             var (row, wasWhole) = (0, true)
@@ -196,8 +202,9 @@ public func cst_batch_insert_set_object_handler(
     return boundary(error) {
         let request = try box(pointer)
         let handler: HostCallback<cst_batch_object_fn> = try handler.required("fill")
+        try request.requireInsertion()
         try request.take(
-            BatchInsertRequest(entity: request.request.entity) { [unowned request] (object: ManagedObject) in
+            BatchInsertRequest(entity: request.entity()) { [unowned request] (object: ManagedObject) in
                 let borrowed = try request.handle(of: object)
                 defer { _ = HandleTable.releaseForHost(token(borrowed)) }
                 var isDone = false

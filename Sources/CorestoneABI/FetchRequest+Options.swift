@@ -103,9 +103,7 @@ public func cst_fetch_request_set_affected_stores(
 ) -> cst_status {
     boundary(error) {
         let request = try request(pointer)
-        let stores = try stores.map { pointer in
-            try array(pointer, count, "stores").map { try resolve($0, .store, as: StoreBox.self).store }
-        }
-        request.affectedStores = stores
+        let given = try array(stores, count, "stores").map { try resolve($0, .store, as: StoreBox.self).store }
+        request.affectedStores = stores == nil ? nil : given
     }
 }

@@ -483,6 +483,10 @@ static void call_once(struct world *world) {
     }
     for (int i = 0; i < call->parameter_count; i++) {
         if (!call->parameters[i].owned || call->parameters[i].kind != KIND_OUT) continue;
+        if (strcmp(call->parameters[i].name, "out_result") == 0) {
+            keep(((cst_request_result *)(void *)storage.out)->value, TYPE_RESULTS, true);
+            continue;
+        }
         for (int n = 0; n < MAX_ITEMS - 1; n++) /* the last may be a count */
             cst_value_dispose(&storage.out[n]);
     }

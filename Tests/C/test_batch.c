@@ -322,6 +322,55 @@ static void unsaved_changes_meet_a_conflict(void) {
     company_close(&c);
 }
 
+struct judge {
+    const struct company *company;
+    cst_object *kept;
+};
+
+static cst_status has_an_odd_number(void *userdata, const cst_value *value, const cst_value *variables,
+                                    bool *out_result, cst_error **error) {
+    struct judge *judge = userdata;
+    cst_value number;
+    (void)variables;
+    CHECK(value->type == CST_OBJECT);
+    const cst_status status = cst_object_get(value->as.object, judge->company->number, &number, error);
+    *out_result = status == CST_OK && number.as.integer % 2 == 1;
+    if (!judge->kept) judge->kept = cst_retain(value->as.object);
+    return status;
+}
+
+/* The objects that a host is asked about are no context's that it knows. */
+static void a_host_chooses_the_rows(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    insert_numbers(&c, 10);
+    struct judge judge = {.company = &c};
+    cst_predicate *predicate = NULL;
+    cst_batch_request *request = NULL;
+    cst_fetch_request *chosen = NULL;
+    cst_value value = value_text("odd");
+    OK(cst_predicate_new_block(has_an_odd_number, &judge, NULL, &predicate, E));
+    OK(cst_batch_update_new(c.employee, &request, E));
+    OK(cst_batch_update_set_predicate(request, predicate, E));
+    OK(cst_batch_update_set(request, text("notes"), &value, E));
+    CHECK_INT(5, execute(&c, request));
+    CHECK_INT(5, company_count(c.context, c.employee, "notes == 'odd'"));
+    OK(cst_release(request));
+    OK(cst_fetch_request_new(c.employee, &chosen, E));
+    OK(cst_fetch_request_set_predicate(chosen, predicate, E));
+    OK(cst_batch_delete_new(chosen, &request, E));
+    CHECK_INT(5, execute(&c, request));
+    CHECK_INT(5, company_count(c.context, c.employee, NULL));
+    /* Kept beyond the request, an object is one whose context has ended. */
+    cst_context *none = NULL;
+    CHECK(cst_object_context(judge.kept, &none, NULL) != CST_OK);
+    CHECK(cst_object_set(judge.kept, c.notes, &value, NULL) != CST_OK);
+    OK(cst_release(judge.kept));
+    OK(cst_release(predicate));
+    OK(cst_release(chosen));
+    OK(cst_release(request));
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(rows_are_copied);
@@ -331,5 +380,6 @@ int main(int argc, char **argv) {
     RUN(updates_reach_open_contexts);
     RUN(deletions_follow_requests_and_ids);
     RUN(unsaved_changes_meet_a_conflict);
+    RUN(a_host_chooses_the_rows);
     return check_end();
 }

@@ -234,7 +234,7 @@ static void an_object_outside_contexts_ends_though_it_gave_itself(void) {
     cst_object *loose = NULL;
     cst_value value;
     OK(cst_object_new(c.employee, &loose, E));
-    OK(cst_object_get_path(loose, text("SELF"), &value, E));
+    OK(cst_object_get_path(loose, text("self"), &value, E));
     CHECK(value.type == CST_OBJECT && value.as.object == loose);
     OK(cst_release(loose));
     company_close(&c);

@@ -28,12 +28,13 @@ private func newToken(
     var isLoose = false
     if let known {
         owner = Unmanaged.fromOpaque(known.toOpaque())
-    } else if let context = object.context, let entry = platform_handle_at(platform_handle_index(Token(context.token)))
+    } else if let context = object.context, context.token != 0,
+        let entry = platform_handle_at(platform_handle_index(Token(context.token)))
     {
         // The entry of a context's handle lives as long as the context's box, and points at it.
         owner = Unmanaged.fromOpaque(entry.pointee.object)
     } else {
-        // Outside every context an object needs its model.
+        // Outside every context, and in one that the library made for itself, an object needs its model.
         owner = Unmanaged.passUnretained(object.objectID.entity.model)
         isLoose = true
     }

@@ -34,10 +34,13 @@ extension Context {
         let known =
             objects.allSatisfy { $0.entity === source } ? objects : objects.filter { $0.entity.isKind(of: source) }
         if relationship.isToMany {
-            try loadMembers(of: relationship, owners: known, includingRows: true)
+            // A member of many owners would come with its row once for each of them.
+            let isShared = relationship.inverse?.isToMany ?? true
+            try loadMembers(of: relationship, owners: known, includingRows: !isShared)
             var members = DistinctObjects()
             defer { members.end() }
             for object in known { for member in try object.toMany(relationship).all() { members.take(member) } }
+            if isShared { try loadRows(of: members.list) }
             return members.list
         }
         try loadRows(of: known)

@@ -19,7 +19,7 @@ final class SavedState: KeyValueCoding {
         // What only heirs of its entity have, or what is no property.
         guard let property = object.entity.property(named: name) else { return try object.value(for: KeyName(name)) }
         guard let relationship = property as? Relationship else {
-            return try object.committedValue(slot: Int(property.slot))
+            return object.asPredicatesSeeIt(try object.committedValue(slot: Int(property.slot)), Int(property.slot))
         }
         if relationship.isToMany { return .array(try savedMembers(relationship).map { SavedState.of($0) }) }
         guard case .object(let reference as ObjectIDReference) = try object.committedValue(slot: Int(property.slot)),

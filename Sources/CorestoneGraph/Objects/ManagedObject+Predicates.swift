@@ -10,11 +10,13 @@ extension ManagedObject {
             let isOfTree = entity.root.withDescendants.contains { $0.property(named: key.text) != nil }
             return isOfTree ? .null : try value(forKey: key.text)
         }
-        let value = try value(slot: slot)
-        if case .bytes(let bytes) = value, isTransformable(slot) {
-            return dataForPredicates(bytes.rawBytes, slot)
-        }
-        return value
+        return asPredicatesSeeIt(try value(slot: slot), slot)
+    }
+
+    /// A transformable attribute's value with its contents, which predicates may look into; any other value as it is.
+    func asPredicatesSeeIt(_ value: PropertyValue, _ slot: Int) -> PropertyValue {
+        guard case .bytes(let bytes) = value, isTransformable(slot) else { return value }
+        return dataForPredicates(bytes.rawBytes, slot)
     }
 
     public func withValue(for key: KeyName, _ body: (BorrowedValue) throws -> Bool) throws -> Bool {
