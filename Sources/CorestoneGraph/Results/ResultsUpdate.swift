@@ -72,7 +72,10 @@ extension ResultsTracker {
         let leaving = try outcome.gone.map { ($0.row, try place(of: $0.row, in: list)) }
         let replaced = try outcome.replaced.map { ($0, try place(of: $0.former, in: list)) }
         let coming = outcome.come.map(\.row) + outcome.replaced.map(\.row)
-        try rearrange(&list, leaving: leaving.map(\.1) + replaced.map(\.1), coming: coming)
+        let places = leaving.map(\.1) + replaced.map(\.1)
+        // Two objects stand for one row where one has left its context and another came for it.
+        if Set(places).count < places.count { return try updateByFetching(former, news) }
+        try rearrange(&list, leaving: places, coming: coming)
         for (row, place) in leaving { change.removed.append((place, row)) }
         for (row, _) in outcome.come { change.inserted.append((try place(of: row, in: list), row)) }
         for (one, former) in replaced {
