@@ -3,75 +3,33 @@ which only the controller's delegate changes, with a fetch after every command."
 
 from __future__ import annotations
 
-import codecs
-import os
-import pty
 import random
 import re
-import select
-import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 
 import corestone
 import pytest
+from programs import ROOT, Terminal, compiled
 
-ROOT = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ["CORESTONE_LIBRARY"]).resolve().parents[1]
 EVENTS = ROOT / "examples" / "events"
 PAIRS = [("python", "c"), ("c", "python")]
-CLEAR = "\033[2J\033[H"
-PATIENCE = 10.0  # seconds
 
 
-class Terminal:
-    """A program that runs in a terminal of its own, and what that shows."""
+class CalendarTerminal(Terminal):
+    PROMPT = r"\n> [^\n]*$"
+    QUIT = "\x15quit!\n"  # in the place of what was typed
+    PATIENCE = 10.0
 
-    def __init__(self, command: list[str], checks: bool) -> None:
-        self.master, slave = pty.openpty()
-        environment = {**os.environ, **({"EVENTS_CHECK": "1"} if checks else {})}
-        self.process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env=environment)
-        os.close(slave)
-        self.decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
-        self.shown = ""
-        self.count = 0
-        self.wait_for("> $")
-
-    @property
-    def screen(self) -> str:
-        """What was drawn since the screen was last cleared."""
-        return self.shown.rpartition(CLEAR)[2].replace("\r\n", "\n")
+    count = 0
 
     @property
     def days(self) -> list[list[str]]:
         """The sections: a day, and its rows with their marks, numbers and texts."""
         blocks = self.screen.split("\n\n")[1:]
         return [block.strip("\n").split("\n") for block in blocks if re.match(r"\n?\w+ \d\d \w+ \d{4}\n", block)]
-
-    def read(self, timeout: float) -> None:
-        if select.select([self.master], [], [], timeout)[0]:
-            try:
-                self.shown += self.decoder.decode(os.read(self.master, 65536))
-            except OSError:  # it ended
-                pytest.fail(f"the program ended:\n{self.screen}")
-
-    def wait_for(self, text: str, limit: float = PATIENCE) -> None:
-        """Waits until the screen is drawn down to its last line, and matches a pattern."""
-        deadline = time.monotonic() + limit
-        while not (re.search(r"\n> [^\n]*$", self.screen) and re.search(text, self.screen)):
-            assert time.monotonic() < deadline, f"{text!r} does not appear in {limit} s:\n{self.screen}"
-            self.read(deadline - time.monotonic())
-
-    def press(self, keys: str) -> None:
-        os.write(self.master, keys.encode())
-
-    def type(self, line: str, answer: str) -> None:
-        """Types a line, and waits for what it leads to."""
-        self.press(line + "\n")
-        self.wait_for(answer)
 
     def do(self, *lines: str) -> list[list[str]]:
         """Types lines, and waits until all of them are carried out: the days."""
@@ -80,36 +38,19 @@ class Terminal:
         self.wait_for(rf'no command "done{self.count}"; "help" lists them\n\n> $')
         return self.days
 
-    def leave(self) -> None:
-        self.press("\x15quit!\n")  # in the place of what was typed
-        deadline = time.monotonic() + PATIENCE
-        while self.process.poll() is None and time.monotonic() < deadline:
-            try:
-                if select.select([self.master], [], [], 0.1)[0]:
-                    os.read(self.master, 65536)
-            except OSError:  # nobody is left on the other side
-                break
-        assert self.process.wait(PATIENCE) == 0
-        os.close(self.master)
-
 
 @pytest.fixture(scope="session")
 def in_c(tmp_path_factory: pytest.TempPathFactory) -> str:
-    program = tmp_path_factory.mktemp("events") / "events"
-    files = [str(path) for path in sorted(EVENTS.glob("*.c"))]
-    warnings = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]
-    link = [f"-I{BUILD}/include", f"-L{BUILD}/lib", f"-Wl,-rpath,{BUILD}/lib", "-lcorestone"]
-    subprocess.run([os.environ.get("CC", "cc"), *warnings, *files, "-o", str(program), *link], check=True)
-    return str(program)
+    return compiled(EVENTS, tmp_path_factory.mktemp("events") / "events")
 
 
 @pytest.fixture
-def open_calendar(in_c: str) -> Iterator[Callable[..., Terminal]]:
-    opened: list[Terminal] = []
+def open_calendar(in_c: str) -> Iterator[Callable[..., CalendarTerminal]]:
+    opened: list[CalendarTerminal] = []
 
-    def start(language: str, store: Path, checks: bool = True) -> Terminal:
+    def start(language: str, store: Path, checks: bool = True) -> CalendarTerminal:
         command = [in_c] if language == "c" else [sys.executable, str(EVENTS / "events.py")]
-        opened.append(Terminal([*command, str(store)], checks))
+        opened.append(CalendarTerminal([*command, str(store)], {"EVENTS_CHECK": "1"} if checks else {}))
         return opened[-1]
 
     yield start
@@ -118,14 +59,16 @@ def open_calendar(in_c: str) -> Iterator[Callable[..., Terminal]]:
 
 
 @pytest.fixture(params=["python", "c"])
-def calendar(request: pytest.FixtureRequest, open_calendar: Callable[..., Terminal], tmp_path: Path) -> Terminal:
+def calendar(
+    request: pytest.FixtureRequest, open_calendar: Callable[..., CalendarTerminal], tmp_path: Path
+) -> CalendarTerminal:
     return open_calendar(request.param, tmp_path / "week.store")
 
 
 @pytest.fixture(params=PAIRS, ids="-".join)
 def pair(
-    request: pytest.FixtureRequest, open_calendar: Callable[..., Terminal], tmp_path: Path
-) -> tuple[Terminal, Terminal]:
+    request: pytest.FixtureRequest, open_calendar: Callable[..., CalendarTerminal], tmp_path: Path
+) -> tuple[CalendarTerminal, CalendarTerminal]:
     first, second = request.param
     return open_calendar(first, tmp_path / "week.store"), open_calendar(second, tmp_path / "week.store")
 
@@ -137,7 +80,7 @@ WEEK = [
 ]
 
 
-def test_events_are_shown_by_day(calendar: Terminal) -> None:
+def test_events_are_shown_by_day(calendar: CalendarTerminal) -> None:
     assert "No events." in calendar.screen
     assert calendar.do(*WEEK) == [
         ["Tuesday 24 November 2026", "   1  09:30  Dentist (bring the card)", " + 2  12:00  Lunch"],
@@ -148,7 +91,7 @@ def test_events_are_shown_by_day(calendar: Terminal) -> None:
     assert "(saved)  undo: add Lunch\n" in calendar.screen
 
 
-def test_rows_and_days_come_and_go(calendar: Terminal) -> None:
+def test_rows_and_days_come_and_go(calendar: CalendarTerminal) -> None:
     calendar.do(*WEEK)
     assert calendar.do("move 3 2026-11-24 10:00") == [
         [
@@ -176,7 +119,7 @@ def test_rows_and_days_come_and_go(calendar: Terminal) -> None:
     assert "No events." in calendar.screen
 
 
-def test_undo_and_redo(calendar: Terminal) -> None:
+def test_undo_and_redo(calendar: CalendarTerminal) -> None:
     calendar.do(*WEEK)
     calendar.type("save", r"Saved\.")
     before = calendar.do()
@@ -201,7 +144,7 @@ def test_undo_and_redo(calendar: Terminal) -> None:
     assert [[row[5:] for row in day[1:]] for day in calendar.do()] == [[row[5:] for row in day[1:]] for day in before]
 
 
-def test_a_reset_is_survived(calendar: Terminal) -> None:
+def test_a_reset_is_survived(calendar: CalendarTerminal) -> None:
     calendar.do(*WEEK)
     calendar.type("save", r"Saved\.")
     calendar.do("delete 1", "add Cinema 2026-11-24 21:00")
@@ -213,7 +156,7 @@ def test_a_reset_is_survived(calendar: Terminal) -> None:
     calendar.type("check", "The table is what a fetch finds")
 
 
-def test_a_search_is_followed(calendar: Terminal) -> None:
+def test_a_search_is_followed(calendar: CalendarTerminal) -> None:
     calendar.do(*WEEK)
     assert calendar.do("search CARD") == [["Tuesday 24 November 2026", "   1  09:30  Dentist (bring the card)"]]
     calendar.wait_for('with "CARD"')
@@ -226,7 +169,7 @@ def test_a_search_is_followed(calendar: Terminal) -> None:
     assert [len(day) for day in calendar.do("search")] == [3, 3, 2]
 
 
-def test_validation_is_said_in_words(calendar: Terminal) -> None:
+def test_validation_is_said_in_words(calendar: CalendarTerminal) -> None:
     calendar.do(*WEEK, 'title 2 ""')
     calendar.type("save", r"Not saved:\n  2: Event\.title")
     calendar.do(f"title 3 {'x' * 81}")
@@ -235,7 +178,7 @@ def test_validation_is_said_in_words(calendar: Terminal) -> None:
     calendar.type("save", r"Saved\.")
 
 
-def test_what_others_save_appears(pair: tuple[Terminal, Terminal]) -> None:
+def test_what_others_save_appears(pair: tuple[CalendarTerminal, CalendarTerminal]) -> None:
     ann, ben = pair
     ann.do(*WEEK)
     ann.type("save", r"Saved\.")
@@ -266,7 +209,7 @@ def test_what_others_save_appears(pair: tuple[Terminal, Terminal]) -> None:
     assert [[row[5:] for row in day] for day in ann.days] == [[row[5:] for row in day] for day in ben.days]
 
 
-def test_the_table_keeps_up_with_a_busy_process(open_calendar: Callable[..., Terminal], tmp_path: Path) -> None:
+def test_the_table_keeps_up_with_a_busy_process(open_calendar: Callable[..., CalendarTerminal], tmp_path: Path) -> None:
     """Many events change at once, again and again, while somebody edits here and does not save."""
     store, chance = tmp_path / "week.store", random.Random(7)
     terminals = [open_calendar(language, store, checks=False) for language in ("python", "c")]
@@ -302,7 +245,7 @@ def test_the_table_keeps_up_with_a_busy_process(open_calendar: Callable[..., Ter
     assert here == there != []
 
 
-def test_mistakes_are_said(calendar: Terminal) -> None:
+def test_mistakes_are_said(calendar: CalendarTerminal) -> None:
     calendar.type("fly", 'no command "fly"')
     calendar.type("add Tea", "wants other words")
     calendar.type("add Tea 2026-02-30 9:00", "is no date and time")
@@ -335,7 +278,7 @@ def edits(seed: int) -> list[str]:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_both_programs_do_the_same(seed: int, open_calendar: Callable[..., Terminal], tmp_path: Path) -> None:
+def test_both_programs_do_the_same(seed: int, open_calendar: Callable[..., CalendarTerminal], tmp_path: Path) -> None:
     """Random commands lead to the same screens, with tables driven by the delegate alone, and to the same stores."""
     stores = {language: tmp_path / language / "week.store" for language in ("python", "c")}
     for store in stores.values():

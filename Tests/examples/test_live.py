@@ -3,82 +3,20 @@ changed in the other."""
 
 from __future__ import annotations
 
-import os
-import pty
-import re
-import select
-import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from programs import ROOT, Terminal, compiled
 
-ROOT = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ["CORESTONE_LIBRARY"]).resolve().parents[1]
 LIVE = ROOT / "examples" / "live"
 PAIRS = [("python", "c"), ("c", "python"), ("python", "python"), ("c", "c")]
-CLEAR = "\033[2J\033[H"
-PATIENCE = 5.0  # seconds for what has no limit of its own
-
-
-class Terminal:
-    """A program that runs in a terminal of its own, and what that shows."""
-
-    def __init__(self, command: list[str]) -> None:
-        self.master, slave = pty.openpty()
-        self.process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, close_fds=True)
-        os.close(slave)
-        self.shown = ""
-        self.wait_for("> ")
-
-    @property
-    def screen(self) -> str:
-        """What was drawn since the screen was last cleared."""
-        return self.shown.rpartition(CLEAR)[2].replace("\r\n", "\n")
-
-    def read(self, timeout: float) -> None:
-        if select.select([self.master], [], [], timeout)[0]:
-            self.shown += os.read(self.master, 65536).decode()
-
-    def wait_for(self, text: str, limit: float = PATIENCE) -> float:
-        """Waits until the screen matches a pattern; the seconds that this took."""
-        start = time.monotonic()
-        while not re.search(text, self.screen):
-            passed = time.monotonic() - start
-            assert passed < limit, f"{text!r} does not appear in {limit} s:\n{self.screen}"
-            self.read(limit - passed)
-        return time.monotonic() - start
-
-    def press(self, keys: str) -> None:
-        os.write(self.master, keys.encode())
-
-    def type(self, line: str, answer: str) -> None:
-        """Types a line, and waits for what it leads to."""
-        self.press(line + "\n")
-        self.wait_for(answer)
-
-    def leave(self) -> None:
-        self.press("quit\n")
-        deadline = time.monotonic() + PATIENCE
-        while self.process.poll() is None and time.monotonic() < deadline:
-            try:
-                self.read(0.1)
-            except OSError:  # nobody is left on the other side
-                break
-        assert self.process.wait(PATIENCE) == 0
-        os.close(self.master)
 
 
 @pytest.fixture(scope="session")
 def in_c(tmp_path_factory: pytest.TempPathFactory) -> str:
-    program = tmp_path_factory.mktemp("live") / "live"
-    files = [str(path) for path in sorted(LIVE.glob("*.c"))]
-    warnings = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]
-    link = [f"-I{BUILD}/include", f"-L{BUILD}/lib", f"-Wl,-rpath,{BUILD}/lib", "-lcorestone"]
-    subprocess.run([os.environ.get("CC", "cc"), *warnings, *files, "-o", str(program), *link], check=True)
-    return str(program)
+    return compiled(LIVE, tmp_path_factory.mktemp("live") / "live")
 
 
 @pytest.fixture

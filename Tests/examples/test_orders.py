@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from programs import ROOT, compiled
 
-ROOT = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ["CORESTONE_LIBRARY"]).resolve().parents[1]
 ORDERS = ROOT / "examples" / "orders"
 LANGUAGES = ("python", "c")
 
@@ -47,12 +45,7 @@ class Terminal:
 
 @pytest.fixture(scope="session")
 def in_c(tmp_path_factory: pytest.TempPathFactory) -> str:
-    program = tmp_path_factory.mktemp("orders") / "orders"
-    files = [str(path) for path in sorted(ORDERS.glob("*.c"))]
-    warnings = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]
-    link = [f"-I{BUILD}/include", f"-L{BUILD}/lib", f"-Wl,-rpath,{BUILD}/lib", "-lcorestone"]
-    subprocess.run([os.environ.get("CC", "cc"), *warnings, *files, "-o", str(program), *link], check=True)
-    return str(program)
+    return compiled(ORDERS, tmp_path_factory.mktemp("orders") / "orders")
 
 
 @pytest.fixture

@@ -1,0 +1,86 @@
+"""What the tests of the examples share: building one in C, and a terminal in which a program runs."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import pty
+import re
+import select
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ["CORESTONE_LIBRARY"]).resolve().parents[1]
+CLEAR = "\033[2J\033[H"
+
+
+def compiled(folder: Path, program: Path) -> str:
+    """Builds the C files of an example's folder; the path of the program."""
+    files = [str(path) for path in sorted(folder.glob("*.c"))]
+    warnings = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]
+    link = [f"-I{BUILD}/include", f"-L{BUILD}/lib", f"-Wl,-rpath,{BUILD}/lib", "-lcorestone"]
+    subprocess.run([os.environ.get("CC", "cc"), *warnings, *files, "-o", str(program), *link], check=True)
+    return str(program)
+
+
+class Terminal:
+    """A program that runs in a terminal of its own, and what that shows."""
+
+    PROMPT = ""  # a pattern that a screen matches once it is drawn down to its last line
+    QUIT = "quit\n"
+    PATIENCE = 5.0  # seconds for what has no limit of its own
+
+    def __init__(self, command: list[str], environment: Mapping[str, str] | None = None) -> None:
+        self.master, slave = pty.openpty()
+        variables = {**os.environ, **(environment or {})}
+        self.process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env=variables)
+        os.close(slave)
+        self.decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        self.shown = ""
+        self.wait_for("> ")
+
+    @property
+    def screen(self) -> str:
+        """What was drawn since the screen was last cleared."""
+        return self.shown.rpartition(CLEAR)[2].replace("\r\n", "\n")
+
+    def read(self, timeout: float) -> None:
+        if select.select([self.master], [], [], timeout)[0]:
+            try:
+                self.shown += self.decoder.decode(os.read(self.master, 65536))
+            except OSError:  # it ended
+                pytest.fail(f"the program ended:\n{self.screen}")
+
+    def wait_for(self, text: str, limit: float | None = None) -> float:
+        """Waits until the screen is drawn and matches a pattern; the seconds that this took."""
+        start, limit = time.monotonic(), self.PATIENCE if limit is None else limit
+        while not (re.search(self.PROMPT, self.screen) and re.search(text, self.screen)):
+            passed = time.monotonic() - start
+            assert passed < limit, f"{text!r} does not appear in {limit} s:\n{self.screen}"
+            self.read(limit - passed)
+        return time.monotonic() - start
+
+    def press(self, keys: str) -> None:
+        os.write(self.master, keys.encode())
+
+    def type(self, line: str, answer: str) -> None:
+        """Types a line, and waits for what it leads to."""
+        self.press(line + "\n")
+        self.wait_for(answer)
+
+    def leave(self) -> None:
+        self.press(self.QUIT)
+        deadline = time.monotonic() + self.PATIENCE
+        while self.process.poll() is None and time.monotonic() < deadline:
+            try:
+                if select.select([self.master], [], [], 0.1)[0]:
+                    os.read(self.master, 65536)
+            except OSError:  # nobody is left on the other side
+                break
+        assert self.process.wait(self.PATIENCE) == 0
+        os.close(self.master)
