@@ -2,17 +2,16 @@ import CCorestone
 import CorestoneGraph
 import CorestoneValues
 
-/// A fetch that runs beside its context, which it keeps.
+/// A fetch that runs beside its context.
 private final class AsynchronousFetchBox {
     let request: FetchRequest
-    let box: ContextBox
+    /// Alive as long as the host holds the fetch, and until it has ended: the box is the owner of its handle. A reference of
+    /// our own would keep both for ever when another thread gives up the last one, since the fetch then waits for the box.
+    unowned(unsafe) let box: ContextBox
     /// Set once, before the fetch can end.
     var result: AsynchronousFetchResult?
 
     init(_ request: FetchRequest, _ box: ContextBox) { (self.request, self.box) = (request, box) }
-
-    // Before the context may end.
-    deinit { result = nil }
 }
 
 private func fetchBox(_ pointer: OpaquePointer?) throws -> AsynchronousFetchBox {

@@ -18,7 +18,6 @@ enum { PATHS = 64, PATH_SIZE = 512 };
 static const char *program, *filter, *current;
 static atomic_int failures; /* of the running test */
 static int passed, failed, skipped;
-static bool leaks_count;
 static jmp_buf leave;
 static char folder[PATH_SIZE];
 static char *paths[PATHS];
@@ -114,7 +113,6 @@ void check_run(const char *name, void (*test)(void)) {
     if (filter && !strstr(name, filter)) return;
     current = name;
     failures = 0;
-    leaks_count = true;
     was_skipped = false;
     make_folder();
     handles = cst_handle_count();
@@ -124,7 +122,7 @@ void check_run(const char *name, void (*test)(void)) {
     else
         was_skipped = how == 2;
     check_slot();
-    if (leaks_count && failures == 0 && !was_skipped) {
+    if (failures == 0 && !was_skipped) {
         size_t left = settled_handle_count(handles);
         if (left != handles) {
             check_fail(__FILE__, __LINE__, "%zu handles before, %zu after: %+ld left behind", handles, left,
@@ -146,8 +144,6 @@ void check_skip(const char *why) {
     printf("%s: skipped %s: %s\n", program, current, why);
     longjmp(leave, 2);
 }
-
-void check_ignore_leaks(void) { leaks_count = false; }
 
 void check_fail(const char *file, int line, const char *format, ...) {
     char message[2048];

@@ -39,7 +39,6 @@ void check_run(const char *name, void (*test)(void));
 /* Leaves the test: it does not apply here. Says why. */
 _Noreturn void check_skip(const char *why);
 /* Turns off the check for leaked handles in the running test. */
-void check_ignore_leaks(void);
 
 bool check_that(bool holds, const char *expression, const char *file, int line);
 bool check_int(int64_t expected, int64_t actual, const char *expression, const char *file, int line);

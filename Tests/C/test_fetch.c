@@ -590,12 +590,18 @@ static void asynchronous_fetches(void) {
     CHECK_INT(CST_E_CANCELLED, stopped.status);
     CHECK_INT(1, stopped.calls);
 
+    struct end kept = {0};
+    job = (struct job){request, &kept, NULL, false};
+    OK(cst_context_perform_and_wait(private, begin, &job, E));
+    wait_for(&kept);
+
     cst_asynchronous_fetch *fetch = NULL;
     CHECK_STATUS(CST_E_INVALID_ARGUMENT,
                  cst_context_fetch_asynchronously(c.context, request, 0, ended, &refused, forgotten, &fetch, NULL));
     CHECK(refused.calls == 0 && refused.destroyed == 1 && !fetch);
     OK(cst_release(request));
     OK(cst_release(private));
+    OK(cst_release(job.fetch)); /* from another thread, and nobody calls its context any more */
     company_close(&c);
 }
 
