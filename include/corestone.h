@@ -1717,7 +1717,8 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_inaccessible_fault_handler(cs
 
 /* ======== object ========================================================================================= */
 
-/* An object outside every context; cst_context_insert_object takes it in. Confined to the calling thread until then. */
+/* An object outside every context; cst_context_insert_object takes it in. Confined to the calling thread until then. It
+ * keeps what it is related to: a circle of such objects stays for ever, unless the host undoes it before it lets go. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_object_new(const cst_entity *entity, cst_object **out_object CST_OWNED,
                                                     cst_error **error);
 /* The value of an attribute, or the target of a to-one relationship (CST_OBJECT, borrowed). Text and bytes are views,

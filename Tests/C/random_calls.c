@@ -42,19 +42,34 @@ static void unlock(void *handle) {
         ;
 }
 
-static void let_go(const struct entry *entry) {
+/* Objects outside every context keep each other: a circle of them would stay. */
+static void untie(const struct world *world, cst_object *object) {
+    const struct company *c = &world->company;
+    const cst_key relationships[] = {c->friends, c->reports,   c->projects,      c->members,    c->tasks,
+                                     c->manager, c->employees, c->to_department, c->to_project, c->watcher};
+    cst_context *context = NULL;
+    if (cst_object_context(object, &context, NULL) != CST_NOT_FOUND) return;
+    for (size_t i = 0; i < sizeof relationships / sizeof *relationships; i++) {
+        const cst_value nothing = {CST_NULL, 0, {0}};
+        if (cst_object_set_members(object, relationships[i], 0, NULL, NULL) < 0)
+            cst_object_set(object, relationships[i], &nothing, NULL);
+    }
+}
+
+static void let_go(const struct world *world, const struct entry *entry) {
     if (entry->type == TYPE_CONTEXT || entry->type == TYPE_NONE) unlock(entry->handle);
+    if (entry->type == TYPE_OBJECT || entry->type == TYPE_NONE) untie(world, entry->handle);
     if (entry->owned) cst_release(entry->handle);
 }
 
-static void keep(void *handle, enum handle_type type, bool owned) {
+static void keep(const struct world *world, void *handle, enum handle_type type, bool owned) {
     if (!handle) return;
     if (pool_count < POOL) {
         pool[pool_count++] = (struct entry){handle, type, owned};
         return;
     }
     size_t place = below(POOL);
-    let_go(&pool[place]);
+    let_go(world, &pool[place]);
     pool[place] = (struct entry){handle, type, owned};
 }
 
@@ -433,20 +448,25 @@ static void release_exports(struct storage *s) {
     if (s->arrow_source.release) s->arrow_source.release(&s->arrow_source);
 }
 
+/* Functions of the host's and what they are called with: chance has none to offer. */
+static bool is_from_world(enum kind kind) {
+    return kind == KIND_DESTROY || kind == KIND_PERFORM || kind == KIND_DONE || kind == KIND_INTERRUPT ||
+           kind == KIND_VALIDATE || kind == KIND_USERDATA || kind == KIND_LOG || kind == KIND_WORDS ||
+           kind >= KIND_CALLBACKS;
+}
+
 static void call_once(struct world *world) {
     static struct storage storage, ready;
     union argument arguments[MAX_PARAMETERS], callbacks[MAX_PARAMETERS];
     const struct call *call = &calls[below(call_count)];
     bool takes_handle_away = strcmp(call->name, "cst_release") == 0;
     fill(world, call, arguments, &storage);
+    bool is_ready = false; /* once a call: what is made ready has to be given back */
     for (int i = 0; i < call->parameter_count; i++) {
-        enum kind kind = call->parameters[i].kind;
-        if (kind == KIND_DESTROY || kind == KIND_PERFORM || kind == KIND_DONE || kind == KIND_INTERRUPT ||
-            kind == KIND_VALIDATE || kind == KIND_USERDATA || kind == KIND_LOG || kind == KIND_WORDS ||
-            kind >= KIND_CALLBACKS) {
-            world_fill(world, call, callbacks, &ready);
-            if (!one_in(20)) arguments[i] = callbacks[i];
-        }
+        if (!is_from_world(call->parameters[i].kind)) continue;
+        if (!is_ready) world_fill(world, call, callbacks, &ready);
+        is_ready = true;
+        if (!one_in(20)) arguments[i] = callbacks[i];
     }
     if (verbose) {
         fprintf(stderr, "%llu %s", (unsigned long long)number_of_call, call->name);
@@ -456,18 +476,21 @@ static void call_once(struct world *world) {
         }
         fputc('\n', stderr);
     }
-    if (takes_handle_away) unlock(arguments[0].pointer);
+    if (takes_handle_away) {
+        unlock(arguments[0].pointer);
+        untie(world, arguments[0].pointer);
+    }
     struct result result = call->invoke(arguments);
     outcomes[result.status == 0 ? 0 : result.status > 0 ? 1 : 2]++;
     for (int i = 0; i < call->parameter_count; i++) {
         const struct parameter *p = &call->parameters[i];
         if (p->kind == KIND_OUT_HANDLE) {
             if (verbose && storage.out_handle[i]) fprintf(stderr, "    gave %p\n", storage.out_handle[i]);
-            keep(storage.out_handle[i], p->type, p->owned);
+            keep(world, storage.out_handle[i], p->type, p->owned);
         }
         if (p->kind == KIND_OUT_HANDLES) {
             for (int n = 0; n < MAX_ITEMS; n++)
-                keep(storage.out_handles[n], p->type, p->owned);
+                keep(world, storage.out_handles[n], p->type, p->owned);
         }
     }
     if (strcmp(call->name, "cst_retain") == 0 && result.pointer) {
@@ -475,7 +498,7 @@ static void call_once(struct world *world) {
         for (size_t i = 0; i < pool_count; i++) {
             if (pool[i].handle == result.pointer) type = pool[i].type;
         }
-        keep(result.pointer, type, true);
+        keep(world, result.pointer, type, true);
     }
     if (takes_handle_away && result.status == CST_OK) { /* stays in the pool as a handle that may be dead */
         for (size_t i = 0; i < pool_count; i++) {
@@ -487,7 +510,7 @@ static void call_once(struct world *world) {
     for (int i = 0; i < call->parameter_count; i++) {
         if (!call->parameters[i].owned || call->parameters[i].kind != KIND_OUT) continue;
         if (strcmp(call->parameters[i].name, "out_result") == 0) {
-            keep(((cst_request_result *)(void *)storage.out)->value, TYPE_RESULTS, true);
+            keep(world, ((cst_request_result *)(void *)storage.out)->value, TYPE_RESULTS, true);
             continue;
         }
         for (int n = 0; n < MAX_ITEMS - 1; n++) /* the last may be a count */
@@ -497,7 +520,7 @@ static void call_once(struct world *world) {
     release_exports(&ready);
     cst_buffer_dispose(&storage.buffer);
     if (storage.error && one_in(4))
-        keep(storage.error, TYPE_ERROR, true);
+        keep(world, storage.error, TYPE_ERROR, true);
     else
         cst_release(storage.error);
 }
@@ -506,7 +529,7 @@ static void call_once(struct world *world) {
 static void abandon(struct world *world) {
     unlock(world->private_context);
     for (size_t i = 0; i < pool_count; i++)
-        let_go(&pool[i]);
+        let_go(world, &pool[i]);
     pool_count = 0;
     for (int type = TYPE_ERROR; type < TYPE_COUNT; type++) {
         if (type == TYPE_ENTITY || type == TYPE_ATTRIBUTE || type == TYPE_RELATIONSHIP) continue;
