@@ -26,6 +26,12 @@ public protocol ValueObject: AnyObject {
     func hashIdentity(into hasher: inout Hasher)
     /// For messages and printed predicates.
     var valueDescription: String { get }
+    /// What the host's code is handed: the object itself, unless this one stands in for it.
+    var original: any ValueObject { get }
+}
+
+extension ValueObject {
+    public var original: any ValueObject { self }
 }
 
 /// The type of a value at the edge: the codes of `cst_type`.
@@ -35,6 +41,17 @@ public enum ValueType: UInt32, Sendable {
 
 extension PropertyValue {
     public var isNull: Bool { if case .null = self { true } else { false } }
+
+    /// The same with objects in the place of what stands in for them, for the host's code.
+    package var withOriginals: PropertyValue {
+        switch self {
+        case .object(let object): .object(object.original)
+        case .array(let values): .array(values.map(\.withOriginals))
+        case .set(let values): .set(Set(values.map(\.withOriginals)))
+        case .dictionary(let values): .dictionary(values.mapValues(\.withOriginals))
+        default: self
+        }
+    }
 
     /// The number as a double, for the kinds that `NSNumber` holds.
     public var number: Double? {

@@ -653,11 +653,60 @@ static void some_properties_alone(void) {
     company_close(&c);
 }
 
+struct asker {
+    const struct company *company;
+    int asked;
+};
+
+static cst_status has_number_one(void *userdata, const cst_value *value, const cst_value *variables, bool *out_result,
+                                 cst_error **error) {
+    struct asker *asker = userdata;
+    cst_context *context = NULL;
+    cst_value number;
+    (void)variables;
+    asker->asked++;
+    CHECK_INT(CST_OBJECT, value->type);
+    OK(cst_object_context(value->as.object, &context, E));
+    CHECK(context == asker->company->context);
+    const cst_status status = cst_object_get(value->as.object, asker->company->number, &number, error);
+    *out_result = status == CST_OK && number.as.integer == 1;
+    return status;
+}
+
+/* Where a predicate looks at other objects too, the store's state of unchanged ones decides, but the host gets objects. */
+static void a_host_is_asked_beside_a_key_path(void) {
+    struct company c = six_people(check_path("a.sqlite"));
+    cst_object *research = company_insert(&c, c.context, c.department, c.department_name, "Research");
+    cst_results *people = company_fetch(c.context, c.employee, "name == 'Zoë'", NULL);
+    set(object_at(people, 0), c.to_department, value_object(research));
+    save(c.context);
+    struct asker asker = {&c, 0};
+    cst_predicate *parts[2] = {NULL, NULL}, *either = NULL;
+    OK(cst_predicate_new_block(has_number_one, &asker, NULL, &parts[0], E));
+    OK(cst_predicate_parse(text("department.name == 'Research'"), 0, NULL, &parts[1], E));
+    OK(cst_predicate_new_compound(CST_PREDICATE_OR, 2, (const cst_predicate *const *)parts, &either, E));
+    cst_fetch_request *fetch = request(c.employee);
+    sorted(fetch, "number", CST_SORT_DESCENDING);
+    OK(cst_fetch_request_set_predicate(fetch, either, E));
+    expect(&c, fetch, "ZA");
+    set(research, c.department_name, value_text("Renamed")); /* of another object, and not saved */
+    expect(&c, fetch, "ZA");
+    CHECK(asker.asked >= 12);
+    OK(cst_context_rollback(c.context, E));
+    for (int i = 0; i < 2; i++) OK(cst_release(parts[i]));
+    OK(cst_release(either));
+    OK(cst_release(fetch));
+    OK(cst_release(people));
+    OK(cst_release(research));
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(asynchronous_fetches);
     RUN(fetches_within_predicates);
     RUN(some_properties_alone);
+    RUN(a_host_is_asked_beside_a_key_path);
     RUN(every_result_type);
     RUN(what_is_no_request);
     RUN(affected_stores);

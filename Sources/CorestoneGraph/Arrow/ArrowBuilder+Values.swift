@@ -98,6 +98,6 @@ extension ManagedObject {
 extension ValueObject {
     /// The ID of an object, in whatever form.
     fileprivate var asObjectID: ObjectID? {
-        (self as? ManagedObject)?.objectID ?? (self as? ObjectIDReference)?.id ?? (self as? SavedState)?.objectID
+        (original as? ManagedObject)?.objectID ?? (self as? ObjectIDReference)?.id
     }
 }

@@ -357,7 +357,7 @@ extension Context {
             let leadsOn = descriptor.path.single == nil && !object.hasChanges
             if !usesSaved, !leadsOn { return try object.value(forKeyPath: descriptor.keyPath) }
             let saved = leadsOn ? .object(SavedState(object)) : SavedState.of(object)
-            return try KeyPathEvaluation.value(of: saved, atKeyPath: descriptor.keyPath)
+            return try KeyPathEvaluation.value(of: saved, atKeyPath: descriptor.keyPath).withOriginals
         }
     }
 }

@@ -92,8 +92,7 @@ extension PropertyValue {
     /// Objects as references to them, which any thread may keep.
     fileprivate var asReference: PropertyValue {
         guard case .object(let object) = self else { return self }
-        if let object = object as? ManagedObject { return .object(ObjectIDReference(object.objectID)) }
-        if let saved = object as? SavedState { return .object(ObjectIDReference(saved.objectID)) }
-        return self
+        guard let object = object.original as? ManagedObject else { return self }
+        return .object(ObjectIDReference(object.objectID))
     }
 }

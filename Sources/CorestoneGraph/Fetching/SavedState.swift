@@ -8,7 +8,7 @@ final class SavedState: KeyValueCoding {
 
     init(_ object: ManagedObject) { self.object = object }
 
-    var objectID: ObjectID { object.objectID }
+    var original: any ValueObject { object }
 
     /// The object itself when it has no changes, else its saved state.
     static func of(_ object: ManagedObject) -> PropertyValue {
@@ -43,9 +43,7 @@ final class SavedState: KeyValueCoding {
         }
     }
 
-    func isEqual(to other: any ValueObject) -> Bool {
-        object.isEqual(to: (other as? SavedState)?.object ?? other)
-    }
+    func isEqual(to other: any ValueObject) -> Bool { object.isEqual(to: other) }
     func hashIdentity(into hasher: inout Hasher) { object.hashIdentity(into: &hasher) }
     var valueDescription: String { object.valueDescription }
 }

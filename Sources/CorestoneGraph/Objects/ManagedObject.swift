@@ -208,7 +208,8 @@ extension ManagedObject: ValueObject {
         if other === self { return true }
         if let other = other as? ManagedObject { return objectID == other.objectID }
         if let other = other as? ObjectIDReference { return objectID == other.id }
-        return false
+        let original = other.original
+        return original !== other && isEqual(to: original)
     }
     public func hashIdentity(into hasher: inout Hasher) { hasher.combine(objectID) }
     public var valueDescription: String { objectID.uri }

@@ -44,7 +44,8 @@ extension Evaluator {
         case .fetch(let request, let context, let countOnly):
             return try fetched(try value(request), try value(context), isCounted: try value(countOnly))
         case .block(let block, let arguments):
-            return try block.body(root, try arguments.map { try value($0) }, bindings?.all ?? [:])
+            return try block.body(
+                root.withOriginals, try arguments.map { try value($0).withOriginals }, variablesForHost)
         }
     }
 

@@ -10,7 +10,9 @@ extension Evaluator {
         }
         if receiver.isNull { return .null }
         let name = text.string
-        if let function = FunctionRegistry.function(named: name) { return try function(receiver, arguments) }
+        if let function = FunctionRegistry.function(named: name) {
+            return try function(receiver.withOriginals, arguments.map(\.withOriginals))
+        }
         let wanted = name.utf8.count { $0 == UInt8(ascii: ":") }
         guard wanted == arguments.count else {
             throw predicateError("\(name) takes \(wanted) argument\(wanted == 1 ? "" : "s"), not \(arguments.count)")
@@ -32,7 +34,7 @@ extension Evaluator {
     /// `left selector: right`: one of Foundation's comparison methods, or a function of the host's.
     func holds(_ selector: String, _ left: PropertyValue, _ right: PropertyValue) throws -> Bool {
         if let function = FunctionRegistry.function(named: selector) {
-            let answer = try function(left, [right])
+            let answer = try function(left.withOriginals, [right.withOriginals])
             guard let truth = answer.number else {
                 throw predicateError("\(selector) as an operator must answer yes or no, not \(answer.kind)")
             }

@@ -107,9 +107,11 @@ struct Evaluator {
                 for part in compound.parts where try holds(part) { return true }
                 return false
             }
-        case .block(let block): return try block.body(root, bindings?.all ?? [:])
+        case .block(let block): return try block.body(root.withOriginals, variablesForHost)
         }
     }
+
+    var variablesForHost: [String: PropertyValue] { (bindings?.all ?? [:]).mapValues(\.withOriginals) }
 }
 
 func predicateError(_ message: String, key: String? = nil, value: PropertyValue? = nil) -> CoreError {

@@ -353,6 +353,16 @@ def test_managed_objects_among_others(staff: Context) -> None:
     block = Predicate.block(lambda each, variables: each.name.startswith("G"))
     assert [each.name for each in found.filtered(block)] == ["Grace"]
     assert [each.name for each in staff.fetch("Employee", block)] == ["Grace"]
+    # Beside a key path, where the store's state of unchanged objects decides, and in subqueries.
+    ada.department.name = "Renamed"
+    either = Predicate("department.name == 'nowhere'") | block
+    assert [each.name for each in staff.fetch("Employee", either)] == ["Grace"]
+    seen = []
+    register_function("sees", lambda each, other: seen.append((each, other)) or 1)
+    assert len(staff.fetch("Employee", "FUNCTION(SELF, 'sees', department) == 1 AND department.name != ''")) > 0
+    unregister_function("sees")
+    assert all(other is each.department for each, other in seen) and seen
+    staff.rollback()
     register_function("shout", lambda each: f"{each.name}!")
     assert [each.name for each in staff.fetch("Employee", "FUNCTION(SELF, 'shout') == 'Ada!'")] == ["Ada"]
     unregister_function("shout")
