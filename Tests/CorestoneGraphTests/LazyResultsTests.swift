@@ -49,6 +49,25 @@ final class LazyResultsTests: CompanyFileTestCase {
         XCTAssertEqual(context.registeredObjects.count, 20)
     }
 
+    func testEachBatchIsRefreshedWhereThatIsAskedFor() throws {
+        let known = try context.fetch("Employee", sort: ["name"])
+        for object in known { _ = try object.get("age", as: Int.self) }
+        let other = Context(coordinator: coordinator)
+        for object in try other.fetch("Employee") { try object.set("age", -1) }
+        try other.save()
+        let plain = try results(request())
+        XCTAssertEqual(try plain[25].get("age"), 25, "known objects stay what they are")
+        let fresh = try request()
+        fresh.shouldRefreshRefetchedObjects = true
+        let lazy = try results(fresh)
+        XCTAssertEqual(try known[95].get("age"), 95, "not before its batch is read")
+        try known[15].set("salary", 5.0)
+        for place in [0, 9, 10, 55, 99] { XCTAssertEqual(try lazy[place].get("age"), -1, "\(place)") }
+        XCTAssertTrue(lazy[55] === known[55])
+        XCTAssertEqual(try lazy[15].get("salary"), 5.0, "its own change stays")
+        XCTAssertTrue(lazy[15].isUpdated)
+    }
+
     /// Few objects are in memory at any time, whatever was gone through.
     func testBatchesAreLetGoOf() throws {
         let lazy = try results(request())

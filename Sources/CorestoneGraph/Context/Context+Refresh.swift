@@ -151,7 +151,7 @@ extension Context {
     }
 
     /// Rows as the reader of the store finds them, which the row cache takes.
-    private func rows(of root: Entity, _ keys: [Int64], in store: Store) throws -> RowBatch {
+    func rows(of root: Entity, _ keys: [Int64], in store: Store) throws -> RowBatch {
         try using(store) {
             let state = rowCache(of: store).state
             let batch = try reader(of: store).rows(of: root, primaryKeys: keys)

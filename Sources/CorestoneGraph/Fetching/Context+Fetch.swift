@@ -178,6 +178,14 @@ extension Context {
         return found
     }
 
+    /// Gives the objects of a batch, but those with changes, the rows that the store has now.
+    func refreshRefetched(_ objects: [ManagedObject], of entity: Entity) throws {
+        for (store, known) in byStore(objects.filter { !$0.hasChanges && $0.record != nil }) {
+            let batch = try rows(of: entity.root, known.map(\.primaryKey), in: store)
+            try refresh(self.objects(for: batch, entity: entity.root, store: store), from: batch)
+        }
+    }
+
     /// Gives objects without changes the rows that a fetch found.
     private func refresh(_ objects: [ManagedObject], from batch: RowBatch) throws {
         try withExtendedLifetime(batch.chunks) {
@@ -366,12 +374,15 @@ extension Context {
 struct FetchWishes {
     let entity: Entity
     let returnsObjectsAsFaults: Bool
+    /// Whether objects that are known get the rows that the store has now.
+    let refreshes: Bool
     /// Key paths of relationships.
     let prefetched: [String]
 
     init(_ request: FetchRequest) {
         entity = request.entity
         returnsObjectsAsFaults = request.returnsObjectsAsFaults
+        refreshes = request.shouldRefreshRefetchedObjects
         prefetched = request.relationshipKeyPathsForPrefetching
     }
 }

@@ -104,6 +104,7 @@ final class ObjectBatches {
         let first = number * size
         let objects = (first..<min(first + size, found.entries.count)).map { fault(at: $0) }
         try context.withAncestors {
+            if wishes.refreshes { try context.refreshRefetched(objects, of: wishes.entity) }
             if readsRows { try context.loadRows(of: objects) }
             try context.fulfil(wishes, for: objects)
         }
