@@ -57,6 +57,21 @@ final class DictionaryFetchTests: GraphTestCase {
         XCTAssertEqual(try context.fetchDictionaries(try request([])).columns, ["name", "age", "salary"])
     }
 
+    func testNilOfADatabaseReachesTheConditionOnGroups() throws {
+        let dan = try context.insert("Employee", ["name": "dan", "age": 30])
+        try dan.set("salary", nil)
+        try context.save()
+        let columns = ["age", try column("most", "max:(salary)")]
+        for (nulls, ages) in [(FetchRequest.NullMeaning.memory, [10, 30]), (.database, [10])] {
+            for having in ["most != 400", "max:(salary) != 400", "NOT (most == 400)"] {
+                let request = try request(columns, groupBy: ["age"], having: having, sort: [SortDescriptor("age")])
+                request.nulls = nulls
+                XCTAssertEqual(
+                    try context.fetchDictionaries(request).rows.map { $0[0] }, ages.map { .int(Int64($0)) }, having)
+            }
+        }
+    }
+
     func testS026GroupsWithCounts() throws {
         let found = try context.fetchDictionaries(
             try request(

@@ -22,7 +22,7 @@ struct DictionaryFetch {
             : request.propertiesToFetch
         self.columns = columns
         keys = request.propertiesToGroupBy.map { name in columns.first { $0.name == name } ?? .property(name) }
-        having = request.havingPredicate
+        having = request.effectiveHaving
         isGrouped = !keys.isEmpty || columns.contains { $0.aggregates(request.entity) }
         try check()
     }

@@ -162,4 +162,9 @@ extension FetchRequest {
     var effectivePredicate: Predicate? {
         nulls == .database ? predicate?.withDatabaseNulls : predicate
     }
+
+    /// The same for groups.
+    var effectiveHaving: Predicate? {
+        nulls == .database ? havingPredicate?.withDatabaseNulls : havingPredicate
+    }
 }
