@@ -1,4 +1,5 @@
 import CorestoneModel
+import CorestonePredicate
 import CorestoneValues
 
 // What another process saved comes into contexts that asked for it.
@@ -47,6 +48,7 @@ extension Context {
         var found = ChangedIDs(
             inserted: ids(changes.inserted), updated: ids(changes.updated), deleted: ids(changes.deleted))
         if !changes.isComplete { try compareVersions(with: store, &found) }
+        try compareDerived(with: store, &found)
         if !found.isEmpty { try mergeChanges(found) }
         // They know objects that this one does not.
         for child in children.merging { child.post(changes, of: store) }
@@ -72,6 +74,47 @@ extension Context {
                 let isKnown = object.record != nil || object.state.contains(.partial)
                 if isKnown && object.version != version { found.updated.append(object.objectID) }
             }
+        }
+    }
+    /// Adds the objects that have another value of an attribute that is derived from other rows. Such a change raises no version,
+    /// and no history tells of it.
+    private func compareDerived(with store: Store, _ found: inout ChangedIDs) throws {
+        let slots = entities.map(\.slotsOfOtherRows)
+        if slots.allSatisfy(\.isEmpty) { return }
+        let told = Set(found.updated + found.deleted)
+        var groups = Groups<Entity, ManagedObject>()
+        for object in registeredObjects
+        where object.store === store && object.record != nil && !slots[Int(object.entity.index)].isEmpty
+            && object.state.isDisjoint(with: [.inserted, .gone]) && !told.contains(object.objectID)
+        {
+            groups.add(object, to: object.entity.root)
+        }
+        for (root, objects) in groups.list {
+            let fresh = try reading(store) { try $0.rows(of: root, primaryKeys: objects.map(\.primaryKey)) }
+            withExtendedLifetime(fresh.chunks) {
+                for record in fresh.records {
+                    guard let object = registered(store: store, root: root, primaryKey: record.primaryKey),
+                        let known = object.record
+                    else { continue }
+                    let layouts = object.entity.layout.slots
+                    let isOther = slots[Int(object.entity.index)].contains {
+                        !Record(known).isEqual(to: record, $0, layouts[$0])
+                    }
+                    if isOther { found.updated.append(object.objectID) }
+                }
+            }
+        }
+    }
+}
+
+extension Entity {
+    /// The slots of attributes that are derived from other rows.
+    var slotsOfOtherRows: [Int] {
+        (0..<Int(slotCount)).filter { slot in
+            let derivation = (properties[slot] as? Attribute)?.derivation
+            return derivation?.expression.expression?.keyPaths.contains {
+                property(named: $0.keys[0].text) is Relationship
+            } ?? false
         }
     }
 }

@@ -116,7 +116,9 @@ extension Coordinator {
 
     func forgetRows(_ changes: ForeignChanges, of store: Store) {
         guard store.isOpen else { return }
-        if changes.isComplete, changes.updated.count + changes.deleted.count <= ForeignChanges.limit {
+        // Of attributes that were derived anew from other rows nobody tells, but a batch.
+        let isAll = changes.isComplete && (changes.isBatch || model.entities.allSatisfy(\.slotsOfOtherRows.isEmpty))
+        if isAll, changes.updated.count + changes.deleted.count <= ForeignChanges.limit {
             for row in changes.updated + changes.deleted {
                 store.rowCache.remove(model.entities[Int(row.entity)].root, row.primaryKey)
             }

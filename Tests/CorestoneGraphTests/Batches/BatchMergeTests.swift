@@ -126,6 +126,47 @@ final class BatchMergeTests: BatchTestCase {
         XCTAssertEqual(try child.performAndWait { _ in try object.get("age", as: Int.self) }, 2)
     }
 
+    /// A change of a row that raises no version, and that no history tells of.
+    func testWhatAForeignBatchHasDerivedAnewComes() throws {
+        func model() throws -> Model {
+            let model = Model()
+            let (item, box) = (try model.addEntity(named: "Item"), try model.addEntity(named: "Box"))
+            let inBox = try item.addRelationship(named: "box", destination: box)
+            let items = try box.addRelationship(named: "items", destination: item, isToMany: true)
+            try inBox.setInverse(items)
+            try box.addAttribute(named: "number", type: .integer64)
+            try box.addAttribute(named: "size", type: .integer64).setDerivation(
+                Derivation(ExpressionText("items.@count")))
+            return model
+        }
+        for keepsHistory in [false, true] {
+            try open(model(), keepsHistory: keepsHistory)
+            let box = try context.insert("Box", ["number": 1])
+            for _ in 0..<2 { try context.insert("Item").set("box", box) }
+            try context.save()
+            let second = fresh()
+            second.automaticallyMergesRemoteChanges = true
+            let mine = try second.fetch("Box")[0]
+            XCTAssertEqual(try mine.get("size"), 2)
+            try mine.set("number", 5)
+            let there = try Coordinator(model: model())
+            var options = StoreOptions()
+            options.keepsHistory = keepsHistory
+            try there.addSQLiteStore(at: path, options: options)
+            let items = FetchRequest(entity: try XCTUnwrap(there.model.entity(named: "Item")))
+            _ = try Context(coordinator: there).execute(BatchDeleteRequest(fetchRequest: items))
+            let end = Date(timeIntervalSinceNow: 10)
+            while try mine.get("size") == 2, Date() < end {
+                usleep(10000)
+                try second.processPendingChanges()
+            }
+            XCTAssertEqual(try mine.get("size"), 0, "history \(keepsHistory)")
+            XCTAssertEqual(try mine.get("number"), 5)
+            try second.save()
+            XCTAssertEqual(try fresh().fetch("Box")[0].get("size"), 0)
+        }
+    }
+
     func testAPinnedContextStays() throws {
         try hire([("Ada", 1)])
         let second = Context(coordinator: coordinator)
