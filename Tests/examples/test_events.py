@@ -234,7 +234,7 @@ def test_the_table_keeps_up_with_a_busy_process(open_calendar: Callable[..., Cal
             ctx.save()
             if round_ == 50:
                 for terminal in terminals:
-                    terminal.do("move 1 2026-11-19", "title 2 Mine", "add X 2026-11-27 1:00")
+                    terminal.do("move 1 2026-11-19", "title 2 Mine", "delete 3", "add X 2026-11-27 1:00")
         ctx.batch_insert("Event", [{"title": "The last ones", "date": day()} for _ in range(5)])
     for terminal in terminals:
         terminal.wait_for("The last ones")

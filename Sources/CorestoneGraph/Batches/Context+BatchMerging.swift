@@ -21,12 +21,28 @@ extension Context {
             rows.deleted += differing.deleted.map { ($0.entity.index, $0.reference) }
         }
         let updated = registered(rows.updated, in: store)
-        found.updated = updated.filter { !$0.hasChanges }.map(\.objectID)
-        found.updated += try mergeable(updated.filter(\.hasChanges), in: store).map(\.objectID)
-        // A row that is gone under changes is a conflict of their save.
-        let deleted = registered(rows.deleted, in: store).filter { !$0.hasChanges || $0.isDeleted }
-        found.deleted = deleted.map(\.objectID)
+        // Who tracks what is saved wants to know of what comes in later.
+        var late = ChangedIDs()
+        let mergeable = Set(try mergeable(updated.filter(\.hasChanges), in: store).map(ObjectIdentifier.init))
+        for object in updated {
+            if !object.hasChanges || mergeable.contains(ObjectIdentifier(object)) {
+                found.updated.append(object.objectID)
+            } else {
+                leaveOut(object, isBatch: true)
+                late.updated.append(object.objectID)
+            }
+        }
+        for object in registered(rows.deleted, in: store) {
+            if !object.hasChanges || object.isDeleted {
+                found.deleted.append(object.objectID)
+            } else {
+                // A row that is gone under changes is a conflict of their save.
+                leaveOut(object, isRowGone: true, isBatch: true)
+                late.deleted.append(object.objectID)
+            }
+        }
         if isTracked {
+            if !late.isEmpty { noteMerged(late) }
             let isUnknown = { [self] (row: RowKey) in registered([row], in: store).isEmpty }
             found.updated += store.ids(rows.updated.filter(isUnknown), in: self)
             found.deleted += store.ids(rows.deleted.filter(isUnknown), in: self)
@@ -40,7 +56,7 @@ extension Context {
     }
 
     /// The changed objects whose changes concern nothing that became another value in the store.
-    private func mergeable(_ objects: [ManagedObject], in store: Store) throws -> [ManagedObject] {
+    func mergeable(_ objects: [ManagedObject], in store: Store) throws -> [ManagedObject] {
         var groups = Groups<Entity, ManagedObject>()
         for object in objects where object.record != nil && !object.isDeleted {
             groups.add(object, to: object.entity.root)

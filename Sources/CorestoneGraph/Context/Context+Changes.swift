@@ -187,6 +187,7 @@ extension Context {
         try checkQueue()
         try refuseInHook("roll back")
         try together { try dropAllChanges() }
+        takeInLeftOut()
     }
 
     private func dropAllChanges() throws {

@@ -224,7 +224,7 @@ extension Context {
         }
         tables = []
         clearLists()
-        (mergedIn, deletedElsewhere, renamed) = ([], [], [])
+        (mergedIn, deletedElsewhere, leftOut, renamed) = ([], [], [:], [])
         faultGroups = [:]
         groupedFaults = 0
         oldestFaultGroup = lastFaultGroup &+ 1

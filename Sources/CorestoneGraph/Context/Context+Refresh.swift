@@ -12,6 +12,7 @@ extension Context {
         try checkQueue()
         try refuseInHook("refresh an object")
         if object.state.contains(.gone) { throw object.gone() }
+        if !mergeChanges, takesInDeletion(of: object) { return }
         if parent != nil { return try refreshNested(object, mergeChanges: mergeChanges) }
         guard let store = object.store, !object.state.contains(.inserted) else { return }
         guard mergeChanges, object.hasChanges, !object.state.contains(.inaccessible) else {

@@ -18,11 +18,12 @@ extension Context {
             && (parent != nil || lockedObjects.isEmpty && !coordinator.stores.contains(where: \.hearsEmptySaves))
         {
             clearLists()
-            return
+            return takeInLeftOut()
         }
         plan = try completed(prepared(plan))
-        let written = try writeBeneath(plan)
+        let written = try settlingLeftOut { try writeBeneath(plan) }
         clearLists()
+        defer { takeInLeftOut() }
         if plan.isEmpty { return }
         tellDidSave(written)
         keepingHold { tracking.tell(.save, written.changes) }

@@ -19,13 +19,23 @@ final class SavedState: KeyValueCoding {
         // What only heirs of its entity have, or what is no property.
         guard let property = object.entity.property(named: name) else { return try object.value(for: KeyName(name)) }
         guard let relationship = property as? Relationship else {
-            return object.asPredicatesSeeIt(try object.committedValue(slot: Int(property.slot)), Int(property.slot))
+            return object.asPredicatesSeeIt(try savedValue(Int(property.slot)), Int(property.slot))
         }
         if relationship.isToMany { return .array(try savedMembers(relationship).map { SavedState.of($0) }) }
-        guard case .object(let reference as ObjectIDReference) = try object.committedValue(slot: Int(property.slot)),
+        guard case .object(let reference as ObjectIDReference) = try savedValue(Int(property.slot)),
             let context = object.context
         else { return .null }
         return SavedState.of(try context.object(with: reference.id))
+    }
+
+    /// The value of the object's row; of a newer one where a merge left that out.
+    private func savedValue(_ slot: Int) throws -> PropertyValue {
+        guard let context = object.context, context.isLeftOut(object), let store = object.store else {
+            return try object.committedValue(slot: slot)
+        }
+        return try context.withNewestRow(of: object, in: store) { row in
+            try row.map { try object.standing(on: $0) { try object.committedValue(slot: slot) } } ?? .null
+        }
     }
 
     func hasMembers(for key: KeyName) -> Bool { object.hasMembers(for: key) }

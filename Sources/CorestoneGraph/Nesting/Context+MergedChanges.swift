@@ -35,21 +35,33 @@ extension Context {
     }
 
     private func takeIn(_ ids: ChangedIDs) throws {
-        var observed: [ManagedObject] = []
+        var (observed, changed): ([ManagedObject], [ManagedObject]) = ([], [])
         for id in ids.updated + ids.refreshed {
-            guard let object = registeredObject(with: id), object.state.isDisjoint(with: [.inserted, .deleted, .gone])
-            else { continue }
-            if object.state.contains(.observed), !object.hasChanges, parent == nil {
+            guard let object = registeredObject(with: id), object.state.isDisjoint(with: [.inserted, .gone]) else {
+                continue
+            }
+            if object.isDeleted {
+                leaveOut(object)
+                continue
+            }
+            leftOut[ObjectIdentifier(object)] = nil
+            if object.hasChanges {
+                changed.append(object)
+            } else if object.state.contains(.observed), parent == nil {
                 observed.append(object)
             } else {
                 try readAnew(object)
             }
         }
         try refreshObserved(observed)
+        // Last, since they leave the lists of newer owners again.
+        for object in changed { try readAnew(object) }
         for id in ids.invalidated {
-            if let object = registeredObject(with: id), !object.isDeleted { try refresh(object, mergeChanges: false) }
+            guard let object = registeredObject(with: id) else { continue }
+            if object.isDeleted { leaveOut(object) } else { try refresh(object, mergeChanges: false) }
         }
         let deleted = try mergeDeletions(ids.deleted)
+        if !leftOut.isEmpty { for id in ids.inserted { registeredObject(with: id).map { noteRowBack(of: $0) } } }
         mergedIn = ids.inserted.compactMap { try? object(with: $0) }
         // One that was deleted since is no longer there.
         let missing = try loadRows(of: mergedIn)
@@ -83,6 +95,7 @@ extension Context {
             }
             if object.hasChanges && !object.isDeleted { try object.takeBackRelationships() }
             object.dropChanges()
+            leftOut[ObjectIdentifier(object)] = nil
             deleted.append(object)
         }
         forgetMembers(among: deleted, whereverTheyAre: true)
@@ -162,18 +175,11 @@ extension Context {
 
     /// Takes what other contexts have to tell.
     func takeMail() {
-        // An observer that looks before a change is done gets what waits later, and so does a hook.
-        if inbox.isEmpty || observers?.isTellingPrior == true || isInHook || isMerging { return }
+        if inbox.isEmpty || !mayMergeNow { return }
         takeRenamed()
-        // What cannot be read now shows when it is asked for.
         switch inbox.takeMerges() {
         case _ where generation?.isChosen == true: break
-        case .these(let changes):
-            for ids in changes {
-                do { try mergeChanges(ids) } catch let error as CoreError where error.mayPass {
-                    inbox.putBack(ids)
-                } catch {}
-            }
+        case .these(let changes): for ids in changes { mergeOrPutBack(ids) }
         case .everything:
             try? advanceGeneration()
             try? refreshAll()
@@ -181,6 +187,22 @@ extension Context {
             for inbox in children.merging { inbox.postEverything() }
         }
         for (store, changes) in inbox.takeForeign() { try? takeIn(changes, of: store) }
+    }
+
+    /// An observer that looks before a change is done gets what waits later, and so does a hook.
+    private var mayMergeNow: Bool { observers?.isTellingPrior != true && !isInHook && !isMerging }
+
+    /// What cannot be read now shows when it is asked for.
+    private func mergeOrPutBack(_ ids: ChangedIDs) {
+        do { try mergeChanges(ids) } catch let error as CoreError where error.mayPass {
+            inbox.putBack(ids)
+        } catch {}
+    }
+
+    /// Merges what a merge had left out; with the mail where now is not the time.
+    func mergeLate(_ ids: ChangedIDs) {
+        if ids.isEmpty || generation?.isChosen == true { return }
+        if mayMergeNow { mergeOrPutBack(ids) } else { inbox.putBack(ids) }
     }
 }
 

@@ -247,10 +247,11 @@ extension ManagedObject {
         return true
     }
 
-    /// Runs `body`, for which a row that has only a part of the values is the fault's.
-    func standing<Result>(on part: Record, _ body: () throws -> Result) rethrows -> Result {
-        record = part.start
-        defer { record = nil }
+    /// Runs `body`, for which another row is the object's: one that has only a part of a fault's values, or a newer one.
+    func standing<Result>(on row: Record, _ body: () throws -> Result) rethrows -> Result {
+        let own = record
+        record = row.start
+        defer { record = own }
         return try body()
     }
 

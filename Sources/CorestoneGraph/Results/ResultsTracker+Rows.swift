@@ -66,7 +66,9 @@ extension ResultsTracker {
         if object.context !== context || state.contains(.gone) { return false }
         if request.includesPendingChanges {
             if state.contains(.deleted) || object.record == nil && !state.contains(.inserted) { return false }
-        } else if state.contains(.inserted) || object.record == nil || context.isDeletedElsewhere(object) {
+        } else if state.contains(.inserted) || object.record == nil || context.isDeletedElsewhere(object)
+            || context.isRowGone(object)
+        {
             return false
         }
         if let stores = request.affectedStores, let store = object.store, !stores.contains(where: { $0 === store }) {

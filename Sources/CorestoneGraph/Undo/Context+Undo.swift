@@ -156,7 +156,9 @@ private struct EventChanges {
                 if old == new { continue }
                 var target: ManagedObject?
                 if case .object(let object as ManagedObject) = new { target = object }
-                values.append(ChangedValue(slot: slot, old: old, newTarget: target))
+                values.append(
+                    ChangedValue(
+                        slot: slot, old: old, wasStored: former == nil && object.record != nil, newTarget: target))
             }
         }
         for keeper in object.toManyRelationships {

@@ -35,7 +35,7 @@ struct Restoration {
     private mutating func restore() throws {
         let isExact = record.stamp == record.recorder.stamp
         bringBack()
-        restoreValues()
+        restoreValues(isExact: isExact)
         let leaving = markLeaving()
         restoreMembers()
         var failure = takeAway(leaving)
@@ -117,7 +117,9 @@ struct Restoration {
 
     // MARK: Values and members
 
-    private mutating func restoreValues() {
+    /// - Parameter isExact: whether nothing was saved since, so that who had the value of its row has that of its row again,
+    ///   whatever others saved there.
+    private mutating func restoreValues(isExact: Bool) {
         var next = 0
         for change in record.changes {
             let values = record.values[next..<Int(change.valuesEnd)]
@@ -128,28 +130,39 @@ struct Restoration {
             try? object.fireIfNeeded()
             if change.contents == nil { awakening.append((object, .undoUpdate)) }
             for value in values {
+                let isOfRow = isExact && value.wasStored && object.record != nil
+                let old = isOfRow ? object.storedValue(value.slot) : value.old
                 if object.entity.layout.slots[value.slot].role == .toOne {
-                    restoreTarget(value, of: object)
+                    restoreTarget(old, value, of: object)
                 } else {
-                    object.write(value.old, value.slot)
+                    object.write(old, value.slot)
                 }
             }
         }
     }
 
-    private func restoreTarget(_ value: ChangedValue, of object: ManagedObject) {
+    private func restoreTarget(_ old: PropertyValue, _ value: ChangedValue, of object: ManagedObject) {
         let relationship = object.entity.relationship(value.slot)
         let current = try? object.target(of: relationship)
         var target: ManagedObject?
-        if case .object(let old as ManagedObject) = value.old, old.context === context, !old.state.contains(.propagated)
-        {
+        if case .object(let old as ManagedObject) = old, old.context === context, !old.state.contains(.propagated) {
             target = old
         }
         if current === target { return }
         object.change(value.slot) { object.placeTarget(target, relationship) }
+        if let target { comeBack(object, to: target, relationship) }
         // The record does not know of a target that came without being recorded.
         guard let current, current !== value.newTarget, let inverse = relationship.settledInverse else { return }
         letGo(of: object, current, inverse)
+    }
+
+    /// A merge put the object into the list of a target that its change took it out of.
+    private func comeBack(_ object: ManagedObject, to target: ManagedObject, _ relationship: Relationship) {
+        guard let inverse = relationship.settledInverse, inverse.isToMany,
+            let keeper = target.toMany(ordinal: Int(target.entity.layout.slots[Int(inverse.slot)].ordinal)),
+            keeper.removedMembers.contains(where: { $0 === object })
+        else { return }
+        enter(object, keeper)
     }
 
     @inline(never)
@@ -184,7 +197,11 @@ struct Restoration {
         }
         for member in change.removed where member.context === context && !member.isDeleted {
             // The member's own side knows better, if it is one that was not undone.
-            if let inverse, inverse.isToMany ? isOutdated(member) : !leadsHere(member) { continue }
+            if let inverse, inverse.isToMany ? isOutdated(member) : !leadsHere(member) {
+                // Where the store has let it go too, its leaving is no change any more.
+                if !inverse.isToMany, member.storedTarget(of: inverse) !== object { keeper.forget { $0 === member } }
+                continue
+            }
             enter(member, keeper)
         }
         if let order = change.order { keeper.restore(order: order) }
@@ -261,6 +278,11 @@ extension ManagedObject {
         }
         if !areMembersChanged { state.remove(.membersChanged) }
         if !isChanged && !areMembersChanged { state.subtract([.updated, .touched]) }
+    }
+
+    fileprivate func storedTarget(of relationship: Relationship) -> ManagedObject? {
+        guard case .object(let target) = storedValue(Int(relationship.slot)) else { return nil }
+        return target as? ManagedObject
     }
 
     private func isStored(_ value: PropertyValue, _ slot: Int) -> Bool {

@@ -124,6 +124,8 @@ extension UndoManager {
             if doing == .undoing { undoStack.append(rest) } else { redoStack.append(rest) }
         }
         listeners.tell(doing == .undoing ? .didUndo : .didRedo, self)
+        // Objects that have no changes any more get what others saved meanwhile.
+        for recorder in lock.with({ recorders }) { recorder.usableContext?.takeInLeftOut() }
         if let failure { throw failure }
         return true
     }

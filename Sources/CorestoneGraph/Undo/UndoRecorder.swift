@@ -110,10 +110,18 @@ struct ObjectChange {
 }
 
 struct ChangedValue {
-    let slot: Int
+    private let number: UInt32
+    /// Whether the old value was that of the object's row, which a merge may have renewed since.
+    let wasStored: Bool
     let old: PropertyValue
     /// The target that the event put in the old one's place.
     let newTarget: ManagedObject?
+
+    var slot: Int { Int(number) }
+
+    init(slot: Int, old: PropertyValue, wasStored: Bool, newTarget: ManagedObject?) {
+        (number, self.old, self.wasStored, self.newTarget) = (UInt32(slot), old, wasStored, newTarget)
+    }
 }
 
 struct ChangedMembers {
