@@ -2349,7 +2349,8 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_option(cst_fetch_requ
                                                                   int64_t value, cst_error **error);
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_option(const cst_fetch_request *request, uint32_t option,
                                                               int64_t *out_value, cst_error **error);
-/* The stores to ask, which the request keeps; NULL for all. Their rows are ordered and windowed together. */
+/* The stores to ask, which the request keeps; NULL for all, and a count of 0 for none. Their rows are ordered and windowed
+ * together. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_affected_stores(cst_fetch_request *request, size_t count,
                                                                            const cst_store *const *stores,
                                                                            cst_error **error);
@@ -2686,8 +2687,8 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_batch_update_set_includes_subentities(c
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_update_set(cst_batch_request *request, cst_string property,
                                                           const cst_value *value, cst_error **error);
 
-/* Deletes the objects that a fetch request finds, with its order, limit and offset; retained. Delete rules hold: cascade takes
- * objects along, nullify ends what leads to deleted ones, deny fails with code 1600. */
+/* Deletes the objects that a fetch request finds, with its order, limit and offset, in the stores of both requests together;
+ * retained. Delete rules hold: cascade takes objects along, nullify ends what leads to deleted ones, deny fails with code 1600. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_delete_new(cst_fetch_request *request,
                                                           cst_batch_request **out_request CST_OWNED, cst_error **error);
 /* The same for objects by their IDs, of one entity; those whose rows are gone are left out. */
@@ -2695,7 +2696,8 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_batch_delete_new_with_ids(size_t count,
                                                                    cst_batch_request **out_request CST_OWNED,
                                                                    cst_error **error);
 
-/* Which stores to change; none, as at first: those that have the entity. An insertion goes to the first that can be written. */
+/* Which stores to change; NULL, as at first: those that have the entity. With a count of 0 nothing is done, as a fetch of no stores
+ * finds nothing. An insertion goes to the first that can be written. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_set_stores(cst_batch_request *request, size_t count,
                                                           cst_store *const *stores, cst_error **error);
 /* Contexts merge what the request changes, unless this says no. */

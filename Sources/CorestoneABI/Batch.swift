@@ -7,9 +7,6 @@ import CorestoneValues
 /// A batch request, with what its model and its parts need to live.
 final class BatchRequestBox {
     private(set) var request: BatchRequest
-    /// The context that executes the request, and that of the object which a handler fills, as the host knows it meanwhile.
-    private var executing: ContextBox?
-    private var scratch: (context: Context, handle: Handle?)?
     private var kept: [AnyObject]
 
     init(_ request: BatchRequest, keeping kept: [AnyObject] = []) {
@@ -18,27 +15,6 @@ final class BatchRequestBox {
     }
 
     func keep(_ part: AnyObject) { kept.append(part) }
-
-    /// Runs `body`, which executes the request.
-    func execute<Result>(in box: ContextBox, _ body: () throws -> Result) throws -> Result {
-        let former = (executing, scratch)
-        (executing, scratch) = (box, nil)
-        defer {
-            _ = HandleTable.releaseForHost(token(scratch?.handle))
-            (executing, scratch) = former
-        }
-        return try body()
-    }
-
-    /// A handle of the object that a handler fills. Its context has no handle of the host's, and gets one.
-    func handle(of object: ManagedObject) throws -> Handle? {
-        if let executing, let context = object.context, scratch?.context !== context {
-            guard HandleTable.retain(executing.coordinatorToken) else { throw object.gone() }
-            let box = ContextBox(context, coordinatorToken: executing.coordinatorToken)
-            scratch = (context, try box.makeHandle())
-        }
-        return try ownedHandle(object)
-    }
 
     /// Gives an insertion another source of rows.
     func fill(slots: [Int]?, _ begin: @escaping () throws -> BatchInsertRequest.Fill) throws {
@@ -204,8 +180,8 @@ public func cst_batch_insert_set_object_handler(
         let handler: HostCallback<cst_batch_object_fn> = try handler.required("fill")
         try request.requireInsertion()
         try request.take(
-            BatchInsertRequest(entity: request.entity()) { [unowned request] (object: ManagedObject) in
-                let borrowed = try request.handle(of: object)
+            BatchInsertRequest(entity: request.entity()) { (object: ManagedObject) in
+                let borrowed = try ownedHandle(object)
                 defer { _ = HandleTable.releaseForHost(token(borrowed)) }
                 var isDone = false
                 try callHost("the batch request's handler") {
@@ -300,8 +276,8 @@ public func cst_batch_set_stores(
 ) -> cst_status {
     boundary(error) {
         let request = try box(pointer).request
-        let stores = try array(stores, count, "stores").map { try resolve($0, .store, as: StoreBox.self).store }
-        request.affectedStores = stores.isEmpty ? nil : stores
+        let given = try array(stores, count, "stores").map { try resolve($0, .store, as: StoreBox.self).store }
+        request.affectedStores = stores == nil ? nil : given
     }
 }
 
@@ -322,7 +298,7 @@ public func cst_context_execute_batch(
         let batch = try resolve(requestPointer, .batchRequest, as: BatchRequestBox.self)
         let request = batch.request
         request.resultType = outIDs == nil ? .count : .objectIDs
-        let result: BatchResult = try batch.execute(in: box) { try box.context.execute(request) }
+        let result: BatchResult = try box.withGuests { try box.context.execute(request) }
         outCount?.pointee = UInt64(result.count)
         if let outIDs {
             outIDs.pointee = try ResultList([], ids: result.objectIDs, entity: request.entity, box: box).makeHandle()

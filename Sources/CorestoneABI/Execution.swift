@@ -14,9 +14,7 @@ public func cst_context_execute(
         let box = try onQueue(pointer)
         let handle = requestPointer.map { OpaquePointer($0) }
         let request = try storeRequest(handle)
-        let batch = request is BatchRequest ? try resolve(handle, .batchRequest, as: BatchRequestBox.self) : nil
-        let result: RequestResult =
-            try batch?.execute(in: box) { try box.context.execute(request) } ?? box.context.execute(request)
+        let result: RequestResult = try box.withGuests { try box.context.execute(request) }
         out.pointee = try requestResult(result, request, box)
     }
 }

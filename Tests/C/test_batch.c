@@ -123,6 +123,7 @@ struct source {
     const struct company *company;
     int left, calls, stops_after;
     bool saves;
+    cst_object *kept;
 };
 
 static cst_status fill(void *userdata, size_t capacity, cst_value *values, size_t *out_rows, cst_error **error) {
@@ -175,10 +176,21 @@ static void a_handler_fills_rows(void) {
     company_close(&c);
 }
 
+/* Kept beyond the request, an object is one whose context has ended. */
+static void has_ended(cst_object *kept, cst_key key) {
+    const cst_value value = value_int(1);
+    cst_context *none = NULL;
+    CHECK(cst_object_context(kept, &none, NULL) != CST_OK);
+    CHECK_STATUS(CST_E_OBJECT_GONE, cst_object_set(kept, key, &value, E));
+    OK(cst_release(kept));
+}
+
 static cst_status set_object(void *userdata, cst_object *object, bool *out_stop, cst_error **error) {
     struct source *source = userdata;
     source->calls++;
     *out_stop = source->calls > source->left;
+    if (!source->kept) source->kept = cst_retain(object);
+    CHECK(source->kept == object);
     cst_value name = value_text("object"), number = value_int(source->calls);
     cst_status status = cst_object_set(object, source->company->name, &name, error);
     if (status == CST_OK && source->calls != 2)
@@ -195,9 +207,11 @@ static void one_object_stands_for_all(void) {
     OK(cst_batch_insert_set_object_handler(request, set_object, &source, NULL, E));
     CHECK_INT(5, execute(&c, request));
     CHECK_INT(1 + 3 + 4 + 5, sum(&c, c.context, "number != nil"));
+    has_ended(source.kept, c.number);
     source = (struct source){.company = &c, .left = 5, .stops_after = 3};
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_execute_batch(c.context, request, NULL, NULL, E));
     CHECK_TEXT("friends", cst_error_key(check_error()));
+    has_ended(source.kept, c.number);
     CHECK_INT(5, company_count(c.context, c.employee, NULL));
     OK(cst_release(request));
     company_close(&c);
@@ -360,13 +374,75 @@ static void a_host_chooses_the_rows(void) {
     OK(cst_batch_delete_new(chosen, &request, E));
     CHECK_INT(5, execute(&c, request));
     CHECK_INT(5, company_count(c.context, c.employee, NULL));
-    /* Kept beyond the request, an object is one whose context has ended. */
-    cst_context *none = NULL;
-    CHECK(cst_object_context(judge.kept, &none, NULL) != CST_OK);
-    CHECK(cst_object_set(judge.kept, c.notes, &value, NULL) != CST_OK);
-    OK(cst_release(judge.kept));
+    has_ended(judge.kept, c.number);
     OK(cst_release(predicate));
     OK(cst_release(chosen));
+    OK(cst_release(request));
+    company_close(&c);
+}
+
+static void several_stores(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_store *second = NULL;
+    OK(cst_coordinator_add_store(c.coordinator, text("SQLite"), text(check_path("b.sqlite")), NULL, &second, E));
+    for (int i = 0; i < 6; i++) {
+        char name[2] = {(char)('a' + i), 0};
+        cst_object *employee = company_employee(&c, c.context, name, i);
+        if (i >= 3) OK(cst_context_assign(c.context, employee, second, E));
+        OK(cst_release(employee));
+    }
+    save(c.context);
+    cst_fetch_request *fetch = NULL;
+    cst_batch_request *request = NULL;
+    cst_sort order = {text("number"), 0, 0};
+    cst_store *const stores[] = {second};
+    OK(cst_fetch_request_new(c.employee, &fetch, E));
+    OK(cst_fetch_request_set_sort(fetch, 1, &order, E));
+    OK(cst_fetch_request_set_limit(fetch, 2, E));
+    OK(cst_batch_delete_new(fetch, &request, E));
+    OK(cst_batch_set_stores(request, 0, stores, E));
+    CHECK_INT(0, execute(&c, request));
+    OK(cst_batch_set_stores(request, 1, stores, E));
+    CHECK_INT(2, execute(&c, request));
+    CHECK_INT(0 + 1 + 2 + 5, sum(&c, c.context, NULL));
+    OK(cst_batch_set_stores(request, 0, NULL, E));
+    CHECK_INT(2, execute(&c, request));
+    CHECK_INT(2 + 5, sum(&c, c.context, NULL));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_set_stores(request, 1, NULL, E));
+    OK(cst_release(request));
+    OK(cst_release(fetch));
+    OK(cst_release(second));
+    company_close(&c);
+}
+
+/* More rows than go into one statement, some of which only memory can convert. */
+static void many_columns_and_conversions(void) {
+    enum { ROWS = 333 };
+    struct company c = company_open(check_path("a.sqlite"));
+    static cst_value numbers[ROWS];
+    static cst_string names[ROWS];
+    static char text_of[ROWS][8];
+    static uint8_t present[ROWS];
+    int64_t expected = 0;
+    for (int i = 0; i < ROWS; i++) {
+        snprintf(text_of[i], sizeof text_of[i], "n%d", i);
+        names[i] = (cst_string){text_of[i], strlen(text_of[i])};
+        numbers[i] = i % 3 == 0 ? (cst_value){.type = CST_DEFAULT} : value_int(i);
+        present[i] = i % 5 != 0;
+        if (i % 3) expected += i;
+    }
+    const cst_batch_column columns[] = {{c.name, CST_COLUMN_STRING, names, NULL},
+                                        {c.number, CST_COLUMN_VALUE, numbers, NULL},
+                                        {c.notes, CST_COLUMN_STRING, names, present}};
+    cst_batch_request *request = insertion(&c);
+    OK(cst_batch_insert_set_columns(request, ROWS, 3, columns, E));
+    CHECK_INT(ROWS, execute(&c, request));
+    CHECK_INT(expected, sum(&c, c.context, "number != nil"));
+    CHECK_INT(ROWS - 67, company_count(c.context, c.employee, "notes == name"));
+    CHECK_INT(67, company_count(c.context, c.employee, "notes == nil"));
+    names[300] = (cst_string){"\xff", 1};
+    CHECK_STATUS(CST_E_INVALID_UTF8, cst_context_execute_batch(c.context, request, NULL, NULL, E));
+    CHECK_INT(ROWS, company_count(c.context, c.employee, NULL));
     OK(cst_release(request));
     company_close(&c);
 }
@@ -381,5 +457,7 @@ int main(int argc, char **argv) {
     RUN(deletions_follow_requests_and_ids);
     RUN(unsaved_changes_meet_a_conflict);
     RUN(a_host_chooses_the_rows);
+    RUN(several_stores);
+    RUN(many_columns_and_conversions);
     return check_end();
 }

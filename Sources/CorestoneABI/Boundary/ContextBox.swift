@@ -17,6 +17,9 @@ final class ContextBox {
     /// the next call.
     private var releasedInHooks = 0
 
+    /// Handles of contexts in which a request of this one works, whose objects the host meets meanwhile.
+    private var guests: [Handle?] = []
+
     /// Takes over a reference of the library's to the coordinator's token.
     init(_ context: Context, coordinatorToken: Token, parent: ContextBox? = nil) {
         self.context = context
@@ -41,6 +44,30 @@ final class ContextBox {
         _ = HandleTable.retain(token(made))
         context.token = UInt(token(made))
         return made
+    }
+
+    /// Runs `body`, which carries out a request. Contexts that it worked in end with it, with all of their objects.
+    func withGuests<Result>(_ body: () throws -> Result) throws -> Result {
+        let former = guests
+        guests = []
+        defer {
+            for guest in guests {
+                (try? resolve(guest, .context, as: ContextBox.self))?.context.end()
+                _ = HandleTable.releaseForHost(token(guest))
+            }
+            guests = former
+        }
+        return try body()
+    }
+
+    /// The box of a context in which a request of this one works.
+    func boxOfGuest(_ context: Context) throws -> ContextBox {
+        guard HandleTable.retain(coordinatorToken) else {
+            throw CoreError(.internal, "the coordinator's handle is gone")
+        }
+        let box = ContextBox(context, coordinatorToken: coordinatorToken)
+        guests.append(try box.makeHandle())
+        return box
     }
 
     @inline(__always)

@@ -33,8 +33,10 @@ private func newToken(
     {
         // The entry of a context's handle lives as long as the context's box, and points at it.
         owner = Unmanaged.fromOpaque(entry.pointee.object)
+    } else if let context = object.context, let host = context.host {
+        owner = Unmanaged.passUnretained(try contextBox(host).boxOfGuest(context))
     } else {
-        // Outside every context, and in one that the library made for itself, an object needs its model.
+        // Outside every context an object needs its model.
         owner = Unmanaged.passUnretained(object.objectID.entity.model)
         isLoose = true
     }

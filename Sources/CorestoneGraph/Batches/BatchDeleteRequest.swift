@@ -42,23 +42,43 @@ public final class BatchDeleteRequest: BatchRequest, @unchecked Sendable {
 
     public override var requestType: UInt32 { RequestType.batchDelete.rawValue }
 
-    override func resolve(in model: Model) throws {
+    override func resolve(in model: Model) throws -> Entity {
         try fetchRequest?.resolve(in: model)
         if let fetchRequest { entity = fetchRequest.entity }
-        try super.resolve(in: model)
+        return try super.resolve(in: model)
     }
 
-    override func stores(in context: Context) throws -> [Store] {
-        let stores = try super.stores(in: context)
-        if fetchRequest != nil { return stores }
+    override func stores(of entity: Entity, in context: Context) throws -> [Store] {
+        let stores = try super.stores(of: entity, in: context)
+        if let fetchRequest {
+            try context.requireOpen(fetchRequest.affectedStores)
+            return stores.filter(fetchRequest.affects)
+        }
         for id in objectIDs { if let store = id.store { try context.coordinator.requireOwn(store) } }
         return stores.filter { store in objectIDs.contains { $0.store === store } }
     }
 
+    /// A window of several stores is one of all their rows together.
+    override func find(in stores: [Store], for context: Context) throws -> [ObjectID]? {
+        guard let fetchRequest, stores.count > 1, fetchRequest.limit > 0 || fetchRequest.offset > 0 else { return nil }
+        return try context.makeScratch().fetchIDs(fetchRequest.limited(to: stores))
+    }
+
     override func write(_ run: BatchRun, _ changes: inout ForeignChanges) throws {
-        let ids = try fetchRequest.map { try run.makeContext().fetchIDs($0) } ?? objectIDs
+        let ids =
+            try run.found ?? fetchRequest.map { try run.makeContext().fetchIDs($0.limited(to: [run.store])) }
+            ?? objectIDs
         let deletion = BatchDeletion(run)
-        try deletion.delete(ids.lazy.filter { $0.store === run.store }.map(\.reference), of: entity.root)
+        try deletion.delete(ids.lazy.filter { $0.store === run.store }.map(\.reference), of: run.entity.root)
         try deletion.finish(&changes)
+    }
+}
+
+extension FetchRequest {
+    /// The same for some stores alone.
+    fileprivate func limited(to stores: [Store]) -> FetchRequest {
+        let copy = copy()
+        copy.affectedStores = stores
+        return copy
     }
 }

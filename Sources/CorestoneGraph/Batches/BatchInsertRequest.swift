@@ -76,12 +76,14 @@ public final class BatchInsertRequest: BatchRequest, @unchecked Sendable {
 
     public override var requestType: UInt32 { RequestType.batchInsert.rawValue }
 
-    override func stores(in context: Context) throws -> [Store] {
+    override func stores(of entity: Entity, in context: Context) throws -> [Store] {
         if affectedStores == nil { return [try context.coordinator.writableStore(for: entity)] }
-        return Array(try super.stores(in: context).prefix(1))
+        let stores = try super.stores(of: entity, in: context)
+        return (stores.first { !$0.isReadOnly } ?? stores.first).map { [$0] } ?? []
     }
 
     override func write(_ run: BatchRun, _ changes: inout ForeignChanges) throws {
+        let entity = run.entity
         if entity.isAbstract { try ManagedObject.requireConcrete(entity) }
         let rows = BatchRows(entity, try begin(run), named: named, checkCancelled: run.checkCancelled)
         let policy = run.context.mergePolicy.type

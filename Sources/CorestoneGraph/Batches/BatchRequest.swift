@@ -15,7 +15,7 @@ public class BatchRequest: PersistentStoreRequest, @unchecked Sendable {
     }
 
     /// nil for a deletion whose fetch request knows its entity by name, before a context has looked that up.
-    public internal(set) var entity: Entity! {
+    public internal(set) var entity: Entity? {
         didSet { model = entity?.model }
     }
     /// On which the entity depends.
@@ -35,22 +35,31 @@ public class BatchRequest: PersistentStoreRequest, @unchecked Sendable {
         return resultType == .objectIDs ? .objectIDs(result.objectIDs) : .count(result.count)
     }
 
-    /// Looks up an entity that is known by name.
-    func resolve(in model: Model) throws {
-        guard entity.model === model, !entity.isRemoved else {
+    /// The entity, which may have to be looked up by name.
+    func resolve(in model: Model) throws -> Entity {
+        guard let entity, entity.model === model, !entity.isRemoved else {
             throw CoreError(
-                .invalidArgument, "\(entity.name) is no entity of the model of this context's coordinator",
-                entity: entity.name)
+                .invalidArgument,
+                "\(entity?.name ?? "nothing") is no entity of the model of this context's coordinator",
+                entity: entity?.name)
         }
+        return entity
     }
 
-    /// The stores to change, in order.
-    func stores(in context: Context) throws -> [Store] {
-        let having = try context.coordinator.stores(having: entity, orHeirs: true)
-        guard let affectedStores else { return having }
+    /// The stores to change, in order; none where the host wants none.
+    func stores(of entity: Entity, in context: Context) throws -> [Store] {
+        if affectedStores?.isEmpty == true { return [] }
         try context.requireOpen(affectedStores)
-        return having.filter { store in affectedStores.contains { $0 === store } }
+        let found = try context.coordinator.stores(having: entity, orHeirs: true).filter(affects)
+        guard found.isEmpty else { return found }
+        throw CoreError(
+            .invalidArgument, code: .persistentStoreOperation,
+            "no open store \(affectedStores == nil ? "" : "of the request ")has objects of \(entity.name); add one first",
+            entity: entity.name)
     }
+
+    /// What has to be found before the first of the stores is changed; nil where each store tells by itself.
+    func find(in stores: [Store], for context: Context) throws -> [ObjectID]? { nil }
 
     /// Makes the change in one store, within its transaction, and notes the rows in `changes`.
     func write(_ run: BatchRun, _ changes: inout ForeignChanges) throws {}
@@ -59,19 +68,20 @@ public class BatchRequest: PersistentStoreRequest, @unchecked Sendable {
 /// A batch request at work in one store.
 struct BatchRun {
     let context: Context
+    let entity: Entity
     let store: Store
     let transaction: any SaveTransaction
+    /// What the request found in all of its stores (`BatchRequest.find`).
+    let found: [ObjectID]?
 
     /// How many rows are in memory at a time where they go through it.
     static let size = 512
 
     /// A context that looks into the transaction, for rows that have to go through memory. It merges nothing.
     func makeContext() -> Context {
-        let scratch = Context(on: context.coordinator, parent: nil, queue: .caller)
-        scratch.inbox.mergesBatches.store(false, ordering: .relaxed)
+        let scratch = context.makeScratch()
         // What the transaction wrote, its own connection alone can see.
         scratch.lastReader = (store.number, store.backing)
-        scratch.interruptCheck = context.interruptCheck
         return scratch
     }
 
@@ -81,6 +91,23 @@ struct BatchRun {
         throw CoreError(
             .cancelled, code: .persistentStoreSave, "the batch request was cancelled; nothing was written",
             file: store.path)
+    }
+}
+
+extension Context {
+    /// A context for what a batch request does in memory. It knows nothing of what others have not saved, and merges nothing.
+    func makeScratch() -> Context {
+        let scratch = Context(on: coordinator, parent: nil, queue: .caller)
+        scratch.inbox.mergesBatches.store(false, ordering: .relaxed)
+        scratch.interruptCheck = interruptCheck
+        scratch.host = self
+        return scratch
+    }
+
+    /// Leaves nothing of a context that a request worked in.
+    package func end() {
+        forgetAll()
+        host = nil
     }
 }
 

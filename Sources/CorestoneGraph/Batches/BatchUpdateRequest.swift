@@ -24,7 +24,8 @@ public final class BatchUpdateRequest: BatchRequest, @unchecked Sendable {
     public override var requestType: UInt32 { RequestType.batchUpdate.rawValue }
 
     override func write(_ run: BatchRun, _ changes: inout ForeignChanges) throws {
-        let settings = try settings()
+        let entity = run.entity
+        let settings = try settings(of: entity)
         let request = FetchRequest(entity: entity, predicate: predicate)
         request.includesSubentities = includesSubentities
         if try run.transaction.update(request.storeFetch(.identifiers), settings, &changes) { return }
@@ -41,7 +42,7 @@ public final class BatchUpdateRequest: BatchRequest, @unchecked Sendable {
         }
     }
 
-    private func settings() throws -> [BatchSetting] {
+    private func settings(of entity: Entity) throws -> [BatchSetting] {
         guard !propertiesToUpdate.isEmpty else {
             throw CoreError(
                 .invalidArgument, "the batch update of \(entity.name) sets nothing; give it propertiesToUpdate",

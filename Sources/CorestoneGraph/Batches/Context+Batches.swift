@@ -15,16 +15,12 @@ extension Context {
     public func execute(_ request: BatchRequest) throws -> BatchResult {
         try checkQueue()
         try refuseInHook("run a batch request")
-        try request.resolve(in: coordinator.model)
-        let stores = try request.stores(in: self)
-        guard !stores.isEmpty else {
-            throw CoreError(
-                .invalidArgument, code: .persistentStoreOperation,
-                "no open store has objects of \(request.entity.name); add one first", entity: request.entity.name)
-        }
+        let entity = try request.resolve(in: coordinator.model)
+        let stores = try request.stores(of: entity, in: self)
+        let found = try request.find(in: stores, for: self)
         var (count, ids) = (0, ChangedIDs())
         for store in stores {
-            let (own, indirect) = try run(request, in: store)
+            let (own, indirect) = try run(request, entity, in: store, found)
             count += own.count
             if request.resultType == .objectIDs {
                 ids.inserted += store.ids(own.inserted, in: self)
@@ -37,7 +33,9 @@ extension Context {
     }
 
     /// - Returns: what the request changed in a store, and the rows that followed.
-    private func run(_ request: BatchRequest, in store: Store) throws -> (own: ForeignChanges, indirect: [RowKey]) {
+    private func run(
+        _ request: BatchRequest, _ entity: Entity, in store: Store, _ found: [ObjectID]?
+    ) throws -> (own: ForeignChanges, indirect: [RowKey]) {
         var changes = ForeignChanges()
         changes.isBatch = true
         var indirect: [RowKey] = []
@@ -52,7 +50,8 @@ extension Context {
             }
             let author = SaveAuthor(author: transactionAuthor, contextName: name)
             try store.backing.save(by: author) { transaction in
-                let run = BatchRun(context: self, store: store, transaction: transaction)
+                let run = BatchRun(
+                    context: self, entity: entity, store: store, transaction: transaction, found: found)
                 try request.write(run, &changes)
                 indirect = changes.indirect
                 changes.indirect = []

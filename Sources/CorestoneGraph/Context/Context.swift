@@ -112,6 +112,8 @@ public final class Context: @unchecked Sendable {
     var lockedObjects: [ManagedObject] = []
     /// Deleted objects whose rows went away already: a save does not delete these.
     var vanished: Set<ObjectIdentifier> = []
+    /// Of a context in which a batch request works: the one that carries out the request.
+    package internal(set) var host: Context?
     /// While a save asks the merge policy, which must not save.
     package var isMerging = false
     /// While a save lets its objects hand unique values to each other, which takes one more step.

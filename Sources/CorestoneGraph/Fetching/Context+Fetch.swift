@@ -96,8 +96,8 @@ extension Context {
 extension Context {
     /// The stores that may have what a request asks for.
     func stores(for request: FetchRequest) throws -> [Store] {
-        var stores = try coordinator.stores(having: request.entity, orHeirs: request.includesSubentities)
-        if let affected = request.affectedStores { stores.removeAll { store in !affected.contains { $0 === store } } }
+        let stores = try coordinator.stores(having: request.entity, orHeirs: request.includesSubentities)
+            .filter(request.affects)
         guard let generation = try generationToRead() else { return stores }
         return stores.filter(generation.knows)
     }

@@ -16,10 +16,13 @@ open class PersistentStoreRequest: @unchecked Sendable {
 
     /// A `RequestType`; any other is refused.
     open var requestType: UInt32 { 0 }
-    /// The stores to ask; nil for all that may have what is asked for.
+    /// The stores to ask, or to change; nil for all that may have what is asked for. Nothing is found or done where there are none.
     public var affectedStores: [Store]?
 
     public init() {}
+
+    /// Whether a store is among those to ask.
+    func affects(_ store: Store) -> Bool { affectedStores?.contains { $0 === store } ?? true }
 
     /// What each kind does.
     func perform(in context: Context) throws -> RequestResult {

@@ -36,13 +36,14 @@ def _as_words(column: array[Any]) -> array[int]:
 
 
 class Block:
-    """Values row by row. `address` is good as long as the block lives."""
+    """Values row by row. `address` is good as long as the block lives. Errors call the first row `first`."""
 
-    def __init__(self, rows: int, columns: int, default: int = _abi.NULL) -> None:
+    def __init__(self, rows: int, columns: int, default: int = _abi.NULL, first: int = 0) -> None:
         cells = max(rows * columns, 1)
         self.words = array("Q", [kind_word(default), 0, 0]) * cells if default else array("Q", bytes(24 * cells))
         self._default = default
         self._rows = rows
+        self._first = first
         self._stride = 3 * columns
         self._alive: list[Any] = []
 
@@ -115,8 +116,9 @@ class Block:
                 values.encode(slot, values.suited(description.attribute_type, value), entity, description.name)
             except CorestoneError as error:
                 raise type(error)(
-                    f"Row {row}: {error.message}",
+                    f"Row {self._first + row}: {error.message}",
                     status=error.status,
+                    code=error.code,
                     entity=entity,
                     key=description.name,
                     value=value,

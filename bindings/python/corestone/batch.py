@@ -41,7 +41,7 @@ class _BatchRequest:
 
     result_type   "status" (True), "ids" (a list) or "count" (an int)
     merge         False: contexts do not learn of the change by themselves
-    stores        the stores to change; None: those that have the entity
+    stores        the stores to change; None: those that have the entity; an empty list: none, so that nothing is done
     """
 
     def __init__(self, result_type: str, merge: bool, stores: Sequence[Store] | None) -> None:
@@ -178,7 +178,7 @@ class _RowSource:
         rows = list(itertools.islice(self._rows, capacity))
         if not rows:
             return
-        block = Block(len(rows), len(self.places), default=_abi.DEFAULT)
+        block = Block(len(rows), len(self.places), default=_abi.DEFAULT, first=self._done + 1)
         for name, column in self._named(rows):
             has_gaps = self._columns is None and any(value is _MISSING for value in column)
             plain = [None if value is _MISSING else value for value in column] if has_gaps else column

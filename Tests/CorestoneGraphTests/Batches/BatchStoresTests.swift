@@ -1,0 +1,100 @@
+import Corestone
+import XCTest
+
+/// Batch requests over several stores.
+final class BatchStoresTests: BatchTestCase {
+    private var second: Store!
+
+    override func setUpWithError() throws {
+        try super.setUpWithError()
+        second = try coordinator.addSQLiteStore(at: folder + "/second.sqlite")
+        for (place, name) in ["a", "b", "c", "d", "e", "f"].enumerated() {
+            let employee = try context.insert("Employee", ["name": name, "age": place])
+            if place >= 3 { try context.assign(employee, to: second) }
+        }
+        try context.save()
+    }
+
+    private func names() throws -> String { try people().map { String($0.prefix(1)) }.joined() }
+
+    private func deletion(_ order: [String] = ["name"], limit: Int = 0, offset: Int = 0) throws -> BatchDeleteRequest {
+        let fetch = FetchRequest(entity: try entity("Employee"))
+        (fetch.limit, fetch.offset) = (limit, offset)
+        fetch.sortDescriptors = order.map { SortDescriptor($0) }
+        let request = BatchDeleteRequest(fetchRequest: fetch)
+        request.resultType = .count
+        return request
+    }
+
+    private func run(_ request: BatchRequest) throws -> Int {
+        request.resultType = .count
+        let result: BatchResult = try context.execute(request)
+        return result.count
+    }
+
+    func testAWindowIsOneOfAllStores() throws {
+        XCTAssertEqual(try run(deletion(limit: 2)), 2)
+        XCTAssertEqual(try names(), "cdef")
+        XCTAssertEqual(try run(deletion(limit: 2, offset: 1)), 2)
+        XCTAssertEqual(try names(), "cf")
+        XCTAssertEqual(try run(deletion(offset: 1)), 1)
+        XCTAssertEqual(try names(), "c")
+        XCTAssertEqual(try run(deletion(offset: 1)), 0)
+        XCTAssertEqual(try run(deletion()), 1)
+    }
+
+    func testAWindowIsOneOfTheStoresOfBothRequests() throws {
+        let request = try deletion(limit: 2)
+        request.affectedStores = [second]
+        XCTAssertEqual(try run(request), 2)
+        XCTAssertEqual(try names(), "abcf")
+        let fetch = FetchRequest(entity: try entity("Employee"))
+        fetch.limit = 2
+        fetch.affectedStores = [second]
+        XCTAssertEqual(try run(BatchDeleteRequest(fetchRequest: fetch)), 1)
+        XCTAssertEqual(try names(), "abc")
+        XCTAssertNil(request.fetchRequest?.affectedStores, "the host's request is as it was")
+    }
+
+    func testNoStoresAreNone() throws {
+        let employee = try entity("Employee")
+        XCTAssertEqual(try context.fetchIDs(request(of: employee, stores: [])).count, 0)
+        var asked = 0
+        let insertion = BatchInsertRequest(entity: employee) { (_: inout [String: PropertyValue]) in
+            asked += 1
+            return true
+        }
+        let all: [BatchRequest] = [
+            insertion, BatchUpdateRequest(entity: employee, propertiesToUpdate: ["age": .integer(0)]), try deletion(),
+            try BatchDeleteRequest(objectIDs: try context.fetchIDs(request(of: employee, stores: nil))),
+        ]
+        for each in all {
+            each.affectedStores = []
+            XCTAssertEqual(try run(each), 0)
+        }
+        XCTAssertEqual(try run(BatchDeleteRequest(fetchRequest: request(of: employee, stores: []))), 0)
+        XCTAssertEqual(asked, 0)
+        XCTAssertEqual(try people(), ["a 0", "b 1", "c 2", "d 3", "e 4", "f 5"])
+        all[1].affectedStores = [second]
+        XCTAssertEqual(try run(all[1]), 3)
+        XCTAssertEqual(try people(), ["a 0", "b 1", "c 2", "d 0", "e 0", "f 0"])
+    }
+
+    func testAStoreOfOthersIsRefused() throws {
+        let others = try Coordinator(model: GraphTestCase.company())
+        let theirs = try others.addSQLiteStore(at: folder + "/theirs.sqlite")
+        let request = try deletion()
+        request.affectedStores = [theirs]
+        XCTAssertEqual(failure { _ = try run(request) }.status, .invalidArgument)
+        request.fetchRequest?.affectedStores = [theirs]
+        request.affectedStores = nil
+        XCTAssertEqual(failure { _ = try run(request) }.status, .invalidArgument)
+        XCTAssertEqual(try names(), "abcdef")
+    }
+
+    private func request(of entity: Entity, stores: [Store]?) -> FetchRequest {
+        let request = FetchRequest(entity: entity)
+        request.affectedStores = stores
+        return request
+    }
+}
