@@ -2630,7 +2630,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_arrow_stream_copy(const struct ArrowArr
 
 /* Inserts objects of an entity. What a row does not name gets its default; relationships cannot be set. Where values that have to
  * be unique are taken, the context's merge policy decides: CST_MERGE_ERROR fails with code 133021, CST_MERGE_OBJECT_TRUMP
- * gives the row that has them what this one names, CST_MERGE_OVERWRITE all that this one has, the others leave it. */
+ * gives the row that has them what this one names, CST_MERGE_OVERWRITE all that this one has, the others leave it. Further rows
+ * that have some of them, and rows of other entities, are deleted, as by a save. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_insert_new(const cst_entity *entity,
                                                           cst_batch_request **out_request CST_OWNED, cst_error **error);
 /* The rows, row by row; they are copied. These four replace what was set before. */

@@ -121,6 +121,9 @@ final class BatchBlock {
 
     deinit { values.deallocate() }
 
+    /// How many rows there are without asking the host.
+    var left: Int { count - next }
+
     /// The next row; nil after the last one.
     func nextRow() throws -> UnsafeMutablePointer<cst_value>? {
         if next == count { try fill() }

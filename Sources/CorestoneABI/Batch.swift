@@ -109,6 +109,7 @@ public func cst_batch_insert_set_rows(
                     return true
                 }
                 row += 1
+                out.ready = rows - row
                 return true
             }
         }
@@ -138,6 +139,7 @@ public func cst_batch_insert_set_columns(
                 if !left.isEmpty || !wasWhole { out.give(slots, without: left) }
                 wasWhole = left.isEmpty
                 row += 1
+                out.ready = rows - row
                 return true
             }
         }
@@ -158,6 +160,7 @@ public func cst_batch_insert_set_handler(
             let block = BatchBlock(handler, columns: slots.count)
             return { out in
                 guard let row = try block.nextRow() else { return false }
+                out.ready = block.left
                 try out.put(slots) { place, slot in
                     if row[place].isDefault { return false }
                     try out.set(row[place], slot: slot)

@@ -87,8 +87,11 @@ public final class BatchInsertRequest: BatchRequest, @unchecked Sendable {
         if entity.isAbstract { try ManagedObject.requireConcrete(entity) }
         let rows = BatchRows(entity, try begin(run), named: named, checkCancelled: run.checkCancelled)
         let policy = run.context.mergePolicy.type
-        if try run.transaction.insert(rows, policy, &changes) { return }
-        try BatchInsertion(run: run, rows: rows, policy: policy).write(&changes)
+        let uniqueness = BatchUniqueness(run: run, rows: rows, policy: policy)
+        if try !run.transaction.insert(rows, policy, &changes, settling: uniqueness.settle) {
+            try BatchInsertion(run: run, rows: rows, uniqueness: uniqueness).write(&changes)
+        }
+        changes.condense()
     }
 }
 

@@ -1,17 +1,16 @@
 import CorestoneModel
-import CorestonePredicate
 import CorestoneValues
 
 /// A batch insertion into a store that wants records.
 struct BatchInsertion {
     let run: BatchRun
     let rows: BatchRows
-    let policy: MergePolicyType
+    let uniqueness: BatchUniqueness
 
     private var entity: Entity { rows.entity }
 
     func write(_ changes: inout ForeignChanges) throws {
-        let constraints = policy == .error ? [] : entity.allUniqueConstraints
+        let isSettled = uniqueness.policy != .error && !rows.constraints.isEmpty
         var writer = RecordWriter()
         var batch: [Record] = []
         func flush() throws {
@@ -19,11 +18,11 @@ struct BatchInsertion {
             batch.removeAll(keepingCapacity: true)
             writer = RecordWriter()
         }
-        while try rows.next() {
-            if !constraints.isEmpty {
+        while try rows.next() > 0 {
+            if isSettled {
                 // Rows of this batch count too.
                 try flush()
-                if try settle(constraints.map(\.attributes), &changes) { continue }
+                if try uniqueness.settle(&changes) { continue }
             }
             let key = try run.transaction.reservePrimaryKeys(of: entity.root, count: 1)
             writer.begin(primaryKey: key, version: 1, entity: entity)
@@ -46,38 +45,13 @@ struct BatchInsertion {
             writer.set(view, slot, layout)
         }
     }
-
-    /// Does what the policy says where a row is there that has the values of the present one. Whether there is.
-    private func settle(_ constraints: [[String]], _ changes: inout ForeignChanges) throws -> Bool {
-        for keys in constraints {
-            let slots = entity.slots(of: keys)
-            let values = slots.map { rows.values[$0].propertyValue }
-            if values.contains(where: \.isNull) { continue }
-            let predicate = try Predicate.and(
-                zip(keys, values).map { .comparison(Comparison(.key($0), .equal, .constant($1))) })
-            let context = run.makeContext()
-            guard let object = try context.fetch(FetchRequest(entity: entity, predicate: predicate)).first else {
-                continue
-            }
-            if policy == .storeTrump || policy == .rollback { return true }
-            for slot in rows.slots(wholly: policy == .overwrite) {
-                try object.set(rows.values[slot].propertyValue, slot: slot)
-            }
-            try run.update([object], in: context, &changes)
-            return true
-        }
-        return false
-    }
 }
 
 extension BatchRun {
-    /// Writes objects of a context of this run that were changed, and notes their rows, unless the batch brought these.
+    /// Writes objects of a context of this run that were changed, and notes their rows.
     func update(_ objects: [ManagedObject], in context: Context, _ changes: inout ForeignChanges) throws {
         let plan = SavePlan(inserted: [], updated: objects, deleted: [])
         try SaveWriter(context: context, store: store, plan: plan).write(in: transaction)
-        let first = changes.inserted.first?.primaryKey ?? .max
-        for object in objects where object.primaryKey < first {
-            changes.updated.append((object.entity.index, object.primaryKey))
-        }
+        changes.updated += objects.map { ($0.entity.index, $0.primaryKey) }
     }
 }

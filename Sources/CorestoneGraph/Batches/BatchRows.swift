@@ -1,22 +1,30 @@
 import CorestoneModel
 import CorestoneValues
 
-/// The rows of a batch insertion, one at a time: the values of the next row in place, by slot.
+/// The rows of a batch insertion, some at a time: the values of the next rows in place, by slot.
 package final class BatchRows {
     package let entity: Entity
     /// Of attributes that a row has a place for; the store computes none of them. All else is null.
     package let slots: [Int]
-    package let values: UnsafeMutablePointer<ValueView>
+    /// Of the row that is being filled, then of the first of those that `next` gave.
+    package private(set) var values: UnsafeMutablePointer<ValueView>
+    /// How many rows more there are for which no code of the host's has to be asked, and whose values last as long as this one's.
+    package var ready = 0
     /// Which of them the present row gives by itself.
     package var given: Given
-    /// Counted from 1; 0 before the first.
+    private let places: UnsafeMutablePointer<ValueView>
+    /// As many rows as `next` gives at a time.
+    package static let most = 32
+    /// Of the last row, counted from 1; 0 before the first.
     private(set) var number = 0
     private let fill: BatchInsertRequest.Fill
     private let layouts: UnsafeMutablePointer<SlotLayout>
     private let required: [Int]
+    /// What has to be unique of them, the root's first.
+    package let constraints: [(owner: Entity, keys: [String], slots: [Int])]
     /// What every row has that says nothing else.
     private let defaults: [(slot: Int, value: PropertyValue)]
-    /// What views of the present row point into.
+    /// What views of the present rows point into.
     private var kept: [PropertyValue] = []
     private let checkCancelled: () throws -> Void
 
@@ -35,30 +43,47 @@ package final class BatchRows {
         self.checkCancelled = checkCancelled
         layouts = entity.layout.slots
         let count = Int(entity.slotCount)
-        values = UnsafeMutablePointer.allocate(capacity: max(count, 1))
-        values.initialize(repeating: .null, count: count)
+        places = UnsafeMutablePointer.allocate(capacity: max(count, 1) * BatchRows.most)
+        places.initialize(repeating: .null, count: count * BatchRows.most)
+        values = places
         let layouts = layouts
         slots = (0..<count).filter { slot in
             [.attribute, .external].contains(layouts[slot].role) && layouts[slot].kind != .none
                 && !layouts[slot].conditions.contains(.derived)
         }
         required = slots.filter { layouts[$0].conditions.contains(.required) }
+        constraints = entity.allUniqueConstraints.map { ($0.entity, $0.attributes, entity.slots(of: $0.attributes)) }
         let written = Set(slots)
         defaults = entity.defaults.filter { written.contains($0.slot) }
-        clear()
+        for place in 0..<BatchRows.most {
+            values = values(at: place)
+            clear()
+        }
+        values = places
     }
 
-    deinit { values.deallocate() }
+    deinit { places.deallocate() }
 
-    /// Has the next row in `values`; false after the last one. Values are valid until the next call.
-    package func next() throws -> Bool {
-        if number & 0xff == 0 { try checkCancelled() }
+    /// Fills the next rows, no more than `count`, and only one where the host's code gives each; 0 after the last one. Values are
+    /// valid until the next call.
+    package func next(_ count: Int = 1) throws -> Int {
+        defer { values = places }
         if !kept.isEmpty { kept.removeAll(keepingCapacity: true) }
-        guard try fill(self) else { return false }
-        number += 1
-        for slot in required where values[slot].type == .null { throw missing(slot) }
-        return true
+        var filled = 0
+        repeat {
+            values = values(at: filled)
+            if number & 0xff == 0 { try checkCancelled() }
+            guard try fill(self) else { break }
+            number += 1
+            for slot in required where values[slot].type == .null { throw missing(slot) }
+            filled += 1
+        } while ready > 0 && filled < count
+        return filled
     }
+
+    /// The values of one of the rows that `next` gave.
+    @inline(__always)
+    package func values(at place: Int) -> UnsafeMutablePointer<ValueView> { places + place * Int(entity.slotCount) }
 
     /// Gives the row what every row has that says nothing else.
     package func clear() {

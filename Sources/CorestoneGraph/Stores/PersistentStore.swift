@@ -168,9 +168,13 @@ package protocol SaveTransaction: AnyObject {
     /// Writes the places of members of an ordered to-many relationship: all members of each owner, in order.
     func setOrder(_ relationship: Relationship, owners: [(owner: Int64, members: [Int64])]) throws
 
-    /// Writes new rows of one entity straight from values, and notes them in `changes`; with what conflicts over unique values it
-    /// does as `policy` says. False, and nothing done, where the store wants records.
-    func insert(_ rows: BatchRows, _ policy: MergePolicyType, _ changes: inout ForeignChanges) throws -> Bool
+    /// Writes new rows of one entity straight from values, and notes them in `changes`. Of a row whose unique values are taken,
+    /// `settle` does what `policy` says, unless that is `error`; false: the row is to be tried again. False, and nothing done,
+    /// where the store wants records.
+    func insert(
+        _ rows: BatchRows, _ policy: MergePolicyType, _ changes: inout ForeignChanges,
+        settling settle: (inout ForeignChanges) throws -> Bool
+    ) throws -> Bool
 
     /// Changes the rows that a fetch would find, at once, and notes them in `changes`. False, and nothing done, where the store
     /// cannot.
@@ -181,9 +185,10 @@ package protocol SaveTransaction: AnyObject {
 }
 
 extension SaveTransaction {
-    package func insert(_ rows: BatchRows, _ policy: MergePolicyType, _ changes: inout ForeignChanges) throws -> Bool {
-        false
-    }
+    package func insert(
+        _ rows: BatchRows, _ policy: MergePolicyType, _ changes: inout ForeignChanges,
+        settling settle: (inout ForeignChanges) throws -> Bool
+    ) throws -> Bool { false }
     package func update(
         _ fetch: StoreFetch, _ settings: [BatchSetting], _ changes: inout ForeignChanges
     ) throws -> Bool { false }

@@ -4,48 +4,90 @@ import CorestoneModel
 import CorestoneValues
 
 extension WriteTransaction {
-    /// One statement, whose values are bound where the host has them.
-    func insert(_ rows: BatchRows, _ policy: MergePolicyType, _ changes: inout ForeignChanges) throws -> Bool {
+    /// Many rows by one statement, whose values are bound where the host has them; one by one those that may meet others.
+    func insert(
+        _ rows: BatchRows, _ policy: MergePolicyType, _ changes: inout ForeignChanges,
+        settling settle: (inout ForeignChanges) throws -> Bool
+    ) throws -> Bool {
         let entity = rows.entity
         let table = schema.table(of: entity)
-        let plan = try file.insertPlan(for: entity)
-        let (statement, values) = (plan.statement, rows.values)
-        let steps = plan.steps.map { BatchStep($0) }
-        let isHistorical = history != nil
+        let single = BatchPlan(try file.insertPlan(for: entity))
+        var several: BatchPlan?
+        let meetsOthers = policy != .error && !rows.constraints.isEmpty
+        let most = try meetsOthers || hasTriggers(table) ? 1 : BatchRows.most
         var key = try keys[table.place]?.highest ?? storedHighest(table)
         let first = key + 1
-        for step in plan.steps where step.entityParameter != 0 { statement.bindNull(at: step.entityParameter) }
-        statement.bind(plan.number, at: 2)
-        statement.bind(1, at: 3)
-        while try rows.next() {
-            guard key < .max else { _ = try reservePrimaryKeys(of: entity.root, count: 1); break }
-            statement.bind(key + 1, at: 1)
-            for step in steps {
-                if step.isExternal {
-                    try bindExternal(values[step.slot], at: step.parameter, to: statement)
-                } else {
-                    statement.bind(values[step.slot], at: step.parameter)
-                }
+        while true {
+            let count = try rows.next(most)
+            if count == 0 { break }
+            guard key <= .max - Int64(count) else { _ = try reservePrimaryKeys(of: entity.root, count: count); break }
+            if changes.inserted.isEmpty {
+                changes.inserted.reserveCapacity(min(rows.ready + count, ForeignChanges.limit))
             }
-            do { try statement.run("insert \(entity.name)") } catch let error as CoreError {
-                guard policy != .error, error.sqliteCode & 0xff == SQLITE_CONSTRAINT else {
-                    throw explained(error, "a row of a batch of \(entity.name)", entity) {
-                        values[Int($0.slot)].propertyValue
+            if count > 1 && count == most && several == nil {
+                several = BatchPlan(
+                    try InsertPlan(entity: entity, schema: schema, connection: connection, rows: most))
+            }
+            var done = 0
+            while done < count {
+                let plan = several.map { count - done >= $0.rows ? $0 : single } ?? single
+                do { try insert(rows, done, by: plan, after: key) } catch let error as CoreError {
+                    guard meetsOthers, error.code == CocoaCode.managedObjectConstraintMerge.rawValue else {
+                        throw error
                     }
+                    if try settlePlainly(rows, policy, &changes) || settle(&changes) { break }
+                    try insert(rows, done, by: plan, after: key)
                 }
-                try settle(error, rows, policy, newFrom: first, &changes)
-                continue
+                done += plan.rows
+                for _ in 0..<plan.rows {
+                    key += 1
+                    try history?.insert(key, entity: entity)
+                    changes.inserted.append((entity.index, key))
+                }
             }
-            try connection.requireOneChange("insert \(entity.name) \(key + 1)", entity: entity.name)
-            key += 1
-            if isHistorical { try history?.insert(key, entity: entity) }
-            changes.inserted.append((entity.index, key))
         }
         if key >= first {
             keys[table.place] = (key, true)
             own.keys.append((entity.rootIndex, first...key))
         }
         return true
+    }
+
+    /// Inserts as many of the present rows, from one on, as a plan takes.
+    private func insert(_ rows: BatchRows, _ first: Int, by plan: BatchPlan, after key: Int64) throws {
+        let statement = plan.statement
+        for row in 0..<plan.rows {
+            let (values, shift) = (rows.values(at: first + row), Int32(row) * plan.stride)
+            statement.bind(key + Int64(row) + 1, at: row == 0 ? 1 : 3 + shift)
+            for step in plan.steps {
+                if step.isExternal {
+                    try bindExternal(values[step.slot], at: step.parameter + shift, to: statement)
+                } else {
+                    statement.bind(values[step.slot], at: step.parameter + shift)
+                }
+            }
+        }
+        do { try statement.run("insert \(rows.entity.name)") } catch let error as CoreError {
+            // Of several rows, those before it are in.
+            let row = rows.values(at: first + min(plan.rows > 1 ? connection.changes : 0, plan.rows - 1))
+            throw explained(error, "a row of a batch of \(rows.entity.name)", rows.entity) {
+                row[Int($0.slot)].propertyValue
+            }
+        }
+        if connection.changes != plan.rows {
+            throw connection.swallowed("insert \(rows.entity.name) \(key + 1)", entity: rows.entity.name)
+        }
+    }
+
+    /// Whether somebody's code runs in SQLite when a row comes: then rows come one by one.
+    private func hasTriggers(_ table: TableSchema) throws -> Bool {
+        let purpose = "look for triggers of \(table.name)"
+        let statement = try connection.statement(
+            "SELECT 1 FROM (SELECT type, tbl_name FROM sqlite_master UNION ALL SELECT type, tbl_name FROM sqlite_temp_master) "
+                + "WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE", purpose)
+        statement.bind(copying: table.name, at: 1)
+        defer { statement.reset() }
+        return try statement.step(purpose)
     }
 
     /// Binds a value that may get a file of its own.
@@ -60,34 +102,31 @@ extension WriteTransaction {
 
     // MARK: Unique values
 
-    /// Does what the policy says about a row whose unique values another row has.
-    private func settle(
-        _ error: CoreError, _ rows: BatchRows, _ policy: MergePolicyType, newFrom first: Int64,
-        _ changes: inout ForeignChanges
-    ) throws {
-        let entity = rows.entity
-        let refusal = { [self] in
-            explained(error, "a row of a batch of \(entity.name)", entity) { rows.values[Int($0.slot)].propertyValue }
-        }
-        guard refusal().code == CocoaCode.managedObjectConstraintMerge.rawValue,
-            let found = try holder(of: rows)
-        else { throw refusal() }
-        if policy == .storeTrump || policy == .rollback { return }
-        let owner = schema.model.entities[Int(found.entity)]
-        // A row of another entity lacks what this one has.
-        guard owner.isKind(of: entity) else { throw refusal() }
+    /// Does what the policy says where just one row has values of the present one, and its own make no new neighbours. False, and
+    /// nothing done, for all else.
+    private func settlePlainly(
+        _ rows: BatchRows, _ policy: MergePolicyType, _ changes: inout ForeignChanges
+    ) throws -> Bool {
+        let holders = try holders(of: rows)
+        if policy == .storeTrump || policy == .rollback { return !holders.isEmpty }
+        guard let holder = holders.first, holders.count == 1, holder.entity == rows.entity.index else { return false }
         let slots = rows.slots(wholly: policy == .overwrite)
-        try update(found.primaryKey, owner, slots, rows.values)
-        if found.primaryKey < first { changes.updated.append(found) }
+        for constraint in rows.constraints {
+            let taken = constraint.slots.count(where: slots.contains)
+            if taken != 0 && taken != constraint.slots.count { return false }
+        }
+        try update(holder.primaryKey, rows.entity, slots, rows.values)
+        changes.updated.append(holder)
+        return true
     }
 
-    /// The row that has unique values of the present row.
-    private func holder(of rows: BatchRows) throws -> RowKey? {
+    /// The rows that have unique values of the present row.
+    private func holders(of rows: BatchRows) throws -> [RowKey] {
         let entity = rows.entity
         let table = schema.table(of: entity)
         let purpose = "look for unique values of \(entity.name)"
-        for (_, attributes) in entity.allUniqueConstraints {
-            let slots = entity.slots(of: attributes)
+        var found: [RowKey] = []
+        for (_, _, slots) in rows.constraints {
             if slots.contains(where: { rows.values[$0].type == .null }) { continue }
             let columns = slots.compactMap { table.column(of: entity.properties[$0])?.name }
             guard columns.count == slots.count else { continue }
@@ -96,11 +135,13 @@ extension WriteTransaction {
                 "SELECT Z_PK, Z_ENT FROM \(table.name) WHERE \(condition) LIMIT 1", purpose)
             for (place, slot) in slots.enumerated() { statement.bind(rows.values[slot], at: Int32(place + 1)) }
             defer { statement.reset() }
-            if try statement.step(purpose), let index = schema.entityIndex(number: statement.integer(1), in: entity) {
-                return (index, statement.integer(0))
-            }
+            guard try statement.step(purpose),
+                let index = schema.entityIndex(number: statement.integer(1), in: entity.root)
+            else { continue }
+            let key = statement.integer(0)
+            if !found.contains(where: { $0.primaryKey == key }) { found.append((index, key)) }
         }
-        return nil
+        return found
     }
 
     /// Gives some attributes of a row other values, and the row its next version.
@@ -133,15 +174,25 @@ extension WriteTransaction {
     }
 }
 
-/// How one value of a row becomes one parameter.
-private struct BatchStep {
-    let slot: Int
-    let parameter: Int32
-    let isExternal: Bool
+/// A plan for values instead of records.
+private struct BatchPlan {
+    let statement: Statement
+    let steps: [Step]
+    let rows: Int
+    let stride: Int32
 
-    init(_ step: BindStep) {
-        slot = step.slot
-        parameter = step.parameter
-        isExternal = step.kind == .external
+    /// How one value of a row becomes one parameter.
+    struct Step {
+        let slot: Int
+        let parameter: Int32
+        let isExternal: Bool
+    }
+
+    init(_ plan: InsertPlan) {
+        (statement, rows, stride) = (plan.statement, plan.rows, plan.stride)
+        steps = plan.steps.map { Step(slot: $0.slot, parameter: $0.parameter, isExternal: $0.kind == .external) }
+        for step in plan.steps where step.entityParameter != 0 { statement.bindNull(at: step.entityParameter) }
+        statement.bind(plan.number, at: 2)
+        statement.bind(1, at: 3)
     }
 }

@@ -128,6 +128,9 @@ final class Connection {
             entity: entity, file: path)
     }
 
+    /// How many parameters a statement may have.
+    var parameterLimit: Int32 { sqlite3_limit(db, SQLITE_LIMIT_VARIABLE_NUMBER, -1) }
+
     /// Whether a query with these parameters finds anything.
     func finds(_ text: String, _ parameters: Int64..., purpose: String) throws -> Bool {
         let query = try statement(text, purpose)

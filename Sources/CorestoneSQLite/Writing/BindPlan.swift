@@ -67,15 +67,20 @@ extension Statement {
     }
 }
 
-/// The statement that inserts rows of one entity.
+/// The statement that inserts rows of one entity, one or several at a time.
 final class InsertPlan {
     let statement: Statement
+    /// How many rows, and how far apart their parameters of the same column are. They share those of entity and version, 2 and 3.
+    let rows: Int
+    let stride: Int32
     let steps: [BindStep]
     /// Those of `steps` whose values may need a file.
     let externalSteps: [BindStep]
     let number: Int64
 
-    init(entity: Entity, schema: StoreSchema, connection: Connection) throws {
+    /// A statement of several rows leaves those before one that is refused: so SQLite keeps no journal of its own for it.
+    /// - Parameter most: fewer rows, where SQLite takes no more parameters.
+    init(entity: Entity, schema: StoreSchema, connection: Connection, rows most: Int = 1) throws {
         let table = schema.table(of: entity)
         number = schema.number(of: entity)
         var columns = ["Z_PK", "Z_ENT", "Z_OPT"]
@@ -97,9 +102,13 @@ final class InsertPlan {
         }
         self.steps = steps
         externalSteps = steps.filter { $0.kind == .external }
-        let marks = Array(repeating: "?", count: columns.count).joined(separator: ", ")
+        stride = Int32(columns.count - 2)
+        rows = most == 1 ? 1 : max(1, min(most, Int(connection.parameterLimit / stride) - 1))
+        let others = Array(repeating: ", ?", count: columns.count - 3).joined()
+        let more = (1..<Int32(rows)).map { [stride] in ", (?\(3 + $0 * stride), ?2, ?3\(others))" }.joined()
         statement = try connection.prepare(
-            "INSERT INTO \(table.name) (\(columns.joined(separator: ", "))) VALUES (\(marks))", "insert \(entity.name)")
+            "INSERT \(rows == 1 ? "" : "OR FAIL ")INTO \(table.name) (\(columns.joined(separator: ", "))) "
+                + "VALUES (?, ?, ?\(others))\(more)", "insert \(entity.name)")
     }
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
@@ -40,7 +41,7 @@ MODEL = {
         "box": "to-one Box? inverse items",
     },
     "Box": {"label": "string", "items": "to-many Item inverse box"},
-    "Code": {"code": "string", "title": "string?"},
+    "Code": {"code": "string", "number": "int32?", "title": "string?"},
 }
 
 
@@ -48,6 +49,7 @@ MODEL = {
 def container(tmp_path: Path) -> Iterator[Container]:
     model = Model(MODEL)
     model["Code"].unique("code")
+    model["Code"].unique("number")
     with Container(model, tmp_path / "items.sqlite") as container:
         yield container
 
@@ -211,6 +213,63 @@ def test_unique_values(context: Context) -> None:
     context.merge_policy = MergePolicy(MergePolicyType.OBJECT_TRUMP)
     assert context.batch_insert("Code", [{"code": "a"}, {"code": "b", "title": "new"}]) == 2
     assert [each.title for each in context.fetch("Code", sort="code")] == ["old", "new"]
+
+
+def test_rows_are_counted_from_the_first(context: Context) -> None:
+    good: list[dict[str, Any]] = [{"name": "a"}] * 300
+    for bad in ({"name": "x", "price": "no"}, {"name": "x\ud800"}, {"name": None}, {"name": "x", "rank": 1 << 40}, 3):
+        with pytest.raises((CorestoneError, ValueError)) as wrong:
+            context.batch_insert("Item", [*good, bad])  # type: ignore[arg-type]
+        assert re.search("(?i)row 301", str(wrong.value.__cause__ or wrong.value)), wrong.value
+    assert context.count("Item") == 0
+
+
+def test_the_row_that_is_refused_is_named(context: Context) -> None:
+    rows = [{"code": str(number % 90), "title": f"t{number}"} for number in range(200)]
+    with pytest.raises(ConflictError) as taken:
+        context.batch_insert("Code", rows)
+    assert (taken.value.code, taken.value.value) == (133021, "0")
+    assert context.count("Code") == 0
+    context.merge_policy = MergePolicy(MergePolicyType.OBJECT_TRUMP)
+    assert context.batch_insert("Code", rows) == 90
+    assert context.fetch("Code", "code == '19'")[0].title == "t199"
+
+
+def test_a_row_with_the_values_of_two(container: Container, context: Context) -> None:
+    rows = [{"code": "a", "number": 1, "title": "1"}, {"code": "b", "number": 2, "title": "2"}]
+    context.batch_insert("Code", rows)
+    first, second = context.fetch("Code", sort="code")
+    both = [{"code": "a", "number": 2}]
+    context.merge_policy = MergePolicy(MergePolicyType.STORE_TRUMP)
+    assert context.batch_insert("Code", both) == 0
+    context.merge_policy = MergePolicy(MergePolicyType.OBJECT_TRUMP)
+    ids = context.execute(BatchInsertRequest("Code", both, result_type="ids"))
+    assert ids == [first.id, second.id]
+    assert (first.code, first.number, first.title) == ("a", 2, "1")
+    assert second.is_deleted
+    assert container.context().count("Code") == 1
+
+
+def test_several_stores(container: Container, context: Context, tmp_path: Path) -> None:
+    second = container.coordinator.add_store(tmp_path / "second.sqlite")
+    for number in range(6):
+        item = context.insert("Item", name=str(number), rank=number)
+        if number >= 3:
+            context.assign(item, second)
+    context.save()
+    none: list[Any] = [
+        BatchDeleteRequest(FetchRequest("Item"), stores=[], result_type="count"),
+        BatchDeleteRequest(FetchRequest("Item", stores=[]), result_type="count"),
+        BatchUpdateRequest("Item", {"rank": 0}, stores=[], result_type="count"),
+        BatchInsertRequest("Item", [{"name": "x"}], stores=[], result_type="count"),
+    ]
+    assert [context.execute(each) for each in none] == [0, 0, 0, 0]
+    window = FetchRequest("Item", sort="name", limit=2)
+    assert context.execute(BatchDeleteRequest(window, stores=[second], result_type="count")) == 2
+    assert names(context) == ["0", "1", "2", "5"]
+    assert context.execute(BatchDeleteRequest(window, result_type="count")) == 2
+    assert names(context) == ["2", "5"]
+    assert context.execute(BatchUpdateRequest("Item", {"rank": 0}, stores=None, result_type="count")) == 2
 
 
 def test_nothing_is_left_behind(container: Container, context: Context) -> None:

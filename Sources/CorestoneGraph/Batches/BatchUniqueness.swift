@@ -1,0 +1,81 @@
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+/// What becomes of a row of a batch insertion whose unique values others have: what a save with the same merge policy would make of
+/// a new object. A row of its entity takes its values, all others that have some of them are deleted; or the row is left out.
+struct BatchUniqueness {
+    let run: BatchRun
+    let rows: BatchRows
+    let policy: MergePolicyType
+
+    private var entity: Entity { rows.entity }
+
+    /// Settles all conflicts of the present row. False where the row is to be inserted, in nobody's way any more.
+    func settle(_ changes: inout ForeignChanges) throws -> Bool {
+        let context = run.makeContext()
+        let holders = try holders(in: context) { rows.values[$0].propertyValue }
+        if holders.isEmpty { return false }
+        if policy == .storeTrump || policy == .rollback { return true }
+        guard let keeper = holders.first(where: { $0.entity === entity }) else {
+            try delete(holders, &changes)
+            return false
+        }
+        let taken = rows.slots(wholly: policy == .overwrite)
+        let others = try self.holders(in: context) { slot in
+            try taken.contains(slot)
+                ? rows.values[slot].propertyValue : keeper.value(forKeyPath: entity.properties[slot].path)
+        }.filter { $0 !== keeper }
+        try delete(others, &changes)
+        // Delete rules may have changed the keeper, or taken it along.
+        let heirs = others.isEmpty ? context : run.makeContext()
+        guard let heir = try others.isEmpty ? keeper : heirs.existingObject(with: keeper.objectID) else { return false }
+        for slot in taken { try heir.set(rows.values[slot].propertyValue, slot: slot) }
+        try run.update([heir], in: heirs, &changes)
+        return true
+    }
+
+    /// Who has unique values, in the order of the constraints.
+    private func holders(
+        in context: Context, _ value: (_ slot: Int) throws -> PropertyValue
+    ) throws -> [ManagedObject] {
+        var found: [ManagedObject] = []
+        for (owner, keys, slots) in rows.constraints {
+            let values = try slots.map(value)
+            if values.contains(where: \.isNull) { continue }
+            let predicate = try Predicate.and(
+                zip(keys, values).map { .comparison(Comparison(.key($0), .equal, .constant($1))) })
+            let request = FetchRequest(entity: owner, predicate: predicate)
+            request.affectedStores = [run.store]
+            request.includesPendingChanges = false
+            for object in try context.fetch(request) where !found.contains(where: { $0 === object }) {
+                found.append(object)
+            }
+        }
+        return found
+    }
+
+    private func delete(_ objects: [ManagedObject], _ changes: inout ForeignChanges) throws {
+        if objects.isEmpty { return }
+        let deletion = BatchDeletion(run)
+        try deletion.delete(objects.map(\.primaryKey), of: entity.root)
+        try deletion.finish(&changes)
+    }
+}
+
+extension ForeignChanges {
+    /// Says once of each row what became of it in the end, where it was changed several times.
+    mutating func condense() {
+        if updated.isEmpty && deleted.isEmpty { return }
+        struct Row: Hashable {
+            let (entity, key): (UInt32, Int64)
+            init(_ row: RowKey) { (entity, key) = row }
+        }
+        let new = Set(inserted.map(Row.init))
+        var told = Set(deleted.map(Row.init))
+        deleted.removeAll { new.contains(Row($0)) }
+        inserted.removeAll { !told.insert(Row($0)).inserted }
+        updated.removeAll { !told.insert(Row($0)).inserted }
+        indirect.removeAll { !told.insert(Row($0)).inserted }
+    }
+}
