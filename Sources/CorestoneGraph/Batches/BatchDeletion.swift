@@ -11,6 +11,8 @@ final class BatchDeletion {
     private var known: [UInt32: Set<Int64>] = [:]
     /// By the index of a tree's root and key: the to-one relationships, by slot, that lead to rows that go.
     private var leading: [UInt32: [Int64: Set<Int>]] = [:]
+    /// By the index of a tree's root: keys of rows whose to-many relationships lose members. Nothing is written of that.
+    private var losing: [UInt32: Set<Int64>] = [:]
 
     init(_ run: BatchRun) {
         self.run = run
@@ -53,6 +55,7 @@ final class BatchDeletion {
             }
         }
         try clear(&changes)
+        try note(&changes)
     }
 
     /// What leads back to rows that are about to go.
@@ -64,14 +67,17 @@ final class BatchDeletion {
             if rule == .deny { try deny(relationship, pairs.map(\.primaryKey)) }
             let links = pairs.map { Link(owner: $0.owner, member: $0.primaryKey) }
             if !links.isEmpty { try run.transaction.link(relationship, added: [], removed: links) }
+            losing[relationship.destination.rootIndex, default: []].formUnion(pairs.lazy.map(\.primaryKey))
             return
         }
         let inverse = relationship.inverse
-        if rule == .noAction || inverse == nil && rule != .deny { return }
+        let isMember = inverse?.isToMany == true
+        if rule == .noAction && !isMember || inverse == nil && rule != .deny { return }
         for (root, keys) in try targets(of: relationship, records) {
             let left = keys.filter { !isDoomed($0, root) }
             if rule == .deny { try deny(relationship, left) }
-            guard let inverse, !inverse.isToMany else { continue }
+            if isMember { losing[root.index, default: []].formUnion(left) }
+            guard let inverse, !isMember else { continue }
             if !inverse.isOptional, let key = left.first { throw isRequired(inverse, key) }
             for key in left { leading[root.index, default: [:]][key, default: []].insert(Int(inverse.slot)) }
         }
@@ -111,6 +117,18 @@ final class BatchDeletion {
                     _ = try run.transaction.update(rows, slots: slots, entity: entity)
                     changes.indirect += rows.map { (entity.index, $0.record.primaryKey) }
                 }
+            }
+        }
+    }
+
+    /// Tells of the rows that lost members, whose contents are what they were.
+    private func note(_ changes: inout ForeignChanges) throws {
+        for root in entities where root.parent == nil {
+            let keys = losing[root.index, default: []].filter {
+                !isDoomed($0, root) && leading[root.index]?[$0] == nil
+            }
+            try forEachGroup(of: keys.sorted(), root) { entity, records in
+                changes.indirect += records.map { (entity.index, $0.primaryKey) }
             }
         }
     }

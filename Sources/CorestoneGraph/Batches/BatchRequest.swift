@@ -119,7 +119,7 @@ public struct BatchResult: Sendable {
     /// Their IDs, for `.objectIDs`; else empty.
     public var objectIDs: [ObjectID] { changes.inserted + changes.updated + changes.deleted }
     /// The same by what became of them, as `Context.mergeChanges` takes them; with it, the rows that the request changed
-    /// indirectly, as `refreshed`.
+    /// indirectly, or took members from, as `refreshed`.
     public let changes: ChangedIDs
 }
 

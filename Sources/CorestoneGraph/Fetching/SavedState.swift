@@ -21,11 +21,12 @@ final class SavedState: KeyValueCoding {
         guard let relationship = property as? Relationship else {
             return object.asPredicatesSeeIt(try savedValue(Int(property.slot)), Int(property.slot))
         }
-        if relationship.isToMany { return .array(try savedMembers(relationship).map { SavedState.of($0) }) }
+        // Also from one without changes the path leads on to others that have some.
+        if relationship.isToMany { return .array(try savedMembers(relationship).map { .object(SavedState($0)) }) }
         guard case .object(let reference as ObjectIDReference) = try savedValue(Int(property.slot)),
             let context = object.context
         else { return .null }
-        return SavedState.of(try context.object(with: reference.id))
+        return .object(SavedState(try context.object(with: reference.id)))
     }
 
     /// The value of the object's row; of a newer one where a merge left that out.
@@ -42,6 +43,7 @@ final class SavedState: KeyValueCoding {
 
     private func savedMembers(_ relationship: Relationship) throws -> [ManagedObject] {
         guard let context = object.context else { return [] }
+        if !object.hasChanges { return try object.toMany(relationship).all() }
         if context.parent != nil { return try object.toMany(relationship).membersWithoutDifferences() }
         guard let store = object.store else { return [] }
         let found = try context.using(store) {

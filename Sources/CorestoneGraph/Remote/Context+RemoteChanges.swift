@@ -47,9 +47,13 @@ extension Context {
         }
         var found = ChangedIDs(
             inserted: ids(changes.inserted), updated: ids(changes.updated), deleted: ids(changes.deleted))
-        if !changes.isComplete { try compareVersions(with: store, &found) }
+        if !changes.isComplete {
+            try compareVersions(with: store, &found)
+            // Results have rows that nobody has registered.
+            noteEverythingMerged()
+        }
         try compareDerived(with: store, &found)
-        if !found.isEmpty { try mergeChanges(found) }
+        if !found.isEmpty || !changes.isComplete && tracking.hears(.event) { try mergeChanges(found) }
         // They know objects that this one does not.
         for child in children.merging { child.post(changes, of: store) }
     }

@@ -21,7 +21,7 @@ package struct ForeignChanges: Sendable {
     package var file = RemoteChange.File.written
     /// Whether a batch request of this coordinator changed the rows.
     package var isBatch = false
-    /// Rows that a batch request changed as it changed others: those that led to deleted ones.
+    /// Rows that a batch request changed as it changed others: those that led to deleted ones, or had them as members.
     package var indirect: [RowKey] = []
 
     package init() {}

@@ -67,6 +67,15 @@ struct DependencyPaths {
         paths.contains { $0.relationships.contains { entity.isKind(of: $0.destination) } }
     }
 
+    /// Whether others deleted members of a to-many relationship of a path: whose they were, nothing tells for certain.
+    func mayHaveLost(_ merged: [ChangedIDs]) -> Bool {
+        let relationships = paths.flatMap(\.relationships).filter(\.isToMany)
+        if relationships.isEmpty { return false }
+        return merged.contains { ids in
+            ids.deleted.contains { id in relationships.contains { id.entity.isKind(of: $0.destination) } }
+        }
+    }
+
     /// Every object of the request's entity from which a path leads to an object, or through it, and whether that is an update.
     /// - Parameter slots: the properties of the object that changed; nil when that is not known.
     func forEachOwner(

@@ -128,8 +128,9 @@ final class ResultsTracker {
 
     func member(_ id: ObjectID) -> Member? { members[id] }
 
+    /// Of an object that has left the context unheard, a fault stands for the row, which is gone perhaps.
     func object(of row: ResultsRow) throws -> ManagedObject {
-        if let object = members[row.id]?.object { return object }
+        if let object = members[row.id]?.object, !object.isGone { return object }
         return try context.object(with: row.id)
     }
 
@@ -227,7 +228,9 @@ final class ResultsTracker {
     private func apply(_ news: ResultsNews) throws {
         guard let former = snapshot, let client else { return }
         let change = try context.withAncestors { () -> ResultsUpdate? in
-            if news.isEverything || hasOtherStores { return try updateByFetching(former, news) }
+            if news.isEverything || hasOtherStores || isBeyondFollowing(news.merged) {
+                return try updateByFetching(former, news)
+            }
             return try update(former, news)
         }
         guard let change else { return }
@@ -243,6 +246,13 @@ final class ResultsTracker {
         client.resultsDidChange(
             ResultsDifference(
                 from: former, to: change.snapshot, sections, changes, renamed: change.renamed), objects: objects)
+    }
+
+    /// Whether what others saved may concern results to which nothing leads any more: members of theirs that were deleted, or that
+    /// are elsewhere by changes that were not saved.
+    private func isBeyondFollowing(_ merged: [ChangedIDs]) -> Bool {
+        if dependencies.isEmpty || merged.isEmpty { return false }
+        return context.hasChanges || dependencies.mayHaveLost(merged)
     }
 
     private func object(of id: ObjectID) throws -> ManagedObject {

@@ -180,6 +180,57 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         XCTAssertEqual(list.take(), ["will", "delete ? (0, 1) -", "did"])
     }
 
+    func testBatchDeletionsOfMembers() throws {
+        try save([("Alice", "E"), ("Bob", "E"), ("Cid", "S")])
+        let project = try context.insert("Project")
+        for name in ["Alice", "Cid"] { try one(name).setMembers([project], of: "projects") }
+        try one("Bob").set("age", 50)
+        try context.save()
+        let departments = FetchRequest(entity: try XCTUnwrap(model.entity(named: "Department")))
+        departments.sortDescriptors = [SortDescriptor("name")]
+        let told = ListModel()
+        let all = FetchedResultsController(fetchRequest: departments, managedObjectContext: context)
+        all.dependencyKeyPaths = ["employees"]
+        all.delegate = told
+        try all.performFetch()
+        try told.load(all)
+        func delete(_ name: String, in context: Context) throws -> BatchResult {
+            let fetch = FetchRequest(
+                entity: try XCTUnwrap(model.entity(named: "Employee")),
+                predicate: try Predicate.parse("name == '\(name)'"))
+            let request = BatchDeleteRequest(fetchRequest: fetch)
+            request.resultType = .objectIDs
+            return try context.execute(request)
+        }
+        let working = try fetched(controller("ANY department.employees.age > 30", sort: ["name"], sections: nil))
+        XCTAssertEqual(working.fetchedObjects?.count, 2)
+        let result = try delete("Bob", in: other())
+        XCTAssertEqual(result.count, 1)
+        XCTAssertEqual(result.changes.refreshed.map(\.entity.name), ["Department"], "whose employee he was")
+        XCTAssertEqual(list.take().count, 4)
+        XCTAssertEqual(working.fetchedObjects, [])
+        XCTAssertEqual(told.take(), ["will", "update E (0, 0) (0, 0)", "did"])
+        working.delegate = nil
+        let busy = try fetched(controller("ANY projects.staff.name == 'Cid'", sort: ["name"], sections: nil))
+        XCTAssertEqual(busy.fetchedObjects?.count, 2)
+        XCTAssertEqual(try delete("Cid", in: context).changes.refreshed.map(\.entity.name), ["Department", "Project"])
+        XCTAssertEqual(list.take(), ["will", "delete ? (0, 1) -", "delete Alice (0, 0) -", "did"])
+        XCTAssertEqual(told.take(), ["will", "update S (0, 1) (0, 1)", "did"])
+    }
+
+    /// All that a host knows of what another process' batch request deleted.
+    func testDeletionsOfMembersByIDsAlone() throws {
+        try save([("Alice", "E"), ("Bob", "E")])
+        let controller = try fetched(controller("department.employees.@count > 1", sort: ["name"], sections: nil))
+        let second = other()
+        let bob = try XCTUnwrap(try second.fetch("Employee", "name == 'Bob'").first)
+        let request = try BatchDeleteRequest(objectIDs: [bob.objectID])
+        request.mergesIntoContexts = false
+        _ = try second.execute(request)
+        try Context.mergeChanges(fromRemoteContextSave: ["deleted": [.id(bob.objectID)]], into: [context])
+        XCTAssertEqual(controller.fetchedObjects, [])
+    }
+
     func testAResetIsTold() throws {
         try save([("Alice", "E")])
         let controller = try fetched(controller())
