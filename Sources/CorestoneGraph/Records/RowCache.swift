@@ -106,6 +106,13 @@ final class RowCache: @unchecked Sendable {
 
     func keep(_ newChunks: [RecordChunk]) { lock.with { for chunk in newChunks { keep(chunk) } } }
 
+    func isEmpty(_ root: Entity) -> Bool {
+        lock.with {
+            let index = Int(root.rootIndex)
+            return index >= trees.count || trees[index].table == nil && trees[index].waiting.isEmpty
+        }
+    }
+
     func remove(_ root: Entity, _ primaryKey: Int64) {
         lock.with {
             let index = place(of: root)

@@ -150,7 +150,7 @@ public final class FetchedResultsController {
     public var sectionIndexTitles: [String] {
         guard naming != nil, let snapshot else { return [] }
         var seen: Set<String> = []
-        return snapshot.sections.names.compactMap { sectionIndexTitle(forSectionName: $0) }
+        return snapshot.sections.names.compactMap { sectionIndexTitle(forSectionName: $0.text) }
             .filter { seen.insert($0).inserted }
     }
 
@@ -159,7 +159,9 @@ public final class FetchedResultsController {
     public func section(forSectionIndexTitle title: String, at index: Int) throws -> Int {
         let titles = sectionIndexTitles
         guard titles.indices.contains(index), titles[index] == title, let snapshot,
-            let section = snapshot.sections.names.firstIndex(where: { sectionIndexTitle(forSectionName: $0) == title })
+            let section = snapshot.sections.names.firstIndex(where: {
+                sectionIndexTitle(forSectionName: $0.text) == title
+            })
         else {
             throw CoreError(.invalidArgument, "\"\(title)\" is not the title at place \(index) of the section index")
         }
@@ -221,7 +223,7 @@ public struct ResultsSection {
     }
 
     /// Empty for objects without a name for their section, and without sections.
-    public var name: String { snapshot.sections.names[index] }
+    public var name: String { snapshot.sections.names[index].text }
     public var indexTitle: String? { controller.sectionIndexTitle(forSectionName: name) }
     public var numberOfObjects: Int { snapshot.sections.count(of: index) }
     /// Those that are still there.

@@ -24,10 +24,10 @@ struct Rearrangement {
         if !hasSame {
             let kept = Set(former.names.indices.lazy.filter { isKept[$0] }.map { former.names[$0] })
             for index in former.names.indices.reversed() where !isKept[index] {
-                sections.append(ResultsSectionChange(kind: .delete, index: index, name: former.names[index]))
+                sections.append(ResultsSectionChange(kind: .delete, index: index, name: former.names[index].text))
             }
             for (index, name) in new.names.enumerated() where !kept.contains(name) {
-                sections.append(ResultsSectionChange(kind: .insert, index: index, name: name))
+                sections.append(ResultsSectionChange(kind: .insert, index: index, name: name.text))
             }
         }
         return (sections, objectChanges(left, isKept))

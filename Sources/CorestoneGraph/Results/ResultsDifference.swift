@@ -81,7 +81,7 @@ public struct ResultsSnapshot: Sendable {
     }
 
     public var count: Int { rows.count }
-    public var sectionNames: [String] { sections.names }
+    public var sectionNames: [String] { sections.names.map(\.text) }
     public var objectIDs: [ObjectID] { rows.all.map(\.id) }
 
     public func numberOfObjects(inSection section: Int) -> Int { sections.count(of: section) }

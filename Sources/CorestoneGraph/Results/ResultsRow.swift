@@ -9,9 +9,9 @@ final class ResultsRow: Sendable {
     /// The values of the sort keys.
     let keys: [PropertyValue]
     /// The name of its section; empty where there are none.
-    let section: String
+    let section: SectionName
 
-    init(id: ObjectID, tie: FetchTie, keys: [PropertyValue], section: String) {
+    init(id: ObjectID, tie: FetchTie, keys: [PropertyValue], section: SectionName) {
         (self.id, self.tie, self.keys, self.section) = (id, tie, keys, section)
     }
 

@@ -33,7 +33,7 @@ extension ResultsTracker {
         found.rows.reserveCapacity(found.rows.count + objects.count)
         for object in objects {
             let place = found.rows.count
-            let section = known.map { place < $0.starts[$0.count] ? $0.names[$0.section(of: place)] : "" }
+            let section = known.map { place < $0.starts[$0.count] ? $0.names[$0.section(of: place)] : .none }
             let row = try row(of: object, section: section)
             found.rows.append(row)
             found.objects.append(holdsObjects ? object : nil)
@@ -52,12 +52,18 @@ extension ResultsTracker {
 
     // MARK: One object
 
-    func row(of object: ManagedObject, section: String? = nil) throws -> ResultsRow {
-        let usesSaved = !request.includesPendingChanges
+    func row(of object: ManagedObject, section: SectionName? = nil) throws -> ResultsRow {
+        let keys = try context.sortKeys(of: object, sorts, usesSaved: !request.includesPendingChanges)
         return ResultsRow(
-            id: object.objectID, tie: FetchTie(object),
-            keys: try context.sortKeys(of: object, sorts, usesSaved: usesSaved),
-            section: try section ?? naming?.name(of: object, in: context, usesSaved: usesSaved) ?? "")
+            id: object.objectID, tie: FetchTie(object), keys: keys,
+            section: try section ?? self.section(of: object, keys))
+    }
+
+    private func section(of object: ManagedObject, _ keys: [PropertyValue]) throws -> SectionName {
+        guard let naming else { return .none }
+        // Most sections are by the first sort key.
+        if let path = naming.keyPath, path == sorts.first?.keyPath { return SectionNaming.name(keys[0]) }
+        return try naming.name(of: object, in: context, usesSaved: !request.includesPendingChanges)
     }
 
     /// Whether a fetch would find the object.

@@ -133,7 +133,7 @@ extension ResultsTracker {
         for (place, _) in change.removed { staying[former.section(of: place)] -= 1 }
         for one in change.replaced { staying[former.section(of: one.former)] -= 1 }
         let came = (change.inserted + change.replaced.map { ($0.place, $0.row) }).sorted { $0.place < $1.place }
-        var coming: [String: (first: Int, count: Int)] = [:]
+        var coming: [SectionName: (first: Int, count: Int)] = [:]
         for (place, row) in came { coming[row.section, default: (place, 0)].count += 1 }
         var old = former.names.indices.filter { staying[$0] > 0 }.map { (name: former.names[$0], count: staying[$0]) }
         for index in old.indices {

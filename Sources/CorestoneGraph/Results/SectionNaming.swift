@@ -10,18 +10,46 @@ public enum SectionNaming {
 
     /// - Parameter usesSaved: whether changes that were not saved are left out. At the end of a key path they are for objects that have
     ///   none themselves, as they are for the order.
-    func name(of object: ManagedObject, in context: Context, usesSaved: Bool) throws -> String {
+    func name(of object: ManagedObject, in context: Context, usesSaved: Bool) throws -> SectionName {
         switch self {
-        case .function(let name): return try name(object) ?? ""
+        case .function(let function): return SectionName(try name(of: object, in: context, by: function) ?? "")
         case .keyPath(let path):
             let sort = SortDescriptor(path: KeyPath(path))
-            switch try context.sortKeys(of: object, [sort], usesSaved: usesSaved)[0] {
-            case .null: return ""
-            case .text(let text): return text.string
-            case let value: return value.excerpt
-            }
+            return SectionNaming.name(try context.sortKeys(of: object, [sort], usesSaved: usesSaved)[0])
+        }
+    }
+
+    /// - Throws: what the function throws, with the object; `.invalidArgument` when it changed something: results that are
+    ///   being looked at would change meanwhile.
+    private func name(
+        of object: ManagedObject, in context: Context, by function: (ManagedObject) throws -> String?
+    ) throws -> String? {
+        let before = context.changeCount
+        let name: String?
+        do { name = try function(object) } catch let error as CoreError { throw error.about(object) }
+        if context.changeCount == before { return name }
+        throw CoreError(
+            .invalidArgument, code: .coreData,
+            "the function that names sections changed objects when it was asked about \(object.entity.name) "
+                + "\(object.objectID.uri); let it read only, and change objects before or after",
+            entity: object.entity.name, objectURI: object.objectID.uri)
+    }
+
+    /// What a value at the end of a key path calls a section.
+    static func name(_ value: PropertyValue) -> SectionName {
+        switch value {
+        case .null: .none
+        case .text(let text): SectionName(text.string)
+        case let value: SectionName(value.excerpt)
         }
     }
 
     var keyPath: String? { if case .keyPath(let path) = self { path } else { nil } }
+}
+
+extension Context {
+    /// Another number after anybody has changed objects of the context for the first time in its event.
+    fileprivate var changeCount: Int {
+        insertedList.count + updatedList.count + deletedList.count + event.touched.count
+    }
 }

@@ -1,8 +1,26 @@
 import CorestoneValues
 
+/// What a section is called. Two names are the same only if they are the same letter by letter, as they are to who sorts them: of
+/// strings that look alike, one composed and one decomposed, others may stand in between.
+struct SectionName: Hashable, Sendable {
+    let text: String
+
+    init(_ text: String) { self.text = text }
+
+    /// Of objects without a name for their section, and without sections.
+    static let none = SectionName("")
+
+    static func == (a: SectionName, b: SectionName) -> Bool { a.text.utf8.elementsEqual(b.text.utf8) }
+
+    func hash(into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
+}
+
 /// The sections of a list of rows: runs of rows with the same name.
 struct SectionTable: Sendable {
-    private(set) var names: [String] = []
+    private(set) var names: [SectionName] = []
     /// Where each section begins, and last of all where the last one ends.
     private(set) var starts = [0]
 
@@ -10,14 +28,14 @@ struct SectionTable: Sendable {
 
     /// One section for all, which is there also when it is empty.
     init(undivided count: Int) {
-        names = [""]
+        names = [.none]
         starts = [0, count]
     }
 
     /// The runs of rows.
     /// - Throws: code 134060 naming the object whose section was left before.
     init(of rows: [ResultsRow]) throws {
-        var known: Set<String> = []
+        var known: Set<SectionName> = []
         for (place, row) in rows.enumerated() where place == 0 || row.section != names[names.count - 1] {
             guard known.insert(row.section).inserted else {
                 throw outOfOrder(row, after: names[names.count - 1])
@@ -28,7 +46,7 @@ struct SectionTable: Sendable {
         if !names.isEmpty { starts[names.count] = rows.count }
     }
 
-    mutating func append(_ name: String, _ count: Int) {
+    mutating func append(_ name: SectionName, _ count: Int) {
         names.append(name)
         starts.append(starts[starts.count - 1] + count)
     }
@@ -54,10 +72,10 @@ struct SectionTable: Sendable {
 }
 
 /// An object's section was left before it comes.
-func outOfOrder(_ row: ResultsRow, after name: String) -> CoreError {
+func outOfOrder(_ row: ResultsRow, after name: SectionName) -> CoreError {
     CoreError(
         .invalidArgument, code: .coreData,
-        "\(row.id.entity.name) \(row.id.uri) is in section \"\(row.section)\", but stands after objects of section "
-            + "\"\(name)\" that come after others of its section; sort first by what gives the sections their order",
+        "\(row.id.entity.name) \(row.id.uri) is in section \"\(row.section.text)\", but stands after objects of section "
+            + "\"\(name.text)\" that come after others of its section; sort first by what gives the sections their order",
         entity: row.id.entity.name, objectURI: row.id.uri)
 }

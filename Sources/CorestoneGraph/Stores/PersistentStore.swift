@@ -48,7 +48,8 @@ package protocol PersistentStore: StoreReading, Sendable {
     /// What the application wrote into the store's metadata.
     func applicationMetadata() throws -> [String: PropertyListValue]
 
-    /// What is another text after anybody wrote into the store; nil when the store cannot say so. Any thread.
+    /// What is another text after anybody wrote into the store; nil when the store cannot say so, or not yet: somebody has
+    /// just written, and what others read may still be what was there before. Any thread.
     var contentState: String? { get }
 
     /// Calls `tell`, on a thread of the watch's own, after others wrote into the store, until the watch is stopped, which it is

@@ -19,6 +19,9 @@ public final class Collation: Sendable {
     /// Whether ICU orders; else the fallback does.
     public var usesICU: Bool { collators != nil }
 
+    /// What another text has that may order otherwise: the locale, and whose rules they are.
+    package var identity: String { locale + "/" + (collators.map { "ICU \($0.version)" } ?? "fallback") }
+
     /// - Parameters:
     ///   - locale: a language, with a country where that matters: `de`, `sv_SE`. ICU follows the nearest one it knows.
     ///   - usesICU: false for the fallback even where there is ICU.

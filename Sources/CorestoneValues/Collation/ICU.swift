@@ -21,6 +21,7 @@ private struct ICULibrary: @unchecked Sendable {
             OpaquePointer?, UnsafePointer<CChar>?, CInt, UnsafePointer<CChar>?, CInt, UnsafeMutablePointer<CInt>
         ) -> CInt
 
+    let version: Int
     let open: Open
     let close: Close
     let setAttribute: SetAttribute
@@ -39,6 +40,7 @@ private struct ICULibrary: @unchecked Sendable {
             if let open = address("ucol_open"), let close = address("ucol_close"),
                 let setAttribute = address("ucol_setAttribute"), let compare = address("ucol_strcollUTF8")
             {
+                self.version = version
                 self.open = unsafeBitCast(open, to: Open.self)
                 self.close = unsafeBitCast(close, to: Close.self)
                 self.setAttribute = unsafeBitCast(setAttribute, to: SetAttribute.self)
@@ -54,6 +56,7 @@ private struct ICULibrary: @unchecked Sendable {
 /// ICU's collators of one locale. They are set up once and only read then, as ICU asks of those who share them.
 final class ICUCollators: @unchecked Sendable {
     private let library: ICULibrary
+    var version: Int { library.version }
     /// By the raw value of `Collation.Options`; the last one is for lists of names.
     private var collators: [OpaquePointer] = []
 

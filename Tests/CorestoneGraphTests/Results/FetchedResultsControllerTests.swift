@@ -1,4 +1,7 @@
 import Corestone
+import CorestoneModel
+import CorestoneValues
+import Foundation
 import XCTest
 
 final class FetchedResultsControllerTests: CompanyFileTestCase {
@@ -330,41 +333,145 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         XCTAssertEqual(list.take(), ["will", "section insert C 2", "move Carl (0, 1) (2, 0)", "did"])
     }
 
+    /// é composed and decomposed: equal strings to Swift, and apart in the order.
+    func testNamesThatLookAlike() throws {
+        for (name, age) in [("z", 2), ("\u{e9}", 3), ("e\u{301}", 1)] {
+            try employee(name).set("age", age)
+        }
+        try context.save()
+        let controller = try fetched(controller(sort: ["age"], sections: "name"))
+        let names = { controller.sections?.map { Array($0.name.unicodeScalars.map(\.value)) } }
+        XCTAssertEqual(names(), [[0x65, 0x301], [0x7a], [0xe9]])
+        let z = try one("z")
+        try context.delete(z)
+        try context.processPendingChanges()
+        XCTAssertEqual(list.take(), ["will", "section delete z 1", "delete ? (1, 0) -", "did"])
+        XCTAssertEqual(names(), [[0x65, 0x301], [0xe9]])
+        try one("\u{e9}").set("name", "e\u{301}")
+        try context.processPendingChanges()
+        XCTAssertEqual(list.take().count, 4)
+        XCTAssertEqual(names(), [[0x65, 0x301]])
+        XCTAssertEqual(list.rows.map(\.count), [2])
+    }
+
+    func testAFunctionThatFailsOrWrites() throws {
+        try save([("Alice", "E"), ("Bob", "E")])
+        let request = FetchRequest(entity: try XCTUnwrap(model.entity(named: "Employee")))
+        request.sortDescriptors = [SortDescriptor("name")]
+        var act: (ManagedObject) throws -> Void = { _ in }
+        let controller = FetchedResultsController(fetchRequest: request, managedObjectContext: context) {
+            try act($0)
+            return "all"
+        }
+        controller.delegate = list
+        _ = try fetched(controller)
+        let bob = try one("Bob")
+        act = { if $0 === bob { throw CoreError(.callback, "no name") } }
+        XCTAssertThrowsError(try controller.performFetch()) {
+            XCTAssertEqual(($0 as? CoreError)?.objectURI, bob.objectID.uri)
+        }
+        XCTAssertEqual(controller.fetchedObjects?.count, 2)
+        act = { try $0.set("age", 7) }
+        XCTAssertThrowsError(try controller.performFetch()) {
+            XCTAssertEqual(($0 as? CoreError)?.status, .invalidArgument)
+            XCTAssertNotNil(($0 as? CoreError)?.objectURI)
+        }
+        try context.rollback()
+        act = { _ in }
+        _ = try fetched(controller)
+        _ = list.take()
+        act = { _ in try self.context.insert("Department", ["name": "D"]) }
+        try bob.set("name", "Bea")
+        try context.processPendingChanges()
+        XCTAssertEqual(list.take().first, "reset")
+        XCTAssertNil(controller.fetchedObjects)
+    }
+
+    /// Without a delegate nothing is followed, so an object may go unheard.
+    func testAnObjectThatIsGone() throws {
+        try save([("Alice", "E"), ("Bob", "E"), ("Cid", "E")])
+        let controller = try controller(sort: ["name"], sections: nil)
+        controller.delegate = nil
+        try controller.performFetch()
+        try context.delete(one("Bob"))
+        try context.save()
+        let names = try XCTUnwrap(controller.fetchedObjects).map { try $0.get("name", as: String.self) }
+        XCTAssertEqual(names, ["Alice", nil, "Cid"])
+        XCTAssertNil(try controller.object(at: ResultsIndexPath(row: 1, section: 0)).get("name", as: String.self))
+    }
+
     func testCaches() throws {
         setenv("XDG_CACHE_HOME", folder + "/cache", 1)
         defer { unsetenv("XDG_CACHE_HOME") }
         try save([("Alice", "Engineering"), ("Bob", "Sales")])
+        XCTAssertEqual(try sections(cache: "staff"), ["Engineering", "Sales"])
+        XCTAssertEqual(files(), [], "what was just written may be seen by some and not by others")
+        usleep(3_100_000)
         for predicate in [nil, "name == 'Bob'", nil, nil] {
-            let controller = try controller(predicate, cache: "staff")
-            try controller.performFetch()
-            XCTAssertEqual(controller.sections?.map(\.name), predicate == nil ? ["Engineering", "Sales"] : ["Sales"])
+            XCTAssertEqual(
+                try sections(predicate, cache: "staff"), predicate == nil ? ["Engineering", "Sales"] : ["Sales"])
         }
         let file = try XCTUnwrap(files().first)
         XCTAssertEqual(files().count, 1)
         // A file that says something else is believed if it fits, and only then.
         let whole = try XCTUnwrap(contents(file))
-        write(String(whole.dropLast()) + "x", file)
-        XCTAssertEqual(try sections(cache: "staff"), ["Engineering", "Sales"])
-        write("", file)
+        for text in [
+            String(whole.dropLast()) + "x", "", signed(whole, "Sales", "Sulks"), signed(whole, "/p2 ", "/p1 "),
+        ] {
+            write(text, file)
+            XCTAssertEqual(try sections(cache: "staff"), ["Engineering", "Sales"])
+        }
+        XCTAssertEqual(contents(file), nil)
         XCTAssertEqual(try sections(cache: "staff"), ["Engineering", "Sales"])
         XCTAssertEqual(contents(file), whole)
-        try one("Alice").set("department", try context.fetch("Department", "name == 'Sales'").first)
-        XCTAssertEqual(try sections(cache: "staff"), ["Sales"])
-        try context.save()
-        XCTAssertEqual(try sections(cache: "staff"), ["Sales"])
+        // By the clock, by chance, in another order, with what was read before, with changes: nothing is remembered.
+        FetchedResultsController.deleteCache(withName: "staff")
+        for predicate in ["now() > CAST(0, 'NSDate')", "random() < 2", "speed == nil"] {
+            _ = try sections(predicate, cache: "staff")
+        }
+        XCTAssertEqual(files(), [])
+        let former = Collation.current
+        Collation.use(locale: "sv_SE")
+        _ = try sections(cache: "staff")
+        let swedish = try XCTUnwrap(contents(file))
+        Collation.use(locale: "de_DE")
+        _ = try sections(cache: "staff")
+        XCTAssertNotEqual(contents(file), swedish)
+        Collation.use(locale: former.locale)
         FetchedResultsController.deleteCache(withName: "other")
         XCTAssertEqual(files().count, 1)
-        FetchedResultsController.deleteCache(withName: "staff")
-        XCTAssertEqual(files(), [])
-        XCTAssertEqual(try sections(cache: "../../x"), ["Sales"])
         FetchedResultsController.deleteCache(withName: nil)
+        XCTAssertEqual(files(), [])
+        try beginAnew()
+        usleep(3_100_000)
+        _ = try context.fetch("Department").map { try $0.get("name", as: String.self) }
+        XCTAssertEqual(try cached("staff"), ["Engineering", "Sales"])
+        XCTAssertEqual(files(), [], "a department may be older than its row")
+        context = Context(coordinator: coordinator)
+        XCTAssertEqual(try cached("staff"), ["Engineering", "Sales"])
+        XCTAssertEqual(files(), [], "so may its cached row")
+        try beginAnew()
+        _ = try employee("Cid")
+        XCTAssertEqual(try cached("staff"), ["Engineering", "Sales", ""])
         XCTAssertEqual(files(), [])
     }
 
-    private func sections(cache: String) throws -> [String]? {
-        let controller = try controller(cache: cache)
+    /// What a process finds that begins anew.
+    private func sections(_ format: String? = nil, cache: String) throws -> [String]? {
+        try beginAnew()
+        return try cached(cache, format)
+    }
+
+    private func cached(_ name: String, _ format: String? = nil) throws -> [String]? {
+        let controller = try controller(format, sort: ["name"], cache: name)
         try controller.performFetch()
         return controller.sections?.map(\.name)
+    }
+
+    /// A file with other words, whose digest is right.
+    private func signed(_ whole: String, _ old: String, _ new: String) -> String {
+        let body = String(whole.dropLast(64)).replacingOccurrences(of: old, with: new)
+        return body + sha256(Array(body.utf8)).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 
     private func files() -> [String] {
