@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import threading
-from typing import Any
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
 
 from . import _abi
 from ._abi import lib, optional_text, text
 from ._interrupt import immortal
 from .errors import CorestoneError
+
+if TYPE_CHECKING:
+    from .context import Context
 
 _raised = threading.local()
 # By the number that an error of the library carries as its userdata, as long as the error is there. Userdata of other
@@ -37,6 +42,26 @@ def reported(exception: BaseException, error: Any) -> int:
     )  # fmt: skip
     _raised.last = exception, words
     return _abi.E_CALLBACK
+
+
+@contextlib.contextmanager
+def telling(what: str, whom: Any, context: Context) -> Generator[None]:
+    """Runs code that is told of what has happened already, so that no call may fail by it.
+
+    What it raises gets a note of who raised it, and goes on to ctypes, which hands it to sys.unraisablehook. Ctrl-C and
+    what ends the program is raised by the call that has it told, when that is done, or by the context's next one.
+    """
+    try:
+        yield
+    except Exception as raised:
+        note = getattr(raised, "add_note", None)  # of Python 3.11
+        if note is not None:
+            note(f"Raised by {what} of {whom!r}.")
+        raise
+    except BaseException as raised:
+        if context._watcher is None:
+            raise
+        context._watcher.exception = raised
 
 
 def kept(handle: int) -> BaseException | None:

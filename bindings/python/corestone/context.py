@@ -78,6 +78,7 @@ class Context:
         self._task: object = None  # the task of asyncio whose block is open
         self._user = 0  # the thread that has the queue, as far as blocks and functions of Python know
         self._sequences: weakref.WeakSet[Notifications[Any]] = weakref.WeakSet()
+        self._is_closing = False
         self._queue_type = queue_type
         self._name: str | None = None
         self._author: str | None = None
@@ -845,8 +846,7 @@ class Context:
         """Applies delete rules, and makes what changed a step to undo.
 
         Saving, counting, fetching, undo and the end of a perform do so by themselves."""
-        self._stamp = Stamp()
-        call(lib.cst_context_process_pending_changes, self._open)
+        self._work(lib.cst_context_process_pending_changes)
 
     @property
     def undo_manager(self) -> UndoManager | None:
@@ -1312,6 +1312,7 @@ class Context:
         handle = self._handle
         if handle is None:
             return
+        self._is_closing = True  # who follows results is not told that they went
         try:
             self._unwatch()
             if self._queue_type == _abi.QUEUE_PRIVATE:

@@ -14,11 +14,11 @@ from . import _abi, values
 from ._abi import lib
 from ._ahead import Stamp
 from ._call import call, failure
-from ._callbacks import reported
+from ._callbacks import reported, telling
 from ._interrupt import immortal
 from ._validators import wrapper
 from .errors import InvalidArgumentError
-from .live import ALL, Difference, IndexPath, Snapshot, difference, key_path_text, object_change, section_change
+from .live import ALL, IndexPath, Snapshot, difference, key_path_text, object_change, section_change
 from .results import Results
 
 if TYPE_CHECKING:
@@ -87,7 +87,8 @@ class FetchedResultsController:
         did_reset(controller, error)             no results until perform_fetch: a reset, or a failure
         section_index_title(controller, name)    a str, or None to leave the section out of an index
 
-    Use it on the queue of its context. It keeps its delegate.
+    Use it on the queue of its context. It keeps its delegate. What that raises cannot undo what has happened, so no
+    call fails by it: it goes to sys.unraisablehook, with a note that names the method, the controller and its context.
     """
 
     def __init__(
@@ -265,7 +266,7 @@ class FetchedResultsController:
         call(lib.cst_controller_delete_cache, key_path_text(name))
 
     def __repr__(self) -> str:
-        return f"<FetchedResultsController of {self.request.entity_name}>"
+        return f"<FetchedResultsController of {self.request.entity_name} in {self.context!r}>"
 
     def __del__(self, release: Any = lib.cst_release) -> None:
         handle = getattr(self, "_handle", None)
@@ -290,44 +291,42 @@ def _told(number: int, name: str) -> tuple[FetchedResultsController, Any] | None
     """A controller and its delegate's method; None when they are gone."""
     found = _controllers.get(number, lambda: None)()
     method = getattr(found.delegate, name, None) if found is not None else None
-    if found is None or method is None:
+    if found is None or method is None or found.context._is_closing:
         return None
     found.context._stamp = Stamp()
     return found, method
 
 
-def _plain(name: str) -> Any:
-    def hear(number: int, _handle: int) -> None:
-        told = _told(number, name)
-        if told:
-            told[1](told[0])
+def _tell(number: int, name: str, lent: Callable[[FetchedResultsController], tuple[Any, ...]]) -> None:
+    """Tells a delegate what `lent` makes of what the library lends."""
+    told = _told(number, name)
+    if told:
+        with telling(f"{name} of the delegate", told[0], told[0].context):
+            told[1](told[0], *lent(told[0]))
 
-    return immortal(_abi.CONTROLLER_FN(hear))
+
+def _plain(name: str) -> Any:
+    return immortal(_abi.CONTROLLER_FN(lambda number, _handle: _tell(number, name, lambda _: ())))
 
 
 def _hear_section(number: int, _handle: int, change: Any) -> None:
-    told = _told(number, "did_change_section")
-    if told:
-        told[1](told[0], section_change(change[0]))
+    _tell(number, "did_change_section", lambda _: (section_change(change[0]),))
 
 
 def _hear_object(number: int, _handle: int, change: Any) -> None:
-    told = _told(number, "did_change_object")
-    if told:
-        told[1](told[0], object_change(change[0], told[0].context, told[0]._entity))
+    _tell(number, "did_change_object", lambda of: (object_change(change[0], of.context, of._entity),))
 
 
 def _hear_all(number: int, _handle: int, change: Any) -> None:
-    told = _told(number, "did_change_all")
-    if told:
-        found: Difference = difference(change[0], told[0].context, told[0]._entity)
-        told[1](told[0], found)
+    _tell(number, "did_change_all", lambda of: (difference(change[0], of.context, of._entity),))
 
 
 def _hear_reset(number: int, _handle: int, error: int | None) -> None:
-    told = _told(number, "did_reset")
-    if told:
-        told[1](told[0], failure(lib.cst_error_status(error), lib.cst_retain(error)) if error else None)
+    _tell(
+        number,
+        "did_reset",
+        lambda _: (failure(lib.cst_error_status(error), lib.cst_retain(error)) if error else None,),
+    )
 
 
 def _answer(text: str | None, out: Any) -> None:

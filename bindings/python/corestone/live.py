@@ -15,6 +15,7 @@ from . import _abi
 from ._abi import lib
 from ._ahead import Stamp
 from ._call import failure, made
+from ._callbacks import telling
 from ._interrupt import immortal
 from ._notifications import Notifications
 from .errors import CorestoneError, ObjectGoneError
@@ -179,9 +180,10 @@ _numbers = itertools.count(1)
 def _hear(number: int, _handle: int, told: Any, queries: dict[int, _Query] = _queries) -> None:
     query = queries.get(number)
     context = query.context() if query is not None else None
-    if query is not None and context is not None:
+    if query is not None and context is not None and not context._is_closing:
         context._stamp = Stamp()
-        query.function(context, difference(told[0], context, query.entity))
+        with telling(f"the function that follows {query.entity.name}", context, context):
+            query.function(context, difference(told[0], context, query.entity))
         context._stamp = Stamp()
 
 

@@ -91,6 +91,120 @@ def test_what_a_function_raises_fails_the_fetch(context: Context) -> None:
         FetchedResultsController(context, FetchRequest("Item")).perform_fetch()
 
 
+def test_a_function_that_writes_is_refused(context: Context) -> None:
+    (item,) = add(context, 1)
+
+    def rename(item: Any) -> str:
+        item.name = "new"
+        return "all"
+
+    controller = FetchedResultsController(context, FetchRequest("Item", sort="rank"), rename)
+    context.save()
+    with pytest.raises(InvalidArgumentError) as failure:
+        controller.perform_fetch()
+    assert failure.value.object_uri == item.id.uri
+
+
+class Raising:
+    """A delegate that fails."""
+
+    def __init__(self, raised: BaseException) -> None:
+        self.raised = raised
+
+    def did_change(self, _: FetchedResultsController) -> None:
+        raise self.raised
+
+
+def test_what_a_delegate_raises_fails_no_call(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[Any] = []
+    monkeypatch.setattr("sys.unraisablehook", heard.append)
+    delegate = Raising(ValueError("no"))
+    controller = FetchedResultsController(context, FetchRequest("Item", sort="rank"), delegate=delegate)
+    controller.perform_fetch()
+    add(context, 1)
+    (told,) = heard
+    assert told.exc_value is delegate.raised
+    assert told.exc_value.__notes__ == [f"Raised by did_change of the delegate of {controller!r}."]
+    assert repr(context) in repr(controller)
+    assert controller[0, 0].rank == 1
+    delegate.raised = KeyboardInterrupt()
+    with pytest.raises(KeyboardInterrupt):
+        add(context, 2)
+    del heard[:]
+
+    def fail(_: Context, difference: Difference) -> None:
+        raise KeyError(len(difference.changes))
+
+    with context.observe(FetchRequest("Item", sort="rank"), fail):
+        assert (heard[0].exc_type, len(heard[0].exc_value.__notes__)) == (KeyError, 1)
+    assert len(controller.fetched_objects or []) == 2
+
+
+def test_a_closed_context_tells_nobody(tmp_path: Path) -> None:
+    with Container(Model(MODEL), tmp_path / "a.sqlite") as container:
+        context = container.context()
+        add(context, 1)
+        context.save()
+        told: list[Difference] = []
+        log = Log()
+        controller = FetchedResultsController(context, FetchRequest("Item", sort="rank"), delegate=log)
+        controller.perform_fetch()
+        query = context.observe(FetchRequest("Item", sort="rank"), timeout=0)
+        observation = context.observe(FetchRequest("Item", sort="rank"), lambda _, difference: told.append(difference))
+        context.close()
+        assert [each.is_reset for each in told] == [False]
+        assert [each.is_reset for each in query] == [False]
+        assert log.resets == []
+        observation.cancel()
+
+
+def test_an_object_that_is_gone_does_not_take_the_others_along(context: Context) -> None:
+    add(context, 1, 2, 3)
+    context.save()
+    controller = FetchedResultsController(context, FetchRequest("Item", sort="rank"))
+    controller.perform_fetch()
+    context.delete(controller[0, 1])
+    context.save()
+    assert [item.name for item in controller.fetched_objects or []] == ["n1", None, "n3"]
+
+
+def test_names_that_look_alike_are_sections_of_their_own(context: Context) -> None:
+    for name in ("e\u0301", "z", "\u00e9"):
+        context.insert("Item", name=name)
+    controller = FetchedResultsController(context, FetchRequest("Item", sort="name"), "name", delegate=Log())
+    controller.perform_fetch()
+    assert [section.name for section in controller.sections or []] == ["e\u0301", "z", "\u00e9"]
+    context.delete(controller[1, 0])
+    context.process_pending_changes()
+    assert [section.name for section in controller.sections or []] == ["e\u0301", "\u00e9"]
+
+
+def test_batch_deletions_of_members(tmp_path: Path) -> None:
+    model = {
+        "Item": {"rank": "int32?", "box": "to-one Box? inverse items"},
+        "Box": {"label": "string?", "items": "to-many Item inverse box"},
+    }
+    with Container(Model(model), tmp_path / "a.sqlite") as container:
+        context, other = container.context(), container.context()
+        box = other.insert("Box", label="B")
+        for rank in (2, 5):
+            other.insert("Item", rank=rank, box=box)
+        other.save()
+        log, dependent = Log(), Log()
+        controller = FetchedResultsController(
+            context, FetchRequest("Item", "ANY box.items.rank > 3", sort="rank"), delegate=log
+        )
+        boxes = FetchedResultsController(
+            context, FetchRequest("Box", sort="label"), dependencies=["items"], delegate=dependent
+        )
+        controller.perform_fetch()
+        boxes.perform_fetch()
+        assert other.batch_delete("Item", "rank == 5") == 1
+        context.process_pending_changes()
+        assert len(controller.fetched_objects or []) == 0
+        assert [change.path for change in dependent.told[0].updates] == [(0, 0)]
+
+
 def test_live_queries_tell_differences(context: Context) -> None:
     told: list[Difference] = []
     with context.observe(FetchRequest("Item", sort="rank"), lambda _, difference: told.append(difference)):
