@@ -92,6 +92,7 @@ let package = Package(
             swiftSettings: [.swiftLanguageMode(.v6)]),
         tests("CorestoneGraphTests", ["Corestone", "GraphSteps"]),
         tests("CorestoneSQLiteTests", ["CorestoneGraph", "CorestoneSQLite", "CSQLite"]),
+        tests("CorestoneFilesTests", ["Corestone"]),
         tests("CorestoneTests", ["Corestone"]),
         tests("CorestoneMigrationTests", ["CorestoneMigration"]),
         tests("CorestoneABITests", ["CCorestone", "CorestoneABI"]),

@@ -1118,7 +1118,9 @@ typedef struct cst_store_options {
 } cst_store_options;
 #define CST_STORE_OPTIONS_INIT {sizeof(cst_store_options), 0, 0, 0, 0, {NULL, 0}, 0, 0}
 
-/* Opens the store at `path`, or makes it. `type` is "SQLite" (or null). options and out_store may be NULL. */
+/* Opens the store at `path`, or makes it. `type` is "SQLite" (or null), or "InMemory": an empty store without a file, which
+ * ends with the coordinator. Its `path` is what it is called, and may be null; of the options only the configuration means
+ * something for it. options and out_store may be NULL. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_add_store(cst_coordinator *coordinator, cst_string type,
                                                                cst_string path, const cst_store_options *options,
                                                                cst_store **out_store CST_OWNED, cst_error **error);

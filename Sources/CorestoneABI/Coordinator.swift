@@ -1,5 +1,6 @@
 import CCorestone
 import CPlatform
+import CorestoneFiles
 import CorestoneGraph
 import CorestoneModel
 import CorestoneSQLite
@@ -71,20 +72,27 @@ public func cst_coordinator_add_store(
     boundary(error) {
         out?.pointee = nil
         let coordinator = try coordinator(pointer).coordinator
-        try requireSQLite(type)
         let options = try storeOptions(settings)
-        let store = try coordinator.addSQLiteStore(at: try path.filePath("path"), options: options)
+        let store =
+            switch try storeType(type) {
+            case .inMemory:
+                try coordinator.addInMemoryStore(
+                    path: try path.optionalString("path") ?? "/dev/null", configuration: options.configuration)
+            default: try coordinator.addSQLiteStore(at: try path.filePath("path"), options: options)
+            }
         out?.pointee = try HandleTable.make(StoreBox(store), .store)
     }
 }
 
-private func requireSQLite(_ type: cst_string) throws {
-    let type = try type.optionalString("type") ?? "SQLite"
-    guard type.lowercased() == "sqlite" else {
-        throw CoreError(
-            .invalidArgument, code: .persistentStoreInvalidType, "\"\(type)\" is no store type; \"SQLite\" is",
-            value: .string(type))
-    }
+/// The type that a host names, in any case; SQLite for none.
+private func storeType(_ name: cst_string) throws -> StoreType {
+    guard let name = try name.optionalString("type") else { return .sqlite }
+    let types: [StoreType] = [.sqlite, .inMemory]
+    if let type = types.first(where: { $0.rawValue.lowercased() == name.lowercased() }) { return type }
+    throw CoreError(
+        .invalidArgument, code: .persistentStoreInvalidType,
+        "\"\(name)\" is no store type; \(types.map { "\"\($0.rawValue)\"" }.joined(separator: " and ")) are",
+        value: .string(name))
 }
 
 @_cdecl("cst_coordinator_migrate_store") @implementation
@@ -96,9 +104,13 @@ public func cst_coordinator_migrate_store(
         out?.pointee = nil
         let coordinator = try coordinator(pointer).coordinator
         let old = try store(old).store
-        try requireSQLite(type)
         let options = try storeOptions(settings)
-        let new = try coordinator.migrateStore(old, toSQLiteStoreAt: try path.filePath("path"), options: options)
+        let new =
+            switch try storeType(type) {
+            case .inMemory:
+                try coordinator.migrateStore(old, toInMemoryStoreAt: try path.optionalString("path") ?? "/dev/null")
+            default: try coordinator.migrateStore(old, toSQLiteStoreAt: try path.filePath("path"), options: options)
+            }
         out?.pointee = try HandleTable.make(StoreBox(new), .store)
     }
 }
@@ -109,7 +121,8 @@ public func cst_coordinator_destroy_store(
 ) -> cst_status {
     outcome(error) {
         let coordinator = try coordinator(pointer).coordinator
-        try requireSQLite(type)
+        // What lies in memory alone ends with its store.
+        if try storeType(type) == .inMemory { return .unchanged }
         return try coordinator.destroyStore(at: try path.filePath("path")) ? .ok : .unchanged
     }
 }

@@ -536,6 +536,41 @@ static void a_store_moves_to_another_path(void) {
     company_close(&c);
 }
 
+static void a_store_may_lie_in_memory_alone(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_coordinator *coordinator = NULL;
+    cst_store *memory = NULL, *file = NULL;
+    cst_context *context = NULL;
+    OK(cst_coordinator_new(c.model, &coordinator, E));
+    OK(cst_coordinator_add_store(coordinator, text("inmemory"), text_of_size(NULL, 0), NULL, &memory, E));
+    CHECK_TEXT("/dev/null", cst_store_path(memory));
+    OK(cst_context_new(coordinator, CST_QUEUE_CALLER, &context, E));
+    cst_object *ada = company_employee(&c, context, "Ada", 1), *bob = company_employee(&c, context, "Bob", 2);
+    set(ada, c.manager, value_object(bob));
+    save(context);
+    OK(cst_context_delete(context, bob, E));
+    save(context);
+    CHECK_INT(1, company_count(context, c.employee, "name == 'Ada' AND manager == nil"));
+    CHECK_STATUS(CST_UNCHANGED, cst_coordinator_destroy_store(coordinator, text("InMemory"), text("x"), E));
+    OK(cst_coordinator_migrate_store(coordinator, memory, text("SQLite"), text(check_path("b.sqlite")), NULL, &file,
+                                     E));
+    cst_store *back = NULL;
+    OK(cst_coordinator_migrate_store(coordinator, file, text("InMemory"), text("back"), NULL, &back, E));
+    CHECK_TEXT("back", cst_store_path(back));
+    cst_context *fresh = NULL;
+    OK(cst_context_new(coordinator, CST_QUEUE_CALLER, &fresh, E));
+    CHECK_INT(1, company_count(fresh, c.employee, "name == 'Ada'"));
+    OK(cst_release(fresh));
+    OK(cst_release(back));
+    OK(cst_release(file));
+    OK(cst_release(ada));
+    OK(cst_release(bob));
+    OK(cst_release(context));
+    OK(cst_release(memory));
+    OK(cst_release(coordinator));
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(a_store_is_made_and_reopened);
@@ -554,6 +589,7 @@ int main(int argc, char **argv) {
     RUN(configurations_say_which_store_an_object_lands_in);
     RUN(a_coordinator_tells_of_its_stores);
     RUN(a_store_moves_to_another_path);
+    RUN(a_store_may_lie_in_memory_alone);
     RUN(a_listener_may_add_stores_but_not_without_end);
     return check_end();
 }

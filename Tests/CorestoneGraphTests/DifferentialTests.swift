@@ -1,8 +1,8 @@
 import Corestone
 import XCTest
 
-/// The same random changes in a store of plain dictionaries and in SQLite: what a context shows, and what a fresh one reads
-/// after each save, must be the same in both.
+/// The same random changes in a store of plain dictionaries, in SQLite and in a store in memory: what a context shows, and what a fresh one reads
+/// after each save, must be the same in all.
 final class DifferentialTests: XCTestCase {
     private var folder = ""
 
@@ -74,12 +74,18 @@ final class DifferentialTests: XCTestCase {
         let sqlite = try Coordinator(model: model)
         let path = folder + "/\(seed).sqlite"
         try sqlite.addSQLiteStore(at: path)
-        let sides = [Side(memory), Side(sqlite)]
+        let whole = try Coordinator(model: model)
+        try whole.addInMemoryStore()
+        let sides = [Side(memory), Side(sqlite), Side(whole)]
         for step in 0..<steps {
             let (kind, a, b, number) = (random.next() % 20, random.next(), random.next(), random.next())
             for side in sides { try side.apply(Int(kind), Int(a >> 1), Int(b >> 1), Int(number % 1000)) }
-            XCTAssertEqual(try sides[0].dump(), try sides[1].dump(), "seed \(seed) step \(step) change \(kind)")
+            let shown = try sides[0].dump()
+            for (name, side) in zip(["SQLite", "in memory"], sides.dropFirst()) {
+                XCTAssertEqual(shown, try side.dump(), "\(name), seed \(seed) step \(step) change \(kind)")
+            }
             if kind >= 18 {
+                XCTAssertEqual(try Side.stored(memory), try Side.stored(whole), "in memory, seed \(seed) step \(step)")
                 XCTAssertEqual(try Side.stored(memory), try Side.stored(sqlite), "stored, seed \(seed) step \(step)")
                 let reopened = try Coordinator(model: model)
                 try sqlite.remove(XCTUnwrap(sqlite.stores.first))
@@ -90,6 +96,7 @@ final class DifferentialTests: XCTestCase {
                 try sqlite.addSQLiteStore(at: path)
                 try sides[1].reload()
                 try sides[0].reload()
+                try sides[2].reload()
             }
             if testRun?.hasSucceeded == false { return }
         }

@@ -6,6 +6,7 @@ each area passed, those among them that are Swift tests: they need a store of a 
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections import Counter
@@ -16,6 +17,8 @@ import pytest
 from corestone import Container, Model
 
 HERE = Path(__file__).resolve().parent
+# The type of the stores of the scenarios.
+STORE_TYPE = os.environ.get("CORESTONE_STORE_TYPE", "SQLite")
 # What the tests of the package share with the scenarios: samples.py.
 sys.path.insert(1, str(HERE.parents[1] / "bindings" / "python" / "tests"))
 
@@ -32,7 +35,7 @@ def opened(store: Path) -> Any:
     containers: list[Container] = []
 
     def open_store(model: Model, **options: Any) -> Container:
-        containers.append(Container(model, store, **options))
+        containers.append(Container(model, store, type=STORE_TYPE, **options))
         return containers[-1]
 
     yield open_store

@@ -29,13 +29,13 @@ public struct StoreMetadata: Sendable {
     /// The rule by which entity version hashes are computed.
     public static let hashesVersion: Int64 = 3
 
-    /// The metadata of a new SQLite store of the model.
-    public init(model: Model, uuid: UUIDValue = .random()) {
+    /// The metadata of a new store of the model.
+    public init(model: Model, type: StoreType = .sqlite, uuid: UUIDValue = .random()) {
         self.uuid = uuid
         values = [
-            Key.frameworkVersion: .integer(StoreMetadata.frameworkVersion), Key.storeType: .string("SQLite"),
-            Key.autoVacuum: .string("2"),
+            Key.frameworkVersion: .integer(StoreMetadata.frameworkVersion), Key.storeType: .string(type.rawValue),
         ]
+        if type == .sqlite { values[Key.autoVacuum] = .string("2") }
         setModel(model)
     }
 
@@ -80,6 +80,10 @@ extension StoreMetadata {
     }
 
     public var versionIdentifiers: [String] { (values[Key.identifiers]?.array ?? []).compactMap(\.string) }
+    /// What the application wrote, without what the framework needs.
+    public var applicationValues: [String: PropertyListValue] {
+        values.filter { !$0.key.hasPrefix("NS") && !$0.key.hasPrefix("_NS") }
+    }
     public var storeType: String? { values[Key.storeType]?.string }
     /// The version of Core Data that last wrote the store; 0 when it says nothing.
     public var frameworkVersion: Int64 { values[Key.frameworkVersion]?.integer ?? 0 }

@@ -46,7 +46,7 @@ extension SQLiteStore {
 
     func applicationMetadata() throws -> [String: PropertyListValue] {
         try withFile { file in
-            try StoreMetadata.stored(in: file.connection).values.filter { !StoreMetadata.isOfFramework($0.key) }
+            try StoreMetadata.stored(in: file.connection).applicationValues
         }
     }
 }
@@ -74,7 +74,4 @@ extension StoreMetadata {
         }
         return try StoreMetadata(decoding: propertyList, uuid: uuid)
     }
-
-    /// Whether a key is none of an application's.
-    fileprivate static func isOfFramework(_ key: String) -> Bool { key.hasPrefix("NS") || key.hasPrefix("_NS") }
 }

@@ -18,28 +18,13 @@ extension WriteTransaction {
         let properties = violatedColumns(error.message).compactMap { name in
             table.columns.first { $0.name == name }?.property
         }
-        guard let first = properties.first else {
+        if properties.isEmpty {
             return CoreError(
                 .conflict, code: .persistentStoreSave,
                 "cannot save \(name): the store refuses the row (\(error.message))",
                 entity: entity.name, sqliteCode: error.sqliteCode, file: path)
         }
-        let values = properties.map(value)
-        let pairs = zip(properties, values).map { "\($0.path) \(describe($1))" }.joined(separator: ", ")
-        let names = properties.map(\.path).joined(separator: ", ")
-        return CoreError(
-            .conflict, code: .managedObjectConstraintMerge,
-            "another \(table.root.name) in the store has \(pairs) already, but \(names) must be unique; "
-                + "change the value, or fetch that object and change it instead",
-            entity: entity.name, key: first.path, value: values.first,
-            children: properties.count == 1
-                ? []
-                : zip(properties, values).map {
-                    CoreError(
-                        .conflict, code: .managedObjectConstraintMerge,
-                        "\(entity.name).\($0.path) is part of a unique combination", entity: entity.name, key: $0.path,
-                        value: $1)
-                }, sqliteCode: error.sqliteCode, file: path)
+        return .notUnique(entity, properties, properties.map(value), in: path, sqliteCode: error.sqliteCode)
     }
 
     /// The columns in SQLite's "UNIQUE constraint failed: T.A, T.B".
@@ -62,17 +47,5 @@ extension WriteTransaction {
             return .uri(Text(ObjectID.uri(ofKey: target.primaryKey, entity: name, store: identifier)))
         }
         return record.view(slot, entity.layout.slots[slot]).propertyValue
-    }
-
-    private func describe(_ value: PropertyValue) -> String {
-        switch value {
-        case .null: "of nothing"
-        case .text(let text): "\"\(text.string.prefix(60))\""
-        case .uri(let uri): "\(uri.string.prefix(120))"
-        case .int(let number): "\(number)"
-        case .bool(let flag): flag ? "YES" : "NO"
-        case .double(let number), .date(let number): "\(number)"
-        default: "of the same value"
-        }
     }
 }

@@ -38,6 +38,7 @@ class Container:
         model: Model,
         path: str | os.PathLike[str],
         *,
+        type: str = "SQLite",
         read_only: bool = False,
         must_exist: bool = False,
         sync: str = "full",
@@ -53,6 +54,7 @@ class Container:
         coordinator = Coordinator(model)
         store = coordinator.add_store(
             path,
+            type=type,
             read_only=read_only,
             must_exist=must_exist,
             sync=sync,

@@ -226,6 +226,8 @@ class Coordinator:
     ) -> Store:
         """Opens the store at a path, or makes it.
 
+        type          "SQLite", or "InMemory": an empty store without a file, which ends with the coordinator; the path is
+                      what it is called, and of the options only `configuration` means something for it
         sync          "full": a save is on disk when it returns; "normal": a power cut may undo the last saves
         journal       "wal" or "rollback"
         busy_timeout  seconds to wait for another process's lock

@@ -264,3 +264,19 @@ def test_a_container_moves_to_another_file(tmp_path: Path) -> None:
             _ = note.text
     with pytest.raises(InvalidArgumentError), Container(model, tmp_path / "draft.sqlite") as container:
         container.migrate(tmp_path / "letter.sqlite")
+
+
+def test_a_container_may_lie_in_memory_alone(model: Model, path: Path) -> None:
+    with Container(model, path, type="InMemory") as container:
+        ctx = container.context()
+        ada = ctx.insert("Employee", name="Ada")
+        ada.manager = ctx.insert("Manager", name="Bob")
+        ctx.save()
+        assert [found.manager.name for found in container.context().fetch("Employee", "manager != nil")] == ["Bob"]
+        assert not path.exists()
+        container.migrate(path)
+        assert path.exists()
+    with Container(model, path) as reopened:
+        assert reopened.context().count("Employee") == 2
+    with pytest.raises(InvalidArgumentError, match="InMemory"):
+        Container(model, path, type="Oracle")

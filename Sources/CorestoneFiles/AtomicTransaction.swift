@@ -1,0 +1,69 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+/// A save of an atomic store.
+final class AtomicTransaction: SaveTransaction {
+    private let store: AtomicStore
+    private var nodes: Nodes { store.nodes }
+    private(set) var metadata: StoreMetadata
+
+    init(_ store: AtomicStore, _ metadata: StoreMetadata) { (self.store, self.metadata) = (store, metadata) }
+
+    func reservePrimaryKeys(of root: Entity, count: Int) -> Int64 { nodes.reserveKeys(of: root, count: count) }
+
+    func insert(_ records: [Record], entity: Entity) throws { for record in records { try put(record, entity) } }
+
+    func update(_ rows: [UpdatedRow], slots: [Int], entity: Entity) throws -> [Int] {
+        var stale: [Int] = []
+        for (place, row) in rows.enumerated() {
+            if isCurrent(row.record.primaryKey, version: row.oldVersion, entity: entity) {
+                try put(row.record, entity)
+            } else {
+                stale.append(place)
+            }
+        }
+        return stale
+    }
+
+    func delete(_ rows: [(primaryKey: Int64, version: Int32)], entity: Entity) -> [Int] {
+        var stale: [Int] = []
+        for (place, row) in rows.enumerated() {
+            if isCurrent(row.primaryKey, version: row.version, entity: entity) {
+                nodes.remove(entity.root, row.primaryKey)
+            } else {
+                stale.append(place)
+            }
+        }
+        return stale
+    }
+
+    func isCurrent(_ primaryKey: Int64, version: Int32, entity: Entity) -> Bool {
+        nodes.node(entity.root, primaryKey)?.record.version == version
+    }
+
+    func clear(_ slots: [Int], of primaryKey: Int64, entity: Entity) throws {
+        guard let node = nodes.node(entity.root, primaryKey) else { return }
+        var writer = RecordWriter(expectedBytes: Int(node.record.header.pointee.size))
+        writer.begin(copying: node.record, version: node.record.version)
+        for slot in slots { writer.clear(slot) }
+        let record = writer.finish()
+        try withExtendedLifetime(writer.chunks) { try put(record, entity) }
+    }
+
+    private func put(_ record: Record, _ entity: Entity) throws {
+        try nodes.put(record) { properties, values in
+            .notUnique(entity, properties, values, in: store.path)
+        }
+    }
+
+    func link(_ relationship: Relationship, added: [Link], removed: [Link]) {
+        nodes.link(relationship, added: added, removed: removed)
+    }
+
+    func setOrder(_ relationship: Relationship, owners: [(owner: Int64, members: [Int64])]) {
+        for (owner, members) in owners { nodes.setMembers(relationship, owner, members) }
+    }
+
+    func setApplicationMetadata(_ values: [String: PropertyListValue]) { metadata.values.merge(values) { $1 } }
+}

@@ -1,0 +1,207 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+/// All that an atomic store holds: rows, the pairs of relationships that no row tells, and the places of members. What a
+/// transaction changes is noted, so that it can be taken back.
+final class Nodes {
+    let model: Model
+    /// By the index of the root entity.
+    private var trees: [NodeTree]
+    /// By the key of the to-one relationship; made when somebody asks for members.
+    private var targets: [UInt32: TargetIndex] = [:]
+    /// By the index of the root entity.
+    private var uniques: [[UniqueIndex]]
+    /// By relationship and owner, for both sides.
+    private var pairs: [UInt32: [Int64: MemberList]] = [:]
+    /// The order of members that point to their owner by a to-one relationship.
+    private var orders: [UInt32: [Int64: [Int64]]] = [:]
+
+    /// What the transaction changed, as it was before, in order; nil outside of one.
+    private var journal: [Former]?
+    /// The lists that the journal has.
+    private var noted: Set<Place> = []
+
+    private enum Former {
+        case node(root: Int, key: Int64, Node?)
+        case pairs(Place, MemberList?)
+        case order(Place, [Int64]?)
+    }
+
+    private struct Place: Hashable {
+        let relationship: UInt32
+        let owner: Int64
+    }
+
+    init(_ model: Model) {
+        self.model = model
+        trees = Array(repeating: NodeTree(), count: model.entities.count)
+        uniques = Array(repeating: [], count: model.entities.count)
+        for entity in model.entities {
+            uniques[Int(entity.rootIndex)] += entity.uniqueConstraints.map { UniqueIndex(entity, $0) }
+        }
+    }
+
+    // MARK: Transactions
+
+    func begin() { (journal, noted) = ([], []) }
+
+    /// Whether anything was changed.
+    func commit() -> Bool {
+        defer { (journal, noted) = (nil, []) }
+        return journal?.isEmpty == false
+    }
+
+    var hasChanges: Bool { journal?.isEmpty == false }
+
+    func rollBack() {
+        let changes = journal ?? []
+        (journal, noted) = (nil, [])
+        for change in changes.reversed() {
+            switch change {
+            case .node(let root, let key, let node): put(node, at: key, root)
+            case .pairs(let place, let list): pairs[place.relationship, default: [:]][place.owner] = list
+            case .order(let place, let keys): orders[place.relationship, default: [:]][place.owner] = keys
+            }
+        }
+    }
+
+    // MARK: Rows
+
+    func node(_ root: Entity, _ key: Int64) -> Node? { trees[Int(root.index)][key] }
+
+    func keys(of root: Entity) -> [Int64] { trees[Int(root.index)].keys() }
+
+    func count(of root: Entity) -> Int { trees[Int(root.index)].count }
+
+    /// Keys that are never handed out again. Returns the first.
+    func reserveKeys(of root: Entity, count: Int) -> Int64 {
+        let first = trees[Int(root.index)].lastKey + 1
+        trees[Int(root.index)].lastKey += Int64(count)
+        return first
+    }
+
+    func lastKey(of root: Entity) -> Int64 { trees[Int(root.index)].lastKey }
+
+    /// Puts a row in, in the place of the one that is there.
+    ///
+    /// - Throws: what `violation` makes of a constraint and its values that another row has; nothing is changed then.
+    func put(_ record: Record, _ violation: ([Property], [PropertyValue]) -> CoreError) throws {
+        let entity = model.entities[Int(record.header.pointee.entity)]
+        let (root, key, node) = (Int(entity.rootIndex), record.primaryKey, Node(record))
+        for unique in uniques[root] {
+            guard let values = unique.values(of: node, model), let holder = unique.holder(of: values), holder != key
+            else { continue }
+            throw violation(unique.properties, values)
+        }
+        change(node, at: key, root)
+    }
+
+    func remove(_ root: Entity, _ key: Int64) { change(nil, at: key, Int(root.index)) }
+
+    private func change(_ node: Node?, at key: Int64, _ root: Int) {
+        let former = put(node, at: key, root)
+        journal?.append(.node(root: root, key: key, former))
+        if node == nil, let former { dropLists(of: former) }
+    }
+
+    @discardableResult
+    private func put(_ node: Node?, at key: Int64, _ root: Int) -> Node? {
+        let former = trees[root].put(node, at: key)
+        for place in uniques[root].indices {
+            let (old, new) = (
+                uniques[root][place].values(of: former, model), uniques[root][place].values(of: node, model)
+            )
+            uniques[root][place].move(key, from: old, to: new)
+        }
+        for (relationship, index) in targets where Int(index.relationship.entity.rootIndex) == root {
+            guard let left = targets[relationship]?.move(key, from: former, to: node, model),
+                let inverse = index.relationship.inverse, inverse.isOrdered
+            else { continue }
+            // Should it come back by itself, it stands at the end.
+            setOrder(inverse, left) { $0.removeAll { $0 == key } }
+        }
+        return former
+    }
+
+    private func dropLists(of node: Node) {
+        let entity = model.entities[Int(node.record.header.pointee.entity)]
+        for relationship in entity.relationships where relationship.isToMany {
+            let place = Place(relationship: relationship.key, owner: node.record.primaryKey)
+            if let list = pairs[place.relationship]?[place.owner] {
+                note(place)
+                pairs[place.relationship]?[place.owner] = nil
+                guard let inverse = relationship.inverse else { continue }
+                for member in list.keys { setPairs(inverse, member) { $0.remove([place.owner]) } }
+            }
+            setOrder(relationship, place.owner) { $0 = [] }
+        }
+    }
+
+    // MARK: Relationships
+
+    /// The keys of an object's members, in order.
+    func members(_ relationship: Relationship, _ owner: Int64) -> [Int64] {
+        guard let inverse = relationship.inverse, !inverse.isToMany else {
+            return pairs[relationship.key]?[owner]?.keys ?? []
+        }
+        let keys = targetIndex(inverse).sources(of: owner)
+        guard relationship.isOrdered, let order = orders[relationship.key]?[owner] else { return keys.sorted() }
+        let placed = order.filter(keys.contains)
+        return placed + keys.subtracting(placed).sorted()
+    }
+
+    private func targetIndex(_ relationship: Relationship) -> TargetIndex {
+        if let known = targets[relationship.key] { return known }
+        var index = TargetIndex(relationship)
+        trees[Int(relationship.entity.rootIndex)].forEach { node in
+            _ = index.move(node.record.primaryKey, from: nil, to: node, model)
+        }
+        targets[relationship.key] = index
+        return index
+    }
+
+    /// Adds and removes pairs, on both sides.
+    func link(_ relationship: Relationship, added: [Link], removed: [Link]) {
+        change(relationship, added.map { ($0.owner, $0.member) }, removed.map { ($0.owner, $0.member) })
+        guard let inverse = relationship.inverse else { return }
+        change(inverse, added.map { ($0.member, $0.owner) }, removed.map { ($0.member, $0.owner) })
+    }
+
+    private func change(_ relationship: Relationship, _ added: [(Int64, Int64)], _ removed: [(Int64, Int64)]) {
+        for (owner, links) in Dictionary(grouping: removed, by: \.0) {
+            setPairs(relationship, owner) { $0.remove(Set(links.map(\.1))) }
+        }
+        for (owner, member) in added { setPairs(relationship, owner) { $0.add(member) } }
+    }
+
+    /// All members of an object, in order.
+    func setMembers(_ relationship: Relationship, _ owner: Int64, _ members: [Int64]) {
+        if let inverse = relationship.inverse, !inverse.isToMany {
+            setOrder(relationship, owner) { $0 = members }
+        } else {
+            setPairs(relationship, owner) { $0 = MemberList(members) }
+        }
+    }
+
+    private func setPairs(_ relationship: Relationship, _ owner: Int64, _ body: (inout MemberList) -> Void) {
+        note(Place(relationship: relationship.key, owner: owner))
+        body(&pairs[relationship.key, default: [:]][owner, default: MemberList()])
+    }
+
+    private func setOrder(_ relationship: Relationship, _ owner: Int64, _ body: (inout [Int64]) -> Void) {
+        let place = Place(relationship: relationship.key, owner: owner)
+        let former = orders[place.relationship]?[owner]
+        var keys = former ?? []
+        body(&keys)
+        if keys == former ?? [] { return }
+        journal?.append(.order(place, former))
+        orders[place.relationship, default: [:]][owner] = keys
+    }
+
+    /// Before the pairs change.
+    private func note(_ place: Place) {
+        guard journal != nil, noted.insert(place).inserted else { return }
+        journal?.append(.pairs(place, pairs[place.relationship]?[place.owner]))
+    }
+}
