@@ -92,16 +92,23 @@ def failure(status: int, handle: int | None) -> CorestoneError:
         lib.cst_release(handle)
 
 
+def raisable(failed: CorestoneError) -> BaseException:
+    """What to raise for the failure of a call: with the exception of a callback as its cause; or that itself where it
+    is no mistake but the wish to end, as by Ctrl-C."""
+    reason = cause(failed) if failed.status == _abi.E_CALLBACK else failed.__cause__
+    if reason is not None:
+        if not isinstance(reason, Exception):
+            return reason
+        failed.__cause__ = reason
+    return failed
+
+
 def call(function: Any, *arguments: Any) -> int:
     """Calls a function whose last parameter is the error, and raises what it reports. Returns the status."""
     error = ctypes.c_void_p()
     status: int = function(*arguments, byref(error))
     if status < 0:
-        failed = failure(status, error.value)
-        reason = cause(failed) if status == _abi.E_CALLBACK else None
-        if reason is None:
-            raise failed
-        raise failed from reason
+        raise raisable(failure(status, error.value))
     return status
 
 

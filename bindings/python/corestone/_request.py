@@ -7,6 +7,7 @@ from typing import Any
 
 from . import _abi
 from ._abi import lib, optional_text, texts
+from ._arguments import choice, whole
 from ._call import call, made
 from .entity import Entity
 from .errors import InvalidArgumentError, TypeMismatchError
@@ -37,12 +38,6 @@ def sort_array(sort: SortKey | Sequence[SortKey]) -> Any:
     """Sort keys as an array of cst_sort, for a store."""
     found = [each._sort() for each in sort_descriptors(sort)]
     return (_abi.Sort * len(found))(*found)
-
-
-def _bound(value: int, name: str) -> int:
-    if value < 0:
-        raise InvalidArgumentError(f"{name} is {value}, but cannot be negative.")
-    return value
 
 
 def make_request(
@@ -100,9 +95,9 @@ def fill_request(
     if len(array):
         call(lib.cst_fetch_request_set_sort, handle, len(array), array)
     if limit is not None:
-        call(lib.cst_fetch_request_set_limit, handle, _bound(limit, "limit"))
-    if offset:
-        call(lib.cst_fetch_request_set_offset, handle, _bound(offset, "offset"))
+        call(lib.cst_fetch_request_set_limit, handle, whole(limit, "limit"))
+    if offset != 0:
+        call(lib.cst_fetch_request_set_offset, handle, whole(offset, "offset"))
     paths = [key_path(each) for each in listed(prefetch)]
     if paths:
         call(lib.cst_fetch_request_set_prefetch, handle, len(paths), texts(paths))
@@ -113,8 +108,6 @@ def fill_request(
     if not as_faults:
         call(lib.cst_fetch_request_set_returns_faults, handle, False)
     if nulls != "memory":
-        if nulls not in _abi.NULLS:
-            raise InvalidArgumentError(f'nulls is {nulls!r}, but can be "memory" or "database".')
-        call(lib.cst_fetch_request_set_nulls, handle, _abi.NULLS[nulls])
+        call(lib.cst_fetch_request_set_nulls, handle, _abi.NULLS[choice(nulls, "nulls", _abi.NULLS)])
     if not split:
         call(lib.cst_fetch_request_set_allows_split, handle, False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import threading
 from ctypes import byref
-from threading import get_ident
 from typing import Any, Callable
 
 from . import _abi, values
@@ -17,6 +17,8 @@ from ._interrupt import immortal
 from .errors import ObjectGoneError
 from .object import wrappers
 
+# The context that executes a batch on this thread.
+batches = threading.local()
 _PURPOSES = {_abi.VALIDATE_INSERT: "insert", _abi.VALIDATE_UPDATE: "update", _abi.VALIDATE_DELETE: "delete"}
 
 
@@ -51,7 +53,7 @@ def given(item: Any, key: str, other: Any, value: Any) -> None:
         return
     cell = values.Cell()
     values.encode(cell.value, other, item._cst_entity.name, key)
-    _given[get_ident()] = cell
+    _given[threading.get_ident()] = cell
     ctypes.memmove(value, cell.ref, ctypes.sizeof(_abi.Value))
 
 
@@ -65,7 +67,9 @@ def wrapper(token: int) -> Any:
             call(lib.cst_object_context, token, byref(out))
         except ObjectGoneError:
             return None
-        item = next(context for context in list(contexts) if context._handle == out.value)._object(token, None)
+        # Objects of a batch are in a context of the library's own.
+        found = next((context for context in list(contexts) if context._handle == out.value), None)
+        item = (batches.context if found is None else found)._object(token, None)
     item._cst_context._stamp = Stamp()  # what was read ahead may be older than what is to be saved
     return item
 

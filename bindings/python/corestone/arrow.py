@@ -6,9 +6,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Callable
 
 from . import _abi
+from ._arguments import whole
 from ._call import call
 from ._capsules import ARRAY, SCHEMA, STREAM, Stream, capsules
-from .errors import InvalidArgumentError, WrongThreadError
+from .errors import WrongThreadError
 
 if TYPE_CHECKING:
     from ._request import Request
@@ -76,13 +77,6 @@ def paths(names: list[str]) -> tuple[int, Any]:
     return len(names), _abi.texts(names) if names else None
 
 
-def checked(batch_size: int) -> int:
-    """A number of rows that can be one."""
-    if batch_size < 0:
-        raise InvalidArgumentError(f"batch_size is {batch_size}, but cannot be negative.")
-    return batch_size
-
-
 def array_of(handle: int) -> tuple[Any, Any]:
     """The objects of a list as one array: the schema and the array, in capsules."""
     schema, array = capsules(
@@ -94,7 +88,7 @@ def array_of(handle: int) -> tuple[Any, Any]:
 
 def list_data(handle: int, columns: list[str], kinds: int, batch_size: int, keep: object, title: str) -> ArrowData:
     """The objects of a list, which `keep` keeps, as data."""
-    (count, names), size = paths(columns), checked(batch_size)
+    (count, names), size = paths(columns), whole(batch_size, "batch_size")
 
     def export(stream: int, _keep: object = keep) -> None:
         call(_abi.lib.cst_results_export_arrow_stream, handle, size, kinds, count, names, stream)
@@ -104,7 +98,7 @@ def list_data(handle: int, columns: list[str], kinds: int, batch_size: int, keep
 
 def fetch_data(context: Context, request: Request, columns: list[str], kinds: int, batch_size: int) -> ArrowData:
     """What a request asks for, as data."""
-    (count, names), size = paths(columns), checked(batch_size)
+    (count, names), size = paths(columns), whole(batch_size, "batch_size")
 
     def export(stream: int) -> None:
         context._work(_abi.lib.cst_context_fetch_arrow, request.handle, size, kinds, count, names, stream)

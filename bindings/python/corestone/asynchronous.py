@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from . import _abi, queue
 from ._abi import lib
+from ._arguments import function as function_given
+from ._arguments import one_of, whole
 from ._call import call, made
 from ._interrupt import immortal
+from .request import FetchRequest
 
 if TYPE_CHECKING:
     from .context import Context
-    from .request import FetchRequest
 
 
 class FetchProgress(NamedTuple):
@@ -41,8 +43,11 @@ class AsynchronousFetch:
     ) -> None:
         self._handle = 0
         self._context = context
-        self._request = request.copy()
+        self._request = one_of(FetchRequest, request, "request").copy()
         self._function = function
+        if function is not None:
+            function_given(function, "function")
+        whole(estimated_count, "estimated_count")
         given = self._request._made(context)
         # The library calls back on the queue, which the caller has until this returns.
         number, self._future = queue.prepared(context, self._take)

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any, Union
 
 from . import _abi, _host, values
 from ._abi import lib, text
+from ._arguments import elements, function, handles, one_of
 from ._bulk import Block, plain_columns
 from ._call import call, made
 from ._callbacks import reported
 from ._composite import decompose, leaves
 from ._interrupt import immortal
+from ._validators import batches
+from .coordinator import Store
 from .errors import InvalidArgumentError, UnsupportedError
 from .expression import Expression
 from .object_id import ObjectID
@@ -26,7 +29,6 @@ from .transformer import to_bytes
 
 if TYPE_CHECKING:
     from .context import Context, EntityLike
-    from .coordinator import Store
     from .entity import Entity
 
 _RESULTS = ("status", "ids", "count")
@@ -54,21 +56,22 @@ class _BatchRequest:
         raise NotImplementedError
 
     def _execute(self, context: Context) -> BatchOutcome:
-        if self.result_type not in _RESULTS:
+        if not isinstance(self.result_type, str) or self.result_type not in _RESULTS:
             raise UnsupportedError(
                 f"result_type is {self.result_type!r}, but can be {', '.join(_RESULTS)}.", code=134091
             )
         handle = self._made(context)
+        outer, batches.context = getattr(batches, "context", None), context
         try:
             if not self.merge:
                 call(lib.cst_batch_set_merges, handle, False)
             if self.stores is not None:
-                stores = (ctypes.c_void_p * max(len(self.stores), 1))(*[store._handle for store in self.stores])
-                call(lib.cst_batch_set_stores, handle, len(self.stores), stores)
+                call(lib.cst_batch_set_stores, handle, *handles(self.stores, Store, "stores"))
             count, ids = ctypes.c_uint64(), ctypes.c_void_p()
             wanted = byref(ids) if self.result_type == "ids" else None
             context._work(lib.cst_context_execute_batch, handle, byref(count), wanted)
         finally:
+            batches.context = outer
             lib.cst_release(handle)
         if wanted is not None:
             return Results(context, ids.value or 0, None).ids()
@@ -103,6 +106,9 @@ class BatchInsertRequest(_BatchRequest):
         super().__init__(result_type, merge, stores)
         if sum(each is not None for each in (rows, handler, objects)) != 1:
             raise InvalidArgumentError("Give a BatchInsertRequest rows, or a handler, or one for objects.")
+        for given, name in ((handler, "handler"), (objects, "objects")):
+            if given is not None:
+                function(given, name)
         self.entity, self.rows, self.columns, self.handler, self.objects = entity, rows, columns, handler, objects
 
     def _made(self, context: Context) -> int:
@@ -123,7 +129,8 @@ class BatchInsertRequest(_BatchRequest):
             call(lib.cst_batch_insert_set_object_handler, handle, _object_callback, number, _forget_callback)
             return
         rows = self.rows if self.rows is not None else _handled(self.handler or bool)
-        filler = _RowSource(entity, iter(rows), self.columns)
+        source_rows = elements(rows, "rows", "rows, of which each is a dictionary or a tuple")
+        filler = _RowSource(entity, source_rows, self.columns)
         number = next(_numbers)
         _sources[number] = filler
         keys = (ctypes.c_uint32 * max(len(filler.places), 1))(*[leaf.key for leaf in filler.places.values()])
@@ -146,7 +153,7 @@ class _RowSource:
     def __init__(self, entity: Entity, rows: Iterator[Any], columns: Sequence[str] | None) -> None:
         self._entity = entity
         self._rows = rows
-        self._columns = None if columns is None else tuple(columns)
+        self._columns = None if columns is None else tuple(elements(columns, "columns", "a list of names"))
         names = self._columns
         if names is None:
             settable = entity.properties.values()
@@ -272,7 +279,10 @@ class BatchUpdateRequest(_BatchRequest):
         if arguments and not isinstance(predicate, str):
             raise InvalidArgumentError("Arguments belong to the text of a predicate, and there is no text.")
         self.entity, self.values, self.include_subentities = entity, values, include_subentities
+        one_of(Mapping, values, "values")
         self.predicate = Predicate(predicate, *arguments) if isinstance(predicate, str) else predicate
+        if self.predicate is not None:
+            one_of(Predicate, self.predicate, "predicate")
 
     def _made(self, context: Context) -> int:
         entity = context._entity(self.entity)
@@ -324,13 +334,13 @@ class BatchDeleteRequest(_BatchRequest):
         stores: Sequence[Store] | None = None,
     ) -> None:
         super().__init__(result_type, merge, stores)
-        self.objects = objects if isinstance(objects, FetchRequest) else list(objects)
+        what = "a FetchRequest or a list of ObjectID"
+        self.objects = objects if isinstance(objects, FetchRequest) else list(elements(objects, "objects", what))
 
     def _made(self, context: Context) -> int:
         if isinstance(self.objects, FetchRequest):
             request = self.objects._made(context)
             return made(lib.cst_batch_delete_new, request.handle)
-        ids = (ctypes.c_void_p * max(len(self.objects), 1))(*[each._handle for each in self.objects])
         out = ctypes.c_void_p()
-        call(lib.cst_batch_delete_new_with_ids, len(self.objects), ids, byref(out))
+        call(lib.cst_batch_delete_new_with_ids, *handles(self.objects, ObjectID, "objects"), byref(out))
         return out.value or 0

@@ -15,8 +15,9 @@ from . import _abi, _interrupt, faulting, nesting, queue
 from ._abi import lib
 from ._aggregates import aggregate, set_rows
 from ._ahead import Ahead, Stamp, contexts
+from ._arguments import whole
 from ._bulk import Block, columns_of, plain_columns
-from ._call import call, failure, made, made_quickly
+from ._call import call, failure, made, made_quickly, raisable
 from ._host import Encoded
 from ._notifications import ChangedIDs, Notifications
 from ._request import make_request
@@ -197,7 +198,7 @@ class Context:
         if raised is not None:
             raise raised
         if problem is not None:
-            raise problem
+            raise raisable(problem)
         return status
 
     # ---- inserting and deleting
@@ -418,10 +419,8 @@ class Context:
             self._entity(entity), predicate, arguments, sort, limit, offset, prefetch,
             include_subentities, include_pending_changes, True, nulls, split,
         )  # fmt: skip
-        if batch < 1:
-            raise InvalidArgumentError(f"batch is {batch}, but a batch has at least one object.")
         cursor = ctypes.c_void_p()
-        self._work(lib.cst_context_fetch_cursor, request.handle, batch, byref(cursor))
+        self._work(lib.cst_context_fetch_cursor, request.handle, whole(batch, "batch", least=1), byref(cursor))
         return Cursor(self, cursor.value or 0, request.entity)
 
     def first(
@@ -1142,7 +1141,7 @@ class Context:
 
     @fault_batch_size.setter
     def fault_batch_size(self, size: int) -> None:
-        self._set_option(_abi.OPTION_FAULT_BATCH_SIZE, size)
+        self._set_option(_abi.OPTION_FAULT_BATCH_SIZE, whole(size, "fault_batch_size"))
 
     @property
     def counts_single_faults(self) -> bool:

@@ -8,22 +8,22 @@ import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from ctypes import byref
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 
 from . import _abi, values
 from ._abi import lib
 from ._ahead import Stamp
+from ._arguments import MOST, elements, one_of, whole
 from ._call import call, failure
 from ._callbacks import reported, telling
 from ._interrupt import immortal
 from ._validators import wrapper
+from .context import Context
 from .errors import InvalidArgumentError
 from .live import ALL, IndexPath, Snapshot, difference, key_path_text, object_change, section_change
+from .object import ManagedObject
+from .request import FetchRequest
 from .results import Results
-
-if TYPE_CHECKING:
-    from .context import Context
-    from .request import FetchRequest
 
 
 class ResultsSection:
@@ -101,8 +101,8 @@ class FetchedResultsController:
         dependencies: Sequence[str] = (),
         delegate: Any = None,
     ) -> None:
-        self.context = context
-        self.request = request
+        self.context = one_of(Context, context, "context")
+        self.request = one_of(FetchRequest, request, "request")
         self.dependencies = dependencies
         self._sections = sections
         self._cache_name = cache_name
@@ -117,7 +117,7 @@ class FetchedResultsController:
         former, self._handle = self._handle, fresh
         try:
             self._install()
-            paths = list(self.dependencies)
+            paths = list(elements(self.dependencies, "dependencies", "a list of key paths"))
             call(lib.cst_controller_set_dependencies, fresh, len(paths), _abi.texts(paths))
             self.context._work_on(fresh, lib.cst_controller_perform_fetch)
         except BaseException:
@@ -210,6 +210,7 @@ class FetchedResultsController:
 
     def object_at(self, section: int, row: int) -> Any:
         """The object at an index path: `object_at(*path)`."""
+        section, row = whole(section, "section", -MOST), whole(row, "row", -MOST)
         if self._handle is None or section < 0 or row < 0:
             raise InvalidArgumentError(f"There is nothing at ({section}, {row}); perform_fetch gives results.")
         out = ctypes.c_void_p()
@@ -217,14 +218,15 @@ class FetchedResultsController:
         return self.context._adopt(out.value or 0, None)
 
     def __getitem__(self, path: tuple[int, int]) -> Any:
-        return self.object_at(*path)
+        return self.object_at(*one_of(tuple, path, "path"))
 
     def index_path(self, item: Any) -> IndexPath | None:
         """Where an object is; None for one that is not among the results."""
         if self._handle is None:
             return None
         path = _abi.IndexPath()
-        status = self.context._work_on(self._handle, lib.cst_controller_index_path, item._cst_handle, byref(path))
+        handle = one_of(ManagedObject, item, "item")._cst_handle
+        status = self.context._work_on(self._handle, lib.cst_controller_index_path, handle, byref(path))
         return IndexPath(path.section, path.row) if status == _abi.OK else None
 
     # ---- the index
@@ -257,6 +259,7 @@ class FetchedResultsController:
         out = ctypes.c_size_t()
         if self._handle is None:
             raise InvalidArgumentError("There are no titles before perform_fetch.")
+        index = whole(index, "index")
         self.context._work_on(self._handle, lib.cst_controller_section_for_title, _abi.text(title), index, byref(out))
         return out.value
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import json
-import math
 import os
 import plistlib
 from concurrent.futures import Future
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
 
 from . import _abi, queue
 from ._abi import lib, optional_text, path_argument, text
+from ._arguments import MOST_SMALL, milliseconds, whole
 from ._call import call, made
 from ._notifications import Notifications
 from .codes import CoordinatorNotification
@@ -183,8 +183,6 @@ def store_options(
         raise InvalidArgumentError(f'sync is "full" or "normal", not {sync!r}.')
     if journal not in ("wal", "rollback"):
         raise InvalidArgumentError(f'journal is "wal" or "rollback", not {journal!r}.')
-    if busy_timeout < 0 or cache_kb < 0 or max_connections < 0 or watch_interval < 0:
-        raise InvalidArgumentError("busy_timeout, cache_kb, max_connections and watch_interval are not negative.")
     options = _abi.StoreOptions()
     options.struct_size = ctypes.sizeof(options)
     options.flags = (
@@ -192,10 +190,10 @@ def store_options(
         | (_abi.STORE_NORMAL_SYNC if sync == "normal" else 0)
         | (_abi.STORE_ROLLBACK_JOURNAL if journal == "rollback" else 0)
     )
-    options.busy_timeout_ms = max(int(busy_timeout * 1000), 1)
-    options.cache_kb = cache_kb
-    options.watch_interval_ms = math.ceil(watch_interval * 1000)
-    options.max_connections = max_connections
+    options.busy_timeout_ms = max(milliseconds(busy_timeout, "busy_timeout"), 1)
+    options.cache_kb = whole(cache_kb, "cache_kb", most=MOST_SMALL)
+    options.watch_interval_ms = milliseconds(watch_interval, "watch_interval")
+    options.max_connections = whole(max_connections, "max_connections", most=MOST_SMALL)
     return options
 
 
@@ -226,8 +224,8 @@ class Coordinator:
     ) -> Store:
         """Opens the store at a path, or makes it.
 
-        type          "SQLite", or "InMemory": an empty store without a file, which ends with the coordinator; the path is
-                      what it is called, and of the options only `configuration` means something for it
+        type          "SQLite", or "InMemory": an empty store without a file, which ends with the coordinator; the path
+                      is what it is called, and of the options only `configuration` means something for it
         sync          "full": a save is on disk when it returns; "normal": a power cut may undo the last saves
         journal       "wal" or "rollback"
         busy_timeout  seconds to wait for another process's lock

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _abi, _host, values
 from ._abi import lib, text, texts
+from ._arguments import one_of
 from ._call import call, made
 from ._definition import attribute_type, delete_rule
 from ._editing import UNSET, EntityEditing
@@ -307,8 +308,11 @@ class Entity(EntityEditing):
 
     def _key(self, name: str) -> PropertyDescription:
         """The property of a name, else a ModelError with the nearest one."""
-        found = self.properties.get(name)
-        if found is None and "." in name:
+        try:
+            found = self.properties.get(name)
+        except TypeError:
+            found = None
+        if found is None and "." in one_of(str, name, "name"):
             found = self._element_at(name)
         if found is None:
             raise ModelError(

@@ -66,7 +66,9 @@ class CorestoneError(Exception):
     def __str__(self) -> str:
         lines = [self.message]
         for detail in self.details:
-            lines += ["  " + line for line in str(detail).split("\n")]
+            # The message of a callback's failure ends with that of its cause.
+            if str(detail) not in self.message:
+                lines += ["  " + line for line in str(detail).split("\n")]
         return "\n".join(lines)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -92,6 +94,10 @@ class InvalidArgumentError(CorestoneError, ValueError):
     """An argument that makes no sense, named in the message."""
 
     default_status = Status.INVALID_ARGUMENT
+
+
+class NumberRangeError(InvalidArgumentError, OverflowError):
+    """A number that is larger, or smaller, than the library's numbers of 64 bits."""
 
 
 class InvalidHandleError(CorestoneError):

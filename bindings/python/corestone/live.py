@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 from . import _abi
 from ._abi import lib
 from ._ahead import Stamp
+from ._arguments import function as function_given
+from ._arguments import whole
 from ._call import failure, made
 from ._callbacks import telling
 from ._interrupt import immortal
@@ -86,12 +88,12 @@ class Snapshot:
 
     def count(self, section: int) -> int:
         """How many objects a section has."""
-        count: int = lib.cst_snapshot_object_count(self._handle, section)
+        count: int = lib.cst_snapshot_object_count(self._handle, whole(section, "section"))
         return count
 
     def ids(self, section: int | None = None) -> list[ObjectID]:
         """The IDs of a section's objects, or of all."""
-        handle = made(lib.cst_snapshot_copy_ids, self._handle, ALL if section is None else section)
+        handle = made(lib.cst_snapshot_copy_ids, self._handle, ALL if section is None else whole(section, "section"))
         try:
             count = lib.cst_results_count(handle)
             return [ObjectID._owned(made(lib.cst_results_copy_id, handle, index)) for index in range(count)]
@@ -207,6 +209,7 @@ def observe_fetch(
     dependencies: Sequence[str],
 ) -> Observation:
     """Context.observe with a request."""
+    function = function_given(function, "function")
     asked = request._made(context)
     entity = context.model[request.entity_name or ""]
     number = next(_numbers)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from . import _abi
 from ._abi import lib, text
+from ._arguments import one_of
 from ._call import call, made
 from ._definition import property_line
 from ._editing import add_validation
@@ -339,9 +340,13 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         return found
 
     def __getitem__(self, name: str) -> Entity:
-        found = self._entities.get(name)
+        try:
+            found = self._entities.get(name)
+        except TypeError:
+            found = None
         if found is None:
-            raise _NoEntityError(f"The model has no entity '{name}'.{nearest(name, self._entities)}", entity=name)
+            near = nearest(one_of(str, name, "entity"), self._entities)
+            raise _NoEntityError(f"The model has no entity '{name}'.{near}", entity=name)
         return found
 
     def __iter__(self) -> Iterator[str]:

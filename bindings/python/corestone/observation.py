@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 from . import _abi, _host
 from ._abi import lib
 from ._ahead import Stamp
+from ._arguments import choice, one_of
+from ._arguments import function as function_given
 from ._call import call, made
 from ._interrupt import immortal
 from ._notifications import ChangedIDs
 from .codes import ContextNotification, CoordinatorNotification, StoreFile, ValueChangeKind
-from .errors import ForkedError
+from .errors import ForkedError, InvalidArgumentError
 from .generation import QueryGeneration
 from .object import ManagedObject, wrap, wrappers
 from .object_id import ObjectID
@@ -258,30 +260,38 @@ _object_callback = immortal(_abi.OBJECT_OBSERVE_FN(_hear_object))
 _forget_callback = immortal(_abi.DESTROY_FN(_forget))
 
 
+class _NoNotificationError(InvalidArgumentError, KeyError):
+    """A KeyError too, as the name of an enumeration's member."""
+
+
+def _number(kind: Any, notification: Any) -> int:
+    """The number of a notification, which may be given by its name."""
+    if isinstance(notification, str):
+        names = [each.lower() for each in kind.__members__]
+        notification = kind[choice(notification.lower(), "notification", names, _NoNotificationError).upper()]
+    return int(one_of(int, notification, "notification"))
+
+
 def observe_context(
     context: Context, handle: int, notification: ContextNotification | str, function: Callable[[Any, Any], Any]
 ) -> Observation:
     """Context.observe."""
-    if isinstance(notification, str):
-        notification = ContextNotification[notification.upper()]
+    kind = _number(ContextNotification, notification)
     number = next(_numbers)
-    _observers[number] = _Observer(context, function)
-    return Observation(
-        made(lib.cst_context_observe, handle, int(notification), _context_callback, number, _forget_callback)
-    )
+    _observers[number] = _Observer(context, function_given(function, "function"))
+    return Observation(made(lib.cst_context_observe, handle, kind, _context_callback, number, _forget_callback))
 
 
 def observe_coordinator(
     coordinator: Coordinator, notification: CoordinatorNotification | str, function: Callable[[Any, Any], Any]
 ) -> Observation:
     """Coordinator.observe."""
-    if isinstance(notification, str):
-        notification = CoordinatorNotification[notification.upper()]
+    kind = _number(CoordinatorNotification, notification)
     number = next(_numbers)
-    _observers[number] = _Observer(coordinator, function)
-    arguments = (coordinator._handle, int(notification), _coordinator_callback, number, _forget_callback)
+    _observers[number] = _Observer(coordinator, function_given(function, "function"))
+    arguments = (coordinator._handle, kind, _coordinator_callback, number, _forget_callback)
     observation = Observation(made(lib.cst_coordinator_observe, *arguments))
-    if notification == CoordinatorNotification.REMOTE_CHANGE:
+    if kind == CoordinatorNotification.REMOTE_CHANGE:
         from .queue import _exit
 
         _exit.watchers.add(observation)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Callable
 from . import _abi
 from ._abi import lib
 from ._ahead import Stamp
-from ._call import call, failure
+from ._call import call, failure, raisable
 from ._interrupt import immortal
 from .errors import CorestoneError, ForkedError, WrongThreadError
 
@@ -291,7 +291,7 @@ def _now(ask: Callable[..., int], handle: int, run: Any, task: Task) -> Any:
                 lib.cst_release(error.value)
             raise task.exception
         if status < 0:
-            raise failure(status, error.value)
+            raise raisable(failure(status, error.value))
         if not task.has_ended:
             # Python runs signal handlers also at the entry of a function; nothing else can end one before its `try`.
             raise KeyboardInterrupt

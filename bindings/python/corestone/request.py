@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, Union
 
 from . import _abi
 from ._abi import lib, texts
+from ._arguments import flag, handles, one_of, whole
 from ._call import call, made
 from ._definition import attribute_type
 from ._request import Request, fill_request
 from .archive import read_json
+from .coordinator import Store
 from .errors import InvalidArgumentError, TypeMismatchError, UnsupportedError
 from .expression import Expression, KeyPath, key_path, listed
 from .object import ManagedObject
@@ -24,7 +26,6 @@ from .sort import SortDescriptor, SortKey
 
 if TYPE_CHECKING:
     from .context import Context
-    from .coordinator import Store
     from .entity import Entity
 
 _RESULTS = {"objects": 0, "ids": 1, "dictionaries": 2, "count": 4}
@@ -113,6 +114,8 @@ class FetchRequest:
             if not issubclass(entity, ManagedObject):
                 raise TypeMismatchError(f"{entity!r:.80} is no class of objects; give a generated class, or a name.")
             entity = entity._cst_entity if "_cst_entity" in vars(entity) else entity._cst_entity_name
+        elif entity is not None and not isinstance(entity, str) and not hasattr(entity, "_model"):
+            raise TypeMismatchError(f"entity is {entity!r:.60}, but has to be a name, a class or an Entity.")
         self._entity, self._name = (None, entity) if entity is None or isinstance(entity, str) else (entity, None)
 
     @property
@@ -142,6 +145,7 @@ class FetchRequest:
     @classmethod
     def from_archive(cls, archive: bytes) -> FetchRequest:
         """The request of such an archive."""
+        archive = one_of(bytes, archive, "archive")
         return cls._of(made(lib.cst_fetch_request_new_from_archive, _abi.InputString(archive, len(archive))))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -159,19 +163,19 @@ class FetchRequest:
             request, self.predicate, (), self.sort or (), self.limit or None, self.offset, self.prefetch or (),
             self.include_subentities, self.include_pending_changes, self.as_faults, self.nulls, self.split,
         )  # fmt: skip
-        if self.result_type not in _RESULTS:
+        if not isinstance(self.result_type, str) or self.result_type not in _RESULTS:
             raise UnsupportedError(
                 f"result_type is {self.result_type!r}, but can be {', '.join(_RESULTS)}.", code=134091
             )
         for option, value, default in (
-            (_abi.FETCH_BATCH_SIZE, self.batch_size, 0),
+            (_abi.FETCH_BATCH_SIZE, whole(self.batch_size, "batch_size"), 0),
             (_abi.FETCH_RESULT_TYPE, _RESULTS[self.result_type], 0),
-            (_abi.FETCH_INCLUDES_PROPERTY_VALUES, self.include_property_values, True),
-            (_abi.FETCH_REFRESHES_REFETCHED, self.refresh, False),
-            (_abi.FETCH_DISTINCT, self.distinct, False),
+            (_abi.FETCH_INCLUDES_PROPERTY_VALUES, flag(self.include_property_values, "include_property_values"), True),
+            (_abi.FETCH_REFRESHES_REFETCHED, flag(self.refresh, "refresh"), False),
+            (_abi.FETCH_DISTINCT, flag(self.distinct, "distinct"), False),
         ):
             if value != default:
-                call(lib.cst_fetch_request_set_option, handle, option, int(value))
+                call(lib.cst_fetch_request_set_option, handle, option, value)
         if self.columns is not None:
             set_columns(handle, self.columns)
         names = [key_path(each) for each in listed(self.group_by or ())]
@@ -179,10 +183,9 @@ class FetchRequest:
             call(lib.cst_fetch_request_set_group_by, handle, len(names), texts(names))
         if self.having is not None:
             having = Predicate(self.having) if isinstance(self.having, str) else self.having
-            call(lib.cst_fetch_request_set_having, handle, having._handle)
+            call(lib.cst_fetch_request_set_having, handle, one_of(Predicate, having, "having")._handle)
         if self.stores is not None:
-            array = (ctypes.c_void_p * max(len(self.stores), 1))(*[store._handle for store in self.stores])
-            call(lib.cst_fetch_request_set_affected_stores, handle, len(self.stores), array)
+            call(lib.cst_fetch_request_set_affected_stores, handle, *handles(self.stores, Store, "stores"))
         return request
 
     def _execute(self, context: Context) -> FetchResult:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 from . import _abi, values
 from ._abi import lib
 from ._ahead import Ahead
+from ._arguments import MOST, one_of, whole
 from ._call import call, made
 from ._columns import read_columns
 from ._composite import compose, leaves
@@ -87,7 +88,7 @@ class Results(Sequence[Any]):
             if step == 1:
                 return self._block(start, stop - start)
             return [self[at] for at in range(start, stop, step)]
-        place = index.__index__()
+        place = whole(index, "index", -MOST)
         if place < 0:
             place += self._count
         if not 0 <= place < self._count:
@@ -117,6 +118,7 @@ class Results(Sequence[Any]):
     def filtered(self, predicate: str | Predicate, /, *arguments: Any, **variables: Any) -> Results:
         """The objects for which a predicate holds, decided in memory; keywords are what its $variables stand for."""
         condition = Predicate(predicate, *arguments) if isinstance(predicate, str) else predicate
+        condition = one_of(Predicate, condition, "predicate")
         bound = encode_variables(variables)
         handle = made(lib.cst_results_copy_filtered, self._handle, condition._handle, bound.address)
         return Results(self._context, handle, self._entity)
@@ -134,7 +136,7 @@ class Results(Sequence[Any]):
 
     def _description(self, name: str) -> PropertyDescription | None:
         """The property of a name; None for a key path."""
-        if self._entity is None or "." in name:
+        if self._entity is None or "." in one_of(str, name, "name"):
             return None
         return self._entity._key(name)
 
@@ -149,7 +151,7 @@ class Results(Sequence[Any]):
     def _columns(self, names: Sequence[str], first: int, count: int) -> list[list[Any]]:
         packed: dict[str, PropertyDescription] = {}
         found: dict[str, list[Any]] = {}
-        for name in dict.fromkeys(names):
+        for name in dict.fromkeys([one_of(str, name, "name") for name in names]):
             description = self._description(name)
             if description is not None and description.is_attribute:
                 packed[name] = description
@@ -179,7 +181,7 @@ class Results(Sequence[Any]):
 
     def _values(self, name: str, description: PropertyDescription | None, first: int, count: int) -> list[Any]:
         """To-one targets, or the values at a key path."""
-        whole: list[Any] = []
+        column: list[Any] = []
         array = (_abi.Value * BLOCK)()
         found = ctypes.c_size_t()
         path = _abi.text(name)
@@ -192,10 +194,10 @@ class Results(Sequence[Any]):
                 call(lib.cst_results_get_column_path, self._handle, path, *rest)
             if not found.value:
                 break
-            whole += values.decode_array(array, found.value, self._context, target)
+            column += values.decode_array(array, found.value, self._context, target)
             first += found.value
             count -= found.value
-        return whole
+        return column
 
     def rows(self, *names: str) -> list[tuple[Any, ...]]:
         """Several properties of every object: a tuple for each object. Without names, all attributes."""

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from . import _abi, _host
 from ._abi import lib, text, texts
+from ._arguments import one_of
 from ._call import call
 from ._definition import attribute_type
 from .codes import AttributeType
 from .errors import TypeMismatchError
 from .expression import Expression, ExpressionType, KeyPath, expression, key_path, listed
+from .predicate import Predicate
 
 if TYPE_CHECKING:
-    from .predicate import Predicate
     from .query import Value
 
 
@@ -89,7 +90,7 @@ def set_groups(request: int, group_by: KeyPath | Sequence[KeyPath], having: Pred
     if names:
         call(lib.cst_fetch_request_set_group_by, request, len(names), texts(names))
     if having is not None:
-        call(lib.cst_fetch_request_set_having, request, having._handle)
+        call(lib.cst_fetch_request_set_having, request, one_of(Predicate, having, "having")._handle)
     if distinct:
         call(lib.cst_fetch_request_set_distinct, request, True)
 

@@ -13,6 +13,7 @@ from typing import Any, Callable
 from . import _abi
 from ._abi import lib
 from ._ahead import Stamp, contexts
+from ._arguments import MOST, whole
 from ._call import call, made
 from ._callbacks import reported
 from ._interrupt import immortal
@@ -169,7 +170,7 @@ class UndoManager:
 
     @levels_of_undo.setter
     def levels_of_undo(self, levels: int) -> None:
-        call(lib.cst_undo_manager_set_levels, self._handle, max(levels, 0))
+        call(lib.cst_undo_manager_set_levels, self._handle, max(whole(levels, "levels_of_undo", -MOST), 0))
 
     # ---- actions
 

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from . import _abi
 from .codes import AttributeType
-from .errors import CorestoneError, InternalError, InvalidArgumentError, TypeMismatchError
+from .errors import CorestoneError, InternalError, InvalidArgumentError, NumberRangeError, TypeMismatchError
 
 if TYPE_CHECKING:
     from .context import Context
@@ -120,7 +120,7 @@ def _encode_bool(slot: _abi.Value, value: bool) -> None:
 
 def _encode_int(slot: _abi.Value, value: int) -> None:
     if not INT_MIN <= value <= INT_MAX:
-        raise InvalidArgumentError(
+        raise NumberRangeError(
             f"{value} does not fit into 64 bits ({INT_MIN} ... {INT_MAX}). Use a decimal attribute for numbers "
             "of up to 38 digits."
         )

@@ -1,0 +1,87 @@
+"""What callers give, looked at before the library sees it: ctypes cuts numbers without a word, and says of the rest
+only which parameter of a C function it was."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from .errors import InvalidArgumentError, NumberRangeError, TypeMismatchError
+
+MOST = 2**63 - 1
+MOST_SMALL = 2**31 - 1
+
+
+def whole(value: Any, name: str, least: int = 0, most: int = MOST) -> int:
+    """A number of things, or the place of one."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeMismatchError(f"{name} is {value!r:.60}, but has to be a whole number.", key=name) from None
+    if number > most or number < -MOST - 1:
+        raise NumberRangeError(f"{name} is {number}, but can be at most {most}.", key=name, value=number)
+    if number < least:
+        what = "cannot be negative" if least == 0 else f"has to be at least {least}"
+        raise InvalidArgumentError(f"{name} is {number}, but {what}.", key=name, value=number)
+    return number
+
+
+def milliseconds(seconds: Any, name: str) -> int:
+    """A while that was given in seconds."""
+    if not isinstance(seconds, (int, float)) or math.isnan(seconds):
+        raise TypeMismatchError(f"{name} is {seconds!r:.60}, but has to be a number of seconds.", key=name)
+    if seconds < 0:
+        raise InvalidArgumentError(f"{name} is {seconds}, but cannot be negative.", key=name, value=seconds)
+    if seconds * 1000 > MOST_SMALL:
+        most = MOST_SMALL // 1000
+        raise NumberRangeError(f"{name} is {seconds}, but can be at most {most} seconds.", key=name, value=seconds)
+    return math.ceil(seconds * 1000)
+
+
+def flag(value: Any, name: str) -> bool:
+    """True or False, or a number that stands for it."""
+    if isinstance(value, int):
+        return bool(value)
+    raise TypeMismatchError(f"{name} is {value!r:.60}, but has to be True or False.", key=name)
+
+
+def one_of(kind: Any, value: Any, name: str) -> Any:
+    """An object of one of the package's classes."""
+    if isinstance(value, kind):
+        return value
+    raise TypeMismatchError(f"{name} is {value!r:.60}, but has to be a {kind.__name__}.", key=name)
+
+
+def choice(
+    value: Any, name: str, choices: Iterable[str], kind: type[InvalidArgumentError] = InvalidArgumentError
+) -> str:
+    """One of some words."""
+    words = [f'"{each}"' for each in choices]
+    if isinstance(value, str) and f'"{value}"' in words:
+        return value
+    raise kind(f"{name} is {value!r:.60}, but can be {', '.join(words[:-1])} or {words[-1]}.", key=name)
+
+
+def elements(value: Any, name: str, what: str) -> Iterator[Any]:
+    """What can be gone through."""
+    try:
+        return iter(value)
+    except TypeError:
+        raise TypeMismatchError(f"{name} is {value!r:.60}, but has to be {what}.", key=name) from None
+
+
+def function(value: Any, name: str) -> Callable[..., Any]:
+    """What can be called."""
+    if callable(value):
+        return value  # type: ignore[no-any-return]
+    raise TypeMismatchError(f"{name} is {value!r:.60}, but has to be a function.", key=name)
+
+
+def handles(values: Sequence[Any], kind: type[Any], name: str) -> tuple[int, Any]:
+    """How many objects of a class there are, and their handles as the library takes them."""
+    found = list(elements(values, name, f"a list of {kind.__name__}"))
+    array = [one_of(kind, each, f"{name}[{place}]")._handle for place, each in enumerate(found)]
+    return len(array), (ctypes.c_void_p * max(len(array), 1))(*array)
