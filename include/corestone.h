@@ -2705,10 +2705,23 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_batch_set_stores(cst_batch_request *req
                                                           cst_store *const *stores, cst_error **error);
 /* Contexts merge what the request changes, unless this says no. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_set_merges(cst_batch_request *request, bool merges, cst_error **error);
-/* Makes the change. out_count, how many rows were inserted, updated or deleted, and out_ids, their IDs, may be NULL. */
+/* Makes the change. out_count, how many rows were inserted or updated, or deleted by a deletion, and out_ids, their IDs, may be
+ * NULL. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_execute_batch(cst_context *context, const cst_batch_request *request,
                                                              uint64_t *out_count, cst_results **out_ids CST_OWNED,
                                                              cst_error **error);
+/* What became of a row. */
+enum {
+    CST_BATCH_INSERTED = 1,
+    CST_BATCH_UPDATED = 2,
+    CST_BATCH_DELETED = 3,  /* also what delete rules took along, or what made room for unique values */
+    CST_BATCH_REFRESHED = 4 /* changed with others: led to a deleted row, or has derived attributes */
+};
+/* All that the last execution with `out_ids` changed, by what became of the rows: for cst_context_merge_changes, which takes
+ * refreshed ones as updated. Nothing before. On the queue of the context that executed the request. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_copy_batch_ids(cst_context *context, const cst_batch_request *request,
+                                                              uint32_t change, cst_results **out_ids CST_OWNED,
+                                                              cst_error **error);
 
 /* ======== cursor ========================================================================================= */
 /* Objects of a fetch, a batch at a time. On the queue of its context. */

@@ -7,6 +7,8 @@ import CorestoneValues
 /// A batch request, with what its model and its parts need to live.
 final class BatchRequestBox {
     private(set) var request: BatchRequest
+    /// What the last execution changed that gave IDs.
+    var changes = ChangedIDs()
     private var kept: [AnyObject]
 
     init(_ request: BatchRequest, keeping kept: [AnyObject] = []) {
@@ -304,7 +306,30 @@ public func cst_context_execute_batch(
         let result: BatchResult = try box.withGuests { try box.context.execute(request) }
         outCount?.pointee = UInt64(result.count)
         if let outIDs {
+            batch.changes = result.changes
             outIDs.pointee = try ResultList([], ids: result.objectIDs, entity: request.entity, box: box).makeHandle()
         }
+    }
+}
+
+@_cdecl("cst_context_copy_batch_ids") @implementation
+public func cst_context_copy_batch_ids(
+    _ pointer: OpaquePointer?, _ requestPointer: OpaquePointer?, _ change: UInt32,
+    _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try place(out, "out_ids")
+        let context = try onQueue(pointer)
+        let batch = try box(requestPointer)
+        let ids: [ObjectID]
+        switch Int(change) {
+        case CST_BATCH_INSERTED: ids = batch.changes.inserted
+        case CST_BATCH_UPDATED: ids = batch.changes.updated
+        case CST_BATCH_DELETED: ids = batch.changes.deleted
+        case CST_BATCH_REFRESHED: ids = batch.changes.refreshed
+        default:
+            throw CoreError(.invalidArgument, "nothing called \(change) becomes of a row; use a CST_BATCH_ constant")
+        }
+        out.pointee = try ResultList([], ids: ids, entity: batch.request.entity, box: context).makeHandle()
     }
 }

@@ -463,7 +463,7 @@ static uint64_t scalar_for(const struct world *world, const struct call *call, c
     if (strcmp(name, "type") == 0) return strstr(call->name, "attribute") ? CST_ATTRIBUTE_STRING : CST_PREDICATE_AND;
     if (strcmp(name, "which") == 0 || strcmp(name, "rule") == 0 || strcmp(name, "maximum") == 0 ||
         strcmp(name, "kind") == 0 || strcmp(name, "mutation") == 0 || strcmp(name, "notification") == 0 ||
-        strcmp(name, "option") == 0 || strcmp(name, "aggregate") == 0)
+        strcmp(name, "option") == 0 || strcmp(name, "aggregate") == 0 || strcmp(name, "change") == 0)
         return 1;
     if (strcmp(name, "purpose") == 0) return CST_VALIDATE_UPDATE;
     if (strcmp(name, "includes") == 0 || strcmp(name, "merge_changes") == 0) return 1;

@@ -381,6 +381,34 @@ static void a_host_chooses_the_rows(void) {
     company_close(&c);
 }
 
+static size_t changed(const struct company *c, const cst_batch_request *request, uint32_t change) {
+    cst_results *ids = NULL;
+    OK(cst_context_copy_batch_ids(c->context, request, change, &ids, E));
+    const size_t count = cst_results_count(ids);
+    OK(cst_release(ids));
+    return count;
+}
+
+static void ids_by_what_became_of_rows(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_batch_request *request = insertion(&c);
+    const cst_key keys[] = {c.name};
+    const cst_value values[] = {value_text("Ada"), value_text("Bea")};
+    cst_results *ids = NULL;
+    OK(cst_batch_insert_set_rows(request, 2, 1, keys, values, E));
+    CHECK_INT(2, execute(&c, request));
+    CHECK_INT(0, changed(&c, request, CST_BATCH_INSERTED));
+    OK(cst_context_execute_batch(c.context, request, NULL, &ids, E));
+    CHECK_INT(2, changed(&c, request, CST_BATCH_INSERTED));
+    CHECK_INT(0, changed(&c, request, CST_BATCH_UPDATED));
+    CHECK_INT(0, changed(&c, request, CST_BATCH_DELETED));
+    CHECK_INT(0, changed(&c, request, CST_BATCH_REFRESHED));
+    OK(cst_release(ids));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_copy_batch_ids(c.context, request, 5, &ids, E));
+    OK(cst_release(request));
+    company_close(&c);
+}
+
 static void several_stores(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_store *second = NULL;
@@ -457,6 +485,7 @@ int main(int argc, char **argv) {
     RUN(deletions_follow_requests_and_ids);
     RUN(unsaved_changes_meet_a_conflict);
     RUN(a_host_chooses_the_rows);
+    RUN(ids_by_what_became_of_rows);
     RUN(several_stores);
     RUN(many_columns_and_conversions);
     return check_end();

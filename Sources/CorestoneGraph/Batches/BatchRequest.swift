@@ -114,12 +114,12 @@ extension Context {
 /// What a batch request did.
 public struct BatchResult: Sendable {
     public let resultType: BatchRequest.ResultType
-    /// How many rows were inserted, updated or deleted; those that delete rules took along are among them.
+    /// How many rows were inserted or updated; of a deletion, how many were deleted, with those that delete rules took along.
     public let count: Int
     /// Their IDs, for `.objectIDs`; else empty.
-    public var objectIDs: [ObjectID] { changes.inserted + changes.updated + changes.deleted }
+    public let objectIDs: [ObjectID]
     /// The same by what became of them, as `Context.mergeChanges` takes them; with it, the rows that the request changed
-    /// indirectly, or took members from, as `refreshed`.
+    /// indirectly, or took members from, as `refreshed`, and those that made room for others' unique values, as `deleted`.
     public let changes: ChangedIDs
 }
 

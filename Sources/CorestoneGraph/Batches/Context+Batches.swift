@@ -17,11 +17,12 @@ extension Context {
         try refuseInHook("run a batch request")
         let entity = try request.resolve(in: coordinator.model)
         let stores = try request.stores(of: entity, in: self)
+        let isDeletion = request is BatchDeleteRequest
         let found = try request.find(in: stores, for: self)
         var (count, ids) = (0, ChangedIDs())
         for store in stores {
             let (own, indirect) = try run(request, entity, in: store, found)
-            count += own.count
+            count += isDeletion ? own.deleted.count : own.inserted.count + own.updated.count
             if request.resultType == .objectIDs {
                 ids.inserted += store.ids(own.inserted, in: self)
                 ids.updated += store.ids(own.updated, in: self)
@@ -29,7 +30,9 @@ extension Context {
                 ids.refreshed += store.ids(indirect, in: self)
             }
         }
-        return BatchResult(resultType: request.resultType, count: count, changes: ids)
+        return BatchResult(
+            resultType: request.resultType, count: count,
+            objectIDs: isDeletion ? ids.deleted : ids.inserted + ids.updated, changes: ids)
     }
 
     /// - Returns: what the request changed in a store, and the rows that followed.

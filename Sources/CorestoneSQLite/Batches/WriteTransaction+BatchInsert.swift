@@ -107,29 +107,30 @@ extension WriteTransaction {
     private func settlePlainly(
         _ rows: BatchRows, _ policy: MergePolicyType, _ changes: inout ForeignChanges
     ) throws -> Bool {
-        let holders = try holders(of: rows)
-        if policy == .storeTrump || policy == .rollback { return !holders.isEmpty }
-        guard let holder = holders.first, holders.count == 1, holder.entity == rows.entity.index else { return false }
+        let found = try holders(of: rows)
+        guard let holder = found.lazy.compactMap({ $0 }).first else { return false }
+        if policy == .storeTrump || policy == .rollback { return true }
+        guard holder.entity == rows.entity.index else { return false }
         let slots = rows.slots(wholly: policy == .overwrite)
-        for constraint in rows.constraints {
+        for (other, constraint) in zip(found, rows.constraints) {
+            if let other, other.primaryKey != holder.primaryKey { return false }
             let taken = constraint.slots.count(where: slots.contains)
-            if taken != 0 && taken != constraint.slots.count { return false }
+            if other == nil && taken != 0 && taken != constraint.slots.count { return false }
         }
         try update(holder.primaryKey, rows.entity, slots, rows.values)
         changes.updated.append(holder)
         return true
     }
 
-    /// The rows that have unique values of the present row.
-    private func holders(of rows: BatchRows) throws -> [RowKey] {
+    /// For each constraint the row that has the values of the present one.
+    private func holders(of rows: BatchRows) throws -> [RowKey?] {
         let entity = rows.entity
         let table = schema.table(of: entity)
         let purpose = "look for unique values of \(entity.name)"
-        var found: [RowKey] = []
-        for (_, _, slots) in rows.constraints {
-            if slots.contains(where: { rows.values[$0].type == .null }) { continue }
+        return try rows.constraints.map { _, _, slots in
+            if slots.contains(where: { rows.values[$0].type == .null }) { return nil }
             let columns = slots.compactMap { table.column(of: entity.properties[$0])?.name }
-            guard columns.count == slots.count else { continue }
+            guard columns.count == slots.count else { return nil }
             let condition = columns.map { "\($0) = ?" }.joined(separator: " AND ")
             let statement = try connection.statement(
                 "SELECT Z_PK, Z_ENT FROM \(table.name) WHERE \(condition) LIMIT 1", purpose)
@@ -137,11 +138,9 @@ extension WriteTransaction {
             defer { statement.reset() }
             guard try statement.step(purpose),
                 let index = schema.entityIndex(number: statement.integer(1), in: entity.root)
-            else { continue }
-            let key = statement.integer(0)
-            if !found.contains(where: { $0.primaryKey == key }) { found.append((index, key)) }
+            else { return nil }
+            return (index, statement.integer(0))
         }
-        return found
     }
 
     /// Gives some attributes of a row other values, and the row its next version.

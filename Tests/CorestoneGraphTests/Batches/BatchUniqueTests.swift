@@ -103,6 +103,18 @@ final class BatchUniqueTests: BatchTestCase {
         }
     }
 
+    func testADefaultIsPartOfUniqueValues() throws {
+        let model = try codes()
+        try model.entity(named: "Code")?.ownAttributes.first { $0.name == "region" }?.setDefaultValue(.int(4))
+        for isMemory in [false, true] {
+            try isMemory ? openMemory(model) : open(model)
+            _ = try insert([["b": .int(1)], ["b": .int(1), "region": .int(5)]], .objectTrump)
+            let changes = try insert([["b": .int(1), "title": .string("x")]], .objectTrump)
+            XCTAssertEqual([changes.inserted.count, changes.updated.count, changes.deleted.count], [0, 1, 0])
+            XCTAssertEqual(try rows(), ["Code null int(1) int(4) text(x)", "Code null int(1) int(5) null"])
+        }
+    }
+
     func testADenialOfADeletionIsOne() throws {
         let model = try codes()
         try model.entity(named: "Code")?.ownRelationships[0].setDeleteRule(.deny)

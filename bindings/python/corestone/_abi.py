@@ -1050,6 +1050,7 @@ cst_batch_delete_new_with_ids status size handles out error
 cst_batch_set_stores status handle size handles error
 cst_batch_set_merges status handle bool error
 cst_context_execute_batch status handle handle u64* out error
+cst_context_copy_batch_ids status handle handle u32 out error
 
 cst_rows_count size handle
 cst_rows_column_count size handle

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from .context import Context, EntityLike
     from .entity import Entity
 
-_RESULTS = ("status", "ids", "count")
-BatchOutcome = Union[bool, int, "list[ObjectID]"]
+_RESULTS = ("status", "ids", "count", "changes")
+_CHANGES = ("inserted", "updated", "deleted", "refreshed")
+BatchOutcome = Union[bool, int, "list[ObjectID]", "dict[str, list[ObjectID]]"]
 _MISSING: Any = object()
 _numbers = itertools.count(1)
 _sources: dict[int, Callable[..., None]] = {}
@@ -41,7 +42,8 @@ _sources: dict[int, Callable[..., None]] = {}
 class _BatchRequest:
     """What the three kinds have in common.
 
-    result_type   "status" (True), "ids" (a list) or "count" (an int)
+    result_type   "status" (True), "ids" (a list), "count" (an int) or "changes": the IDs by what became of their rows,
+                  as `Context.merge_changes` takes them, and those that were changed with them as "refreshed"
     merge         False: contexts do not learn of the change by themselves
     stores        the stores to change; None: those that have the entity; an empty list: none, so that nothing is done
     """
@@ -68,14 +70,23 @@ class _BatchRequest:
             if self.stores is not None:
                 call(lib.cst_batch_set_stores, handle, *handles(self.stores, Store, "stores"))
             count, ids = ctypes.c_uint64(), ctypes.c_void_p()
-            wanted = byref(ids) if self.result_type == "ids" else None
+            wanted = byref(ids) if self.result_type in ("ids", "changes") else None
             context._work(lib.cst_context_execute_batch, handle, byref(count), wanted)
+            listed = [] if wanted is None else Results(context, ids.value or 0, None).ids()
+            if self.result_type == "changes":
+                return {change: _changed(context, handle, place) for place, change in enumerate(_CHANGES, 1)}
         finally:
             batches.context = outer
             lib.cst_release(handle)
-        if wanted is not None:
-            return Results(context, ids.value or 0, None).ids()
+        if self.result_type == "ids":
+            return listed
         return count.value if self.result_type == "count" else True
+
+
+def _changed(context: Context, request: int, change: int) -> list[ObjectID]:
+    out = ctypes.c_void_p()
+    context._work(lib.cst_context_copy_batch_ids, request, change, byref(out))
+    return Results(context, out.value or 0, None).ids()
 
 
 class BatchInsertRequest(_BatchRequest):

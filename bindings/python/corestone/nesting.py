@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from .context import Context
     from .observation import Observation
 
-# What was saved, by "inserted", "updated" and "deleted"; or anything that has attributes of these names.
+# What was saved, by "inserted", "updated" and "deleted", and "refreshed", which counts as updated; or anything that has
+# attributes of the first three names.
 Changes = Union[Mapping[str, Iterable[Union[ObjectID, ManagedObject, str]]], Any]
 
 _KINDS = ("inserted", "updated", "deleted")
@@ -63,10 +64,11 @@ def _read_anew(context: Context) -> None:
 def _listed(changes: Changes) -> list[list[Any]]:
     if not isinstance(changes, Mapping):
         return [list(getattr(changes, kind, ())) for kind in _KINDS]
-    unknown = set(changes) - set(_KINDS)
+    unknown = set(changes) - {*_KINDS, "refreshed"}
     if unknown:
         raise InvalidArgumentError(f"{min(unknown)!r} is no key of changes to merge. Use {', '.join(_KINDS)}.")
-    return [list(changes.get(kind, ())) for kind in _KINDS]
+    inserted, updated, deleted = (list(changes.get(kind, ())) for kind in _KINDS)
+    return [inserted, [*updated, *changes.get("refreshed", ())], deleted]
 
 
 def _id(item: ObjectID | ManagedObject) -> ObjectID:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import re
+import sqlite3
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
@@ -243,11 +244,42 @@ def test_a_row_with_the_values_of_two(container: Container, context: Context) ->
     context.merge_policy = MergePolicy(MergePolicyType.STORE_TRUMP)
     assert context.batch_insert("Code", both) == 0
     context.merge_policy = MergePolicy(MergePolicyType.OBJECT_TRUMP)
-    ids = context.execute(BatchInsertRequest("Code", both, result_type="ids"))
-    assert ids == [first.id, second.id]
+    changes = context.execute(BatchInsertRequest("Code", both, result_type="changes"))
+    assert (changes["updated"], changes["deleted"]) == ([first.id], [second.id])
     assert (first.code, first.number, first.title) == ("a", 2, "1")
     assert second.is_deleted
     assert container.context().count("Code") == 1
+
+
+def test_changes_by_what_became_of_them(container: Container, context: Context) -> None:
+    box = context.insert("Box", label="b")
+    item = context.insert("Item", name="a", box=box)
+    context.save()
+    other = container.context()
+    theirs = other.fetch("Item")[0]
+    assert theirs.box.label == "b"
+    changes = context.execute(BatchDeleteRequest(FetchRequest("Box"), result_type="changes", merge=False))
+    assert changes == {"inserted": [], "updated": [], "deleted": [box.id], "refreshed": [item.id]}
+    other.merge_changes(changes)
+    assert theirs.box is None
+    changes = context.execute(BatchUpdateRequest("Item", {"name": "B"}, result_type="changes"))
+    assert (changes["updated"], changes["deleted"]) == ([item.id], [])
+    changes = context.execute(BatchInsertRequest("Item", [{"name": "c"}], result_type="changes"))
+    assert [each.uri for each in changes["inserted"]] == [context.fetch("Item", "name == 'c'")[0].id.uri]
+
+
+def test_values_in_files_and_a_history(tmp_path: Path) -> None:
+    model = Model({"Paper": {"name": "string", "scan": "binary? external"}})
+    with Container(model, tmp_path / "papers.sqlite", history=True) as container:
+        context = container.context()
+        rows = [
+            {"name": str(number), "scan": bytes([number]) * (200_000 if number % 9 == 0 else 7)} for number in range(70)
+        ]
+        assert context.batch_insert("Paper", rows) == 70
+        found = container.context().fetch("Paper")
+        assert sorted((each.name, each.scan) for each in found) == sorted((row["name"], row["scan"]) for row in rows)
+        with sqlite3.connect(tmp_path / "papers.sqlite") as database:
+            assert database.execute("SELECT count(*), max(ZENTITYPK) FROM ACHANGE").fetchall() == [(70, 70)]
 
 
 def test_several_stores(container: Container, context: Context, tmp_path: Path) -> None:
