@@ -6,7 +6,6 @@ each area passed, those among them that are Swift tests: they need a store of a 
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections import Counter
@@ -17,8 +16,9 @@ import pytest
 from corestone import Container, Model
 
 HERE = Path(__file__).resolve().parent
-# The type of the stores of the scenarios.
-STORE_TYPE = os.environ.get("CORESTONE_STORE_TYPE", "SQLite")
+# Scenarios run in a store of each type, but for those that say why only a file will do.
+STORE_TYPES = ("SQLite", "InMemory")
+left_out: list[tuple[str, str]] = []
 # What the tests of the package share with the scenarios: samples.py.
 sys.path.insert(1, str(HERE.parents[1] / "bindings" / "python" / "tests"))
 
@@ -29,13 +29,18 @@ def store(tmp_path: Path) -> Path:
     return tmp_path / "store.sqlite"
 
 
+@pytest.fixture(params=STORE_TYPES)
+def store_type(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
 @pytest.fixture
-def opened(store: Path) -> Any:
+def opened(store: Path, store_type: str) -> Any:
     """Opens the store with a model; all that was opened is closed at the end."""
     containers: list[Container] = []
 
     def open_store(model: Model, **options: Any) -> Container:
-        containers.append(Container(model, store, type=STORE_TYPE, **options))
+        containers.append(Container(model, store, type=store_type, **options))
         return containers[-1]
 
     yield open_store
@@ -43,7 +48,16 @@ def opened(store: Path) -> Any:
         container.close()
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "needs_file(why): the scenario is about what a file keeps, or SQLite does")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in list(items):
+        mark, call = item.get_closest_marker("needs_file"), getattr(item, "callspec", None)
+        if mark and call and call.params.get("store_type") == "InMemory":
+            items.remove(item)
+            left_out.append((item.name, mark.args[0]))
     for item in items:
         if item.path.parent == HERE and not re.match(r"test_s\d{3}_", item.name):
             raise pytest.UsageError(f"{item.nodeid}: a scenario's test begins with its number, as in test_s119_…")
@@ -94,7 +108,11 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
             if "::" in report.nodeid and not re.search(r"::test_s\d{3}_", report.nodeid):
                 continue
             area = Path(report.nodeid.split("::")[0]).stem[len("test_") :].replace("_", "-")
+            if "InMemory" in report.nodeid:
+                area = f"{area} in memory"
             total[area] += 1
             passed[area] += outcome == "passed"
     for area in sorted(total):
         terminalreporter.write_line(f"scenarios of the area {area}: {passed[area]} of {total[area]} passed")
+    for name, why in left_out:
+        terminalreporter.write_line(f"not in memory: {name.partition('[')[0]}, {why}")

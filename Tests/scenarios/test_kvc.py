@@ -19,6 +19,7 @@ def test_s392_an_undefined_key_is_an_error(opened: Any) -> None:
         item["nothing_such"] = 1
 
 
+@pytest.mark.needs_file("it reads the store again from its file")
 def test_s395_a_mutable_set_works_on_a_fault(store: Any, opened: Any) -> None:
     model = Model({"Item": {"tags": "to-many Tag? inverse items"}, "Tag": {"items": "to-many Item? inverse tags"}})
     first = opened(model)

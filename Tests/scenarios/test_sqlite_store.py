@@ -7,6 +7,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+import pytest
 from corestone import Model
 
 REFERENCE = datetime(2001, 1, 1, tzinfo=timezone.utc)
@@ -42,6 +43,7 @@ def column(store: Path, sql: str) -> list[Any]:
         return [row[0] for row in database.execute(sql)]
 
 
+@pytest.mark.needs_file("it reads the store again from its file")
 def test_s266_values_and_nils_come_back(opened: Any) -> None:
     save_staff(opened).close()
     alice, bob = opened(staff()).context().fetch("Employee", sort="name")
@@ -64,6 +66,7 @@ def test_s269_a_uri_has_the_stores_uuid_and_the_primary_key(opened: Any) -> None
         assert context.get(item.id.uri) == item
 
 
+@pytest.mark.needs_file("it looks at SQLite's tables")
 def test_s272_a_hierarchy_shares_one_table(opened: Any, store: Path) -> None:
     model = Model({"Person": {"name": "string?"}, "Manager": {"@parent": "Person", "reports": "int32?"}})
     container = opened(model)
@@ -86,6 +89,7 @@ def test_s272_a_hierarchy_shares_one_table(opened: Any, store: Path) -> None:
     assert len(column(store, "SELECT DISTINCT Z_ENT FROM ZPERSON")) == 2
 
 
+@pytest.mark.needs_file("it looks at SQLite's tables")
 def test_s274_each_update_counts_the_version_up(opened: Any, store: Path) -> None:
     context = save_staff(opened).context()
     alice = context.first("Employee", "name == 'Alice'")
@@ -98,6 +102,7 @@ def test_s274_each_update_counts_the_version_up(opened: Any, store: Path) -> Non
     assert versions == [versions[0] + count for count in range(4)]
 
 
+@pytest.mark.needs_file("there is no file to destroy")
 def test_s277_destroying_empties_the_store_and_leaves_its_file(opened: Any, store: Path) -> None:
     container = save_staff(opened)
     assert store.with_name(store.name + "-shm").exists()
@@ -115,6 +120,7 @@ def test_s277_destroying_empties_the_store_and_leaves_its_file(opened: Any, stor
     assert not again.coordinator.destroy_store(store)
 
 
+@pytest.mark.needs_file("it reads the store again from its file")
 def test_s280_relationships_to_an_abstract_parent_load_concrete_objects(opened: Any) -> None:
     def model() -> Model:
         return Model(

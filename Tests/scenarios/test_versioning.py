@@ -49,6 +49,7 @@ def test_s325_identifiers_are_labels_only() -> None:
     assert model["Employee"].version_hash == plain
 
 
+@pytest.mark.needs_file("it opens a file with another model")
 def test_s329_another_version_does_not_open_a_store(opened: Any) -> None:
     container = opened(Model(FIRST))
     context = container.context()
@@ -61,6 +62,7 @@ def test_s329_another_version_does_not_open_a_store(opened: Any) -> None:
     assert "Employee.hireDate is in the store only" in str(failure.value)
 
 
+@pytest.mark.needs_file("it reads the metadata of a file")
 def test_s332_compatibility_with_the_metadata_of_a_store(opened: Any, store: Path) -> None:
     opened(Model(FIRST)).close()
     assert Model(FIRST).is_compatible(store)
@@ -68,6 +70,7 @@ def test_s332_compatibility_with_the_metadata_of_a_store(opened: Any, store: Pat
     assert not Model(FIRST).is_compatible(plistlib.dumps({}))
 
 
+@pytest.mark.needs_file("it opens a file with another model")
 def test_s335_a_changed_subentity_changes_its_own_hash_alone(opened: Any) -> None:
     changed = {**PEOPLE, "Manager": {**PEOPLE["Manager"], "budget": "int32?"}}
     first, second = Model(PEOPLE), Model(changed)
