@@ -2764,6 +2764,15 @@ typedef struct cst_difference {
     const cst_error *error;           /* what following failed with, and then this is the last difference; else NULL */
 } cst_difference;
 
+/* A step from the IDs of former results to those of the new ones: deletions from the last to the first, then insertions from the
+ * first to the last. A move is both, and so is an object that got another ID. */
+typedef struct cst_id_change {
+    uint32_t kind;     /* CST_RESULT_DELETE or _INSERT */
+    size_t offset;     /* among the former results for a deletion, among the new ones for an insertion */
+    size_t associated; /* of a move, the offset of its other half; else SIZE_MAX */
+    const cst_object_id *id;
+} cst_id_change;
+
 typedef void (*cst_observe_fetch_fn)(void *userdata, cst_context *context, const cst_difference *difference);
 /* Calls `observe` with what a request finds, as insertions into nothing, before it returns, and from then on with each difference
  * that an event makes, on the context's queue, until the observation is cancelled or released. After a reset it begins anew.
@@ -2800,6 +2809,8 @@ typedef struct cst_controller_delegate {
     void (*did_change)(void *userdata, cst_controller *controller);
     /* All of an event at once: then the four above are not called. */
     void (*did_change_all)(void *userdata, cst_controller *controller, const cst_difference *difference);
+    /* The same as steps between IDs, for a controller without sections and a delegate without did_change_all. Updates are none. */
+    void (*did_change_ids)(void *userdata, cst_controller *controller, size_t count, const cst_id_change *changes);
     /* The context was reset (`error` is NULL), or following it failed: there are no results until the next perform_fetch. */
     void (*did_reset)(void *userdata, cst_controller *controller, const cst_error *error);
     /* The title of a section in an index: a string, valid until its next call, or null to leave the section out. */
@@ -2809,7 +2820,7 @@ typedef struct cst_controller_delegate {
     cst_destroy_fn destroy;
 } cst_controller_delegate;
 #define CST_CONTROLLER_DELEGATE_INIT                                                                                   \
-    {sizeof(cst_controller_delegate), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}
+    {sizeof(cst_controller_delegate), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}
 
 /* `section_key_path` names the sections by the values it leads to; a null string: all is one section. `cache_name`: under which
  * name sections are remembered beyond the process; may be a null string. The request is kept, and read by perform_fetch. */

@@ -15,7 +15,8 @@ class HostDelegate: FetchedResultsControllerDelegate {
     }
 
     static func of(_ functions: cst_controller_delegate) -> HostDelegate {
-        functions.did_change_all == nil ? HostDelegate(functions) : HostSnapshotDelegate(functions)
+        if functions.did_change_all != nil { return HostSnapshotDelegate(functions) }
+        return functions.did_change_ids == nil ? HostDelegate(functions) : HostDifferenceDelegate(functions)
     }
 
     fileprivate init(_ functions: cst_controller_delegate) {
@@ -87,5 +88,20 @@ private final class HostSnapshotDelegate: HostDelegate, FetchedResultsSnapshotDe
     ) {
         guard let owner else { return }
         lend(difference, objects, owner) { self.functions.did_change_all?(self.userdata.pointer, self.handle, $0) }
+    }
+}
+
+private final class HostDifferenceDelegate: HostDelegate, FetchedResultsDifferenceDelegate {
+    func controller(_ controller: FetchedResultsController, didChangeContentWith difference: ResultsDifference) {
+        let changes = difference.idChanges.map { change in
+            cst_id_change(
+                kind: change.kind.rawValue, offset: change.offset,
+                associated: change.associatedOffset ?? Int(bitPattern: UInt.max),
+                id: (try? HandleTable.make(ObjectIDBox(change.objectID), .objectID)) ?? nil)
+        }
+        defer { for change in changes { _ = HandleTable.releaseForHost(token(change.id)) } }
+        changes.withUnsafeBufferPointer {
+            functions.did_change_ids?(userdata.pointer, handle, $0.count, $0.baseAddress)
+        }
     }
 }

@@ -48,6 +48,17 @@ static void reset(void *userdata, cst_controller *controller, const cst_error *e
     note(userdata, error ? "failed" : "reset");
 }
 
+static void ids(void *userdata, cst_controller *controller, size_t count, const cst_id_change *changes) {
+    char line[60];
+    (void)controller;
+    for (size_t i = 0; i < count; i++) {
+        CHECK(changes[i].id != NULL);
+        snprintf(line, sizeof line, "%s%zu:%d ", changes[i].kind == CST_RESULT_DELETE ? "-" : "+", changes[i].offset,
+                 (int)changes[i].associated);
+        note(userdata, line);
+    }
+}
+
 static void end(void *userdata) { ((struct table *)userdata)->destroyed++; }
 
 static cst_status level_name(void *userdata, cst_object *employee, cst_value *out_name, cst_error **error) {
@@ -131,6 +142,33 @@ static void a_delegate_is_told(void) {
     company_close(&c);
 }
 
+static void a_delegate_wants_ids(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    struct table table = {0};
+    cst_fetch_request *request = by_number(&c);
+    cst_controller *controller = NULL;
+    cst_object *one = company_employee(&c, c.context, "one", 1), *two = company_employee(&c, c.context, "two", 2);
+    OK(cst_controller_new(c.context, request, (cst_string){NULL, 0}, (cst_string){NULL, 0}, &controller, E));
+    cst_controller_delegate delegate = CST_CONTROLLER_DELEGATE_INIT;
+    delegate.will_change = will;
+    delegate.did_change_ids = ids;
+    delegate.userdata = &table;
+    OK(cst_controller_set_delegate(controller, &delegate, E));
+    OK(cst_controller_perform_fetch(controller, E));
+    OK(cst_object_set(one, c.number, &(cst_value){CST_INT, 0, {.integer = 3}}, E));
+    OK(cst_context_process_pending_changes(c.context, E));
+    CHECK_TEXT("-0:1 +1:0 ", text_of_size(table.log, strlen(table.log)));
+    table.log[0] = 0;
+    OK(cst_context_delete(c.context, two, E));
+    OK(cst_context_process_pending_changes(c.context, E));
+    CHECK_TEXT("-0:-1 ", text_of_size(table.log, strlen(table.log)));
+    OK(cst_release(controller));
+    OK(cst_release(one));
+    OK(cst_release(two));
+    OK(cst_release(request));
+    company_close(&c);
+}
+
 static void mistakes(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_fetch_request *request = NULL;
@@ -161,6 +199,7 @@ static void mistakes(void) {
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(a_delegate_is_told);
+    RUN(a_delegate_wants_ids);
     RUN(mistakes);
     return check_end();
 }

@@ -172,7 +172,7 @@ public final class FetchedResultsController {
 // MARK: - Telling the delegate
 
 extension FetchedResultsController: ResultsClient {
-    var hearsRenames: Bool { delegate is any FetchedResultsSnapshotDelegate }
+    var hearsRenames: Bool { isToldAtOnce }
 
     func resultsWillChange() {
         former = snapshot ?? ResultsSnapshot()

@@ -294,11 +294,22 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         for each in [first, second, third] { try each.performFetch() }
         let bob = try employee("Bob")
         try context.processPendingChanges()
-        XCTAssertEqual(snapshots.told.map(\.0.sectionNames), [["", "E"]])
+        XCTAssertEqual(snapshots.told.first?.0.sectionNames, ["", "E"])
         XCTAssertEqual(snapshots.told[0].1.sectionChanges.count, 1)
         XCTAssertEqual(snapshots.told[0].0.objectID(at: ResultsIndexPath(row: 0, section: 0)), bob.objectID)
         XCTAssertEqual(differences.told.map(\.insertions.count), [1])
-        XCTAssertEqual([differences.others, divided.others, divided.told.count], [0, 1, 0])
+        let ids = differences.told[0].idChanges
+        XCTAssertEqual(ids.map(\.offset), [1])
+        XCTAssertEqual(ids.map(\.objectID), [bob.objectID])
+        let (alice, temporary) = (try one("Alice"), bob.objectID)
+        try alice.set("name", "Zoe")
+        try context.processPendingChanges()
+        XCTAssertEqual(differences.told[1].idChanges.map(\.kind), [.delete, .insert])
+        XCTAssertEqual(differences.told[1].idChanges.map(\.associatedOffset), [1, 0])
+        try context.save()
+        let all = [temporary, alice.objectID].applying(differences.told[2].collectionDifference)
+        XCTAssertEqual(all, [bob.objectID, alice.objectID], "an ID that became permanent")
+        XCTAssertEqual([differences.others, divided.others, divided.told.count], [0, 2, 0])
     }
 
     func testNobodyListens() throws {

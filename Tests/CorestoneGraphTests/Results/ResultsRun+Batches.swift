@@ -70,7 +70,6 @@ extension ResultsRun {
     /// A change of many rows past all contexts: a request of one of them, or of another coordinator.
     func runBatch() throws {
         if dice.chance(40) { try context.save() }
-        if context.hasChanges { isStale = true }
         guard let far, dice.chance(40) else { return _ = try batch(dice.chance(50) ? context : other) }
         try store.writingThere { try batch(far) }
     }

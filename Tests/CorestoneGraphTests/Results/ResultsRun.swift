@@ -10,12 +10,12 @@ final class ResultsRun {
     /// As another process has it; nil where there is no file.
     let far: Context?
     let store: ResultsRunStore
-    /// A batch request ran past unsaved changes, under which the rows are as they were.
-    var isStale = false
     private let request: FetchRequest
     private let controller: FetchedResultsController
     private let list = ListModel()
     private var live: [ObjectID] = []
+    /// The same by steps between IDs.
+    private var stepped: [ObjectID] = []
     private var liveFailure: String?
     private var token: Observation?
     private let waiting = DifferenceQueue()
@@ -95,6 +95,11 @@ final class ResultsRun {
         try list.load(controller)
         token = try context.observe(request) { [unowned self] _, difference, objects in
             replay(difference, &live)
+            if difference.isReset { stepped = [] }
+            guard let found = stepped.applying(difference.collectionDifference) else {
+                return liveFailure = "steps that lead nowhere"
+            }
+            stepped = found
             if objects.count != difference.changes.count { liveFailure = "objects are missing" }
         }
         queueToken = try context.observe(request) { [waiting] _, difference, _ in waiting.append(difference) }
@@ -139,9 +144,6 @@ final class ResultsRun {
         case 17...23: try runBatch()
         default: break
         }
-        // Where changes are taken back, a refresh shows the rows beneath.
-        if isStale, 6...8 ~= choice { try context.refreshAll() }
-        if !context.hasChanges { isStale = false }
     }
 
     /// Rows that another writer changed, of which IDs alone are told.
@@ -246,6 +248,7 @@ final class ResultsRun {
             if object?.objectID != id { failure = "\(place) is not at \(String(describing: path))" }
         }
         if live != own.flatMap({ $0 }) { failure = "live\n\(live)\nis not\n\(own)" }
+        if stepped != live { failure = "by steps\n\(stepped)\nthere is\n\(live)" }
         if let liveFailure { failure = liveFailure }
         if dice.chance(20) { try readWaiting(own.flatMap { $0 }) }
         _ = list.take()

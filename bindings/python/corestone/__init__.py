@@ -86,7 +86,7 @@ from .faulting import InaccessibleFaultHandler, SingleFaults
 from .function import register_function, unregister_function
 from .generation import QueryGeneration
 from .key_value import set_nil, set_value_for_key_path, value_for_key_path
-from .live import Difference, IndexPath, LiveQuery, ObjectChange, ResultsChangeKind, SectionChange, Snapshot
+from .live import Difference, IDChange, IndexPath, LiveQuery, ObjectChange, ResultsChangeKind, SectionChange, Snapshot
 from .mapping import EntityMapping, MappingModel, PropertyMapping
 from .merging import (
     ConflictKind,
@@ -132,6 +132,7 @@ __all__ = [
     "FetchedResultsController",
     "ResultsSection",
     "Difference",
+    "IDChange",
     "IndexPath",
     "LiveQuery",
     "ObjectChange",

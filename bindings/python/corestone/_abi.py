@@ -464,12 +464,24 @@ class Difference(Structure):
     )
 
 
+class IDChange(Structure):
+    """cst_id_change"""
+
+    _fields_ = (
+        ("kind", ctypes.c_uint32),
+        ("offset", ctypes.c_size_t),
+        ("associated", ctypes.c_size_t),
+        ("id", ctypes.c_void_p),
+    )
+
+
 OBSERVE_FETCH_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, POINTER(Difference))
 SECTION_NAME_FN = CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, POINTER(Value), POINTER(ctypes.c_void_p))
 CONTROLLER_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 CONTROLLER_SECTION_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, POINTER(SectionChange))
 CONTROLLER_OBJECT_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, POINTER(ObjectChange))
 CONTROLLER_ALL_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, POINTER(Difference))
+CONTROLLER_IDS_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, POINTER(IDChange))
 CONTROLLER_RESET_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 CONTROLLER_TITLE_FN = CFUNCTYPE(
     ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, String, POINTER(Value), POINTER(ctypes.c_void_p)
@@ -486,6 +498,7 @@ class ControllerDelegate(Structure):
         ("did_change_object", CONTROLLER_OBJECT_FN),
         ("did_change", CONTROLLER_FN),
         ("did_change_all", CONTROLLER_ALL_FN),
+        ("did_change_ids", CONTROLLER_IDS_FN),
         ("did_reset", CONTROLLER_RESET_FN),
         ("section_title", CONTROLLER_TITLE_FN),
         ("userdata", ctypes.c_void_p),

@@ -20,7 +20,7 @@ from ._interrupt import immortal
 from ._validators import wrapper
 from .context import Context
 from .errors import InvalidArgumentError
-from .live import ALL, IndexPath, Snapshot, difference, key_path_text, object_change, section_change
+from .live import ALL, IndexPath, Snapshot, difference, id_change, key_path_text, object_change, section_change
 from .object import ManagedObject
 from .request import FetchRequest
 from .results import Results
@@ -77,13 +77,14 @@ class FetchedResultsController:
     beyond the process. `dependencies`: key paths to objects whose changes are updates of those that lead to them.
 
     A delegate has some of these methods; changes are followed as long as there is one. Of each event that changed the
-    results the first four are called in this order, unless it has `did_change_all`:
+    results the first four are called in this order, unless it has one of the next two:
 
         will_change(controller)                  the results are still what they were
         did_change_section(controller, change)   a SectionChange
         did_change_object(controller, change)    an ObjectChange
         did_change(controller)
         did_change_all(controller, difference)   all of an event at once
+        did_change_ids(controller, changes)      the same as a list of IDChange; without sections only
         did_reset(controller, error)             no results until perform_fetch: a reset, or a failure
         section_index_title(controller, name)    a str, or None to leave the section out of an index
 
@@ -324,6 +325,10 @@ def _hear_all(number: int, _handle: int, change: Any) -> None:
     _tell(number, "did_change_all", lambda of: (difference(change[0], of.context, of._entity),))
 
 
+def _hear_ids(number: int, _handle: int, count: int, changes: Any) -> None:
+    _tell(number, "did_change_ids", lambda _: ([id_change(changes[index]) for index in range(count)],))
+
+
 def _hear_reset(number: int, _handle: int, error: int | None) -> None:
     _tell(
         number,
@@ -366,6 +371,7 @@ _callbacks: dict[str, Any] = {
     "did_change_object": immortal(_abi.CONTROLLER_OBJECT_FN(_hear_object)),
     "did_change": _plain("did_change"),
     "did_change_all": immortal(_abi.CONTROLLER_ALL_FN(_hear_all)),
+    "did_change_ids": immortal(_abi.CONTROLLER_IDS_FN(_hear_ids)),
     "did_reset": immortal(_abi.CONTROLLER_RESET_FN(_hear_reset)),
     "section_title": immortal(_abi.CONTROLLER_TITLE_FN(_hear_title)),
 }

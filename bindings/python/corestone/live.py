@@ -68,6 +68,16 @@ class ObjectChange(NamedTuple):
     new_path: IndexPath | None  # after it
 
 
+class IDChange(NamedTuple):
+    """A step from the IDs of former results to those of the new ones: one that went, at its former offset, or one that
+    came, at its new one. A move is both."""
+
+    kind: ResultsChangeKind
+    offset: int
+    id: ObjectID
+    associated: int | None  # of a move, the offset of its other half
+
+
 class Snapshot:
     """Results as they were at one time: the names and counts of sections, and IDs. On the queue of its context."""
 
@@ -155,6 +165,13 @@ def object_change(told: _abi.ObjectChange, context: Context, entity: Entity) -> 
     known = lib.cst_object_copy_id(told.object, ctypes.byref(identity), None) == _abi.OK
     which = ObjectID._owned(identity.value or 0) if known else None
     return ObjectChange(ResultsChangeKind(told.kind), found, which, _path(told.path), _path(told.new_path))
+
+
+def id_change(told: _abi.IDChange) -> IDChange:
+    which = ObjectID._owned(lib.cst_retain(told.id))
+    return IDChange(
+        ResultsChangeKind(told.kind), told.offset, which, None if told.associated == ALL else told.associated
+    )
 
 
 def difference(told: _abi.Difference, context: Context, entity: Entity) -> Difference:

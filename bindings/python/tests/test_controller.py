@@ -16,9 +16,12 @@ from corestone import (
     Difference,
     FetchedResultsController,
     FetchRequest,
+    IDChange,
     InvalidArgumentError,
     LiveQuery,
     Model,
+    ObjectID,
+    ResultsChangeKind,
 )
 
 MODEL = {"Item": {"name": "string?", "rank": "int32?"}}
@@ -89,6 +92,38 @@ def test_what_a_function_raises_fails_the_fetch(context: Context) -> None:
         controller.perform_fetch()
     with pytest.raises(InvalidArgumentError):
         FetchedResultsController(context, FetchRequest("Item")).perform_fetch()
+
+
+def test_a_delegate_that_wants_ids(context: Context) -> None:
+    shown: list[ObjectID] = []
+
+    class Ids:
+        def did_change_ids(self, _: FetchedResultsController, changes: list[IDChange]) -> None:
+            for change in changes:
+                if change.kind is ResultsChangeKind.DELETE:
+                    assert shown.pop(change.offset) == change.id
+                else:
+                    shown.insert(change.offset, change.id)
+            associated.extend(change.associated for change in changes)
+
+    associated: list[int | None] = []
+    delegate = Ids()
+    controller = FetchedResultsController(context, FetchRequest("Item", sort="rank"), delegate=delegate)
+    controller.perform_fetch()
+    one, two, three = add(context, 1, 2, 3)
+    one.rank = 9
+    context.process_pending_changes()
+    assert shown == [two.id, three.id, one.id]
+    assert associated == [None, None, None, 2, 0]
+    context.save()
+    context.delete(two)
+    context.process_pending_changes()
+    assert [id.uri for id in shown] == [three.id.uri, one.id.uri]
+    by_section = FetchedResultsController(context, FetchRequest("Item", sort="rank"), level, delegate=delegate)
+    by_section.perform_fetch()
+    del controller, shown[:]
+    add(context, 5)
+    assert shown == []
 
 
 def test_a_function_that_writes_is_refused(context: Context) -> None:
