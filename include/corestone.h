@@ -2518,7 +2518,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_results_copy_sorted(const cst_results *re
 /* Attributes and to-one relationships of `count` objects from `first` as packed columns, for languages whose calls are
  * dear. The buffer holds, in the machine's byte order and each part at a multiple of 8 bytes:
  *   uint64 rows, uint64 columns, then for each column
- *   uint64 form, rows bytes of 1 (null) or 0, padded to 8, and by form:
+ *   uint64 form, rows bytes of 1 (null), 2 (the object was deleted since) or 0, padded to 8, and by form:
  *   1 int64 per row (integers, booleans)       2 double per row (doubles, dates)
  *   3 uint64 size of the text, uint64 per row + 1: offsets in CODE POINTS into the text, then the text (UTF-8), padded
  *   4 uint64 size of the bytes, uint64 per row + 1: offsets in bytes, then the bytes, padded

@@ -84,7 +84,8 @@ private func stream(
 ) throws -> ArrowStream {
     let results = try objectsOnQueue(pointer)
     return try ArrowStream(
-        results.results, of: results.entity, keyPaths: names(keyPaths, count), options: arrowOptions(batchSize, flags))
+        results.results, in: results.nearBox?.takeUnretainedValue().context, of: results.entity,
+        keyPaths: names(keyPaths, count), options: arrowOptions(batchSize, flags))
 }
 
 @_cdecl("cst_rows_export_arrow") @implementation

@@ -55,6 +55,7 @@ public func cst_results_copy_filtered(
         let question = try Question(predicate(predicatePointer), variables)
         var chosen: [Int] = []
         try results.forEachObject { index, object in
+            if try results.isMissing(object, row: index) { return }
             if try question.holds(for: .object(object)) { chosen.append(index) }
         }
         out.pointee = try results.choosing(chosen).makeHandle()

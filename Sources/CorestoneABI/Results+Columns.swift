@@ -47,6 +47,10 @@ public func cst_results_copy_columns(
         try packer.append(UInt64(window.count))
         try packer.append(UInt64(keys.count))
         let objects = try results.objects(window)
+        for (place, object) in objects.enumerated() where try results.isMissing(object, row: window.lowerBound + place)
+        {
+            packer.missing.insert(place)
+        }
         for key in keys { try packer.pack(key, objects, results.entity) }
         out.end(at: packer.size)
     }
@@ -56,6 +60,8 @@ public func cst_results_copy_columns(
 private struct ColumnPacker {
     private let buffer: UnsafeMutablePointer<cst_buffer>
     private(set) var size = 0
+    /// The places of objects that were deleted meanwhile.
+    var missing: Set<Int> = []
 
     init(_ buffer: UnsafeMutablePointer<cst_buffer>) { self.buffer = buffer }
 
@@ -90,6 +96,13 @@ private struct ColumnPacker {
         }
     }
 
+    /// Marks a row that has no object any more, and so no value.
+    private func isMissing(_ place: Int, _ nulls: Int) -> Bool {
+        if missing.isEmpty || !missing.contains(place) { return false }
+        bytes(at: nulls).storeBytes(of: 2, toByteOffset: place, as: UInt8.self)
+        return true
+    }
+
     private func bytes(at offset: Int) -> UnsafeMutableRawPointer {
         UnsafeMutableRawPointer(buffer.pointee.data.unsafelyUnwrapped) + offset
     }
@@ -97,7 +110,7 @@ private struct ColumnPacker {
     private mutating func packWords(_ key: UInt32, _ objects: ArraySlice<ManagedObject>, _ nulls: Int) throws {
         let words = try room(objects.count * 8)
         let isNull = bytes(at: nulls)
-        for (place, object) in objects.enumerated() {
+        for (place, object) in objects.enumerated() where !isMissing(place, nulls) {
             let view = try object.view(key: key)
             isNull.storeBytes(of: view.type == .null ? 1 : 0, toByteOffset: place, as: UInt8.self)
             words.storeBytes(of: view.low, toByteOffset: place * 8, as: UInt64.self)
@@ -108,7 +121,7 @@ private struct ColumnPacker {
     private mutating func packKeys(_ key: UInt32, _ objects: ArraySlice<ManagedObject>, _ nulls: Int) throws {
         let words = try room(objects.count * 8)
         let isNull = bytes(at: nulls)
-        for (place, object) in objects.enumerated() {
+        for (place, object) in objects.enumerated() where !isMissing(place, nulls) {
             let primaryKey = try targetKey(key, object)
             isNull.storeBytes(of: primaryKey == nil ? 1 : 0, toByteOffset: place, as: UInt8.self)
             words.storeBytes(of: primaryKey ?? 0, toByteOffset: place * 8, as: Int64.self)
@@ -130,7 +143,7 @@ private struct ColumnPacker {
     private mutating func packUUIDs(_ key: UInt32, _ objects: ArraySlice<ManagedObject>, _ nulls: Int) throws {
         let values = try room(objects.count * 16)
         let isNull = bytes(at: nulls)
-        for (place, object) in objects.enumerated() {
+        for (place, object) in objects.enumerated() where !isMissing(place, nulls) {
             let view = try object.view(key: key)
             isNull.storeBytes(of: view.type == .null ? 1 : 0, toByteOffset: place, as: UInt8.self)
             values.storeBytes(of: view.low, toByteOffset: place * 16, as: UInt64.self)
@@ -151,6 +164,7 @@ private struct ColumnPacker {
         var (used, offset) = (0, 0)
         for (place, object) in objects.enumerated() {
             bytes(at: offsets).storeBytes(of: UInt64(offset), toByteOffset: place * 8, as: UInt64.self)
+            if isMissing(place, nulls) { continue }
             try object.withView(key: key) { view in
                 if view.type == .null {
                     bytes(at: nulls).storeBytes(of: 1, toByteOffset: place, as: UInt8.self)

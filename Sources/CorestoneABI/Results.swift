@@ -109,6 +109,10 @@ public func cst_results_get_column(
         if window.isEmpty { return .ok }
         let out = try required(out, "out_values")
         for (place, object) in try results.objects(window).enumerated() {
+            if try results.isMissing(object, row: window.lowerBound + place) {
+                putNull(out + place)
+                continue
+            }
             let view = try object.view(key: key)
             if view.type == .object { try putTarget(view, object, key, out + place) } else { put(view, out + place) }
         }
@@ -133,6 +137,7 @@ public func cst_results_get_column_path(
         let out = try required(out, "out_values")
         for place in 0..<window.count { putNull(out + place) }
         for (place, object) in try results.objects(window).enumerated() {
+            if try results.isMissing(object, row: window.lowerBound + place) { continue }
             try putPath(path, object, out + place, row: window.lowerBound + place) { _ in results.kept }
         }
         outCount.pointee = window.count

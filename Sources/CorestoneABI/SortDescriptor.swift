@@ -105,7 +105,7 @@ public func cst_results_copy_sorted(
         let results = try objectsOnQueue(pointer)
         let descriptors = try sortDescriptors(sort, sortCount, compare, userdata)
         var values: [PropertyValue] = []
-        try results.forEachObject { values.append(.object($1)) }
+        try results.forEachObject { values.append(try results.isMissing($1, row: $0) ? .null : .object($1)) }
         out.pointee = try results.choosing(try SortDescriptor.order(of: values, by: descriptors)).makeHandle()
     }
 }

@@ -693,7 +693,8 @@ static void a_host_is_asked_beside_a_key_path(void) {
     expect(&c, fetch, "ZA");
     CHECK(asker.asked >= 12);
     OK(cst_context_rollback(c.context, E));
-    for (int i = 0; i < 2; i++) OK(cst_release(parts[i]));
+    for (int i = 0; i < 2; i++)
+        OK(cst_release(parts[i]));
     OK(cst_release(either));
     OK(cst_release(fetch));
     OK(cst_release(people));

@@ -184,11 +184,54 @@ static void results_keep_their_objects(void) {
     OK(cst_release(results));
 }
 
+/* An object that was deleted since has no values in its row, and the others have theirs. */
+static void rows_of_deleted_objects(void) {
+    cst_results *results = NULL, *some = NULL;
+    struct company c = people(check_path("a.sqlite"), &results);
+    OK(cst_context_delete(c.context, object_at(results, 1), E));
+    save(c.context);
+    cst_value values[COUNT];
+    size_t count = 0;
+    OK(cst_results_get_column(results, c.number, 0, COUNT, values, &count, E));
+    CHECK_INT(COUNT, count);
+    CHECK_INT(CST_NULL, values[1].type);
+    CHECK_INT(CST_INT, values[2].type);
+    OK(cst_results_get_column_path(results, text("name"), 0, COUNT, values, &count, E));
+    CHECK_INT(CST_NULL, values[1].type);
+    CHECK_INT(CST_STRING, values[2].type);
+    cst_buffer out = {NULL, 0, 0};
+    const cst_key keys[] = {c.number, c.name};
+    OK(cst_results_copy_columns(results, 0, COUNT, 2, keys, &out, E));
+    const char *nulls = (const char *)out.data + 3 * 8; /* rows, columns, form */
+    CHECK(nulls[0] == 0 && nulls[1] == 2 && nulls[2] == 0);
+    cst_buffer_dispose(&out);
+    cst_predicate *all = NULL;
+    OK(cst_predicate_parse(text("number >= 0 OR number == nil"), 0, NULL, &all, E));
+    OK(cst_results_copy_filtered(results, all, NULL, &some, E));
+    CHECK_INT(COUNT - 1, cst_results_count(some));
+    OK(cst_release(some));
+    const cst_sort order = {text("number"), CST_SORT_DESCENDING, 0};
+    OK(cst_results_copy_sorted(results, 1, &order, NULL, NULL, &some, E));
+    CHECK_INT(COUNT, cst_results_count(some));
+    OK(cst_release(some));
+    CHECK_STATUS(CST_E_OBJECT_GONE, cst_object_get(object_at(results, 1), c.number, values, E));
+    OK(cst_context_set_option(c.context, CST_OPTION_DELETES_INACCESSIBLE_FAULTS, 0, E));
+    CHECK_STATUS(CST_E_OBJECT_GONE, cst_results_get_column(results, c.number, 0, COUNT, values, &count, E));
+    CHECK_INT(133000, cst_error_code(check_error()));
+    OK(cst_context_set_option(c.context, CST_OPTION_DELETES_INACCESSIBLE_FAULTS, 1, E));
+    OK(cst_context_reset(c.context, E));
+    CHECK_STATUS(CST_E_OBJECT_GONE, cst_results_get_column(results, c.number, 0, COUNT, values, &count, E));
+    OK(cst_release(all));
+    OK(cst_release(results));
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(by_index);
     RUN(columns);
     RUN(packed_columns);
     RUN(results_keep_their_objects);
+    RUN(rows_of_deleted_objects);
     return check_end();
 }

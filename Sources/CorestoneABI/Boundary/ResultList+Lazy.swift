@@ -42,6 +42,11 @@ extension ResultList {
         return loans.objects[...]
     }
 
+    /// Whether an object of the list was deleted meanwhile, so that its row has no values.
+    func isMissing(_ object: ManagedObject, row: Int) throws -> Bool {
+        try nearBox?._withUnsafeGuaranteedRef { try $0.context.isMissing(object, row: row) } ?? false
+    }
+
     /// All objects, one after the other.
     func forEachObject(_ body: (Int, ManagedObject) throws -> Void) throws {
         for index in 0..<results.count { try body(index, try results.object(at: index)) }

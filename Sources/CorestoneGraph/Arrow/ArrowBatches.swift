@@ -18,9 +18,13 @@ final class ArrowBatches {
 
     init(_ row: ArrowField, batchSize: Int) { (self.row, self.batchSize) = (row, batchSize) }
 
-    func append(_ objects: [ManagedObject], of context: Context?) throws {
-        try context?.loadRows(of: objects)
-        for object in objects { try append { try $0.append(object) } }
+    /// Appends the rows of objects, the first of which has that place in its list.
+    func append(_ objects: [ManagedObject], from row: Int = 0, of context: Context?) throws {
+        let present: [ManagedObject?] = try objects.enumerated().map { place, object in
+            try context?.isMissing(object, row: row + place) == true ? nil : object
+        }
+        try context?.loadRows(of: present.compactMap { $0 })
+        for object in present { try append { try $0.append(object) } }
     }
 
     /// Has `body` append one row.

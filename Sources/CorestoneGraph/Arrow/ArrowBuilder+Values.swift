@@ -8,7 +8,11 @@ extension ArrowBuilder {
         try reserve(1)
         var object = object
         for hop in field.hops { object = try object?.target(hop) }
-        guard let object else { return try appendNothing() }
+        guard let object else {
+            guard case .row = field.source else { return try appendNothing() }
+            for child in children { try child.appendNothing() }
+            return endRows(1)
+        }
         switch field.source {
         case .row:
             for child in children { try child.append(object) }

@@ -15,9 +15,12 @@ extension ArrowStream {
         try self.init(Results(objects), of: entity, keyPaths: keyPaths, options: options)
     }
 
-    /// The same for the objects of a list, which may be lazy: rows are read a batch at a time.
+    /// The same for the objects of a list, which may be lazy: rows are read a batch at a time. Those of objects that were
+    /// deleted since the list was made have no values.
+    /// - Parameter context: that of the objects; nil for that of the first one.
     public convenience init(
-        _ results: Results, of entity: Entity? = nil, keyPaths: [String] = [], options: ArrowOptions = ArrowOptions()
+        _ results: Results, in context: Context? = nil, of entity: Entity? = nil, keyPaths: [String] = [],
+        options: ArrowOptions = ArrowOptions()
     ) throws {
         try options.check()
         let first = results.isEmpty ? nil : try results.object(at: 0)
@@ -26,12 +29,12 @@ extension ArrowStream {
         }
         let row = ArrowField(row: try ArrowFields(entity, includesSubentities: true, options).fields(keyPaths))
         let batches = ArrowBatches(row, batchSize: options.batchSize)
-        let context = first?.context
+        let context = context ?? first?.context
         try context?.checkQueue()
         for start in stride(from: 0, to: results.count, by: 1000) {
             let part = try (start..<min(start + 1000, results.count)).map { try results.object(at: $0) }
             if let context {
-                try context.withAncestors { try batches.append(part, of: context) }
+                try context.withAncestors { try batches.append(part, from: start, of: context) }
             } else {
                 try batches.append(part, of: nil)
             }

@@ -220,7 +220,7 @@ extension Context {
         let all = everyObject
         // The lists let go only after each object was told, so that none ends while another still points at it.
         withExtendedLifetime((all, insertedList, updatedList, deletedList)) {
-            for object in all { object.leaveContext() }
+            for object in all { object.leaveContext(alone: false) }
         }
         tables = []
         clearLists()

@@ -31,6 +31,19 @@ extension Context {
         noteDeleted(object)
     }
 
+    /// Whether an object of a list was deleted since the list was made, which then has no values in its row: as with faults
+    /// whose rows are gone.
+    /// - Throws: code 133000, which names the row, where `shouldDeleteInaccessibleFaults` is false.
+    package func isMissing(_ object: ManagedObject, row: Int) throws -> Bool {
+        if !object.state.contains(.left) { return false }
+        if shouldDeleteInaccessibleFaults { return true }
+        let uri = object.objectID.uri
+        throw CoreError(
+            .objectGone, code: .managedObjectReferentialIntegrity,
+            "row \(row) of the results has no values: \(uri) was deleted since they were fetched; fetch them again",
+            entity: object.entity.name, objectURI: uri)
+    }
+
     /// Objects that count as deleted because they never had a row are no part of a save: they are faults again.
     func settleInaccessible() { for object in deletedList { object.endInaccessibility() } }
 }

@@ -77,7 +77,8 @@ extension ManagedObject {
     }
 
     /// Cuts the object off from its context; handles to it tell so from now on.
-    func leaveContext() {
+    /// - Parameter alone: false where the context gives up all of its objects.
+    func leaveContext(alone: Bool = true) {
         context?.retained?.removeValue(forKey: ObjectIdentifier(self))
         dropChanges()
         dropRecord()
@@ -86,6 +87,7 @@ extension ManagedObject {
         dropKept()
         context = nil
         // Its places on lists, and the event's entry, are told by the state as long as they last.
-        state = state.intersection([.listedInserted, .listedUpdated, .listedDeleted, .snapshotting]).union(.gone)
+        state = state.intersection([.listedInserted, .listedUpdated, .listedDeleted, .snapshotting]).union(
+            alone ? [.gone, .left] : .gone)
     }
 }

@@ -94,6 +94,8 @@ public final class ManagedObject {
         static var keepsTransformed: State { State(rawValue: 32768) }
         /// Has something in its context's `parts`.
         static var partial: State { State(rawValue: 1 << 27) }
+        /// It left its context alone, as deleted: not with all others, by a reset.
+        static var left: State { State(rawValue: 1 << 18) }
         /// Somebody observes its properties.
         @usableFromInline static var observed: State { State(rawValue: 1 << 17) }
     }

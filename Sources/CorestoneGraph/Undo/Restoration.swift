@@ -96,7 +96,7 @@ struct Restoration {
             object.primaryKey = TemporaryReference.next()
         }
         object.context = context
-        object.state.remove(.gone)
+        object.state.subtract([.gone, .left])
         object.state.formUnion([.inserted, .touched])
         context.register(object)
         context.noteInserted(object)

@@ -79,7 +79,7 @@ class Ahead:
             results._large.update(each.key for each in wanted if each.name not in known)
             return
         try:
-            columns = read_columns(results, wanted, self._first, self._count)
+            columns = read_columns(results, wanted, self._first, self._count, is_strict=True)
         except CorestoneError:
             # One of the objects is gone, say. Reading one by one tells which.
             results._large.update(each.key for each in wanted)

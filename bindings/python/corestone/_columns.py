@@ -14,7 +14,7 @@ from . import _abi
 from ._abi import lib
 from ._call import call
 from .codes import AttributeType
-from .errors import InternalError
+from .errors import InternalError, ObjectGoneError
 from .property import PropertyDescription
 from .values import EPOCH, date_from_seconds
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .results import Results
 
 INTEGERS, DOUBLES, TEXT, BYTES, UUIDS, KEYS = 1, 2, 3, 4, 5, 6
+_DELETED = 2  # in the place of a row's null flag
 CHUNK = 8192  # rows that are packed at a time
 
 _CONVERT: dict[AttributeType, Callable[[Any], Any]] = {
@@ -39,8 +40,9 @@ def _words(view: memoryview, at: int, count: int, form: Literal["Q", "q", "d"] =
     return list(view[at : at + 8 * count].cast(form))
 
 
-def unpack(data: memoryview) -> list[tuple[int, list[bool] | None, list[Any]]]:
-    """The columns of a packed buffer: form, which rows are null (None when no row is), values."""
+def unpack(data: memoryview, is_strict: bool = False) -> list[tuple[int, list[bool] | None, list[Any]]]:
+    """The columns of a packed buffer: form, which rows are null (None when no row is), values. Strictly, rows whose
+    objects were deleted since are an error, else they are null."""
     rows, columns = _words(data, 0, 2)
     at = 16
     found = []
@@ -48,6 +50,8 @@ def unpack(data: memoryview) -> list[tuple[int, list[bool] | None, list[Any]]]:
         form = _words(data, at, 1)[0]
         at += 8
         nulls = data[at : at + rows].tobytes()
+        if is_strict and _DELETED in nulls:
+            raise ObjectGoneError(f"Object {nulls.index(_DELETED)} was deleted since.")
         at += _padded(rows)
         column: list[Any]
         if form in (INTEGERS, DOUBLES, KEYS):
@@ -95,7 +99,7 @@ def _uuid(value: bytes) -> UUID:
 
 
 def read_columns(
-    results: Results, descriptions: Sequence[PropertyDescription], first: int, count: int
+    results: Results, descriptions: Sequence[PropertyDescription], first: int, count: int, is_strict: bool = False
 ) -> list[list[Any]]:
     """The values of several attributes of `count` rows from `first`, a list for each attribute."""
     whole: list[list[Any]] = [[] for _ in descriptions]
@@ -106,7 +110,7 @@ def read_columns(
             size = min(CHUNK, first + count - start)
             call(lib.cst_results_copy_columns, results._handle, start, size, len(keys), keys, byref(buffer))
             data = memoryview((ctypes.c_char * buffer.size).from_address(buffer.data)).cast("B")
-            for into, description, packed in zip(whole, descriptions, unpack(data)):
+            for into, description, packed in zip(whole, descriptions, unpack(data, is_strict)):
                 into.extend(_finish(description, *packed))
             data.release()
     finally:

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import pytest
 
-from corestone import Context, InternalError, ModelError
+from corestone import Context, InternalError, ModelError, ObjectGoneError
 from corestone._columns import unpack
 from corestone.results import BLOCK
 
@@ -116,6 +116,31 @@ def test_columns_show_pending_changes(staff: Context) -> None:
 def test_subentities_in_columns(staff: Context) -> None:
     assert sorted(staff.fetch("Employee").column("name"))[-1] == "Grace"
     assert staff.fetch("Manager").column("bonus") == [0.5]
+
+
+def test_rows_of_deleted_objects(staff: Context) -> None:
+    people = staff.fetch("Employee", sort=["name"])
+    elena = people[4]
+    staff.delete(elena)
+    staff.save()
+    assert people.column("name") == ["Ada", "Boris", "Chloé", "Dmitri", None, "Grace"]
+    assert people.to_dicts("age")[4] == {"age": None}
+    assert people.columns("department.name", "salary")[0][4] is None
+    assert len(people.filtered("age >= 0 OR age == nil")) == 5
+    assert len(people.ordered("-age")) == 6
+    for _ in range(3):
+        assert people[0].name == "Ada"
+        with pytest.raises(ObjectGoneError):
+            _ = people[4].name
+        with pytest.raises(ObjectGoneError):
+            _ = [person.name for person in people]
+    staff.should_delete_inaccessible_faults = False
+    with pytest.raises(ObjectGoneError, match="row 4 of the results"):
+        people.column("name")
+    staff.should_delete_inaccessible_faults = True
+    staff.reset()
+    with pytest.raises(ObjectGoneError):
+        people.column("name")
 
 
 def test_ids(staff: Context) -> None:
