@@ -7,6 +7,8 @@ public final class Relationship: Property, @unchecked Sendable {
     public internal(set) unowned var destination: Entity
     /// The destination's place in the model. Set by `Model.freeze`.
     package private(set) var destinationIndex: UInt32 = 0
+    /// The destination without a check that it lives: for those who keep the model. Set by `Model.freeze`.
+    package private(set) unowned(unsafe) var settledDestination: Entity
     public internal(set) unowned var inverse: Relationship?
     /// The inverse without a check that it lives: for those who keep the model. Set by `Model.freeze`.
     package private(set) unowned(unsafe) var settledInverse: Relationship?
@@ -22,6 +24,7 @@ public final class Relationship: Property, @unchecked Sendable {
 
     init(name: String, destination: Entity, entity: Entity) {
         self.destination = destination
+        settledDestination = destination
         super.init(name: name, entity: entity)
     }
 
@@ -96,6 +99,7 @@ public final class Relationship: Property, @unchecked Sendable {
 
     func settle() {
         destinationIndex = destination.index
+        settledDestination = destination
         settledInverse = inverse
         tellsPairs = inverse.map { $0.isToMany && isToMany && speaks(over: $0) } ?? isToMany
     }

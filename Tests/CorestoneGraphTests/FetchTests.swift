@@ -142,6 +142,30 @@ final class FetchTests: GraphTestCase {
         XCTAssertLessThanOrEqual(store.requests - before, 3)
     }
 
+    func testMembersThatAStoreGivesMixed() throws {
+        for place in 0..<6 {
+            let home = try department("d\(place)")
+            for index in 0..<place { _ = try employee("e\(place)\(index)", in: home) }
+        }
+        try context.save()
+        store.mixesMembers = true
+        let coordinator = try Coordinator(model: model)
+        _ = try coordinator.add(store)
+        let request = FetchRequest(entity: try model.requireEntity(named: "Department"))
+        request.relationshipKeyPathsForPrefetching = ["employees"]
+        for isAscending in [true, false] {
+            request.sortDescriptors = [SortDescriptor("name", ascending: isAscending)]
+            let fresh = Context(coordinator: coordinator)
+            for home in try fresh.fetch(request) {
+                guard let name = try home.get("name", as: String.self), name.hasPrefix("d") else { continue }
+                let names = try home.members("employees").compactMap { try $0.get("name", as: String.self) }
+                let place = try XCTUnwrap(Int(name.dropFirst()))
+                XCTAssertEqual(Set(names), Set((0..<place).map { "e\(place)\($0)" }), name)
+                XCTAssertEqual(names.count, place)
+            }
+        }
+    }
+
     func testUnregisteredObjectsLeaveTheContext() throws {
         context = nil
         let fresh = other()

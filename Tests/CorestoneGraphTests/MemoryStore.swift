@@ -26,6 +26,8 @@ final class MemoryStore: PersistentStore, SaveTransaction, @unchecked Sendable {
     var lastKeys: [UInt32: Int64] = [:]
     /// How often the store was asked for rows or members: what a test of batching counts.
     var requests = 0
+    /// Whether members of several owners come mixed, those of each in their order.
+    var mixesMembers = false
     /// What the next save says that the store computed, and why no row can be read after it.
     var computed: [(entity: UInt32, primaryKey: Int64)] = []
     var readFailure: CoreError?
@@ -98,6 +100,14 @@ final class MemoryStore: PersistentStore, SaveTransaction, @unchecked Sendable {
                 guard let row = rows[root.index]?[key] else { continue }
                 result.members.append(.init(owner: owner, primaryKey: key, entity: row.entity.index))
             }
+        }
+        if mixesMembers {
+            var counts: [Int64: Int] = [:]
+            let places = result.members.map { member in
+                counts[member.owner, default: 0] += 1
+                return counts[member.owner] ?? 0
+            }
+            result.members = zip(places, result.members).sorted { ($0.0, $1.1.owner) < ($1.0, $0.1.owner) }.map(\.1)
         }
         if includingRows { result.batch = batch(root, result.members.map(\.primaryKey)) }
         return result

@@ -122,7 +122,7 @@ extension Context {
     }
 
     /// Puts rows into the faults of this context that wait for them.
-    private func fill(from batch: RowBatch, root: Entity, store: Store) {
+    func fill(from batch: RowBatch, root: Entity, store: Store) {
         let table = tables[tableIndex(store: store, root: root)].table
         withExtendedLifetime(batch.chunks) {
             for record in batch.records {
@@ -175,6 +175,7 @@ extension Context {
     /// Loads the rows of objects that have none, many at a time. Returns the objects for which the store has no row.
     @discardableResult
     func loadRows(of objects: [ManagedObject]) throws -> [ManagedObject] {
+        if objects.allUnretained({ $0.record != nil }) { return [] }
         let waiting = objects.filter { $0.record == nil && !$0.state.contains(.inserted) }
         if waiting.isEmpty { return [] }
         if parent == nil { try loadStoredRows(of: waiting) } else { try loadNestedRows(of: waiting) }
@@ -213,69 +214,9 @@ extension Context {
 
     /// Saved objects by their store: a key says nothing without it.
     func byStore(_ objects: [ManagedObject]) -> [(key: Store, elements: [ManagedObject])] {
+        if let store = objects.first?.store, objects.allUnretained({ $0.store === store }) { return [(store, objects)] }
         var groups = Groups<Store, ManagedObject>()
         for object in objects { if let store = object.store { groups.add(object, to: store) } }
         return groups.list
-    }
-
-    /// Loads the members of a to-many relationship for many owners in one query for each store.
-    func loadMembers(of relationship: Relationship, owners: [ManagedObject], includingRows: Bool = false) throws {
-        let waiting = try owners.filter { try !$0.toMany(relationship).isLoaded }
-        if parent == nil {
-            try loadStoredMembers(of: relationship, owners: waiting, includingRows: includingRows)
-        } else {
-            try loadNestedMembers(of: relationship, owners: waiting, includingRows: includingRows)
-        }
-    }
-
-    func loadStoredMembers(
-        of relationship: Relationship, owners: [ManagedObject], includingRows: Bool = false
-    ) throws {
-        for (store, owners) in byStore(owners) {
-            try loadMembers(of: relationship, waiting: owners, store: store, includingRows: includingRows)
-        }
-    }
-
-    private func loadMembers(
-        of relationship: Relationship, waiting: [ManagedObject], store: Store, includingRows: Bool
-    ) throws {
-        // The list belongs to the version of its owner that is read no later than it: a save of a stale one is a conflict.
-        try loadRows(of: waiting)
-        let root = relationship.destination.root
-        let found = try using(store) {
-            let state = rowCache(of: store).state
-            let found = try reader(of: store).members(
-                of: relationship, owners: waiting.map(\.primaryKey), includingRows: includingRows)
-            if includingRows { rowCache(of: store).add(found.batch, root: root, asOf: state) }
-            return found
-        }
-        coordinator.count {
-            $0.relationshipFaults += 1
-            $0.faultedRows += found.batch.records.count
-        }
-        var members: [Int64: [ManagedObject]] = [:]
-        var faults: [ManagedObject] = []
-        for member in found.members {
-            let object = object(store: store, entity: entity(at: member.entity), primaryKey: member.primaryKey)
-            if object.record == nil { faults.append(object) }
-            members[member.owner, default: []].append(object)
-        }
-        if includingRows {
-            fill(from: found.batch, root: root, store: store)
-        } else {
-            group(faults, root: root, store: store)
-            if let faultWatch { for fault in faults { faultWatch.note(fault, reachedBy: relationship) } }
-        }
-        for owner in waiting { try take(members[owner.primaryKey] ?? [], of: relationship, owner: owner) }
-    }
-
-    /// Gives a relationship the members that it has beneath.
-    func take(_ members: [ManagedObject], of relationship: Relationship, owner: ManagedObject) throws {
-        let keeper = try owner.toMany(relationship)
-        keeper.didLoad(members)
-        // What was deleted here, its delete rules applied, is no member any more.
-        for member in members where member.state.contains(.propagated) && relationship.inverse != nil {
-            keeper.drop(member)
-        }
     }
 }

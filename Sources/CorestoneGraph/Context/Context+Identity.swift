@@ -100,16 +100,20 @@ extension Context {
 
     /// The one object of a row with one reference for the caller: the registered one, or a new fault.
     func retainedObject(store: Store, entityIndex: UInt32, primaryKey: Int64) -> Unmanaged<ManagedObject> {
-        let entity = entities[Int(entityIndex)]
-        let place = tableIndex(store: store, root: entity.root)
-        if let known = registered(in: tables[place].table, primaryKey, entityIndex: entityIndex) {
-            return Unmanaged.passRetained(known)
+        let place = tableIndex(store: store, root: entities[Int(entityIndex)].root)
+        return retainedObject(in: tables[place].table, store: store, entityIndex: entityIndex, primaryKey: primaryKey)
+    }
+
+    /// The same, with the table of the entity's tree, which the caller has looked up.
+    @inline(__always)
+    func retainedObject(
+        in table: KeyTable, store: Store, entityIndex: UInt32, primaryKey: Int64
+    ) -> Unmanaged<ManagedObject> {
+        if let pointer = table.find(primaryKey) {
+            let known = Unmanaged<ManagedObject>.fromOpaque(pointer)
+            if known._withUnsafeGuaranteedRef({ $0.entity.index == entityIndex }) { return known.retain() }
         }
-        let object = ManagedObject(entity: entity, context: self, store: store, primaryKey: primaryKey, state: [.fault])
-        if store.hearsRegistrations { store.backing.didRegister(object.objectID) }
-        tables[place].table.set(primaryKey, Unmanaged.passUnretained(object).toOpaque())
-        if retained != nil { retain(object) }
-        return Unmanaged.passRetained(object)
+        return .passRetained(object(store: store, entity: entities[Int(entityIndex)], primaryKey: primaryKey))
     }
 
     /// This coordinator's store for one that may be another coordinator's: the same file has the same identifier.

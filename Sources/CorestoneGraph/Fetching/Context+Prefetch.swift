@@ -13,40 +13,57 @@ extension Context {
         try loadMembers(of: relationship, owners: objects.filter { $0.entity.isKind(of: relationship.entity) })
     }
 
-    /// Reads the targets along each key path, one query for each relationship whatever the number of objects.
+    /// Reads the targets along each key path, one query for each relationship and a thousand objects.
     func prefetch(_ keyPaths: [String], of objects: [ManagedObject], entity: Entity) throws {
         for keyPath in keyPaths {
             var (sources, current) = (objects, entity)
-            for name in keyPath.split(separator: ".").map(String.init) {
+            let names = keyPath.split(separator: ".").map(String.init)
+            for (place, name) in names.enumerated() {
                 guard let relationship = try current.requireProperty(named: name) as? Relationship else {
                     throw CoreError(
                         .invalidArgument, "cannot prefetch \(keyPath): \(current.name).\(name) is no relationship",
                         entity: current.name, key: name)
                 }
-                sources = try prefetch(relationship, of: sources)
+                sources = try prefetch(relationship, of: sources, leadsOn: place < names.count - 1)
                 current = relationship.destination
             }
         }
     }
 
-    private func prefetch(_ relationship: Relationship, of objects: [ManagedObject]) throws -> [ManagedObject] {
+    /// Returns the targets if the path leads on from them.
+    private func prefetch(
+        _ relationship: Relationship, of objects: [ManagedObject], leadsOn: Bool
+    ) throws -> [ManagedObject] {
         let source = relationship.entity
         let known =
-            objects.allSatisfy { $0.entity === source } ? objects : objects.filter { $0.entity.isKind(of: source) }
+            objects.allUnretained { $0.entity === source } ? objects : objects.filter { $0.entity.isKind(of: source) }
         if relationship.isToMany {
             // A member of many owners would come with its row once for each of them.
             let isShared = relationship.inverse?.isToMany ?? true
-            try loadMembers(of: relationship, owners: known, includingRows: !isShared)
-            var members = DistinctObjects()
-            defer { members.end() }
-            for object in known { for member in try object.toMany(relationship).all() { members.take(member) } }
-            if isShared { try loadRows(of: members.list) }
-            return members.list
+            let isComplete = try loadMembers(of: relationship, owners: known, rows: isShared ? .apart : .joined)
+            if !leadsOn && (isComplete || !isShared) { return [] }
+            let members = prefetchedMembers(of: relationship, known)
+            if isShared { try loadRows(of: members) }
+            return members
         }
         try loadRows(of: known)
         let targets = try prefetchedTargets(of: relationship, known)
         try loadRows(of: targets)
         return targets
+    }
+
+    /// The distinct members of a to-many relationship that was loaded.
+    private func prefetchedMembers(of relationship: Relationship, _ objects: [ManagedObject]) -> [ManagedObject] {
+        let slot = Int(relationship.slot)
+        var members = DistinctObjects()
+        defer { members.end() }
+        objects.forEachUnretained { reference in
+            reference._withUnsafeGuaranteedRef { object in
+                let keeper = object.nearToMany(ordinal: Int(object.entity.layout.slots[slot].ordinal))
+                keeper?._withUnsafeGuaranteedRef { $0.knownMembers.forEachUnretained { members.take($0) } }
+            }
+        }
+        return members.list
     }
 
     /// The distinct targets of a to-one relationship, kept by their sources, without making the sources look accessed.
@@ -61,41 +78,21 @@ extension Context {
         let table = tables[tableIndex(store: store, root: relationship.destination.root)].table
         var targets = DistinctObjects()
         defer { targets.end() }
-        try objects.withUnsafeBufferPointer { buffer in
-            try buffer.withMemoryRebound(to: Unmanaged<ManagedObject>.self) { references in
-                for reference in references {
-                    let target = try reference._withUnsafeGuaranteedRef { object -> Unmanaged<ManagedObject>? in
-                        if let overlay = object.overlay, overlay.isChanged(slot) {
-                            return try object.target(of: relationship).map(Unmanaged.passUnretained)
-                        }
-                        // A subentity's records have another layout, and an object of another store has other targets.
-                        if object.entity === entity, object.store === store,
-                            let known = object.keepRegisteredTarget(slot, layout, table, self)
-                        {
-                            return known
-                        }
-                        return try object.toOneTarget(slot, object.entity.layout.slots[slot])
-                    }
-                    if let target { targets.take(target) }
+        try objects.forEachUnretained { reference in
+            let target = try reference._withUnsafeGuaranteedRef { object -> Unmanaged<ManagedObject>? in
+                if let overlay = object.overlay, overlay.isChanged(slot) {
+                    return try object.target(of: relationship).map(Unmanaged.passUnretained)
                 }
+                // A subentity's records have another layout, and an object of another store has other targets.
+                if object.entity === entity, object.store === store,
+                    let known = object.keepRegisteredTarget(slot, layout, table, self)
+                {
+                    return known
+                }
+                return try object.toOneTarget(slot, object.entity.layout.slots[slot])
             }
+            if let target { targets.take(target) }
         }
         return targets.list
     }
-}
-
-/// Objects, each once, in the order in which they came. Known by a mark on each, which `end` takes away.
-private struct DistinctObjects {
-    private(set) var list: [ManagedObject] = []
-
-    mutating func take(_ object: ManagedObject) { take(Unmanaged.passUnretained(object)) }
-
-    @inline(__always)
-    mutating func take(_ object: Unmanaged<ManagedObject>) {
-        if object._withUnsafeGuaranteedRef({ $0.state.insert(.collected).inserted }) {
-            list.append(object.takeUnretainedValue())
-        }
-    }
-
-    func end() { for object in list { object.state.remove(.collected) } }
 }

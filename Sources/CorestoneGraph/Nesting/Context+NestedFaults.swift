@@ -97,7 +97,7 @@ extension Context {
     // MARK: Members
 
     /// Reads who the members of a relationship are, of owners that do not know yet.
-    func loadNestedMembers(of relationship: Relationship, owners: [ManagedObject], includingRows: Bool) throws {
+    func loadNestedMembers(of relationship: Relationship, owners: [ManagedObject], rows: MemberRows) throws {
         if owners.isEmpty { return }
         try withAncestors {
             try loadRows(of: owners)
@@ -111,7 +111,7 @@ extension Context {
                 try take(members, of: relationship, owner: owner)
             }
             try loadStoredMembers(of: relationship, owners: rest)
-            if includingRows {
+            if rows != .later {
                 for owner in owners { try loadRows(of: try owner.toMany(relationship).all()) }
             }
         }

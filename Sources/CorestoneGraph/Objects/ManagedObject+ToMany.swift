@@ -6,14 +6,48 @@ extension ManagedObject {
         toManyKeepers?[ordinal]
     }
 
+    /// The same, for who must not pay for a reference to it.
+    @inline(__always)
+    func nearToMany(ordinal: Int) -> Unmanaged<ToManyRelationship>? {
+        guard let toManyKeepers else { return nil }
+        return UnsafeRawPointer(toManyKeepers + ordinal).load(as: Unmanaged<ToManyRelationship>?.self)
+    }
+
     /// The members' keeper, made when first asked for.
     func toMany(_ relationship: Relationship) throws -> ToManyRelationship {
         if state.contains(.gone) { throw gone() }
         let ordinal = Int(entity.layout.slots[Int(relationship.slot)].ordinal)
-        if let keeper = toMany(ordinal: ordinal) { return keeper }
-        let keeper = ToManyRelationship(owner: self, relationship: relationship)
-        (toManyKeepers ?? allocateToManyKeepers())[ordinal] = keeper
+        return toMany(ordinal: ordinal) ?? makeToMany(relationship, ordinal).takeUnretainedValue()
+    }
+
+    /// Whether the members have yet to be read; the keeper is there from now on.
+    @inline(__always)
+    func awaitsMembers(of relationship: Relationship) throws -> Bool {
+        if state.contains(.gone) { throw gone() }
+        let ordinal = Int(entity.layout.slots[Int(relationship.slot)].ordinal)
+        let keeper = nearToMany(ordinal: ordinal) ?? makeToMany(relationship, ordinal)
+        return !keeper._withUnsafeGuaranteedRef { $0.isLoaded }
+    }
+
+    private func makeToMany(_ relationship: Relationship, _ ordinal: Int) -> Unmanaged<ToManyRelationship> {
+        let keeper = Unmanaged.passRetained(ToManyRelationship(owner: self, relationship: relationship))
+        ((toManyKeepers ?? allocateToManyKeepers()) + ordinal).initialize(to: keeper.takeRetainedValue())
         return keeper
+    }
+
+    /// The same by key, handed to `body`. One that was asked for before is found without its relationship.
+    @inline(__always)
+    private func withToMany<Result>(key: UInt32, _ body: (ToManyRelationship) throws -> Result) throws -> Result {
+        let slot = Int(key & 0xFFF)
+        if slot < Int(entity.slotCount), entity.slotKeys[slot] == key, !state.contains(.gone) {
+            let layout = entity.layout.slots[slot]
+            if layout.role == .toMany, let keeper = nearToMany(ordinal: Int(layout.ordinal)),
+                keeper._withUnsafeGuaranteedRef({ $0.isLoaded })
+            {
+                return try keeper._withUnsafeGuaranteedRef(body)
+            }
+        }
+        return try body(toMany(toManyRelationship(key: key)))
     }
 
     /// The relationship of a key, which must be to-many.
@@ -38,11 +72,15 @@ extension ManagedObject {
 // MARK: - Reading
 
 extension ManagedObject {
-    package func memberCount(key: UInt32) throws -> Int { try toMany(toManyRelationship(key: key)).count() }
+    package func memberCount(key: UInt32) throws -> Int { try withToMany(key: key) { try $0.count() } }
     /// A snapshot; in order when the relationship is ordered.
-    package func members(key: UInt32) throws -> [ManagedObject] { try toMany(toManyRelationship(key: key)).all() }
+    package func members(key: UInt32) throws -> [ManagedObject] { try withToMany(key: key) { try $0.all() } }
+    /// The same, with the entity that the relationship leads to, which the model keeps.
+    package func membersAndEntity(key: UInt32) throws -> (members: [ManagedObject], entity: Unmanaged<Entity>) {
+        try withToMany(key: key) { (try $0.all(), Unmanaged.passUnretained($0.relationship.settledDestination)) }
+    }
     package func hasMember(_ object: ManagedObject, key: UInt32) throws -> Bool {
-        try toMany(toManyRelationship(key: key)).contains(object)
+        try withToMany(key: key) { try $0.contains(object) }
     }
 }
 

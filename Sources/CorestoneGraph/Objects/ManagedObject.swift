@@ -19,6 +19,8 @@ public final class ManagedObject {
     }
     /// The same, for who must not pay for a reference to it.
     private(set) var contextReference: Unmanaged<Context>?
+    /// The token by which C hosts know the context; nil without one.
+    package var contextToken: UInt? { contextReference?._withUnsafeGuaranteedRef { $0.token } }
     /// nil while the ID is temporary.
     var store: Store? {
         get { storeReference?.takeUnretainedValue() }

@@ -125,7 +125,11 @@ final class ToManyRelationship {
     }
 
     /// Takes the store's members in, with the differences applied.
-    func didLoad(_ stored: [ManagedObject]) {
+    func didLoad(_ stored: __owned [ManagedObject]) {
+        guard differences != nil || !keptOrder.isEmpty else {
+            (members, yieldsOrder, isLoaded) = (ObjectList(stored), false, true)
+            return
+        }
         if yieldsOrder, let former = differences?.savedOrder, !former.elementsEqual(stored, by: ===) {
             keptOrder = []
             isOrderChanged = !addedMembers.isEmpty

@@ -19,10 +19,15 @@ struct RecordCursor {
     /// Chunks grow from `first` bytes up to `largest`.
     init(first: Int, largest: Int = 2 << 20) {
         self.largest = max(largest, 1024)
-        chunk = RecordChunk(capacity: max(1024, min(first, self.largest)))
+        chunk = RecordChunk(capacity: RecordCursor.capacity(first, self.largest))
         chunks = [chunk]
         start = chunk.end
         end = chunk.memory + chunk.capacity
+    }
+
+    /// What takes much of a huge page gets one: it is cleared at once, where small pages cost a fault each.
+    private static func capacity(_ wanted: Int, _ largest: Int) -> Int {
+        wanted < largest / 2 ? max(1024, wanted) : largest
     }
 
     /// Starts a record with all values null.
@@ -104,7 +109,7 @@ struct RecordCursor {
     @inline(never)
     private mutating func nextChunk(for size: Int) {
         chunk.take(start - chunk.end)
-        chunk = RecordChunk(capacity: max(size + 64, min(chunk.capacity * 4, largest)))
+        chunk = RecordChunk(capacity: max(size + 64, RecordCursor.capacity(chunk.capacity * 4, largest)))
         chunks.append(chunk)
         start = chunk.end
         end = chunk.memory + chunk.capacity

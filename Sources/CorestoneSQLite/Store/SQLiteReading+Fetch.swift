@@ -49,7 +49,8 @@ extension SQLiteReading {
         let plan = file.plan(for: fetch.entity, includesSubentities: fetch.includesSubentities, keys: keys)
         let statement = try statement("SELECT \(plan.selection)", query, file, purpose)
         var batch = RowBatch()
-        let expected = fetch.limit > 0 ? min(fetch.limit, 10_000) * plan.estimatedRowSize : 64 << 10
+        // There may be fewer rows than the limit.
+        let expected = fetch.limit > 0 ? min(fetch.limit, 2000) * plan.estimatedRowSize : 64 << 10
         var reader = RowReader(cursor: RecordCursor(first: expected))
         try withExtendedLifetime(query) {
             try read(statement, plan, &reader, into: &batch.records, atMost: file.mostRows)

@@ -3,21 +3,38 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// The statements that load rows of one table by primary key.
+/// The statements that load rows of one table by primary key, prepared when first needed.
 final class FaultPlan {
     let rows: RowPlan
     let one: Statement
-    let many: Statement
-    /// Keys that `many` takes.
-    static let chunk = 100
+    private var list, span: Statement?
+    private unowned(unsafe) let connection: Connection
 
     init(_ plan: RowPlan, connection: Connection) throws {
         rows = plan
-        let head = "SELECT \(plan.selection) FROM \(plan.table.name) t0 WHERE t0.Z_PK "
-        let purpose = "read \(plan.table.root.name)"
-        one = try connection.prepare(head + "= ?", purpose)
-        let marks = Array(repeating: "?", count: FaultPlan.chunk).joined(separator: ", ")
-        many = try connection.prepare(head + "IN (\(marks))", purpose)
+        self.connection = connection
+        one = try FaultPlan.prepare(.one(0), plan, connection)
+    }
+
+    func statement(for part: KeyPart) throws -> Statement {
+        switch part {
+        case .one: one
+        case .list: try kept(&list, part)
+        case .span: try kept(&span, part)
+        }
+    }
+
+    private func kept(_ place: inout Statement?, _ part: KeyPart) throws -> Statement {
+        if let place { return place }
+        let fresh = try FaultPlan.prepare(part, rows, connection)
+        place = fresh
+        return fresh
+    }
+
+    private static func prepare(_ part: KeyPart, _ plan: RowPlan, _ connection: Connection) throws -> Statement {
+        try connection.prepare(
+            "SELECT \(plan.selection) FROM \(plan.table.name) t0 WHERE t0.Z_PK \(part.condition)",
+            "read \(plan.table.root.name)")
     }
 }
 
@@ -39,7 +56,7 @@ extension SQLiteReading {
             let plan = try file.faultPlan(for: root)
             file.held?.fault()
             if primaryKeys.count <= 4 { return try fewRows(primaryKeys, plan, file) }
-            return try manyRows(primaryKeys, plan)
+            return try file.bounded(plan.rows.table) { try manyRows(primaryKeys, plan) }
         }
     }
 
@@ -92,19 +109,14 @@ extension SQLiteReading {
         var reader = RowReader(cursor: RecordCursor(first: keys.count * plan.rows.estimatedRowSize))
         var batch = RowBatch()
         batch.records.reserveCapacity(keys.count)
-        var place = 0
-        while keys.count - place >= FaultPlan.chunk / 4 {
-            let count = min(FaultPlan.chunk, keys.count - place)
-            for offset in 0..<FaultPlan.chunk {
-                // A last chunk that is not full repeats its first key, which changes nothing.
-                plan.many.bind(keys[place + (offset < count ? offset : 0)], at: Int32(offset + 1))
+        for part in KeyPart.parts(of: keys, shortestList: 25) {
+            if case .one(let key) = part {
+                if let record = try row(key, plan, &reader) { batch.records.append(record) }
+                continue
             }
-            try read(plan.many, plan.rows, &reader, into: &batch.records)
-            place += count
-        }
-        while place < keys.count {
-            if let record = try row(keys[place], plan, &reader) { batch.records.append(record) }
-            place += 1
+            let statement = try plan.statement(for: part)
+            part.bind(to: statement, times: 1)
+            try read(statement, plan.rows, &reader, into: &batch.records, atMost: keys.count)
         }
         batch.chunks = reader.cursor.flush()
         batch.ownsChunks = true

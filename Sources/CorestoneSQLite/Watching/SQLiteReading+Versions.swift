@@ -8,13 +8,13 @@ extension SQLiteReading {
         guard table.hasVersions else { return Dictionary(primaryKeys.map { ($0, 0) }, uniquingKeysWith: { $1 }) }
         return try withFile { file in
             let purpose = "compare \(root.name)"
-            let marks = Array(repeating: "?", count: FaultPlan.chunk).joined(separator: ", ")
+            let marks = Array(repeating: "?", count: KeyPart.most).joined(separator: ", ")
             let statement = try file.connection.statement(
                 "SELECT Z_PK, Z_OPT FROM \(table.name) WHERE Z_PK IN (\(marks))", purpose)
             var versions: [Int64: Int32] = [:]
             versions.reserveCapacity(primaryKeys.count)
-            for start in stride(from: 0, to: primaryKeys.count, by: FaultPlan.chunk) {
-                for offset in 0..<FaultPlan.chunk {
+            for start in stride(from: 0, to: primaryKeys.count, by: KeyPart.most) {
+                for offset in 0..<KeyPart.most {
                     // A last chunk that is not full repeats its first key, which changes nothing.
                     let place = start + offset < primaryKeys.count ? start + offset : start
                     statement.bind(primaryKeys[place], at: Int32(offset + 1))

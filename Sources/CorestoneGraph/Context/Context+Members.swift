@@ -1,0 +1,167 @@
+import CorestoneModel
+import CorestoneValues
+
+/// What becomes of the rows of members that are read.
+enum MemberRows {
+    /// They wait until they are asked for.
+    case later
+    /// They come with the members: for those of one owner.
+    case joined
+    /// They come once each, after the members: for those of many owners.
+    case apart
+}
+
+// Who the members of to-many relationships are, as the store has them.
+extension Context {
+    /// Owners whose members are read at a time.
+    private static let ownersAtOnce = 1000
+
+    /// Loads the members of a to-many relationship for many owners, a thousand in one query for each store.
+    ///
+    /// Returns whether none of the owners knew its members before.
+    @discardableResult
+    func loadMembers(
+        of relationship: Relationship, owners: [ManagedObject], rows: MemberRows = .later
+    ) throws -> Bool {
+        let areWaiting = try owners.allUnretained { try $0.awaitsMembers(of: relationship) }
+        let waiting = areWaiting ? owners : try owners.filter { try $0.awaitsMembers(of: relationship) }
+        if parent == nil {
+            try loadStoredMembers(of: relationship, owners: waiting, rows: rows)
+        } else {
+            try loadNestedMembers(of: relationship, owners: waiting, rows: rows)
+        }
+        return areWaiting
+    }
+
+    func loadStoredMembers(
+        of relationship: Relationship, owners: [ManagedObject], rows: MemberRows = .later
+    ) throws {
+        for (store, owners) in byStore(owners) {
+            // The list belongs to the version of its owner that is read no later than it: a save of a stale one is a conflict.
+            try loadRows(of: owners)
+            for start in stride(from: 0, to: owners.count, by: Context.ownersAtOnce) {
+                let part = start..<min(start + Context.ownersAtOnce, owners.count)
+                try loadMembers(of: relationship, owners, part, store: store, rows: rows)
+            }
+            coordinator.count { $0.relationshipFaults += 1 }
+        }
+    }
+
+    private func loadMembers(
+        of relationship: Relationship, _ owners: [ManagedObject], _ part: Range<Int>, store: Store, rows: MemberRows
+    ) throws {
+        let root = relationship.destination.root
+        let found = try using(store) {
+            let state = rowCache(of: store).state
+            let found = try reader(of: store).members(
+                of: relationship, owners: owners[part].map(\.primaryKey), includingRows: rows == .joined)
+            if rows == .joined { rowCache(of: store).add(found.batch, root: root, asOf: state) }
+            return found
+        }
+        let faults = try take(MemberRuns(found.members), of: relationship, owners, part, store: store)
+        switch rows {
+        case .later:
+            group(faults, root: root, store: store)
+            if let faultWatch { for fault in faults { faultWatch.note(fault, reachedBy: relationship) } }
+        case .joined:
+            coordinator.count { $0.faultedRows += found.batch.records.count }
+            fill(from: found.batch, root: root, store: store)
+        case .apart: try loadRows(of: faults)
+        }
+    }
+
+    /// Gives each owner its members, and returns those of them that have no row.
+    private func take(
+        _ runs: MemberRuns, of relationship: Relationship, _ owners: [ManagedObject], _ part: Range<Int>, store: Store
+    ) throws -> [ManagedObject] {
+        let table = tables[tableIndex(store: store, root: relationship.destination.root)].table
+        let slot = Int(relationship.slot)
+        var runs = runs
+        var faults = DistinctObjects()
+        defer { faults.end() }
+        try owners.forEachUnretained(in: part) { reference in
+            try reference._withUnsafeGuaranteedRef { owner in
+                var states: ManagedObject.State = []
+                let run = runs.run(of: owner.primaryKey)
+                let members = [ManagedObject](unsafeUninitializedCapacity: run.count) { buffer, count in
+                    for member in run {
+                        let object = retainedObject(
+                            in: table, store: store, entityIndex: member.entity, primaryKey: member.primaryKey)
+                        object._withUnsafeGuaranteedRef {
+                            if $0.record == nil { faults.take(object) }
+                            states.formUnion($0.state)
+                        }
+                        (buffer.baseAddress! + count).initialize(to: object.takeRetainedValue())
+                        count += 1
+                    }
+                }
+                let keeper = owner.nearToMany(ordinal: Int(owner.entity.layout.slots[slot].ordinal))
+                if let keeper, !states.contains(.propagated) {
+                    keeper._withUnsafeGuaranteedRef { $0.didLoad(members) }
+                } else {
+                    try take(members, of: relationship, owner: owner)
+                }
+            }
+        }
+        return faults.list
+    }
+
+    /// Gives a relationship the members that it has beneath.
+    func take(_ members: [ManagedObject], of relationship: Relationship, owner: ManagedObject) throws {
+        let keeper = try owner.toMany(relationship)
+        keeper.didLoad(members)
+        // What was deleted here, its delete rules applied, is no member any more.
+        for member in members where member.state.contains(.propagated) && relationship.inverse != nil {
+            keeper.drop(member)
+        }
+    }
+}
+
+/// Members by their owner, at hand where owners are asked for in the order of their keys.
+private struct MemberRuns {
+    private let members: [StoreMembers.Member]
+    /// Behind the run that was asked for last.
+    private var place = 0
+
+    init(_ found: [StoreMembers.Member]) {
+        if zip(found, found.dropFirst()).allSatisfy({ $0.owner <= $1.owner }) {
+            members = found
+        } else {
+            // What an owner has stays in the order in which it came.
+            let runs = MemberRuns.split(found).sorted {
+                (found[$0.lowerBound].owner, $0.lowerBound) < (found[$1.lowerBound].owner, $1.lowerBound)
+            }
+            members = runs.flatMap { found[$0] }
+        }
+    }
+
+    /// The places of members of one owner that came together.
+    private static func split(_ found: [StoreMembers.Member]) -> [Range<Int>] {
+        var (runs, start): ([Range<Int>], Int) = ([], 0)
+        for place in found.indices where place + 1 == found.count || found[place + 1].owner != found[place].owner {
+            runs.append(start..<(place + 1))
+            start = place + 1
+        }
+        return runs
+    }
+
+    mutating func run(of owner: Int64) -> ArraySlice<StoreMembers.Member> {
+        let isAtHand =
+            (place == 0 || members[place - 1].owner < owner)
+            && (place == members.count || members[place].owner >= owner)
+        let start = isAtHand ? place : first(of: owner)
+        place = start
+        while place < members.count, members[place].owner == owner { place += 1 }
+        return members[start..<place]
+    }
+
+    /// Where the run of an owner begins, or would.
+    private func first(of owner: Int64) -> Int {
+        var (low, high) = (0, members.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if members[middle].owner < owner { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}

@@ -1,0 +1,49 @@
+import CorestoneModel
+
+/// The statements that read the members of a to-many relationship: owner, then the member's key and entity or whole row.
+struct MembersQuery {
+    let relationship: Relationship
+    let storage: ToManyStorage
+    let table: TableSchema
+    /// nil when only keys are wanted.
+    let plan: RowPlan?
+    var hasEntityColumn: Bool { table.hasSubentities }
+    /// How often the statement asks for the owners.
+    var repetitions: Int { isReadBothWays ? 2 : 1 }
+
+    /// A pair of a relationship that is its own inverse may have been written in one direction only.
+    private var isReadBothWays: Bool { if case .joinTable(_, _, _, nil, true) = storage { true } else { false } }
+
+    init(relationship: Relationship, storage: ToManyStorage, schema: StoreSchema, file: OpenFile, rows: Bool) {
+        self.relationship = relationship
+        self.storage = storage
+        table = schema.table(of: relationship.destination)
+        plan = rows ? file.plan(for: relationship.destination, includesSubentities: true, leading: 1) : nil
+    }
+
+    /// - Parameter condition: which owners.
+    func text(owners condition: String) -> String {
+        switch storage {
+        case .foreignKey(_, let column, let order, _):
+            return "SELECT t0.\(column), \(memberColumns) FROM \(table.name) t0 WHERE t0.\(column) \(condition)"
+                + (order.map { " ORDER BY t0.\(column), t0.\($0), t0.Z_PK" } ?? "")
+        case .joinTable(let join, let owner, let member, let order, _):
+            let ordering = order.map { " ORDER BY t1.\(owner), t1.\($0), t1.\(member)" } ?? ""
+            let pairs =
+                isReadBothWays
+                ? "(SELECT \(owner) o, \(member) m FROM \(join) WHERE \(owner) \(condition) "
+                    + "UNION SELECT \(member), \(owner) FROM \(join) WHERE \(member) \(condition)) t1" : "\(join) t1"
+            let (first, second) = isReadBothWays ? ("o", "m") : (owner, member)
+            let filter = isReadBothWays ? "" : " WHERE t1.\(first) \(condition)"
+            if plan == nil && !hasEntityColumn {
+                return "SELECT t1.\(first), t1.\(second) FROM \(pairs)\(filter)\(ordering)"
+            }
+            return "SELECT t1.\(first), \(memberColumns) FROM \(pairs) JOIN \(table.name) t0 ON t0.Z_PK = t1.\(second)"
+                + filter + ordering
+        }
+    }
+
+    private var memberColumns: String {
+        plan?.selection ?? (hasEntityColumn ? "t0.Z_PK, t0.Z_ENT" : "t0.Z_PK")
+    }
+}
