@@ -1,4 +1,5 @@
 import CCorestone
+import CPlatform
 import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
@@ -14,16 +15,21 @@ public func cst_object_member_count(
     }
 }
 
+/// Asked of each of many objects, so neither the object nor its context is retained for the call.
 @_cdecl("cst_object_copy_members") @implementation
 public func cst_object_copy_members(
     _ pointer: OpaquePointer?, _ key: cst_key, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
         let out = try place(out, "out_members")
-        let object = try object(pointer)
-        let members = try object.members(key: key)
-        let box = try object.context.map { try contextBox($0) }
-        out.pointee = try ResultList(members, entity: object.destination(key: key), box: box).makeHandle()
+        guard let found = platform_handle_find(token(pointer), HandleType.object.rawValue) else {
+            throw invalidHandle(pointer, .object)
+        }
+        out.pointee = try Unmanaged<ManagedObject>.fromOpaque(found.pointee.object)._withUnsafeGuaranteedRef { object in
+            try object.checkQueue()
+            let (members, entity) = try object.membersAndEntity(key: key)
+            return try ResultList(members, entity: entity, nearBox: nearBox(of: object)).makeHandle()
+        }
     }
 }
 

@@ -22,8 +22,9 @@ private func requireObjects(_ results: ResultList) throws {
 /// The part of a list that starts at `first` and has at most `capacity` elements; nil past the last one. Sizes of the host's
 /// beyond `Int.max` come as negative numbers.
 func window(_ results: ResultList, _ first: Int, _ capacity: Int) -> Range<Int>? {
-    guard first >= 0, first < results.count else { return nil }
-    let left = results.count - first
+    let count = results.count
+    guard first >= 0, first < count else { return nil }
+    let left = count - first
     return first..<(first + (capacity < 0 ? left : min(capacity, left)))
 }
 
@@ -88,7 +89,7 @@ public func cst_results_copy_id(
         let out = try place(out, "out_id")
         let results = try list(pointer)
         guard index >= 0, index < results.count else { return .end }
-        let id = results.ids.isEmpty ? results.results.objectID(at: index) : results.ids[index]
+        let id = results.objectID(at: index)
         // Elsewhere only that of a saved object, which never changes.
         if id.isTemporary, results.ids.isEmpty { try results.checkQueue() }
         out.pointee = try HandleTable.make(ObjectIDBox(id), .objectID)
@@ -108,11 +109,9 @@ public func cst_results_get_column(
         guard let window = window(results, first, capacity) else { return .end }
         if window.isEmpty { return .ok }
         let out = try required(out, "out_values")
-        for (place, object) in try results.objects(window).enumerated() {
-            if try results.isMissing(object, row: window.lowerBound + place) {
-                putNull(out + place)
-                continue
-            }
+        try results.forEachObject(window) { place, object in
+            if let view = object.plainView(key: key) { return put(view, out + place) }
+            if try results.isMissing(object, row: window.lowerBound + place) { return putNull(out + place) }
             let view = try object.view(key: key)
             if view.type == .object { try putTarget(view, object, key, out + place) } else { put(view, out + place) }
         }

@@ -116,53 +116,66 @@ final class RowsBox {
 final class ResultList {
     /// Alive as long as the host holds the list: the box is the owner of the list's handle. nil for members of an object
     /// outside every context.
-    private unowned(unsafe) let box: ContextBox?
+    let nearBox: Unmanaged<ContextBox>?
     /// The thread of a list without a context.
     private let creator: UInt64
-    let results: Results
     /// Of a list that is not lazy.
-    var objects: [ManagedObject] { results.objects }
+    let objects: [ManagedObject]
+    /// Of one that is: what it reads, and what it lends.
+    let loans: Loans?
     let ids: [ObjectID]
-    /// What a key stands for when the list is empty; nil for lists of several entities.
-    let entity: Entity?
+    /// What a key stands for when the list is empty; nil for lists of several entities. Alive like the box, through which, or
+    /// instead of which, the owner of the handle keeps its model.
+    private let nearEntity: Unmanaged<Entity>?
+    var entity: Entity? { nearEntity?.takeUnretainedValue() }
     /// By index, 0 where none was handed out yet.
     private var tokens: UnsafeMutablePointer<Token>?
-    /// The elements of `objects`, which never changes, and the box: read for each row of a fetch without a reference.
-    private let references: UnsafePointer<Unmanaged<ManagedObject>>?
-    let nearBox: Unmanaged<ContextBox>?
+    /// The elements of `objects`, which never changes: read for each row of a fetch without a reference.
+    let references: UnsafePointer<Unmanaged<ManagedObject>>?
     /// Of a list that is not lazy, the others being looked after in `ResultList+Lazy`.
     let objectCount: Int
-    /// What a lazy list lends.
-    var loans = Loans()
     /// Values that key paths computed, kept so that views of them stay valid.
-    let kept = KeptValues()
+    private(set) lazy var kept = KeptValues()
 
-    convenience init(_ objects: [ManagedObject], ids: [ObjectID] = [], entity: Entity?, box: ContextBox?) {
-        self.init(Results(objects), ids: ids, entity: entity, box: box)
+    convenience init(_ results: Results, entity: Entity?, box: ContextBox?) {
+        self.init(
+            results.objects, loans: results.isLazy ? Loans(results) : nil, entity: entity.map(Unmanaged.passUnretained),
+            nearBox: box.map(Unmanaged.passUnretained))
     }
 
-    init(_ results: Results, ids: [ObjectID] = [], entity: Entity?, box: ContextBox?) {
-        let objects = results.objects
-        self.results = results
+    convenience init(_ objects: [ManagedObject], ids: [ObjectID] = [], entity: Entity?, box: ContextBox?) {
+        self.init(
+            objects, ids: ids, entity: entity.map(Unmanaged.passUnretained), nearBox: box.map(Unmanaged.passUnretained))
+    }
+
+    init(
+        _ objects: __owned [ManagedObject], loans: Loans? = nil, ids: [ObjectID] = [],
+        entity: Unmanaged<Entity>?, nearBox: Unmanaged<ContextBox>?
+    ) {
+        self.objects = objects
+        self.loans = loans
         self.ids = ids
-        self.entity = entity
-        self.box = box
-        creator = box == nil ? platform_thread_id() : 0
+        nearEntity = entity
+        self.nearBox = nearBox
+        creator = nearBox == nil ? platform_thread_id() : 0
         references = objects.withUnsafeBufferPointer {
             UnsafeRawPointer($0.baseAddress)?.assumingMemoryBound(to: Unmanaged<ManagedObject>.self)
         }
-        nearBox = box.map(Unmanaged.passUnretained)
         objectCount = objects.count
     }
 
     deinit {
-        loans.end()
         guard let tokens else { return }
-        for place in objects.indices where tokens[place] != 0 { HandleTable.release(tokens[place]) }
+        for place in 0..<objectCount where tokens[place] != 0 { HandleTable.release(tokens[place]) }
         tokens.deallocate()
     }
 
-    var count: Int { ids.isEmpty ? results.count : ids.count }
+    var count: Int { ids.isEmpty ? loans?.results.count ?? objectCount : ids.count }
+    var results: Results { loans?.results ?? Results(objects) }
+
+    func objectID(at index: Int) -> ObjectID {
+        ids.isEmpty ? loans?.results.objectID(at: index) ?? objects[index].objectID : ids[index]
+    }
 
     /// Throws unless the calling thread may use the list's objects now.
     @inline(__always)
@@ -170,6 +183,8 @@ final class ResultList {
         if let nearBox, nearBox._withUnsafeGuaranteedRef({ $0.isOnQueue }) { return }
         try refuseThread()
     }
+
+    private var box: ContextBox? { nearBox?.takeUnretainedValue() }
 
     private func refuseThread() throws {
         if let box { try box.context.checkQueue() } else { try checkCreator() }
@@ -190,8 +205,9 @@ final class ResultList {
         ResultList(results.choosing(indices), entity: entity, box: box)
     }
 
-    func makeHandle() throws -> Handle? {
-        try HandleTable.make(self, .results, owner: box ?? entity?.model, isLoose: box == nil)
+    __consuming func makeHandle() throws -> Handle? {
+        let owner = nearBox.map { $0.toOpaque() } ?? entity.map { Unmanaged.passUnretained($0.model).toOpaque() }
+        return try HandleTable.make(.passRetained(self), .results, owner: owner, isLoose: nearBox == nil)
     }
 
     /// A handle that the list keeps until its end.
@@ -206,8 +222,8 @@ final class ResultList {
     }
 
     private func makeTokens() -> UnsafeMutablePointer<Token> {
-        let fresh = UnsafeMutablePointer<Token>.allocate(capacity: objects.count)
-        fresh.initialize(repeating: 0, count: objects.count)
+        let fresh = UnsafeMutablePointer<Token>.allocate(capacity: objectCount)
+        fresh.initialize(repeating: 0, count: objectCount)
         tokens = fresh
         return fresh
     }

@@ -21,26 +21,35 @@ enum HandleTable {
     static func make(_ object: AnyObject, _ type: HandleType, owner: AnyObject? = nil, isLoose: Bool = false) throws
         -> Handle?
     {
-        handle(try make(Unmanaged.passRetained(object), type, owner: owner, isLoose: isLoose, hosts: 1))
+        let owner = owner.map { Unmanaged.passUnretained($0) }
+        return handle(try make(Unmanaged.passRetained(object), type, owner: owner, isLoose: isLoose, hosts: 1))
+    }
+
+    /// The same with a reference to the object that the table takes over, and an owner by its address.
+    static func make(
+        _ object: Unmanaged<some AnyObject>, _ type: HandleType, owner: UnsafeMutableRawPointer?, isLoose: Bool
+    ) throws -> Handle? {
+        let owner = owner.map { Unmanaged<AnyObject>.fromOpaque($0) }
+        return handle(try make(.fromOpaque(object.toOpaque()), type, owner: owner, isLoose: isLoose, hosts: 1))
     }
 
     /// A token that only the library holds, for handles that it lends.
     static func makeInner(
         _ object: AnyObject, _ type: HandleType, owner: AnyObject? = nil, isLoose: Bool = false
     ) throws -> Token {
-        try make(Unmanaged.passRetained(object), type, owner: owner, isLoose: isLoose, hosts: 0)
+        let owner = owner.map { Unmanaged.passUnretained($0) }
+        return try make(Unmanaged.passRetained(object), type, owner: owner, isLoose: isLoose, hosts: 0)
     }
 
     private static func make(
-        _ object: Unmanaged<AnyObject>, _ type: HandleType, owner: AnyObject?, isLoose: Bool, hosts: UInt32
+        _ object: Unmanaged<AnyObject>, _ type: HandleType, owner: Unmanaged<AnyObject>?, isLoose: Bool, hosts: UInt32
     ) throws -> Token {
-        let keeper = owner.map { Unmanaged.passUnretained($0) }
-        let token = platform_handle_make(object.toOpaque(), keeper?.toOpaque(), type.rawValue, isLoose, hosts)
+        let token = platform_handle_make(object.toOpaque(), owner?.toOpaque(), type.rawValue, isLoose, hosts)
         guard token != 0 else {
             if type.isRetained { object.release() }
             throw CoreError(.noMemory, "there is no memory for another handle")
         }
-        if hosts > 0 { _ = keeper?.retain() }
+        if hosts > 0 { _ = owner?.retain() }
         if !type.isRetained { object.release() }
         return token
     }

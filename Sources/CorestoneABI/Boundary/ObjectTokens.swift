@@ -51,6 +51,16 @@ private func newToken(
     return token
 }
 
+/// The box of an object's context, which lives as long as the host holds the object; nil outside every context.
+@inline(__always)
+func nearBox(of object: ManagedObject) throws -> Unmanaged<ContextBox>? {
+    guard let token = object.contextToken else { return nil }
+    guard let entry = platform_handle_find(Token(token), HandleType.context.rawValue) else {
+        throw invalidHandle(handle(Token(token)), .context)
+    }
+    return Unmanaged.fromOpaque(entry.pointee.object)
+}
+
 /// The box of a context that hosts know.
 func contextBox(_ context: Context) throws -> ContextBox { try resolve(handle(Token(context.token)), .context) }
 
