@@ -47,6 +47,7 @@ BASE = {
     "W1_bulk": "W1",
     "W3_objects": "W3",
     "W3_many": "W3",
+    "W11_objects": "W11",
     "W3_columns": "W3",
     "W3_rows": "W3",
 }
@@ -76,6 +77,7 @@ ORDER += [
     "W9_cold",
     "W9_hot",
     "W11",
+    "W11_objects",
     "W11_lazy",
     "undo",
     "redo",

@@ -122,7 +122,7 @@ def make_peers(places: Places) -> dict[str, Peer]:
             "W7": ["W7"],
             "W8": ["W8"],
             "W9": ["W9"],
-            "W11": ["W11", "W11_lazy"],
+            "W11": ["W11", "W11_objects", "W11_lazy"],
             "undo": ["undo"],
             "queues": ["queues"],
             "controller": ["controller"],
