@@ -216,4 +216,86 @@ final class ConstraintConflictTests: XCTestCase {
         XCTAssertEqual(try other().fetch("Special").count, 1)
         XCTAssertFalse(special.hasTemporaryID)
     }
+
+    // MARK: Several constraints
+
+    /// A user with a unique address and a unique login, a cat of theirs, and a best friend.
+    private func users() throws -> Coordinator {
+        let model = Model()
+        let user = try model.addEntity(named: "User"), cat = try model.addEntity(named: "Cat")
+        for name in ["email", "login", "name"] { try user.addAttribute(named: name, type: .string).setOptional(true) }
+        for name in ["email", "login"] { try user.addUniqueConstraint([name]) }
+        let cats = try user.addRelationship(named: "cats", destination: cat, isToMany: true)
+        try cats.setDeleteRule(.cascade)
+        try cats.setInverse(try cat.addRelationship(named: "keeper", destination: user))
+        let friend = try user.addRelationship(named: "friend", destination: user)
+        try friend.setOptional(true)
+        try friend.setInverse(try user.addRelationship(named: "fans", destination: user, isToMany: true))
+        let coordinator = try Coordinator(model: model)
+        try coordinator.addSQLiteStore(at: folder + "/\(UUID().uuidString).sqlite")
+        let context = Context(coordinator: coordinator)
+        try context.insert("User", ["email": "ada", "login": "a", "name": "first"]).add(
+            context.insert("Cat"), to: "cats")
+        try context.save()
+        return coordinator
+    }
+
+    private func stored(_ coordinator: Coordinator) throws -> [String] {
+        let context = Context(coordinator: coordinator)
+        return try context.fetch("User", sort: ["name"]).map { user in
+            let parts: [String] = try ["email", "login", "name"].map { try user.get($0) ?? "-" }
+            let friend: String? = try user.get("friend.name")
+            return "\(parts.joined(separator: " ")) \(try user.members("cats").count) \(friend ?? "-")"
+        }
+    }
+
+    func testOneStoredObjectIsInTheWayTwice() throws {
+        for policy in [MergePolicy.objectTrump, .overwrite, .storeTrump, .rollback] {
+            for isKnown in [false, true] {
+                let coordinator = try users(), context = Context(coordinator: coordinator)
+                context.mergePolicy = policy
+                let known = isKnown ? try context.fetch("User") : []
+                let user = try context.insert("User", ["email": "ada", "login": "a", "name": "second"])
+                try user.set("friend", user)
+                try context.save()
+                let wins = policy === MergePolicy.objectTrump || policy === MergePolicy.overwrite
+                XCTAssertEqual(
+                    try stored(coordinator), [wins ? "ada a second 1 second" : "ada a first 1 -"],
+                    "\(policy.type), known \(isKnown)")
+                withExtendedLifetime(known) {}
+            }
+        }
+    }
+
+    func testTwinsAreOfOneStoredObject() throws {
+        for isKnown in [false, true] {
+            let coordinator = try users(), context = Context(coordinator: coordinator)
+            context.mergePolicy = .objectTrump
+            let known = isKnown ? try context.fetch("User") : []
+            try context.insert("User", ["email": "ada", "login": "a", "name": "second"])
+            try context.insert("User", ["email": "ada", "login": "a", "name": "third"])
+            try context.save()
+            let users = try stored(coordinator)
+            XCTAssertEqual(users.count, 1, "known \(isKnown)")
+            XCTAssertTrue(users.first?.hasPrefix("ada a") == true && users.first?.hasSuffix("1 -") == true, "\(users)")
+            withExtendedLifetime(known) {}
+        }
+    }
+
+    /// One takes the stored object's place by the login; the other one wants the address, which that has given up.
+    func testTwoObjectsMeetOneStoredObject() throws {
+        for isKnown in [false, true] {
+            let coordinator = try users(), context = Context(coordinator: coordinator)
+            context.mergePolicy = .objectTrump
+            let known = isKnown ? try context.fetch("User") : []
+            try context.insert("User", ["email": "eve", "login": "a", "name": "second"])
+            try context.insert("User", ["email": "ada", "login": "e", "name": "third"])
+            try context.save()
+            XCTAssertEqual(
+                try stored(coordinator).map { String($0.prefix(12)) }.sorted(),
+                ["ada e third ", "eve a second"].sorted(),
+                "known \(isKnown)")
+            withExtendedLifetime(known) {}
+        }
+    }
 }

@@ -347,4 +347,39 @@ final class MergePolicyTests: GraphTestCase {
         _ = try second.insert("Employee", ["name": "Bob"])
         try second.save()
     }
+
+    /// A deletion is given up with all that it did, also to objects that another context has related meanwhile.
+    func testADeletionThatIsGivenUpLeavesMembersOfOthersAlone() throws {
+        for isOrdered in [false, true] {
+            let model = Model()
+            let (item, tag) = (try model.addEntity(named: "Item"), try model.addEntity(named: "Tag"))
+            let tags = try item.addRelationship(named: "tags", destination: tag, isToMany: true)
+            try tags.setInverse(
+                try tag.addRelationship(named: "items", destination: item, isToMany: true, isOrdered: isOrdered))
+            let coordinator = try Coordinator(model: model)
+            try coordinator.addInMemoryStore()
+            let (mine, others) = (Context(coordinator: coordinator), Context(coordinator: coordinator))
+            mine.automaticallyMergesChangesFromParent = true
+            mine.mergePolicy = .rollback
+            let theirs = try others.insert("Tag")
+            let left = try others.insert("Item")
+            try left.add(theirs, to: "tags")
+            try others.save()
+            let deleted = try XCTUnwrap(try mine.fetch("Tag").first)
+            _ = try deleted.members("items")
+            try mine.delete(deleted)
+            try mine.processPendingChanges()
+            try others.insert("Item").add(theirs, to: "tags")
+            try left.setMembers([], of: "tags")
+            try others.save()
+            try mine.processPendingChanges()
+            _ = try mine.fetch("Item").map { try $0.members("tags") }
+            try mine.save()
+            let fresh = Context(coordinator: coordinator)
+            XCTAssertEqual(try fresh.count("Tag"), 1)
+            XCTAssertEqual(
+                try fresh.fetch("Item").map { try $0.members("tags").count }.sorted(), [0, 1], "ordered \(isOrdered)")
+            XCTAssertEqual(try deleted.members("items").count, 1, "ordered \(isOrdered)")
+        }
+    }
 }

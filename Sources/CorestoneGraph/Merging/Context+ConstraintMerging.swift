@@ -8,6 +8,7 @@ extension Context {
     func settle(
         _ object: ManagedObject, against stored: ObjectID, _ constraint: [String], as type: MergePolicyType
     ) throws {
+        guard try isOpen(object, stored, constraint) else { return }
         switch (type, object.isInserted) {
         case (.error, _): return
         case (.rollback, true): try abandonNew(object)
@@ -23,6 +24,15 @@ extension Context {
         case (.storeTrump, true): try abandonNew(object)
         case (_, _): try delete(self.object(with: stored))
         }
+    }
+
+    /// Whether a stored object is still in the way of another one. Settling an earlier conflict may have made the one of the other,
+    /// or given other values to either.
+    private func isOpen(_ object: ManagedObject, _ stored: ObjectID, _ constraint: [String]) throws -> Bool {
+        if object.isGone || object.isDeleted || object.objectID == stored { return false }
+        guard let known = registeredObject(with: stored), known.hasChanges else { return true }
+        if known.isDeleted { return false }
+        return try constraint.allSatisfy { try known.value(forKeyPath: $0) == object.value(forKeyPath: $0) }
     }
 
     /// Objects of the context have the same unique values: a saved one keeps them, else the first that was inserted. New ones
@@ -98,14 +108,16 @@ extension Context {
                 let relationship = object.entity.relationship(slot)
                 let target = try object.target(of: relationship)
                 try object.setTarget(nil, of: relationship)
-                try other.setTarget(target, of: relationship)
+                try other.setTarget(target === object ? other : target, of: relationship)
             }
         }
         for relationship in object.entity.relationships where relationship.isToMany {
             let keeper = try object.toMany(relationship)
             for member in try keeper.all() where !member.isGone {
                 try object.detach(member, relationship, keeper)
-                if member !== other { _ = try other.add(member, to: relationship) }
+                // Where the store wins, what the object was to itself is nothing.
+                if member === other || member === object && type == .storeTrump { continue }
+                _ = try other.add(member === object ? other : member, to: relationship)
             }
         }
         let former = object.primaryKey

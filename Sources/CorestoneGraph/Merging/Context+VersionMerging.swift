@@ -114,15 +114,26 @@ extension Context {
         undecidedDeletions.removeAll { $0 === object }
         for relationship in object.entity.relationships {
             guard let inverse = relationship.inverse else { continue }
-            for target in try targets(of: relationship, object) where !target.isDeleted {
-                if inverse.isToMany {
-                    try target.toMany(inverse).take(object)
-                } else {
+            for target in try formerTargets(of: relationship, object) where !target.isDeleted {
+                if !inverse.isToMany {
                     try target.unlessGhost { try target.takeBackTarget(of: inverse) }
+                } else if try target.isInserted || target.toMany(inverse).lost(object) {
+                    try target.toMany(inverse).take(object)
                 }
                 target.forgetIfUnchanged()
             }
         }
+    }
+
+    /// Whom a deleted object led to when it was deleted; and where no row tells, whom the store leads it to by now.
+    private func formerTargets(of relationship: Relationship, _ object: ManagedObject) throws -> [ManagedObject] {
+        let known = try targets(of: relationship, object)
+        guard relationship.isToMany, relationship.inverse?.isToMany == true else { return known }
+        try object.toMany(relationship).reload()
+        return known
+            + (try targets(of: relationship, object)).filter { target in
+                !known.contains { $0 === target }
+            }
     }
 
     // MARK: A row that went away

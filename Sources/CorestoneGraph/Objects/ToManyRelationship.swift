@@ -104,6 +104,9 @@ final class ToManyRelationship {
     /// Those that are known without asking the store.
     var knownMembers: [ManagedObject] { isLoaded ? members.objects : addedMembers }
 
+    /// Whether an object that the store has for a member was taken out here.
+    func lost(_ object: ManagedObject) -> Bool { differences?.removed.contains(object) == true }
+
     /// The store now holds the differences.
     func didSave() { forgetDifferences() }
 
