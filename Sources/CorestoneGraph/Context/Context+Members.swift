@@ -83,18 +83,22 @@ extension Context {
             try reference._withUnsafeGuaranteedRef { owner in
                 var states: ManagedObject.State = []
                 let run = runs.run(of: owner.primaryKey)
-                let members = [ManagedObject](unsafeUninitializedCapacity: run.count) { buffer, count in
-                    for member in run {
-                        let object = retainedObject(
-                            in: table, store: store, entityIndex: member.entity, primaryKey: member.primaryKey)
-                        object._withUnsafeGuaranteedRef {
-                            if $0.record == nil { faults.take(object) }
-                            states.formUnion($0.state)
+                // An empty array would have its count written to where those of all threads lie.
+                let members =
+                    run.isEmpty
+                    ? []
+                    : [ManagedObject](unsafeUninitializedCapacity: run.count) { buffer, count in
+                        for member in run {
+                            let object = retainedObject(
+                                in: table, store: store, entityIndex: member.entity, primaryKey: member.primaryKey)
+                            object._withUnsafeGuaranteedRef {
+                                if $0.record == nil { faults.take(object) }
+                                states.formUnion($0.state)
+                            }
+                            (buffer.baseAddress! + count).initialize(to: object.takeRetainedValue())
+                            count += 1
                         }
-                        (buffer.baseAddress! + count).initialize(to: object.takeRetainedValue())
-                        count += 1
                     }
-                }
                 let keeper = owner.nearToMany(ordinal: Int(owner.entity.layout.slots[slot].ordinal))
                 if let keeper, !states.contains(.propagated) {
                     keeper._withUnsafeGuaranteedRef { $0.didLoad(members) }

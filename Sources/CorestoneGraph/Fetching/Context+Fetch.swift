@@ -212,6 +212,8 @@ extension Context {
     }
 
     private func storedObjects(for batch: RowBatch, entity requested: Entity, store: Store) -> [ManagedObject] {
+        // An empty array would have its count written to where those of all threads lie.
+        if batch.records.isEmpty { return [] }
         let place = tableIndex(store: store, root: requested.root)
         let table = tables[place].table
         table.reserve(batch.records.count)
