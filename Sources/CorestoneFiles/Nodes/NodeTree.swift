@@ -18,8 +18,6 @@ struct NodeTree {
 
     subscript(_ key: Int64) -> Node? { nodes[key] }
 
-    var count: Int { nodes.count }
-
     /// Returns what was there.
     mutating func put(_ node: Node?, at key: Int64) -> Node? {
         guard let node else {

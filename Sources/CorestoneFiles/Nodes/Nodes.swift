@@ -72,16 +72,12 @@ final class Nodes {
 
     func keys(of root: Entity) -> [Int64] { trees[Int(root.index)].keys() }
 
-    func count(of root: Entity) -> Int { trees[Int(root.index)].count }
-
     /// Keys that are never handed out again. Returns the first.
     func reserveKeys(of root: Entity, count: Int) -> Int64 {
         let first = trees[Int(root.index)].lastKey + 1
         trees[Int(root.index)].lastKey += Int64(count)
         return first
     }
-
-    func lastKey(of root: Entity) -> Int64 { trees[Int(root.index)].lastKey }
 
     /// Puts a row in, in the place of the one that is there.
     ///
@@ -114,9 +110,11 @@ final class Nodes {
             )
             uniques[root][place].move(key, from: old, to: new)
         }
-        for (relationship, index) in targets where Int(index.relationship.entity.rootIndex) == root {
-            guard let left = targets[relationship]?.move(key, from: former, to: node, model),
-                let inverse = index.relationship.inverse, inverse.isOrdered
+        // By key, since a second reference to an index would have it copied as a whole.
+        for target in Array(targets.keys) {
+            guard let relationship = targets[target]?.relationship, Int(relationship.entity.rootIndex) == root,
+                let left = targets[target]?.move(key, from: former, to: node, model),
+                let inverse = relationship.inverse, inverse.isOrdered
             else { continue }
             // Should it come back by itself, it stands at the end.
             setOrder(inverse, left) { $0.removeAll { $0 == key } }
