@@ -350,3 +350,11 @@ cst_bytes check_archive(void) {
     };
     return (cst_bytes){archive, sizeof archive};
 }
+
+cst_fetch_request *company_by_number(const struct company *company) {
+    cst_fetch_request *request = NULL;
+    cst_sort order = {text("number"), 0, 0};
+    OK(cst_fetch_request_new(company->employee, &request, E));
+    OK(cst_fetch_request_set_sort(request, 1, &order, E));
+    return request;
+}

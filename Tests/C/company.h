@@ -39,6 +39,8 @@ void company_resolve(struct company *company);
 /* One more context on the coordinator, owned by the caller. */
 cst_context *company_context(const struct company *company, cst_queue queue);
 
+/* A request for the employees by number; owned by the caller. */
+cst_fetch_request *company_by_number(const struct company *company);
 /* Inserts an employee with a name and a number; owned by the caller. */
 cst_object *company_employee(const struct company *company, cst_context *context, const char *name, int64_t number);
 cst_object *company_insert(const struct company *company, cst_context *context, const cst_entity *entity, cst_key key,

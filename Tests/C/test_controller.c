@@ -70,18 +70,10 @@ static cst_status level_name(void *userdata, cst_object *employee, cst_value *ou
     return CST_OK;
 }
 
-static cst_fetch_request *by_number(const struct company *c) {
-    cst_fetch_request *request = NULL;
-    cst_sort order = {text("number"), 0, 0};
-    OK(cst_fetch_request_new(c->employee, &request, E));
-    OK(cst_fetch_request_set_sort(request, 1, &order, E));
-    return request;
-}
-
 static void a_delegate_is_told(void) {
     struct company c = company_open(check_path("a.sqlite"));
     struct table table = {0};
-    cst_fetch_request *request = by_number(&c);
+    cst_fetch_request *request = company_by_number(&c);
     cst_controller *controller = NULL;
     cst_object *one = company_employee(&c, c.context, "one", 1), *nine = company_employee(&c, c.context, "nine", 9);
     OK(cst_controller_new_with_sections(c.context, request, level_name, &c.number, NULL, &controller, E));
@@ -145,7 +137,7 @@ static void a_delegate_is_told(void) {
 static void a_delegate_wants_ids(void) {
     struct company c = company_open(check_path("a.sqlite"));
     struct table table = {0};
-    cst_fetch_request *request = by_number(&c);
+    cst_fetch_request *request = company_by_number(&c);
     cst_controller *controller = NULL;
     cst_object *one = company_employee(&c, c.context, "one", 1), *two = company_employee(&c, c.context, "two", 2);
     OK(cst_controller_new(c.context, request, (cst_string){NULL, 0}, (cst_string){NULL, 0}, &controller, E));

@@ -33,18 +33,10 @@ static void hear(void *userdata, cst_context *context, const cst_difference *dif
 
 static void end(void *userdata) { ((struct heard *)userdata)->destroyed++; }
 
-static cst_fetch_request *by_number(const struct company *c) {
-    cst_fetch_request *request = NULL;
-    cst_sort order = {text("number"), 0, 0};
-    OK(cst_fetch_request_new(c->employee, &request, E));
-    OK(cst_fetch_request_set_sort(request, 1, &order, E));
-    return request;
-}
-
 static void differences_are_told(void) {
     struct company c = company_open(check_path("a.sqlite"));
     struct heard heard = {0};
-    cst_fetch_request *request = by_number(&c);
+    cst_fetch_request *request = company_by_number(&c);
     cst_observation *observation = NULL;
     cst_object *one = company_employee(&c, c.context, "one", 1);
     OK(cst_context_observe_fetch(c.context, request, (cst_string){NULL, 0}, 0, NULL, hear, &heard, end, &observation,
@@ -83,7 +75,7 @@ static void differences_are_told(void) {
 static void mistakes(void) {
     struct company c = company_open(check_path("a.sqlite"));
     struct heard heard = {0};
-    cst_fetch_request *request = by_number(&c);
+    cst_fetch_request *request = company_by_number(&c);
     cst_observation *observation = NULL;
     cst_string wrong = text("nothing.name");
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_observe_fetch(c.context, request, (cst_string){NULL, 0}, 0, NULL,

@@ -63,16 +63,10 @@ extension Context {
         }
         var found: [ManagedObject] = []
         for (root, group) in groups.list {
-            let fresh = try reading(store) { try $0.rows(of: root, primaryKeys: group.map(\.primaryKey)) }
-            withExtendedLifetime(fresh.chunks) {
-                for record in fresh.records {
-                    guard let object = registered(store: store, root: root, primaryKey: record.primaryKey),
-                        let base = object.record
-                    else { continue }
-                    let layouts = object.entity.layout.slots
-                    if object.changedStoredSlots.allSatisfy({ Record(base).isEqual(to: record, $0, layouts[$0]) }) {
-                        found.append(object)
-                    }
+            try forEachNewestRow(of: group, root, store) { object, base, row in
+                let layouts = object.entity.layout.slots
+                if object.changedStoredSlots.allSatisfy({ base.isEqual(to: row, $0, layouts[$0]) }) {
+                    found.append(object)
                 }
             }
         }

@@ -94,18 +94,26 @@ extension Context {
             groups.add(object, to: object.entity.root)
         }
         for (root, objects) in groups.list {
-            let fresh = try reading(store) { try $0.rows(of: root, primaryKeys: objects.map(\.primaryKey)) }
-            withExtendedLifetime(fresh.chunks) {
-                for record in fresh.records {
-                    guard let object = registered(store: store, root: root, primaryKey: record.primaryKey),
-                        let known = object.record
-                    else { continue }
-                    let layouts = object.entity.layout.slots
-                    let isOther = slots[Int(object.entity.index)].contains {
-                        !Record(known).isEqual(to: record, $0, layouts[$0])
-                    }
-                    if isOther { found.updated.append(object.objectID) }
-                }
+            try forEachNewestRow(of: objects, root, store) { object, known, row in
+                let layouts = object.entity.layout.slots
+                let isOther = slots[Int(object.entity.index)].contains { !known.isEqual(to: row, $0, layouts[$0]) }
+                if isOther { found.updated.append(object.objectID) }
+            }
+        }
+    }
+
+    /// Hands over registered objects that have a row, with that and the one that the store has now.
+    func forEachNewestRow(
+        of objects: [ManagedObject], _ root: Entity, _ store: Store,
+        _ body: (_ object: ManagedObject, _ known: Record, _ newest: Record) -> Void
+    ) throws {
+        let fresh = try reading(store) { try $0.rows(of: root, primaryKeys: objects.map(\.primaryKey)) }
+        withExtendedLifetime(fresh.chunks) {
+            for row in fresh.records {
+                guard let object = registered(store: store, root: root, primaryKey: row.primaryKey),
+                    let known = object.record
+                else { continue }
+                body(object, Record(known), row)
             }
         }
     }
