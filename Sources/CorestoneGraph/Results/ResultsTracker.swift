@@ -70,7 +70,7 @@ final class ResultsTracker {
         self.naming = naming
         self.holdsObjects = holdsObjects
         self.client = client
-        self.dependencies = try DependencyPaths(dependencies, of: request, naming)
+        self.dependencies = try DependencyPaths(dependencies, of: self.request, naming)
     }
 
     deinit { end() }

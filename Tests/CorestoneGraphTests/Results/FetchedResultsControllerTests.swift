@@ -156,6 +156,18 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         XCTAssertEqual(controller.fetchedObjects?.count, 2)
     }
 
+    func testWhatHappensToTheRequestLater() throws {
+        try save([("Alice", "Engineering")])
+        let controller = try controller(sort: ["name"], sections: nil)
+        controller.dependencyKeyPaths = ["department.name"]
+        _ = try fetched(controller)
+        controller.fetchRequest.entityName = nil
+        controller.fetchRequest.includesSubentities = false
+        try XCTUnwrap(try context.fetch("Department").first).set("name", "Development")
+        try context.processPendingChanges()
+        XCTAssertEqual(list.take(), ["will", "update Alice (0, 0) (0, 0)", "did"])
+    }
+
     func testALimitPullsInTheNext() throws {
         try save([("Alice", "E"), ("Bob", "E"), ("Cid", "E")])
         let controller = try controller(sort: ["name"], sections: nil)
