@@ -50,12 +50,13 @@ let package = Package(
         library("CorestoneSQL", ["CorestoneGraph"]),
         library("CorestoneSQLite", ["CorestoneSQL", "CSQLite"]),
         library("CorestoneFiles", ["CorestoneGraph", "CExpat"]),
+        library("CorestoneStack", ["CorestoneSQLite", "CorestoneFiles"], settings: small),
         library("CorestoneMigration", ["CorestoneGraph", "CorestoneSQLite"], settings: small),
         .target(
             name: "CorestoneABI",
             dependencies: [
                 "CCorestone", "CFFI", "CPlatform", "CorestoneValues", "CorestonePredicate", "CorestoneModel",
-                "CorestoneGraph", "CorestoneSQLite", "CorestoneFiles", "CorestoneMigration",
+                "CorestoneGraph", "CorestoneSQLite", "CorestoneFiles", "CorestoneStack", "CorestoneMigration",
             ],
             exclude: ["corestone.ld", "corestone.map"],
             swiftSettings: core,
@@ -75,7 +76,9 @@ let package = Package(
                 // alone must be hidden all the same.
                 .unsafeFlags(["-Xlinker", "--exclude-libs=libz.a"], .when(configuration: .debug)),
             ]),
-        library("Corestone", ["CorestoneGraph", "CorestoneSQLite", "CorestoneFiles", "CorestoneMigration"]),
+        library(
+            "Corestone",
+            ["CorestoneGraph", "CorestoneSQLite", "CorestoneFiles", "CorestoneStack", "CorestoneMigration"]),
         .executableTarget(
             name: "corestone-cli", dependencies: ["Corestone", "CUTF8Proc"], swiftSettings: [.swiftLanguageMode(.v6)]),
 
@@ -91,7 +94,7 @@ let package = Package(
             name: "graph-steps", dependencies: ["GraphSteps"], path: "Tests/GraphStepsTool",
             swiftSettings: [.swiftLanguageMode(.v6)]),
         tests("CorestoneGraphTests", ["Corestone", "GraphSteps"]),
-        tests("CorestoneSQLiteTests", ["CorestoneGraph", "CorestoneSQLite", "CSQLite"]),
+        tests("CorestoneSQLiteTests", ["CorestoneStack", "CorestoneSQLite", "CSQLite"]),
         tests("CorestoneFilesTests", ["Corestone"]),
         tests("CorestoneTests", ["Corestone"]),
         tests("CorestoneMigrationTests", ["CorestoneMigration"]),
@@ -105,7 +108,9 @@ if Context.environment["CORESTONE_FUZZ"] != nil {
     package.targets.append(
         .executableTarget(
             name: "fuzz-readers",
-            dependencies: ["CorestoneGraph", "CorestoneMigration", "CorestoneModel", "CorestoneSQLite"],
+            dependencies: [
+                "CorestoneGraph", "CorestoneMigration", "CorestoneModel", "CorestoneSQLite", "CorestoneStack",
+            ],
             path: "Tests/Fuzz",
             swiftSettings: core + [.unsafeFlags(["-parse-as-library"])]))
 }

@@ -1118,14 +1118,19 @@ typedef struct cst_store_options {
 } cst_store_options;
 #define CST_STORE_OPTIONS_INIT {sizeof(cst_store_options), 0, 0, 0, 0, {NULL, 0}, 0, 0}
 
-/* Opens the store at `path`, or makes it. `type` is "SQLite" (or null), or "InMemory": an empty store without a file, which
- * ends with the coordinator. Its `path` is what it is called, and may be null; of the options only the configuration means
- * something for it. options and out_store may be NULL. */
+/* Opens the store at `path`, or makes it. `type`, in any case of letters, is
+ *   "SQLite": a database in Apple's layout;
+ *   "XML": a file of XML as Apple's framework writes it, and "Binary": a binary file, both read and written as a whole;
+ *   "InMemory": no file. It is empty, and ends with the coordinator; `path` is what it is called, and may be null;
+ *   null: what lies at `path`, and SQLite where nothing does.
+ * Options that say nothing of the type speak of SQLite stores and are without meaning for others, but for the configuration,
+ * CST_STORE_READ_ONLY, CST_STORE_MUST_EXIST and busy_timeout_ms. options and out_store may be NULL. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_add_store(cst_coordinator *coordinator, cst_string type,
                                                                cst_string path, const cst_store_options *options,
                                                                cst_store **out_store CST_OWNED, cst_error **error);
-/* Opens an SQLite store that is there already, and makes a coordinator for it: of `model`, or when that is NULL of the
- * model that the store carries, or else of one inferred from its tables (cst_store_model_source tells). Read-only unless
+/* Opens a store that is there already, and makes a coordinator for it: of `model`, or when that is NULL of the
+ * model that the store carries, or else of one inferred from its tables (cst_store_model_source tells); only SQLite stores
+ * carry their model, others need one. Read-only unless
  * CST_STORE_WRITABLE: neither the file nor its folder changes then, and nothing in it is locked. options and out_store
  * may be NULL. CST_E_MODEL_MISMATCH when `model` is another one than the store's; entity and property are named. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_open_store(cst_string path, cst_model *model,
@@ -1136,11 +1141,12 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_open_store(cst_string path,
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_remove_store(cst_coordinator *coordinator, cst_store *store,
                                                                   cst_error **error);
 /* Empties a store: rows, tables, metadata and files of external data go, the file stays, and a store added there begins anew.
- * One transaction under SQLite's locks: CST_E_STORE_BUSY while somebody writes. If the coordinator has the store open, it is
+ * One transaction under SQLite's locks: CST_E_STORE_BUSY while somebody writes. The file of an XML or a binary store is removed.
+ * `type` may be null: that of the store which is there. If the coordinator has the store open, it is
  * removed first. CST_UNCHANGED when there is no file; CST_E_NOT_A_STORE for another program's, which stays as it is. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_destroy_store(cst_coordinator *coordinator, cst_string type,
                                                                    cst_string path, cst_error **error);
-/* Saves a store as an SQLite store at `path`, where nothing is or a store without objects, and goes on with that one: all that it holds
+/* Saves a store as one of another type (null: "SQLite") or at another `path`, where nothing is or a store without objects, and goes on with that one: all that it holds
  * is copied, then it is removed, as by cst_coordinator_remove_store; its file stays. Every object has a new ID, of which
  * CST_COORDINATOR_STORES_DID_CHANGE tells. options and out_store may be NULL; the configuration is that of the old store. On failure
  * the old store is open as before, and a file that was made for the new one is gone. */
@@ -1233,6 +1239,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_object_id(const cst_coordin
                                                                cst_object_id **out_id CST_OWNED, cst_error **error);
 /* The store's UUID as text, the host of its objects' URIs. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_store_identifier(const cst_store *store);
+/* "SQLite", "XML", "Binary", "InMemory", or what the host registered. */
+CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_store_type(const cst_store *store);
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_store_path(const cst_store *store);
 /* The configuration that the store was added for; a null string for one of the whole model. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_store_configuration(const cst_store *store);

@@ -4,4 +4,5 @@
 @_exported import CorestoneModel
 @_exported import CorestonePredicate
 @_exported import CorestoneSQLite
+@_exported import CorestoneStack
 @_exported import CorestoneValues

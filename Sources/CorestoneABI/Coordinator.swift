@@ -1,9 +1,9 @@
 import CCorestone
 import CPlatform
-import CorestoneFiles
 import CorestoneGraph
 import CorestoneModel
 import CorestoneSQLite
+import CorestoneStack
 import CorestoneValues
 
 func coordinator(_ pointer: OpaquePointer?) throws -> CoordinatorBox { try resolve(pointer, .coordinator) }
@@ -73,26 +73,21 @@ public func cst_coordinator_add_store(
         out?.pointee = nil
         let coordinator = try coordinator(pointer).coordinator
         let options = try storeOptions(settings)
-        let store =
-            switch try storeType(type) {
-            case .inMemory:
-                try coordinator.addInMemoryStore(
-                    path: try path.optionalString("path") ?? "/dev/null", configuration: options.configuration)
-            default: try coordinator.addSQLiteStore(at: try path.filePath("path"), options: options)
-            }
+        let type = try storeType(type)
+        let store = try coordinator.addStore(type, at: storePath(path, type), options: options)
         out?.pointee = try HandleTable.make(StoreBox(store), .store)
     }
 }
 
-/// The type that a host names, in any case; SQLite for none.
-private func storeType(_ name: cst_string) throws -> StoreType {
-    guard let name = try name.optionalString("type") else { return .sqlite }
-    let types: [StoreType] = [.sqlite, .inMemory]
-    if let type = types.first(where: { $0.rawValue.lowercased() == name.lowercased() }) { return type }
-    throw CoreError(
-        .invalidArgument, code: .persistentStoreInvalidType,
-        "\"\(name)\" is no store type; \(types.map { "\"\($0.rawValue)\"" }.joined(separator: " and ")) are",
-        value: .string(name))
+/// The type that a host names, in any case of letters; nil for none.
+private func storeType(_ name: cst_string) throws -> StoreType? {
+    try name.optionalString("type").map { try StoreTypes.type(named: $0) }
+}
+
+/// What lies in memory needs no path.
+private func storePath(_ path: cst_string, _ type: StoreType?) throws -> String {
+    guard type == .inMemory else { return try path.filePath("path") }
+    return try path.optionalString("path") ?? "/dev/null"
 }
 
 @_cdecl("cst_coordinator_migrate_store") @implementation
@@ -105,12 +100,8 @@ public func cst_coordinator_migrate_store(
         let coordinator = try coordinator(pointer).coordinator
         let old = try store(old).store
         let options = try storeOptions(settings)
-        let new =
-            switch try storeType(type) {
-            case .inMemory:
-                try coordinator.migrateStore(old, toInMemoryStoreAt: try path.optionalString("path") ?? "/dev/null")
-            default: try coordinator.migrateStore(old, toSQLiteStoreAt: try path.filePath("path"), options: options)
-            }
+        let type = try storeType(type) ?? .sqlite
+        let new = try coordinator.migrateStore(old, to: type, at: storePath(path, type), options: options)
         out?.pointee = try HandleTable.make(StoreBox(new), .store)
     }
 }
@@ -121,9 +112,8 @@ public func cst_coordinator_destroy_store(
 ) -> cst_status {
     outcome(error) {
         let coordinator = try coordinator(pointer).coordinator
-        // What lies in memory alone ends with its store.
-        if try storeType(type) == .inMemory { return .unchanged }
-        return try coordinator.destroyStore(at: try path.filePath("path")) ? .ok : .unchanged
+        let type = try storeType(type)
+        return try coordinator.destroyStore(type, at: storePath(path, type)) ? .ok : .unchanged
     }
 }
 
@@ -204,6 +194,9 @@ private func store(_ pointer: OpaquePointer?) throws -> StoreBox { try resolve(p
 public func cst_store_identifier(_ pointer: OpaquePointer?) -> cst_string {
     cst_string((try? store(pointer))?.identifier)
 }
+
+@_cdecl("cst_store_type") @implementation
+public func cst_store_type(_ pointer: OpaquePointer?) -> cst_string { cst_string((try? store(pointer))?.type) }
 
 @_cdecl("cst_store_path") @implementation
 public func cst_store_path(_ pointer: OpaquePointer?) -> cst_string { cst_string((try? store(pointer))?.path) }

@@ -3,6 +3,7 @@ import CPlatform
 import CorestoneGraph
 import CorestoneModel
 import CorestoneSQLite
+import CorestoneStack
 import CorestoneValues
 
 func model(_ pointer: OpaquePointer?) throws -> Model { try resolve(pointer, .model) }

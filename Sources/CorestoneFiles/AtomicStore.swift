@@ -8,7 +8,8 @@ import CorestoneValues
 /// objects. One thread at a time uses it.
 package final class AtomicStore: PersistentStore, @unchecked Sendable {
     let nodes: Nodes
-    private let file: (any AtomicFile)?
+    package let type: StoreType
+    private let file: StoreFile?
     package let path: String
     package let isReadOnly: Bool
     package let readOnlyReason: String?
@@ -22,9 +23,10 @@ package final class AtomicStore: PersistentStore, @unchecked Sendable {
 
     /// - Parameter file: nil for a store in memory alone.
     init(
-        _ nodes: Nodes, _ metadata: StoreMetadata, file: (any AtomicFile)?, path: String, readOnlyReason: String? = nil
+        _ nodes: Nodes, _ metadata: StoreMetadata, type: StoreType, file: StoreFile?, path: String,
+        readOnlyReason: String? = nil
     ) {
-        (self.nodes, self.metadata, self.file, self.path) = (nodes, metadata, file, path)
+        (self.nodes, self.metadata, self.type, self.file, self.path) = (nodes, metadata, type, file, path)
         (isReadOnly, self.readOnlyReason) = (readOnlyReason != nil, readOnlyReason)
         identifier = metadata.uuid.description
     }
@@ -47,6 +49,15 @@ package final class AtomicStore: PersistentStore, @unchecked Sendable {
                 .storeReadOnly, code: .persistentStoreSave, "\(path) is open read-only: \(readOnlyReason ?? "")",
                 file: path)
         }
+        guard let file else { return try change(body) }
+        try file.alone {
+            // What others saved meanwhile is there before this save is compared with it.
+            try takeOver(file)
+            try change(body)
+        }
+    }
+
+    private func change(_ body: (any SaveTransaction) throws -> Void) throws {
         let transaction = AtomicTransaction(self, metadata)
         nodes.begin()
         do {
@@ -61,12 +72,29 @@ package final class AtomicStore: PersistentStore, @unchecked Sendable {
         metadata = transaction.metadata
         if nodes.commit() { saves.withLock { $0 += 1 } }
     }
+
+    /// Reads the file again if somebody else has written it.
+    private func takeOver(_ file: StoreFile) throws {
+        guard file.hasChanged else { return }
+        let others = Nodes(nodes.model)
+        let metadata = try file.read(into: others)
+        guard metadata.uuid == self.metadata.uuid else {
+            throw CoreError(
+                .storeIO, code: .persistentStoreOperation,
+                "\(path) is another store by now: somebody has put one with the identifier \(metadata.uuid) in its place; "
+                    + "remove the store from the coordinator and add it again", file: path)
+        }
+        nodes.takeOver(others)
+        self.metadata = metadata
+        saves.withLock { $0 += 1 }
+    }
 }
 
 // MARK: - Reading
 
 extension AtomicStore {
-    package func fetch(_ fetch: StoreFetch) -> StoreFetchOutcome {
+    package func fetch(_ fetch: StoreFetch) throws -> StoreFetchOutcome {
+        if let file, !nodes.isChanging { try takeOver(file) }
         let root = fetch.entity.root
         var records = rows(of: fetch.entity, fetch.includesSubentities)
         var outcome = StoreFetchOutcome()

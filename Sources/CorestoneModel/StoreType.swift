@@ -12,4 +12,7 @@ public struct StoreType: RawRepresentable, Hashable, Sendable {
     public static let binary = StoreType(rawValue: "Binary")
     /// No file: what it holds ends with it.
     public static let inMemory = StoreType(rawValue: "InMemory")
+
+    /// What every binary store has among its first bytes.
+    package static let binaryMark = "CorestoneBinaryStore"
 }

@@ -9,7 +9,7 @@ final class InMemoryStoreTests: XCTestCase {
 
     override func setUpWithError() throws {
         coordinator = try Coordinator(model: InMemoryStoreTests.library())
-        try coordinator.addInMemoryStore()
+        try coordinator.addStore(.inMemory, at: "memory")
         context = Context(coordinator: coordinator)
     }
 
@@ -123,8 +123,8 @@ final class InMemoryStoreTests: XCTestCase {
         try context.save()
         let path = NSTemporaryDirectory() + "corestone-\(UUID().uuidString).sqlite"
         defer { for tail in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + tail) } }
-        let file = try coordinator.migrateStore(XCTUnwrap(coordinator.stores.first), toSQLiteStoreAt: path)
-        let memory = try coordinator.migrateStore(file)
+        let file = try coordinator.migrateStore(XCTUnwrap(coordinator.stores.first), to: .sqlite, at: path)
+        let memory = try coordinator.migrateStore(file, to: .inMemory, at: "memory")
         XCTAssertEqual(coordinator.stores.map(\.identifier), [memory.identifier])
         let fresh = Context(coordinator: coordinator)
         XCTAssertEqual(try titles(XCTUnwrap(try fresh.fetch("Author").first)), ["c", "a", "b"])
@@ -137,9 +137,13 @@ final class InMemoryStoreTests: XCTestCase {
         try entity.addAttribute(named: "folded", type: .string).setDerivation(
             Derivation(ExpressionText("canonical:(title)")))
         let coordinator = try Coordinator(model: model)
-        XCTAssertThrowsError(try coordinator.addInMemoryStore()) { error in
+        XCTAssertThrowsError(try coordinator.addStore(.inMemory, at: "memory")) { error in
             XCTAssertEqual((error as? CoreError)?.key, "folded")
         }
+        // Nor is there anything of one that would lie in a file.
+        let path = NSTemporaryDirectory() + "corestone-\(UUID().uuidString).store"
+        XCTAssertThrowsError(try coordinator.addStore(.binary, at: path))
+        XCTAssertFalse(FileManager.default.fileExists(atPath: path))
         XCTAssertTrue(coordinator.stores.isEmpty)
     }
 }

@@ -75,7 +75,7 @@ final class DifferentialTests: XCTestCase {
         let path = folder + "/\(seed).sqlite"
         try sqlite.addSQLiteStore(at: path)
         let whole = try Coordinator(model: model)
-        try whole.addInMemoryStore()
+        try whole.addStore(.inMemory, at: "memory")
         let sides = [Side(memory), Side(sqlite), Side(whole)]
         for step in 0..<steps {
             let (kind, a, b, number) = (random.next() % 20, random.next(), random.next(), random.next())

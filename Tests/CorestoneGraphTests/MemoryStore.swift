@@ -13,6 +13,7 @@ final class MemoryStore: PersistentStore, SaveTransaction, @unchecked Sendable {
         var targets: [Int: (Int64, UInt32)]
     }
 
+    let type = StoreType(rawValue: "Test")
     let identifier: String
     let path = "memory"
     var abilities: StoreAbilities = .uniqueConstraints

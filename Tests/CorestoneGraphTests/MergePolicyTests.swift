@@ -357,7 +357,7 @@ final class MergePolicyTests: GraphTestCase {
             try tags.setInverse(
                 try tag.addRelationship(named: "items", destination: item, isToMany: true, isOrdered: isOrdered))
             let coordinator = try Coordinator(model: model)
-            try coordinator.addInMemoryStore()
+            try coordinator.addStore(.inMemory, at: "memory")
             let (mine, others) = (Context(coordinator: coordinator), Context(coordinator: coordinator))
             mine.automaticallyMergesChangesFromParent = true
             mine.mergePolicy = .rollback

@@ -2,6 +2,7 @@ import CorestoneGraph
 import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
+import CorestoneStack
 import XCTest
 
 @testable import CorestoneSQLite

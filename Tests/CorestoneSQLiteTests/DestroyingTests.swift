@@ -3,6 +3,7 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 import Foundation
+import CorestoneStack
 import XCTest
 
 @testable import CorestoneSQLite
@@ -78,14 +79,16 @@ final class DestroyingTests: StoreTestCase {
         let writer = try Connection(path("a.sqlite"), path: "a.sqlite", flags: SQLITE_OPEN_READWRITE)
         try writer.execute("BEGIN IMMEDIATE", "test")
         let coordinator = try Coordinator(model: model)
+        var impatient = StoreOptions()
+        impatient.busyTimeoutMilliseconds = 10
         XCTAssertEqual(
-            failure { try coordinator.destroyStore(at: path("a.sqlite"), busyTimeout: 10) }.status, .storeBusy)
+            failure { try coordinator.destroyStore(at: path("a.sqlite"), options: impatient) }.status, .storeBusy)
         try writer.execute("ROLLBACK", "test")
         XCTAssertEqual(try count(model), 1)
         // A reader goes on with what it began.
         try writer.execute("BEGIN", "test")
         XCTAssertTrue(try writer.finds("SELECT 1 FROM ZNOTE", purpose: "test"))
-        XCTAssertTrue(try coordinator.destroyStore(at: path("a.sqlite"), busyTimeout: 10))
+        XCTAssertTrue(try coordinator.destroyStore(at: path("a.sqlite"), options: impatient))
         XCTAssertTrue(try writer.finds("SELECT 1 FROM ZNOTE", purpose: "test"))
         try writer.execute("COMMIT", "test")
         XCTAssertEqual(try count(model), 0)

@@ -2,6 +2,7 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 import Foundation
+import CorestoneStack
 import XCTest
 
 @testable import CorestoneSQLite
@@ -99,7 +100,7 @@ final class MigratingTests: StoreTestCase {
         let context = Context(coordinator: coordinator)
         try fill(context)
         let before = try contents(coordinator)
-        let new = try coordinator.migrateStore(old, toSQLiteStoreAt: path("b.sqlite"))
+        let new = try coordinator.migrateStore(old, to: .sqlite, at: path("b.sqlite"))
         XCTAssertEqual(coordinator.stores.map(\.path), [new.path])
         XCTAssertFalse(old.isOpen)
         XCTAssertNotEqual(old.identifier, new.identifier)
@@ -129,7 +130,7 @@ final class MigratingTests: StoreTestCase {
         try fill(Context(coordinator: coordinator))
         let backing = try XCTUnwrap(old.backing as? SQLiteStore)
         try backing.save { try $0.setApplicationMetadata(["author": .string("Ada"), "n": .integer(3)]) }
-        let new = try coordinator.migrateStore(old, toSQLiteStoreAt: path("b.sqlite"))
+        let new = try coordinator.migrateStore(old, to: .sqlite, at: path("b.sqlite"))
         try coordinator.remove(new)
         let metadata = try StoreMetadata(ofStoreAt: path("b.sqlite"))
         XCTAssertEqual(metadata.values["author"], .string("Ada"))
@@ -143,20 +144,20 @@ final class MigratingTests: StoreTestCase {
         let old = try coordinator.addSQLiteStore(at: path("a.sqlite"))
         try fill(Context(coordinator: coordinator))
         XCTAssertEqual(
-            failure { try coordinator.migrateStore(old, toSQLiteStoreAt: path("a.sqlite")) }.status, .invalidArgument)
+            failure { try coordinator.migrateStore(old, to: .sqlite, at: path("a.sqlite")) }.status, .invalidArgument)
         let other = try Coordinator(model: model())
         let full = try other.addSQLiteStore(at: path("full.sqlite"))
         try fill(Context(coordinator: other))
         try other.remove(full)
-        let error = failure { try coordinator.migrateStore(old, toSQLiteStoreAt: path("full.sqlite")) }
+        let error = failure { try coordinator.migrateStore(old, to: .sqlite, at: path("full.sqlite")) }
         XCTAssertTrue(error.message.contains("destroy the store there first"), error.message)
         XCTAssertEqual(
-            failure { try coordinator.migrateStore(full, toSQLiteStoreAt: path("c.sqlite")) }.status, .invalidArgument)
+            failure { try coordinator.migrateStore(full, to: .sqlite, at: path("c.sqlite")) }.status, .invalidArgument)
         let lost = path(".a_SUPPORT/_EXTERNAL_DATA")
         for file in try FileManager.default.contentsOfDirectory(atPath: lost) {
             try FileManager.default.removeItem(atPath: lost + "/" + file)
         }
-        let missing = failure { try coordinator.migrateStore(old, toSQLiteStoreAt: path("c.sqlite")) }
+        let missing = failure { try coordinator.migrateStore(old, to: .sqlite, at: path("c.sqlite")) }
         XCTAssertEqual(missing.key, "cover")
         XCTAssertFalse(try files().contains { $0.hasPrefix("c.sqlite") })
         XCTAssertTrue(old.isOpen)
@@ -195,7 +196,7 @@ final class MigratingTests: StoreTestCase {
         try context.save()
         let ids = people.map(\.objectID)
         try context.reset()
-        try coordinator.migrateStore(old, toSQLiteStoreAt: path("B.sqlite"))
+        try coordinator.migrateStore(old, to: .sqlite, at: path("B.sqlite"))
         for store in coordinator.stores { try coordinator.remove(store) }
         XCTAssertEqual(
             heard,
@@ -226,7 +227,7 @@ final class MigratingTests: StoreTestCase {
             XCTAssertTrue(changes.removed[0].isReadOnly)
             XCTAssertTrue(changes.removed[0].readOnlyReason?.contains("migrated") ?? false)
         }
-        try coordinator.migrateStore(old, toSQLiteStoreAt: path("b.sqlite"))
+        try coordinator.migrateStore(old, to: .sqlite, at: path("b.sqlite"))
         try context.refresh(book, mergeChanges: false)
         XCTAssertThrowsError(try book.value(forKey: "title")) {
             XCTAssertEqual(($0 as? CoreError)?.status, .objectGone)

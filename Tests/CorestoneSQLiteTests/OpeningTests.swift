@@ -3,6 +3,7 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 import Foundation
+import CorestoneStack
 import XCTest
 
 @testable import CorestoneSQLite

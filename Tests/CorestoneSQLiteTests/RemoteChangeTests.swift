@@ -3,6 +3,7 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 import Foundation
+import CorestoneStack
 import XCTest
 
 @testable import CorestoneGraph

@@ -2,6 +2,7 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 import Foundation
+import CorestoneStack
 import XCTest
 
 @testable import CorestoneSQLite

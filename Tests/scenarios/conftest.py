@@ -16,9 +16,9 @@ import pytest
 from corestone import Container, Model
 
 HERE = Path(__file__).resolve().parent
-# Scenarios run in a store of each type, but for those that say why only a file will do.
-STORE_TYPES = ("SQLite", "InMemory")
-left_out: list[tuple[str, str]] = []
+# Scenarios run in a store of each type, but for those that say why it takes a file, or SQLite's.
+STORE_TYPES = ("SQLite", "Binary", "InMemory")
+left_out: list[tuple[str, str, str]] = []
 # What the tests of the package share with the scenarios: samples.py.
 sys.path.insert(1, str(HERE.parents[1] / "bindings" / "python" / "tests"))
 
@@ -49,15 +49,20 @@ def opened(store: Path, store_type: str) -> Any:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "needs_file(why): the scenario is about what a file keeps, or SQLite does")
+    config.addinivalue_line("markers", "needs_file(why): the scenario is about what a file keeps")
+    config.addinivalue_line("markers", "needs_sqlite(why): the scenario is about what SQLite alone keeps or does")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in list(items):
-        mark, call = item.get_closest_marker("needs_file"), getattr(item, "callspec", None)
-        if mark and call and call.params.get("store_type") == "InMemory":
+        call = getattr(item, "callspec", None)
+        kind = call.params.get("store_type", "SQLite") if call else "SQLite"
+        mark = None if kind == "SQLite" else item.get_closest_marker("needs_sqlite")
+        if kind == "InMemory":
+            mark = mark or item.get_closest_marker("needs_file")
+        if mark:
             items.remove(item)
-            left_out.append((item.name, mark.args[0]))
+            left_out.append((kind, item.name.partition("[")[0], mark.args[0]))
     for item in items:
         if item.path.parent == HERE and not re.match(r"test_s\d{3}_", item.name):
             raise pytest.UsageError(f"{item.nodeid}: a scenario's test begins with its number, as in test_s119_…")
@@ -108,11 +113,11 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
             if "::" in report.nodeid and not re.search(r"::test_s\d{3}_", report.nodeid):
                 continue
             area = Path(report.nodeid.split("::")[0]).stem[len("test_") :].replace("_", "-")
-            if "InMemory" in report.nodeid:
-                area = f"{area} in memory"
+            kind = next((kind for kind in STORE_TYPES if f"[{kind}]" in report.nodeid), "")
+            area = f"{area}, {kind}" if kind else area
             total[area] += 1
             passed[area] += outcome == "passed"
     for area in sorted(total):
         terminalreporter.write_line(f"scenarios of the area {area}: {passed[area]} of {total[area]} passed")
-    for name, why in left_out:
-        terminalreporter.write_line(f"not in memory: {name.partition('[')[0]}, {why}")
+    for kind, name, why in left_out:
+        terminalreporter.write_line(f"not in a store of type {kind}: {name}, {why}")

@@ -34,7 +34,7 @@ def test_s161_nothing_before_the_first_save(tmp_path: Path) -> None:
 
 def test_s164_a_store_that_derives_nothing_is_refused(tmp_path: Path) -> None:
     """Apple raises an exception. The coordinator refuses every store without that ability (StoreAbilityTests); of the
-    types that a host can name here, none lacks it."""
+    types that a host can name here, SQLite alone has it."""
     for kind in ("XML", "InMemory", "Binary"):
         with pytest.raises(CorestoneError):
             Coordinator(Model(LIBRARY)).add_store(tmp_path / "a.store", type=kind)

@@ -113,7 +113,7 @@ def test_s233_ids_of_a_child_save_are_temporary(opened: Opened) -> None:
     assert (len(told), len(saved)) == (1, 1)
 
 
-@pytest.mark.needs_file("a store in memory has no generations")
+@pytest.mark.needs_sqlite("no other store has generations")
 def test_s236_a_pinned_context_tells_its_generation(opened: Opened) -> None:
     """The other half, a store in memory, is a Swift test."""
     container = opened(Model(CARS))

@@ -66,7 +66,7 @@ def test_s269_a_uri_has_the_stores_uuid_and_the_primary_key(opened: Any) -> None
         assert context.get(item.id.uri) == item
 
 
-@pytest.mark.needs_file("it looks at SQLite's tables")
+@pytest.mark.needs_sqlite("it looks at SQLite's tables")
 def test_s272_a_hierarchy_shares_one_table(opened: Any, store: Path) -> None:
     model = Model({"Person": {"name": "string?"}, "Manager": {"@parent": "Person", "reports": "int32?"}})
     container = opened(model)
@@ -89,7 +89,7 @@ def test_s272_a_hierarchy_shares_one_table(opened: Any, store: Path) -> None:
     assert len(column(store, "SELECT DISTINCT Z_ENT FROM ZPERSON")) == 2
 
 
-@pytest.mark.needs_file("it looks at SQLite's tables")
+@pytest.mark.needs_sqlite("it looks at SQLite's tables")
 def test_s274_each_update_counts_the_version_up(opened: Any, store: Path) -> None:
     context = save_staff(opened).context()
     alice = context.first("Employee", "name == 'Alice'")
@@ -102,7 +102,7 @@ def test_s274_each_update_counts_the_version_up(opened: Any, store: Path) -> Non
     assert versions == [versions[0] + count for count in range(4)]
 
 
-@pytest.mark.needs_file("there is no file to destroy")
+@pytest.mark.needs_sqlite("it looks at SQLite's tables")
 def test_s277_destroying_empties_the_store_and_leaves_its_file(opened: Any, store: Path) -> None:
     container = save_staff(opened)
     assert store.with_name(store.name + "-shm").exists()

@@ -21,11 +21,12 @@ final class CoordinatorBox {
 
 final class StoreBox {
     let store: Store
-    let identifier, path: Text
+    let type, identifier, path: Text
     let readOnlyReason, configuration: Text?
 
     init(_ store: Store) {
         self.store = store
+        type = Text(store.type.rawValue)
         identifier = Text(store.identifier)
         path = Text(store.path)
         readOnlyReason = store.readOnlyReason.map { Text($0) }

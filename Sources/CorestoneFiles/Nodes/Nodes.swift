@@ -53,6 +53,7 @@ final class Nodes {
     }
 
     var hasChanges: Bool { journal?.isEmpty == false }
+    var isChanging: Bool { journal != nil }
 
     func rollBack() {
         let changes = journal ?? []
@@ -64,6 +65,12 @@ final class Nodes {
             case .order(let place, let keys): orders[place.relationship, default: [:]][place.owner] = keys
             }
         }
+    }
+
+    /// Takes the place of all that is here, outside of transactions.
+    func become(_ others: Nodes) {
+        (trees, targets, uniques, pairs, orders) =
+            (others.trees, others.targets, others.uniques, others.pairs, others.orders)
     }
 
     // MARK: Rows
@@ -79,6 +86,20 @@ final class Nodes {
         return first
     }
 
+    /// The rows of an entity, without those that inherit from it, by primary key.
+    func rows(of entity: Entity) -> [Node] {
+        keys(of: entity.root).compactMap { node(entity.root, $0) }
+            .filter { $0.record.header.pointee.entity == entity.index }
+    }
+
+    /// Has all keys up to this one count as handed out.
+    func reserveKeys(of root: Entity, upTo key: Int64) {
+        trees[Int(root.index)].lastKey = max(trees[Int(root.index)].lastKey, key)
+    }
+
+    /// The highest key that was handed out.
+    func lastKey(of root: Entity) -> Int64 { trees[Int(root.index)].lastKey }
+
     /// Puts a row in, in the place of the one that is there.
     ///
     /// - Throws: what `violation` makes of a constraint and its values that another row has; nothing is changed then.
@@ -92,6 +113,9 @@ final class Nodes {
         }
         change(node, at: key, root)
     }
+
+    /// Another version of a row with the same values.
+    func replace(_ node: Node, at key: Int64, _ root: Entity) { _ = trees[Int(root.index)].put(node, at: key) }
 
     func remove(_ root: Entity, _ key: Int64) { change(nil, at: key, Int(root.index)) }
 
@@ -147,6 +171,14 @@ final class Nodes {
         guard relationship.isOrdered, let order = orders[relationship.key]?[owner] else { return keys.sorted() }
         let placed = order.filter(keys.contains)
         return placed + keys.subtracting(placed).sorted()
+    }
+
+    /// The keys of those who may have members of a relationship that has lists, in order.
+    func listOwners(of relationship: Relationship) -> [Int64] {
+        let lists =
+            relationship.inverse?.isToMany == false
+            ? orders[relationship.key].map { Array($0.keys) } : pairs[relationship.key].map { Array($0.keys) }
+        return lists?.sorted() ?? []
     }
 
     private func targetIndex(_ relationship: Relationship) -> TargetIndex {

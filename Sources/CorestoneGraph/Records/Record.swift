@@ -87,7 +87,7 @@ import CorestoneValues
     }
 
     /// Whether a slot has the same value in both records. Every file has a name of its own, so none is read.
-    func isEqual(to other: Record, _ slot: Int, _ layout: SlotLayout) -> Bool {
+    package func isEqual(to other: Record, _ slot: Int, _ layout: SlotLayout) -> Bool {
         switch (fileName(slot, layout), other.fileName(slot, layout)) {
         case (nil, nil): ValueView.same(view(slot, layout), other.view(slot, layout))
         case (let name?, let otherName?): equalBytes(name, otherName)

@@ -7,6 +7,7 @@ import CorestoneValues
 /// context's reader, while at most one saves. Rows are named by primary key within the root of their entity's
 /// inheritance tree; entities by their index in the model.
 package protocol PersistentStore: StoreReading, Sendable {
+    var type: StoreType { get }
     /// The UUID as text: the host of the store's object URIs.
     var identifier: String { get }
     var path: String { get }
@@ -58,6 +59,8 @@ package protocol PersistentStore: StoreReading, Sendable {
 
     /// Whether the coordinator is to post what its own contexts save.
     var postsOwnChanges: Bool { get }
+    /// Whether what is saved is noted in a history.
+    var keepsHistory: Bool { get }
     /// The number of the last transaction that the store wrote into its history; nil without one.
     var lastOwnTransaction: Int64? { get }
 
@@ -98,6 +101,7 @@ extension PersistentStore {
     package var abilities: StoreAbilities { [] }
     package var modelSource: ModelSource { .given }
     package var readOnlyReason: String? { nil }
+    package var keepsHistory: Bool { false }
     package var contentState: String? { nil }
 
     package func save(_ body: (any SaveTransaction) throws -> Void) throws { try save(by: SaveAuthor(), body) }

@@ -48,6 +48,7 @@ public final class Store: @unchecked Sendable {
             || orHeirs && entity.withDescendants.contains { holdings.contains($0.index) }
     }
 
+    public var type: StoreType { backing.type }
     /// The UUID as text: the host of the store's object URIs.
     public var identifier: String { backing.identifier }
     public var path: String { backing.path }

@@ -1,4 +1,5 @@
 import CDigest
+import CZlib
 
 /// SHA-256 of the bytes: 32 bytes.
 package func sha256(_ bytes: [UInt8]) -> [UInt8] {
@@ -18,6 +19,11 @@ func sha512(_ bytes: [UInt8]) -> [UInt8] {
     var digest = [UInt8](repeating: 0, count: Int(SHA512_DIGEST_LENGTH))
     SHA512Final(&digest, &context)
     return digest
+}
+
+/// CRC-32, as zlib and many others have it.
+package func checksum(_ bytes: [UInt8]) -> UInt32 {
+    bytes.withUnsafeBytes { UInt32(truncatingIfNeeded: crc32_z(0, $0.baseAddress, $0.count)) }
 }
 
 /// Base64 with padding and without line breaks.

@@ -4,10 +4,13 @@ import Glibc
 extension ModelFile {
     /// Puts a file there, or another one in the place of the one that is there: whoever opens it finds the whole of one or the
     /// other, also after a crash.
-    package func write(_ bytes: [UInt8]) throws {
+    ///
+    /// - Parameter isAboutToReplace: gets the path under which all lies, a moment before it gets its name.
+    package func write(_ bytes: [UInt8], isAboutToReplace: (String) throws -> Void = { _ in }) throws {
         let draft = self.draft
         do {
             try draft.create(bytes, permissions)
+            try isAboutToReplace(draft.path)
             guard rename(draft.path, path) == 0 else { throw systemFailure("cannot be replaced") }
         } catch {
             unlink(draft.path)

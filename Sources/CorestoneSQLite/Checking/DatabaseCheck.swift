@@ -1,4 +1,5 @@
 import CSQLite
+import CorestoneGraph
 import CorestoneValues
 
 /// Whether the file is a sound SQLite database.

@@ -1,3 +1,5 @@
+import CorestoneGraph
+import CorestoneModel
 import CorestoneValues
 import Glibc
 
@@ -32,6 +34,13 @@ struct FileHeader {
     /// Whether the file was last written with a write-ahead log.
     var usesLog: Bool { bytes.count > 18 && bytes[18] == 2 }
 
+    /// The type of store that it is, as far as its bytes tell; nil for what is none that can be opened.
+    func storeType(_ connection: Connection) throws -> StoreType? {
+        if isDatabase { return .sqlite }
+        if isText { return contains("<database") ? .xml : nil }
+        return contains(StoreType.binaryMark) ? .binary : nil
+    }
+
     /// Throws unless the file is an SQLite database; the error says what it is instead, as far as its bytes tell.
     func requireDatabase(_ place: StorePlace, _ connection: Connection) throws {
         if isDatabase || bytes.isEmpty { return }
@@ -48,20 +57,27 @@ struct FileHeader {
         /// A store of another type than ours.
         var isStore = false
 
+        static func ofType(_ type: StoreType) -> Kind {
+            let name = type.rawValue
+            return Kind(
+                text:
+                    "\(name == "XML" ? "an" : "a") \(name) store, and no SQLite store; add it as a store of type \"\(name)\"",
+                isStore: true)
+        }
+
         static let otherStore =
-            "this version opens SQLite stores, so let Apple's framework migrate it to one (migratePersistentStore)"
+            "let Apple's framework migrate it to an SQLite or an XML store (migratePersistentStore), which can be opened"
     }
 
     private func kind(_ place: StorePlace, _ connection: Connection) throws -> Kind {
         if isText {
-            if contains("<database") {
-                return Kind(text: "an XML store, and no SQLite store; \(Kind.otherStore)", isStore: true)
-            }
+            if contains("<database") { return .ofType(.xml) }
             if contains("<model") {
                 return Kind(text: "a model in source form, and no store; open the store and give it this model")
             }
             return Kind(text: "a text file and no store; give the path of a store, or of a file that is not there yet")
         }
+        if contains(StoreType.binaryMark) { return .ofType(.binary) }
         if bytes.starts(with: Array("bplist0".utf8)) { return try propertyListKind(connection) }
         if bytes.starts(with: [0x04, 0x0b] + Array("streamtyped".utf8)) {
             return Kind(text: "an archive of Apple's, perhaps a binary store; \(Kind.otherStore)", isStore: true)
@@ -81,7 +97,7 @@ struct FileHeader {
         let all = try connection.bytes(from: 0, count: 16 << 20)
         func names(_ text: String) -> Bool { position(of: Array(text.utf8), in: all) != nil }
         if names("NSStoreModelVersionHashes") {
-            return Kind(text: "a binary store, and no SQLite store; \(Kind.otherStore)", isStore: true)
+            return Kind(text: "a binary store of Apple's, and no SQLite store; \(Kind.otherStore)", isStore: true)
         }
         if names("NSManagedObjectModel") {
             return Kind(text: "a compiled model, and no store; open the store and give it this model")

@@ -1,3 +1,4 @@
+import CorestoneGraph
 import CorestoneValues
 import Glibc
 

@@ -1,3 +1,4 @@
+import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 

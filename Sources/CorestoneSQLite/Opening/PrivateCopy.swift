@@ -1,4 +1,5 @@
 import CSQLite
+import CorestoneGraph
 import CorestoneValues
 import Glibc
 

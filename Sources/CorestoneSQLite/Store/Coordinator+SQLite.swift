@@ -20,19 +20,9 @@ extension Coordinator {
         return try add(SQLiteStore(opened, options: options), configuration: options.configuration)
     }
 
-    /// Opens a store that is there already, by `model`, else by the model that it carries, else by one inferred from its
-    /// tables (`Store.modelSource` tells), and makes a coordinator of that model for it.
-    ///
-    /// Unless the options ask for writing, neither the file nor its folder changes, and nothing in it is locked. A store
-    /// whose promises cannot be kept opens read-only all the same; `Store.readOnlyReason` says why.
-    ///
-    /// - Parameters:
-    ///   - path: relative to the working directory at the time of the call.
-    ///   - model: is frozen.
-    /// - Returns: the coordinator, whose only store it is.
-    /// - Throws: as `addSQLiteStore`; `unsupported` (134000) for an XML or a binary store.
-    public static func open(
-        _ path: String, model: Model? = nil, options: StoreOptions = .readOnly
+    /// What `Coordinator.open` does with an SQLite store.
+    package static func openSQLiteStore(
+        at path: String, model: Model?, options: StoreOptions
     ) throws -> Coordinator {
         var options = options
         options.mustExist = true
@@ -45,17 +35,5 @@ extension Coordinator {
         }
         _ = try coordinator.add(SQLiteStore(opened, options: options), configuration: options.configuration)
         return coordinator
-    }
-}
-
-extension StoreMetadata {
-    /// What the store at `path` says about itself. Needs no model, changes nothing and locks nothing.
-    ///
-    /// - Throws: as `Coordinator.open`.
-    public init(ofStoreAt path: String) throws {
-        let place = try StorePlace(path)
-        try place.requireStore()
-        let contents = try StoreContents(ReadOnlyFile(place).connection, place: place)
-        self = contents.document.metadata ?? StoreMetadata(uuid: UUIDValue(contents.document.identifier) ?? .random())
     }
 }

@@ -8,6 +8,7 @@ import Synchronization
 
 /// A store in Apple's SQLite layout. Any number of threads read it, through readers of their own, while one saves.
 final class SQLiteStore: PersistentStore, SQLiteReading {
+    let type = StoreType.sqlite
     let identifier: String
     let path: String
     let modelSource: ModelSource

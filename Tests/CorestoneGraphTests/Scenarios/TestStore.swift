@@ -19,6 +19,7 @@ final class TestStore: PersistentStore, SaveTransaction, @unchecked Sendable {
 
     /// By the name of the root entity and the primary key.
     var rows: [String: [Int64: Row]] = [:]
+    let type = StoreType(rawValue: "Test")
     let identifier: String
     let path = "test store"
     let isReadOnly = false

@@ -784,6 +784,7 @@ cst_coordinator_perform_and_wait status handle alone pointer error
 cst_coordinator_object_id status handle in out error
 cst_store_identifier text handle
 cst_store_path text handle
+cst_store_type text handle
 cst_store_is_read_only status handle bool* error
 cst_store_read_only_reason text handle
 cst_store_configuration text handle

@@ -38,7 +38,7 @@ class Container:
         model: Model,
         path: str | os.PathLike[str],
         *,
-        type: str = "SQLite",
+        type: str | None = None,
         read_only: bool = False,
         must_exist: bool = False,
         sync: str = "full",

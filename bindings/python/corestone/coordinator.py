@@ -67,6 +67,11 @@ class Store:
         return _abi.decode(lib.cst_store_identifier(self._handle)) or ""
 
     @property
+    def type(self) -> str:
+        """ "SQLite", "XML", "Binary", "InMemory", or what the host registered."""
+        return _abi.decode(lib.cst_store_type(self._handle)) or ""
+
+    @property
     def path(self) -> str:
         """The store's file."""
         return _abi.decode(lib.cst_store_path(self._handle)) or ""
@@ -209,7 +214,7 @@ class Coordinator:
         self,
         path: str | os.PathLike[str],
         *,
-        type: str = "SQLite",
+        type: str | None = None,
         read_only: bool = False,
         must_exist: bool = False,
         sync: str = "full",
@@ -224,8 +229,10 @@ class Coordinator:
     ) -> Store:
         """Opens the store at a path, or makes it.
 
-        type          "SQLite", or "InMemory": an empty store without a file, which ends with the coordinator; the path
-                      is what it is called, and of the options only `configuration` means something for it
+        type          "SQLite", "Binary" (a file that is written as a whole), or "InMemory": an empty store without
+                      a file, which ends with the coordinator; the path is what it is called, and of the options only
+                      `configuration` means something for it. None: that of the store which is there, and "SQLite"
+                      where none is
         sync          "full": a save is on disk when it returns; "normal": a power cut may undo the last saves
         journal       "wal" or "rollback"
         busy_timeout  seconds to wait for another process's lock
@@ -247,7 +254,9 @@ class Coordinator:
         )
         options = store_options(flags, sync, journal, busy_timeout, cache_kb, max_connections, watch_interval)
         options.configuration = optional_text(configuration)
-        return Store(made(lib.cst_coordinator_add_store, self._handle, text(type), path_argument(path), byref(options)))
+        return Store(
+            made(lib.cst_coordinator_add_store, self._handle, optional_text(type), path_argument(path), byref(options))
+        )
 
     def remove_store(self, store: Store) -> None:
         """Closes a store. Objects of it that are faults can no longer be read."""
@@ -293,13 +302,15 @@ class Coordinator:
         found: T = queue.perform_alone_and_wait(self._handle, lambda: function(*arguments, **named))
         return found
 
-    def destroy_store(self, path: str | os.PathLike[str], *, type: str = "SQLite") -> bool:
+    def destroy_store(self, path: str | os.PathLike[str], *, type: str | None = None) -> bool:
         """Empties a store: rows, tables, metadata and files of external data go; the file stays, and a store added
         there begins anew. If the coordinator has it open, it is removed first. False when there is no file.
 
         StoreBusyError while somebody writes; NotAStoreError for another program's file, which stays as it is.
         """
-        return bool(call(lib.cst_coordinator_destroy_store, self._handle, text(type), path_argument(path)) == _abi.OK)
+        return bool(
+            call(lib.cst_coordinator_destroy_store, self._handle, optional_text(type), path_argument(path)) == _abi.OK
+        )
 
     def observe(
         self, notification: CoordinatorNotification | str, function: Callable[[Coordinator, StoreChanges], Any]

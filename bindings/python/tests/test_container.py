@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import plistlib
 import sqlite3
 import stat
 import threading
@@ -14,6 +15,7 @@ import pytest
 
 from corestone import (
     Container,
+    CorestoneError,
     InvalidArgumentError,
     InvalidHandleError,
     Model,
@@ -24,6 +26,7 @@ from corestone import (
     StoreCorruptError,
     StoreError,
     StoreReadOnlyError,
+    metadata,
 )
 
 
@@ -280,3 +283,27 @@ def test_a_container_may_lie_in_memory_alone(model: Model, path: Path) -> None:
         assert reopened.context().count("Employee") == 2
     with pytest.raises(InvalidArgumentError, match="InMemory"):
         Container(model, path, type="Oracle")
+
+
+def test_a_container_may_lie_in_a_binary_file(model: Model, path: Path) -> None:
+    with Container(model, path, type="Binary") as container:
+        assert container.store.type == "Binary"
+        ctx = container.context()
+        ada = ctx.insert("Employee", name="Ada", manager=ctx.insert("Manager", name="Bob"))
+        ctx.save()
+        uri = ada.id.uri
+    # What is there tells its type, and needs no model to tell about itself.
+    assert metadata(path)["NSStoreType"] == "Binary"
+    with path.open("rb") as file:
+        content = plistlib.loads(plistlib.load(file)["content"])
+    assert {table["name"]: len(table["keys"]) // 8 for table in content["entities"]}["Employee"] == 1
+    with Container(model, path) as container:
+        (found,) = container.context().fetch("Employee", "manager.name == 'Bob'")
+        assert found.id.uri == uri
+    with pytest.raises(CorestoneError, match='of type "Binary"'):
+        Container(model, path, type="SQLite")
+    damaged = bytearray(path.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    path.write_bytes(damaged)
+    with pytest.raises(CorestoneError, match="checksum"):
+        Container(model, path)

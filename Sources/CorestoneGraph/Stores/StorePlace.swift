@@ -1,24 +1,23 @@
-import CSQLite
 import CorestoneValues
 import Glibc
 
 /// Where a store's file is, and whether there is one.
-struct StorePlace {
-    enum State { case missing, empty, present }
+package struct StorePlace {
+    package enum State { case missing, empty, present }
 
     /// As the host named it, for messages.
-    let given: String
+    package let given: String
     /// Absolute, so that a later change of the working directory does not matter and no name means anything special
     /// to SQLite.
-    let absolute: String
+    package let absolute: String
     /// The same without symbolic links: SQLite keeps the companions beside the file that they lead to.
-    let path: String
-    let folder: String
-    let state: State
+    package let path: String
+    package let folder: String
+    package let state: State
     /// Bytes.
-    let size: Int
+    package let size: Int
 
-    init(_ given: String) throws {
+    package init(_ given: String) throws {
         self.given = given
         guard !given.isEmpty else {
             throw StorePlace.failure(.invalidArgument, "a store needs a path; the given one is empty", given)
@@ -66,7 +65,7 @@ struct StorePlace {
     }
 
     /// Throws unless there is a file with something in it.
-    func requireStore() throws {
+    package func requireStore() throws {
         switch state {
         case .present: return
         case .empty:
@@ -118,44 +117,29 @@ struct StorePlace {
     }
 
     /// The system's words for an `errno`.
-    static func text(of code: Int32) -> String {
+    package static func text(of code: Int32) -> String {
         var buffer = [CChar](repeating: 0, count: 256)
         guard strerror_r(code, &buffer, buffer.count) == 0 else { return "error \(code)" }
         return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     /// Whether a companion of the store's file, such as its write-ahead log, holds anything.
-    func hasCompanion(_ suffix: String) -> Bool {
+    package func hasCompanion(_ suffix: String) -> Bool {
         var facts = stat()
         return stat(path + suffix, &facts) == 0 && facts.st_size > 0
     }
 
     /// What tells the file at this moment from every other one.
-    var number: [UInt] {
+    package var number: [UInt] {
         var facts = stat()
         return stat(path, &facts) == 0 ? [UInt(facts.st_dev), UInt(facts.st_ino)] : []
     }
 
     /// Bytes of the file at this moment; 0 when it is gone.
-    var sizeNow: Int {
+    package var sizeNow: Int {
         var facts = stat()
         return stat(path, &facts) == 0 ? Int(facts.st_size) : 0
     }
 
-    var mayWriteFolder: Bool { faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0 }
-
-    /// The path as an SQLite URI.
-    var uri: String {
-        "file:" + path.replacing(["%", "?", "#"], with: ["%25", "%3f", "%23"])
-    }
-}
-
-extension String {
-    fileprivate func replacing(_ marks: [Character], with codes: [String]) -> String {
-        var result = ""
-        for character in self {
-            if let place = marks.firstIndex(of: character) { result += codes[place] } else { result.append(character) }
-        }
-        return result
-    }
+    package var mayWriteFolder: Bool { faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0 }
 }

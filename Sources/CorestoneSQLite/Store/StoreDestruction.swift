@@ -3,32 +3,9 @@ import CorestoneGraph
 import CorestoneValues
 import Glibc
 
-extension Coordinator {
-    /// Empties the SQLite store at `path`: rows, tables, history, metadata and files of external data go. The file stays, as a
-    /// database without tables, in which the next `addSQLiteStore` makes a new store; what nobody needs any more the caller
-    /// deletes, with `-wal` and `-shm`.
-    ///
-    /// The emptying is a transaction of SQLite's that takes its locks: another process that reads goes on with what it began.
-    /// If this coordinator has the store open, it is removed first, as by `remove`.
-    ///
-    /// - Parameters:
-    ///   - path: relative to the working directory at the time of the call.
-    ///   - busyTimeout: milliseconds to wait for another process's lock.
-    /// - Returns: false when there is no such file; nothing is made then.
-    /// - Throws: `storeBusy` while somebody else writes, `storeReadOnly` for a file that may not be written, `notAStore` for
-    ///   what is no SQLite database, or one of another program's.
-    @discardableResult
-    public func destroyStore(at path: String, busyTimeout: Int = 5000) throws -> Bool {
-        let place = try StorePlace(path)
-        if place.state == .missing { return false }
-        try StoreDestruction(place: place, busyTimeout: busyTimeout).check()
-        for store in stores where (try? StorePlace(store.path))?.path == place.path { try remove(store) }
-        try StoreDestruction(place: place, busyTimeout: busyTimeout).run()
-        return true
-    }
-}
-
-private struct StoreDestruction {
+/// Empties a store by a transaction of SQLite's that takes its locks: another process that reads goes on with what it began. The
+/// file stays, since another process may have it open, as a database without tables.
+struct StoreDestruction {
     let place: StorePlace
     let busyTimeout: Int
 

@@ -1,4 +1,4 @@
-/// How an SQLite store is opened.
+/// How a store is opened. Types that lie in memory or in one file know what is said for all; the rest is SQLite's.
 public struct StoreOptions: Sendable {
     /// Never changes the file or its folder.
     public var isReadOnly = false

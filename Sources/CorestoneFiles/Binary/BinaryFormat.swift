@@ -1,0 +1,150 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+/// The file of a binary store: a binary property list that any reader of such lists can read; docs/BINARY-STORE.md describes it.
+///
+/// Its content, a property list in itself, has a checksum. Numbers and text lie there as columns, in one piece each.
+struct BinaryFormat: AtomicFormat {
+    let type = StoreType.binary
+
+    enum Key {
+        static let version = StoreType.binaryMark
+        static let checksum = "checksum"
+        static let content = "content"
+        static let uuid = "uuid"
+        static let metadata = "metadata"
+        static let entities = "entities"
+        static let relationships = "relationships"
+        static let name = "name"
+        static let lastKey = "lastKey"
+        static let keys = "keys"
+        static let versions = "versions"
+        static let columns = "columns"
+        static let owners = "owners"
+        static let counts = "counts"
+        static let members = "members"
+    }
+
+    /// What is written, and the highest that can be read.
+    static let version: Int64 = 1
+
+    // MARK: Writing
+
+    func encode(_ nodes: Nodes, _ metadata: StoreMetadata) -> [UInt8] {
+        file([
+            Key.uuid: .string(metadata.uuid.description), Key.metadata: .dictionary(metadata.values),
+            Key.entities: .array(nodes.model.entities.map { BinaryTable(of: $0, in: nodes).propertyList }),
+            Key.relationships: .array(nodes.listedRelationships.map { list($0, nodes) }),
+        ])
+    }
+
+    private func file(_ content: [String: PropertyListValue]) -> [UInt8] {
+        let content = encodePropertyList(.dictionary(content))
+        return encodePropertyList(
+            .dictionary([
+                Key.version: .integer(BinaryFormat.version), Key.checksum: .integer(Int64(checksum(content))),
+                Key.content: .data(content),
+            ]))
+    }
+
+    /// The members of a relationship that no row tells, or not in their order.
+    private func list(_ relationship: Relationship, _ nodes: Nodes) -> PropertyListValue {
+        let lists = nodes.lists(of: relationship)
+        return .dictionary([
+            Key.name: .string("\(relationship.entity.name).\(relationship.name)"),
+            Key.owners: .data(PackedNumbers.bytes(lists.map(\.owner))),
+            Key.counts: .data(PackedNumbers.bytes(lists.map { Int64($0.members.count) })),
+            Key.members: .data(PackedNumbers.bytes(lists.flatMap(\.members))),
+        ])
+    }
+
+    // MARK: Reading
+
+    func decode(_ bytes: [UInt8], into nodes: Nodes, path: String) throws -> StoreMetadata {
+        let content = try content(of: bytes, path)
+        let tables = try (content[Key.entities]?.array ?? []).map { try BinaryTable($0, nodes.model, path) }
+        let entities = tables.map(\.entity)
+        for table in tables { try table.read(into: nodes, entities, path) }
+        for list in content[Key.relationships]?.array ?? [] { try readList(list, into: nodes, path) }
+        return try metadata(in: content, path)
+    }
+
+    func metadata(_ bytes: [UInt8], path: String) throws -> StoreMetadata {
+        try metadata(in: content(of: bytes, path), path)
+    }
+
+    func replacingMetadata(of bytes: [UInt8], by metadata: StoreMetadata, path: String) throws -> [UInt8] {
+        var content = try content(of: bytes, path)
+        content[Key.metadata] = .dictionary(metadata.values)
+        return file(content)
+    }
+
+    private func content(of bytes: [UInt8], _ path: String) throws -> [String: PropertyListValue] {
+        let file = try dictionary(bytes, path)
+        guard let version = file[Key.version]?.integer else {
+            throw BinaryFormat.damaged(path, "it is a property list without the key \(Key.version)")
+        }
+        guard version == BinaryFormat.version else {
+            throw CoreError(
+                .unsupported, code: .persistentStoreOpen,
+                "\(path) is a binary store of version \(version), and \(BinaryFormat.version) is the one that can be read; "
+                    + "open it with the Corestone that wrote it", file: path)
+        }
+        guard let content = file[Key.content]?.data, file[Key.checksum]?.integer == Int64(checksum(content)) else {
+            throw BinaryFormat.damaged(path, "its content does not have the checksum that the file names")
+        }
+        return try dictionary(content, path)
+    }
+
+    private func dictionary(_ bytes: [UInt8], _ path: String) throws -> [String: PropertyListValue] {
+        var limits = PropertyListLimits()
+        limits.size = .max
+        do {
+            if case .dictionary(let entries) = try decodePropertyList(bytes, limits: limits) { return entries }
+        } catch let error as CoreError {
+            throw CoreError(
+                .storeCorrupt, code: .persistentStoreOpen, "\(path) cannot be read as a binary store: \(error.message)",
+                file: path, offset: error.offset)
+        }
+        throw BinaryFormat.damaged(path, "there is no dictionary on top")
+    }
+
+    private func metadata(in content: [String: PropertyListValue], _ path: String) throws -> StoreMetadata {
+        guard let uuid = content[Key.uuid]?.string.flatMap({ UUIDValue($0) }),
+            let values = content[Key.metadata]?.dictionary
+        else { throw BinaryFormat.damaged(path, "it does not say which store it is") }
+        var metadata = StoreMetadata(uuid: uuid)
+        metadata.values = values
+        return metadata
+    }
+
+    private func readList(_ list: PropertyListValue, into nodes: Nodes, _ path: String) throws {
+        let entries = list.dictionary ?? [:]
+        let name = entries[Key.name]?.string ?? ""
+        guard let relationship = nodes.listedRelationships.first(where: { "\($0.entity.name).\($0.name)" == name })
+        else {
+            throw CoreError(
+                .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
+                "\(path) has members of the relationship \(name), which the model does not have; open it with the model that it "
+                    + "was written with", key: name, file: path)
+        }
+        guard let owners = PackedNumbers(entries[Key.owners]), let counts = PackedNumbers(entries[Key.counts]),
+            let members = PackedNumbers(entries[Key.members]), owners.count == counts.count
+        else { throw BinaryFormat.damaged(path, "the members of \(name) are incomplete") }
+        var place = 0
+        for (owner, count) in zip(owners, counts) {
+            guard count >= 0, count <= Int64(members.count - place),
+                nodes.node(relationship.entity.root, owner) != nil
+            else { throw BinaryFormat.damaged(path, "the members of \(name) do not belong to objects") }
+            nodes.setMembers(relationship, owner, Array(members[place..<place + Int(count)]))
+            place += Int(count)
+        }
+    }
+
+    static func damaged(_ path: String, _ what: String, entity: String? = nil) -> CoreError {
+        CoreError(
+            .storeCorrupt, code: .persistentStoreOpen,
+            "\(path) cannot be read as a binary store: \(what); restore it from a backup", entity: entity, file: path)
+    }
+}

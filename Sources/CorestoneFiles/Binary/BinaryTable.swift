@@ -1,0 +1,136 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+/// The objects of one entity, without those that inherit from it, in a binary store.
+struct BinaryTable {
+    let entity: Entity
+    private let keys: [Int64]
+    private let versions: [Int64]
+    /// By the path of the property.
+    private let columns: [String: BinaryColumn]
+    /// Of the inheritance tree: the highest key that was ever handed out.
+    private let lastKey: Int64
+
+    private typealias Key = BinaryFormat.Key
+
+    init(of entity: Entity, in nodes: Nodes) {
+        self.entity = entity
+        let rows = nodes.rows(of: entity)
+        keys = rows.map(\.record.primaryKey)
+        versions = rows.map { Int64($0.record.version) }
+        var columns: [String: BinaryColumn] = [:]
+        for property in entity.properties {
+            let slot = Int(property.slot)
+            guard let type = BinaryColumnType(entity.layout.slots[slot].kind) else { continue }
+            columns[property.path] = BinaryColumn(type, of: rows, slot, entity.layout.slots[slot])
+        }
+        self.columns = columns
+        lastKey = nodes.lastKey(of: entity.root)
+    }
+
+    var propertyList: PropertyListValue {
+        .dictionary([
+            Key.name: .string(entity.name), Key.lastKey: .integer(lastKey),
+            Key.keys: .data(PackedNumbers.bytes(keys)), Key.versions: .data(PackedNumbers.bytes(versions)),
+            Key.columns: .dictionary(columns.mapValues(\.propertyList)),
+        ])
+    }
+}
+
+// MARK: - Reading
+
+extension BinaryTable {
+    /// Takes a table as a file has it.
+    ///
+    /// - Throws: `.storeCorrupt` for one that is not whole; `.modelMismatch` for an entity that the model does not have.
+    init(_ table: PropertyListValue, _ model: Model, _ path: String) throws {
+        let entries = table.dictionary ?? [:]
+        let name = entries[Key.name]?.string ?? ""
+        guard let entity = model.entity(named: name) else { throw BinaryTable.unknown(name, nil, path) }
+        self.entity = entity
+        guard let keys = PackedNumbers(entries[Key.keys]), let versions = PackedNumbers(entries[Key.versions]),
+            keys.count == versions.count, let lastKey = entries[Key.lastKey]?.integer,
+            let columns = entries[Key.columns]?.dictionary
+        else { throw BinaryFormat.damaged(path, "the table of \(name) is incomplete", entity: name) }
+        (self.keys, self.versions, self.lastKey) = (Array(keys), Array(versions), lastKey)
+        self.columns = try [String: BinaryColumn](
+            uniqueKeysWithValues: columns.map { key, value in
+                guard let column = BinaryColumn(value, rows: keys.count) else {
+                    throw BinaryFormat.damaged(path, "the column \(name).\(key) is incomplete", entity: name)
+                }
+                if let row = column.firstUnsound() {
+                    throw BinaryFormat.damaged(
+                        path, "\(name).\(key) of the object \(keys[row]) is no \(column.type.rawValue)", entity: name)
+                }
+                return (key, column)
+            })
+    }
+
+    /// What one column has for one slot.
+    private struct Filling {
+        let column: BinaryColumn
+        let slot: Int
+        let layout: SlotLayout
+        /// Of a to-one relationship.
+        let destination: Entity?
+    }
+
+    /// - Parameter entities: those that the file lists.
+    func read(into nodes: Nodes, _ entities: [Entity], _ path: String) throws {
+        let fillings = try fillings(path)
+        var writer = RecordWriter(expectedBytes: keys.count * entity.layout.fixedSize)
+        for (row, key) in keys.enumerated() {
+            guard key > 0, key <= lastKey, nodes.node(entity.root, key) == nil,
+                let version = Int32(exactly: versions[row])
+            else { throw BinaryFormat.damaged(path, "the key \(key) is wrong, or there twice", entity: entity.name) }
+            writer.begin(primaryKey: key, version: version, entity: entity)
+            for filling in fillings where filling.column.isPresent(row) {
+                try filling.column.withView(row) { view in
+                    var view = view
+                    if let destination = filling.destination {
+                        guard let target = entities.at(view.high), target.root === destination.root, view.integer > 0
+                        else {
+                            throw BinaryFormat.damaged(
+                                path, "a relationship of the object \(key) leads nowhere", entity: entity.name)
+                        }
+                        view.high = UInt64(target.index)
+                    }
+                    writer.set(view, filling.slot, filling.layout)
+                }
+            }
+            try nodes.put(writer.finish()) { properties, _ in
+                let names = properties.map(\.name).joined(separator: ", ")
+                return BinaryFormat.damaged(
+                    path, "the object \(key) has values of \(names) that another one has", entity: entity.name)
+            }
+        }
+        nodes.reserveKeys(of: entity.root, upTo: lastKey)
+    }
+
+    /// A column that the model has no place for would be lost by the next save.
+    private func fillings(_ path: String) throws -> [Filling] {
+        let properties = Dictionary(entity.properties.map { ($0.path, $0) }) { first, _ in first }
+        return try columns.sorted { $0.key < $1.key }.map { name, column in
+            guard let property = properties[name] else { throw BinaryTable.unknown(entity.name, name, path) }
+            let layout = entity.layout.slots[Int(property.slot)]
+            guard BinaryColumnType(layout.kind) == column.type else {
+                throw BinaryTable.unknown(entity.name, "\(name) of type \(column.type.rawValue)", path)
+            }
+            return Filling(
+                column: column, slot: Int(property.slot), layout: layout,
+                destination: (property as? Relationship)?.destination)
+        }
+    }
+
+    private static func unknown(_ entity: String, _ key: String?, _ path: String) -> CoreError {
+        CoreError(
+            .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
+            "\(path) has objects of \(entity)\(key.map { " with \($0)" } ?? ""), which the model does not have; open it with the "
+                + "model that it was written with", entity: entity, key: key, file: path)
+    }
+}
+
+extension [Entity] {
+    fileprivate func at(_ place: UInt64) -> Entity? { place < UInt64(count) ? self[Int(place)] : nil }
+}

@@ -1,0 +1,25 @@
+import CorestoneModel
+
+/// How the whole of an atomic store is written down in a file.
+protocol AtomicFormat: Sendable {
+    var type: StoreType { get }
+
+    /// The file of a store.
+    func encode(_ nodes: Nodes, _ metadata: StoreMetadata) throws -> [UInt8]
+
+    /// Reads a file from anywhere: whatever its bytes are, there is a result or an error.
+    ///
+    /// - Parameters:
+    ///   - nodes: empty; takes the rows.
+    ///   - path: as the host named it, for errors.
+    /// - Returns: what the store says about itself.
+    /// - Throws: `.storeCorrupt` (134080) with what is wrong and where; `.modelMismatch` (134100) for what the nodes' model has no
+    ///   place for, with entity and key.
+    func decode(_ bytes: [UInt8], into nodes: Nodes, path: String) throws -> StoreMetadata
+
+    /// Reads only what a store says about itself. Needs no model.
+    func metadata(_ bytes: [UInt8], path: String) throws -> StoreMetadata
+
+    /// The same file with something else said about itself; needs no model.
+    func replacingMetadata(of bytes: [UInt8], by metadata: StoreMetadata, path: String) throws -> [UInt8]
+}

@@ -1,0 +1,52 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+import Glibc
+
+/// Stores that are one file, written as a whole by each save.
+package struct AtomicKind: StoreKind {
+    let format: any AtomicFormat
+    package var type: StoreType { format.type }
+    package let hasFile = true
+
+    init(_ format: any AtomicFormat) { self.format = format }
+
+    /// One for each format.
+    package static let all: [AtomicKind] = [AtomicKind(BinaryFormat())]
+
+    package func open(_ path: String, model: Model, options: StoreOptions) throws -> any PersistentStore {
+        let file = StoreFile(try StorePlace(path), format, options)
+        return try file.open(model)
+    }
+
+    package func metadata(ofStoreAt path: String) throws -> StoreMetadata {
+        let place = try StorePlace(path)
+        try place.requireStore()
+        return try format.metadata(ModelFile(place.path, shownAs: path).bytes(limit: .max), path: path)
+    }
+
+    package func setMetadata(_ metadata: StoreMetadata, ofStoreAt path: String) throws {
+        let place = try StorePlace(path)
+        try place.requireStore()
+        let file = ModelFile(place.path, shownAs: path)
+        try StoreFile(place, format, StoreOptions()).alone {
+            try file.write(format.replacingMetadata(of: file.bytes(limit: .max), by: metadata, path: path))
+        }
+    }
+
+    package func destroy(_ path: String, options: StoreOptions, removing: () throws -> Void) throws -> Bool {
+        let place = try StorePlace(path)
+        if place.state == .missing { return false }
+        // A file that is no store of this type stays.
+        if place.state == .present { _ = try metadata(ofStoreAt: path) }
+        try removing()
+        guard Glibc.unlink(place.path) == 0 || errno == ENOENT else {
+            throw CoreError(
+                .storeReadOnly, code: .persistentStoreOperation,
+                "cannot remove \(path): \(StorePlace.text(of: errno)); make its folder writable", file: path)
+        }
+        return true
+    }
+
+    package func unlink(_ place: StorePlace) { Glibc.unlink(place.path) }
+}

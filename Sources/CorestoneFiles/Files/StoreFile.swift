@@ -1,0 +1,193 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+import Glibc
+
+/// The file of an atomic store: read as a whole, replaced as a whole.
+///
+/// Others may replace it, too. Who is about to write keeps them out, and looks first whether the file is still the one that was
+/// read last; so nobody's changes are overwritten unseen.
+final class StoreFile: @unchecked Sendable {
+    let format: any AtomicFormat
+    private let options: StoreOptions
+    /// Where it is now; the next save goes there. Used by whoever uses the store.
+    private(set) var place: StorePlace
+    /// What was read or written last. It stays open, so that no later file can have its number.
+    private var known: (descriptor: Int32, state: FileState?)?
+
+    init(_ place: StorePlace, _ format: any AtomicFormat, _ options: StoreOptions) {
+        (self.place, self.format, self.options) = (place, format, options)
+    }
+
+    private var file: ModelFile { ModelFile(place.path, shownAs: place.given) }
+
+    /// Makes the file first when there is none, or an empty one.
+    func open(_ model: Model) throws -> AtomicStore {
+        let mayMake = place.state != .present && !options.isReadOnly && !options.mustExist
+        if !mayMake { try place.requireStore() }
+        let nodes = Nodes(model)
+        let metadata = try mayMake ? make(nodes) : read(into: nodes)
+        try checkModel(metadata, model)
+        return AtomicStore(
+            nodes, metadata, type: format.type, file: self, path: place.absolute,
+            readOnlyReason: options.isReadOnly ? Store.isOpenForReading : nil)
+    }
+
+    private func make(_ nodes: Nodes) throws -> StoreMetadata {
+        try alone {
+            // Another process may have made the store meanwhile.
+            if FileState(place.path)?.size ?? 0 > 0 { return try read(into: nodes) }
+            let metadata = StoreMetadata(model: nodes.model, type: format.type)
+            try write(nodes, metadata)
+            return metadata
+        }
+    }
+
+    /// A store that says nothing of its model is taken as it is: what does not fit is found when it is read.
+    private func checkModel(_ metadata: StoreMetadata, _ model: Model) throws {
+        if metadata.entityVersionHashes.isEmpty { return }
+        let difference = metadata.differingEntities(from: model)
+        if difference.isEmpty { return }
+        var parts: [String] = []
+        func add(_ names: [String], _ text: (String) -> String) {
+            if !names.isEmpty { parts.append(text(names.joined(separator: ", "))) }
+        }
+        add(difference.changed) { "\($0) differs from what the store was written with" }
+        add(difference.onlyInModel) { "the store does not know \($0)" }
+        add(difference.onlyInStore) { "the model lacks \($0)" }
+        throw CoreError(
+            .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
+            "\(place.given) was written with another model: \(parts.joined(separator: "; ")); open it with that model",
+            entity: (difference.changed + difference.onlyInModel + difference.onlyInStore).first, file: place.given)
+    }
+
+    func close() { know(nil) }
+
+    // MARK: Reading and writing
+
+    /// Whether another file is there than the one that was read or written last.
+    var hasChanged: Bool { FileState(place.path).map { $0 != known?.state } ?? false }
+
+    private func know(_ descriptor: Int32?) {
+        if let known { Glibc.close(known.descriptor) }
+        known = descriptor.map { ($0, FileState(descriptor: $0)) }
+    }
+
+    private func opened(_ path: String) throws -> Int32 {
+        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw opening(failure("cannot be read", errno)) }
+        return descriptor
+    }
+
+    func read(into nodes: Nodes) throws -> StoreMetadata {
+        // What comes between is read again later.
+        let descriptor = try opened(place.path)
+        do {
+            let metadata = try format.decode(file.bytes(limit: .max), into: nodes, path: place.given)
+            know(descriptor)
+            return metadata
+        } catch let error as CoreError {
+            Glibc.close(descriptor)
+            throw error.code == CocoaCode.coreData.rawValue ? opening(error) : error
+        }
+    }
+
+    /// Replaces the file: whoever opens it finds the whole of the old or of the new one, also after a crash.
+    func write(_ nodes: Nodes, _ metadata: StoreMetadata) throws {
+        let bytes = try format.encode(nodes, metadata)
+        do {
+            // Who waits for the old file goes on to wait for the new one until all of this save is done.
+            try file.write(bytes) { draft in
+                let descriptor = try opened(draft)
+                flock(descriptor, LOCK_EX | LOCK_NB)
+                know(descriptor)
+            }
+        } catch let error as CoreError {
+            throw CoreError(
+                .storeIO, code: .persistentStoreSave, "\(error.message); what was saved before is still there",
+                file: place.given)
+        }
+    }
+
+    private func opening(_ error: CoreError) -> CoreError {
+        CoreError(error.status, code: .persistentStoreOpen, error.message, file: place.given)
+    }
+
+    // MARK: Others
+
+    /// Runs `body` while nobody else in this process or another, who does the same, writes the file.
+    ///
+    /// - Throws: `.storeBusy` when somebody else has it for longer than the options have patience.
+    func alone<Result>(_ body: () throws -> Result) throws -> Result {
+        var patience = options.busyTimeoutMilliseconds
+        while true {
+            // The file itself, which is another one after each save: so no companion stays behind.
+            let isFile = FileState(place.path) != nil
+            let descriptor = Glibc.open(isFile ? place.path : place.folder, O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 else {
+                if isFile, errno == ENOENT { continue }
+                throw opening(failure("cannot be opened", errno))
+            }
+            defer { Glibc.close(descriptor) }
+            try lock(descriptor, &patience)
+            // Said aloud: a process that was forked off in between has the descriptor too.
+            defer { flock(descriptor, LOCK_UN) }
+            let state = FileState(place.path)
+            guard isFile ? state?.number == FileState(descriptor: descriptor)?.number : state == nil else { continue }
+            defer { if let known { flock(known.descriptor, LOCK_UN) } }
+            return try body()
+        }
+    }
+
+    /// - Parameter patience: milliseconds that are left.
+    private func lock(_ descriptor: Int32, _ patience: inout Int) throws {
+        let pause = 2
+        // What cannot be locked is written without.
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 && (errno == EWOULDBLOCK || errno == EINTR) {
+            guard patience > 0 else { throw busy() }
+            usleep(UInt32(pause) * 1000)
+            patience -= pause
+        }
+    }
+
+    private func failure(_ what: String, _ code: Int32) -> CoreError {
+        CoreError(
+            .storeIO, code: .persistentStoreSave, "\(place.given) \(what): \(StorePlace.text(of: code))",
+            file: place.given)
+    }
+
+    private func busy() -> CoreError {
+        CoreError(
+            .storeBusy, code: .persistentStoreTimeout,
+            "another program has kept \(place.given) locked for \(options.busyTimeoutMilliseconds) ms; try again, or wait longer",
+            file: place.given)
+    }
+}
+
+/// What tells one content of a file from another, as long as every writer replaces the file and the old one is still open.
+struct FileState: Equatable {
+    /// Of the file system, and within it.
+    let number: [UInt]
+    let size: Int
+    private let changed: [Int]
+
+    /// nil when nothing is there.
+    init?(_ path: String) {
+        var facts = stat()
+        guard stat(path, &facts) == 0 else { return nil }
+        self.init(facts)
+    }
+
+    init?(descriptor: Int32) {
+        var facts = stat()
+        guard fstat(descriptor, &facts) == 0 else { return nil }
+        self.init(facts)
+    }
+
+    private init(_ facts: stat) {
+        number = [UInt(facts.st_dev), UInt(facts.st_ino)]
+        size = Int(facts.st_size)
+        // Not when the file itself was changed last: a new name is such a change.
+        changed = [facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec]
+    }
+}

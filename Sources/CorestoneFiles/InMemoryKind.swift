@@ -1,0 +1,30 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+/// Stores that lie in memory alone: what is saved into one is there for all contexts of its coordinator, and ends with the store.
+package struct InMemoryKind: StoreKind {
+    package let type = StoreType.inMemory
+    package let hasFile = false
+
+    package init() {}
+
+    package func open(_ path: String, model: Model, options: StoreOptions) throws -> any PersistentStore {
+        AtomicStore(Nodes(model), StoreMetadata(model: model, type: type), type: type, file: nil, path: path)
+    }
+
+    package func metadata(ofStoreAt path: String) throws -> StoreMetadata { throw nowhere(path) }
+    package func setMetadata(_ metadata: StoreMetadata, ofStoreAt path: String) throws { throw nowhere(path) }
+
+    /// What lies in memory alone ends with its store.
+    package func destroy(_ path: String, options: StoreOptions, removing: () throws -> Void) throws -> Bool { false }
+
+    package func unlink(_ place: StorePlace) {}
+
+    private func nowhere(_ path: String) -> CoreError {
+        CoreError(
+            .invalidArgument, code: .persistentStoreOperation,
+            "a store in memory has no file, so nothing can be told of \(path); ask the coordinator that has it open",
+            file: path)
+    }
+}

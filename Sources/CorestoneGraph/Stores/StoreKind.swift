@@ -1,0 +1,31 @@
+import CorestoneModel
+import CorestoneValues
+
+/// How stores of one type are opened, and what can be done with a file of theirs that is not open.
+///
+/// Any thread.
+package protocol StoreKind: Sendable {
+    var type: StoreType { get }
+
+    /// Whether a store lies at its path; else the path is a mere name, and nothing is there.
+    var hasFile: Bool { get }
+
+    /// Opens the store at `path`, or makes it where nothing is, unless `options` say otherwise.
+    ///
+    /// - Parameter model: is frozen.
+    func open(_ path: String, model: Model, options: StoreOptions) throws -> any PersistentStore
+
+    /// What a store says about itself. Needs no model, changes nothing.
+    func metadata(ofStoreAt path: String) throws -> StoreMetadata
+
+    /// Replaces what a store that is not open says about itself, but for who it is.
+    func setMetadata(_ metadata: StoreMetadata, ofStoreAt path: String) throws
+
+    /// Empties a store. False when there is none.
+    ///
+    /// - Parameter removing: called when it is known that the store can be destroyed, and before it is: who has it open closes it.
+    func destroy(_ path: String, options: StoreOptions, removing: () throws -> Void) throws -> Bool
+
+    /// Removes the files of a store that is not open, with their companions.
+    func unlink(_ place: StorePlace)
+}

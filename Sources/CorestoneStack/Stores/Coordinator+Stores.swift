@@ -1,0 +1,148 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneSQLite
+import CorestoneValues
+
+extension Coordinator {
+    /// Opens the store at `path`, or makes it when nothing is there.
+    ///
+    /// - Parameters:
+    ///   - type: nil for that of the store which is there, and SQLite where none is.
+    ///   - path: relative to the working directory at the time of the call. Of a store in memory only what it is called.
+    ///   - options: how to open it.
+    /// - Returns: the store, which stays open until it is removed or the coordinator ends.
+    /// - Throws: `.storeIO`, `.storeBusy`, `.storeReadOnly`, `.storeCorrupt`, `.notAStore` with code 134080 when it cannot be opened;
+    ///   `.modelMismatch` (134100), which names entity and property, when it was written with another model; `.invalidArgument`
+    ///   for a type that there is not (134000), or a configuration that the model lacks; `.unsupported` for a model that asks
+    ///   for more than such a store can do. Nothing on disk has changed then.
+    @discardableResult
+    public func addStore(
+        _ type: StoreType? = nil, at path: String, options: StoreOptions = StoreOptions()
+    ) throws -> Store {
+        // Nothing is made for a configuration that does not exist.
+        _ = try model.entities(ofConfiguration: options.configuration)
+        let kind = try StoreTypes.kind(of: type, at: path)
+        let place = kind.hasFile ? try StorePlace(path) : nil
+        let backing = try kind.open(path, model: model, options: options)
+        do { return try add(backing, configuration: options.configuration) } catch {
+            // Nobody else knows what was made for this.
+            if let place, place.state == .missing { kind.unlink(place) }
+            throw error
+        }
+    }
+
+    /// Saves a store under another path or as another type, and goes on with that one: what it holds is copied, values in files of
+    /// their own and what the application wrote into the metadata too; then it is removed, as by `remove`. Its file stays.
+    ///
+    /// The new store has an identifier of its own, so every object has a new ID: `storesDidChange` tells which. Objects of contexts
+    /// are those of a removed store; changes that were not saved before cannot be saved any more. A history begins anew.
+    ///
+    /// - Parameters:
+    ///   - type: of the new store.
+    ///   - path: where nothing is, or a store without objects; relative to the working directory at the time of the call.
+    ///   - options: of the new store; its configuration is that of the old one, and it keeps a history if that one does.
+    /// - Returns: the new store, in the old one's place.
+    /// - Throws: `.invalidArgument` for a store that is not open here and for a path where objects are; what reading the one and making
+    ///   the other fails with. The old store is open as before then.
+    @discardableResult
+    public func migrateStore(
+        _ store: Store, to type: StoreType, at path: String, options: StoreOptions = StoreOptions()
+    ) throws -> Store {
+        let kind = try StoreTypes.kind(of: type)
+        let place = kind.hasFile ? try StorePlace(path) : nil
+        if let place, try place.path == StoreTypes.place(of: store)?.path {
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreOperation,
+                "\(path) is the store that is to be migrated; choose another path", file: path)
+        }
+        var options = options
+        options.configuration = store.configuration
+        options.keepsHistory = options.keepsHistory || store.backing.keepsHistory
+        let backing = try kind.open(path, model: model, options: options)
+        do { return try migrate(store, to: backing) } catch {
+            // Nobody else knows what was made for this.
+            if let place, place.state == .missing { kind.unlink(place) }
+            throw error
+        }
+    }
+
+    /// Empties the store at `path`: what it holds and says about itself goes, with files of external data. The file of an SQLite
+    /// store stays, as a database without tables, in which the next `addStore` makes a new store; that of another type is
+    /// removed. If this coordinator has the store open, it is removed first, as by `remove`.
+    ///
+    /// Another process that reads an SQLite store goes on with what it began.
+    ///
+    /// - Parameters:
+    ///   - type: nil for that of the store which is there.
+    ///   - path: relative to the working directory at the time of the call.
+    ///   - options: how long to wait for another process's lock.
+    /// - Returns: false when there is no such store; nothing is made then.
+    /// - Throws: `.storeBusy` while somebody else writes, `.storeReadOnly` for a file that may not be written, `.notAStore` for
+    ///   what is no store of the type.
+    @discardableResult
+    public func destroyStore(
+        _ type: StoreType? = nil, at path: String, options: StoreOptions = StoreOptions()
+    ) throws -> Bool {
+        let kind = try StoreTypes.kind(of: type, at: path)
+        return try kind.destroy(path, options: options) {
+            guard kind.hasFile else { return }
+            let place = try StorePlace(path)
+            for store in stores where try StoreTypes.place(of: store)?.path == place.path { try remove(store) }
+        }
+    }
+
+    /// Opens a store that is there already, by `model`, else by the model that it carries, else by one inferred from its
+    /// tables (`Store.modelSource` tells), and makes a coordinator of that model for it. Only an SQLite store carries its
+    /// model; others need one.
+    ///
+    /// Unless the options ask for writing, neither the file nor its folder changes, and nothing in it is locked. A store
+    /// whose promises cannot be kept opens read-only all the same; `Store.readOnlyReason` says why.
+    ///
+    /// - Parameters:
+    ///   - path: relative to the working directory at the time of the call.
+    ///   - model: is frozen.
+    /// - Returns: the coordinator, whose only store it is.
+    /// - Throws: as `addStore`; `.invalidArgument` where a model is needed and none is given.
+    public static func open(
+        _ path: String, model: Model? = nil, options: StoreOptions = .readOnly
+    ) throws -> Coordinator {
+        let type = try StoreType(ofStoreAt: path) ?? .sqlite
+        if type == .sqlite { return try openSQLiteStore(at: path, model: model, options: options) }
+        guard let model else {
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreOpen,
+                "\(path) is a store of type \(type.rawValue), which carries no model; give the model that it was written with",
+                file: path)
+        }
+        var options = options
+        options.mustExist = true
+        let coordinator = try Coordinator(model: model)
+        try coordinator.addStore(type, at: path, options: options)
+        return coordinator
+    }
+}
+
+extension StoreTypes {
+    /// Where a store lies; nil for one that lies nowhere.
+    static func place(of store: Store) throws -> StorePlace? {
+        try kind(of: store.type).hasFile ? StorePlace(store.path) : nil
+    }
+}
+
+extension StoreMetadata {
+    /// What the store at `path` says about itself. Needs no model, changes nothing and locks nothing.
+    ///
+    /// - Parameter type: nil for that of the store which is there.
+    /// - Throws: as `Coordinator.open`.
+    public init(ofStoreAt path: String, type: StoreType? = nil) throws {
+        self = try StoreTypes.kind(of: type, at: path).metadata(ofStoreAt: path)
+    }
+
+    /// Has the store at `path`, which nobody has open, say this about itself; its identity stays.
+    ///
+    /// - Parameter type: nil for that of the store which is there.
+    /// - Throws: as `Coordinator.addStore`.
+    public func write(toStoreAt path: String, type: StoreType? = nil) throws {
+        try StoreTypes.kind(of: type, at: path).setMetadata(self, ofStoreAt: path)
+    }
+}

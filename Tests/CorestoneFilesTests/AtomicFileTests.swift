@@ -1,0 +1,338 @@
+import Corestone
+import XCTest
+
+/// What holds for every store that is one file, written as a whole.
+final class AtomicFileTests: XCTestCase {
+    private static let types: [StoreType] = [.binary]
+    private var folder = ""
+
+    override func setUpWithError() throws {
+        folder = NSTemporaryDirectory() + "corestone-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    }
+
+    override func tearDown() { try? FileManager.default.removeItem(atPath: folder) }
+
+    private func path(_ name: String) -> String { folder + "/" + name }
+
+    /// Attributes of every type, and relationships of every form.
+    private static func library() throws -> Model {
+        let model = Model()
+        let (book, author, novel) = (
+            try model.addEntity(named: "Book"), try model.addEntity(named: "Author"),
+            try model.addEntity(named: "Novel")
+        )
+        try novel.setParent(book)
+        let types: [(String, AttributeType)] = [
+            ("flag", .boolean), ("i16", .integer16), ("i32", .integer32), ("i64", .integer64), ("single", .float),
+            ("real", .double), ("price", .decimal), ("title", .string), ("printed", .date), ("cover", .binary),
+            ("number", .uuid), ("link", .uri),
+        ]
+        for (name, type) in types { try book.addAttribute(named: name, type: type) }
+        try author.addAttribute(named: "name", type: .string)
+        try author.addUniqueConstraint(["name"])
+        let authors = try book.addRelationship(named: "authors", destination: author, isToMany: true)
+        let books = try author.addRelationship(named: "books", destination: book, isToMany: true, isOrdered: true)
+        try authors.setInverse(books)
+        let sequel = try book.addRelationship(named: "sequel", destination: book)
+        let prequel = try book.addRelationship(named: "prequel", destination: book)
+        try sequel.setInverse(prequel)
+        let editor = try book.addRelationship(named: "editor", destination: author)
+        let edited = try author.addRelationship(named: "edited", destination: book, isToMany: true, isOrdered: true)
+        try editor.setInverse(edited)
+        return model
+    }
+
+    private func coordinator(
+        _ name: String, _ type: StoreType?, options: StoreOptions = StoreOptions()
+    ) throws -> Coordinator {
+        let coordinator = try Coordinator(model: AtomicFileTests.library())
+        try coordinator.addStore(type, at: path(name), options: options)
+        return coordinator
+    }
+
+    /// A shelf of objects with the ends of all ranges.
+    private func fill(_ context: Context) throws {
+        let ada = try context.insert("Author", ["name": "Ada"])
+        let eve = try context.insert("Author", ["name": "Eve \u{0}\r\n\t <&>\"' \u{1F4DA}"])
+        let book = try context.insert(
+            "Book",
+            [
+                "flag": true, "i16": Int(Int16.min), "i32": Int(Int32.max), "i64": Int(Int64.min), "single": 0.1,
+                "real": -Double.greatestFiniteMagnitude, "title": "  two\n\nlines  ",
+            ])
+        try book.setValue(.decimal(XCTUnwrap(DecimalNumber("-12345678901234567890.123456789"))), forKeyPath: "price")
+        try book.setValue(.date(-63_113_904_000.125), forKeyPath: "printed")
+        try book.setValue(
+            .bytes(Bytes((0...255).map { UInt8($0) } + [UInt8](repeating: 7, count: 100_000))), forKeyPath: "cover")
+        try book.setValue(.uuid(XCTUnwrap(UUIDValue("01234567-89AB-CDEF-0123-456789ABCDEF"))), forKeyPath: "number")
+        try book.setValue(.uri("https://example.org/a?b=%20&c"), forKeyPath: "link")
+        let novel = try context.insert("Novel", ["title": "", "flag": false])
+        try context.insert("Novel")
+        try ada.setMembers([novel, book], of: "books")
+        try eve.setMembers([book], of: "books")
+        try book.set("sequel", novel)
+        try ada.setMembers([novel, book], of: "edited")
+        try context.save()
+    }
+
+    /// All that a store holds, as text.
+    private func account(_ coordinator: Coordinator) throws -> [String] {
+        let context = Context(coordinator: coordinator)
+        return try ["Author", "Book"].flatMap { entity in
+            try context.fetch(entity).map { object in
+                let values = try object.entity.properties.map { property in
+                    if let relationship = property as? Relationship {
+                        let members =
+                            try relationship.isToMany
+                            ? object.members(relationship.name).map(\.objectID.uri)
+                            : [try object.get(relationship.name, as: ManagedObject.self)?.objectID.uri ?? "-"]
+                        return "\(property.name)=\(relationship.isOrdered ? members : members.sorted())"
+                    }
+                    return "\(property.name)=\(try object.value(forKey: property.name))"
+                }
+                return "\(object.objectID.uri) \(values.sorted())"
+            }.sorted()
+        }
+    }
+
+    func testWhatIsSavedIsThereAfterOpeningAgain() throws {
+        for type in AtomicFileTests.types {
+            let name = "a.\(type.rawValue)"
+            let first = try coordinator(name, type)
+            try fill(Context(coordinator: first))
+            let wanted = try account(first)
+            XCTAssertEqual(wanted.count, 5, type.rawValue)
+            // By what lies there, too.
+            let second = try coordinator(name, nil)
+            XCTAssertEqual(second.stores.first?.type, type)
+            XCTAssertEqual(try account(second), wanted, type.rawValue)
+            // Saved again, and read again.
+            let context = Context(coordinator: second)
+            try context.insert("Author", ["name": "Third"])
+            try context.save()
+            try context.delete(XCTUnwrap(try context.fetch("Author", "name == 'Third'").first))
+            try context.save()
+            XCTAssertEqual(try account(coordinator(name, type)), wanted, type.rawValue)
+        }
+    }
+
+    func testKeysAreNeverUsedAgain() throws {
+        for type in AtomicFileTests.types {
+            let name = "a.\(type.rawValue)"
+            let context = Context(coordinator: try coordinator(name, type))
+            let gone = try context.insert("Author", ["name": "Gone"])
+            try context.save()
+            let uri = gone.objectID.uri
+            try context.delete(gone)
+            try context.save()
+            let later = Context(coordinator: try coordinator(name, type))
+            let other = try later.insert("Author", ["name": "Other"])
+            try later.save()
+            XCTAssertNotEqual(other.objectID.uri, uri, type.rawValue)
+        }
+    }
+
+    /// Two coordinators on one file are like two processes.
+    func testWhatOthersSave() throws {
+        for type in AtomicFileTests.types {
+            let name = "a.\(type.rawValue)"
+            let (here, there) = (
+                Context(coordinator: try coordinator(name, type)), Context(coordinator: try coordinator(name, type))
+            )
+            try here.insert("Author", ["name": "Ada"])
+            try here.save()
+            let ada = try XCTUnwrap(try there.fetch("Author").first, type.rawValue)
+            XCTAssertEqual(try ada.get("name"), "Ada")
+            try there.insert("Author", ["name": "Eve"])
+            try there.save()
+            XCTAssertEqual(try here.count("Author"), 2)
+            // Both change one object, and what is unique.
+            try here.fetch("Author", "name == 'Ada'").first?.set("name", "Lovelace")
+            try here.save()
+            try ada.set("name", "Byron")
+            XCTAssertThrowsError(try there.save()) { XCTAssertEqual(($0 as? CoreError)?.code, 133020) }
+            there.mergePolicy = .objectTrump
+            try there.save()
+            let fresh = Context(coordinator: here.coordinator)
+            XCTAssertEqual(try fresh.fetch("Author", sort: ["name"]).map { try $0.get("name") }, ["Byron", "Eve"])
+            try there.insert("Author", ["name": "Kay"])
+            try there.save()
+            try here.insert("Author", ["name": "Kay"])
+            XCTAssertThrowsError(try here.save()) { XCTAssertEqual(($0 as? CoreError)?.code, 133021) }
+        }
+    }
+
+    func testNobodysSaveIsLost() throws {
+        for type in AtomicFileTests.types {
+            let name = "a.\(type.rawValue)"
+            _ = try coordinator(name, type)
+            let failures = Locked<[String]>([])
+            let path = path(name)
+            DispatchQueue.concurrentPerform(iterations: 4) { worker in
+                do {
+                    let coordinator = try Coordinator(model: AtomicFileTests.library())
+                    try coordinator.addStore(type, at: path)
+                    let context = Context(coordinator: coordinator)
+                    for round in 0..<25 {
+                        try context.insert("Author", ["name": "\(worker).\(round)"])
+                        try context.save()
+                    }
+                } catch { failures.withLock { $0.append("\(error)") } }
+            }
+            XCTAssertEqual(failures.withLock { $0 }, [])
+            XCTAssertEqual(try Context(coordinator: coordinator(name, type)).count("Author"), 100, type.rawValue)
+            XCTAssertEqual(
+                try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".part") }, [])
+        }
+    }
+
+    func testASaveThatFailsLeavesTheFileAndTheChanges() throws {
+        for type in AtomicFileTests.types {
+            let name = "sub/a.\(type.rawValue)"
+            try FileManager.default.createDirectory(atPath: path("sub"), withIntermediateDirectories: true)
+            let coordinator = try coordinator(name, type)
+            let context = Context(coordinator: coordinator)
+            try context.insert("Author", ["name": "Ada"])
+            try FileManager.default.moveItem(atPath: path("sub"), toPath: path("away"))
+            XCTAssertThrowsError(try context.save()) { error in
+                XCTAssertEqual((error as? CoreError)?.status, .storeIO)
+                XCTAssertTrue("\(error)".contains("a.\(type.rawValue)"), "\(error)")
+            }
+            XCTAssertTrue(context.hasChanges)
+            try FileManager.default.moveItem(atPath: path("away"), toPath: path("sub"))
+            try context.save()
+            XCTAssertEqual(try Context(coordinator: self.coordinator(name, type)).count("Author"), 1)
+            try FileManager.default.removeItem(atPath: path("sub"))
+        }
+    }
+
+    func testOpening() throws {
+        func failure(_ body: () throws -> Void, _ line: UInt = #line) -> CoreError? {
+            var found: CoreError?
+            XCTAssertThrowsError(try body(), line: line) { found = $0 as? CoreError }
+            return found
+        }
+        for type in AtomicFileTests.types {
+            let name = "a.\(type.rawValue)"
+            var options = StoreOptions()
+            options.mustExist = true
+            XCTAssertEqual(failure { _ = try coordinator(name, type, options: options) }?.code, 134080)
+            XCTAssertEqual(failure { _ = try coordinator("none/\(name)", type) }?.status, .storeIO)
+            // A place that somebody reserved.
+            FileManager.default.createFile(atPath: path(name), contents: Data())
+            let first = try coordinator(name, type)
+            try fill(Context(coordinator: first))
+            // Once only in a coordinator.
+            XCTAssertEqual(failure { try first.addStore(type, at: path(name)) }?.status, .invalidArgument)
+            // As another type.
+            let sqlite = failure { _ = try coordinator(name, .sqlite) }
+            XCTAssertEqual(sqlite?.code, 134000)
+            XCTAssertTrue(sqlite?.message.contains("\"\(type.rawValue)\"") == true, sqlite?.message ?? "")
+            // Read-only.
+            let readOnly = try Coordinator.open(path(name), model: AtomicFileTests.library())
+            XCTAssertEqual(readOnly.stores.first?.isReadOnly, true)
+            let context = Context(coordinator: readOnly)
+            XCTAssertEqual(try context.count("Book"), 3)
+            try context.insert("Author", ["name": "X"])
+            XCTAssertEqual(failure { try context.save() }?.status, .storeReadOnly)
+            XCTAssertEqual(failure { _ = try Coordinator.open(path(name)) }?.status, .invalidArgument)
+            // By another model.
+            let model = try AtomicFileTests.library()
+            try model.entity(named: "Author")?.addAttribute(named: "born", type: .date)
+            let mismatch = failure { try Coordinator(model: model).addStore(at: path(name)) }
+            XCTAssertEqual(mismatch?.code, 134100)
+            XCTAssertEqual(mismatch?.entity, "Author")
+            // Somebody else's.
+            XCTAssertTrue(try first.destroyStore(at: path(name)))
+            XCTAssertFalse(FileManager.default.fileExists(atPath: path(name)))
+            XCTAssertTrue(first.stores.isEmpty)
+            XCTAssertFalse(try first.destroyStore(type, at: path(name)))
+            try "no store".write(toFile: path(name), atomically: false, encoding: .utf8)
+            XCTAssertNotNil(failure { try first.destroyStore(type, at: path(name)) })
+            XCTAssertEqual(failure { _ = try coordinator(name, type) }?.code, 134080)
+            try FileManager.default.removeItem(atPath: path(name))
+        }
+    }
+
+    func testAnotherStoreInItsPlaceIsNotOverwritten() throws {
+        for type in AtomicFileTests.types {
+            let name = "a.\(type.rawValue)"
+            let context = Context(coordinator: try coordinator(name, type))
+            try context.insert("Author", ["name": "Ada"])
+            try FileManager.default.removeItem(atPath: path(name))
+            try fill(Context(coordinator: try coordinator(name, type)))
+            XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? CoreError)?.status, .storeIO) }
+            XCTAssertEqual(try Context(coordinator: try coordinator(name, type)).count("Book"), 3)
+        }
+    }
+
+    func testMetadata() throws {
+        for type in AtomicFileTests.types {
+            let name = "a.\(type.rawValue)"
+            let first = try coordinator(name, type)
+            try fill(Context(coordinator: first))
+            let wanted = try account(first)
+            var metadata = try StoreMetadata(ofStoreAt: path(name))
+            XCTAssertEqual(metadata.uuid.description, first.stores.first?.identifier)
+            XCTAssertEqual(metadata.storeType, type.rawValue)
+            XCTAssertEqual(metadata.entityVersionHashes.count, 3)
+            metadata.values["author"] = .string("me <&>")
+            try metadata.write(toStoreAt: path(name))
+            XCTAssertEqual(try StoreMetadata(ofStoreAt: path(name)).applicationValues, ["author": .string("me <&>")])
+            XCTAssertEqual(try account(coordinator(name, type)), wanted)
+        }
+    }
+
+    func testMigratingBetweenTypes() throws {
+        for type in AtomicFileTests.types {
+            let coordinator = try coordinator("a.sqlite", .sqlite)
+            try fill(Context(coordinator: coordinator))
+            func values() throws -> [String] {
+                try account(coordinator).map { line in
+                    line.replacingOccurrences(of: coordinator.stores[0].identifier, with: "store")
+                }
+            }
+            let wanted = try values()
+            let file = try coordinator.migrateStore(coordinator.stores[0], to: type, at: path("b.\(type.rawValue)"))
+            XCTAssertEqual(file.type, type)
+            XCTAssertEqual(try values(), wanted, type.rawValue)
+            try coordinator.migrateStore(file, to: .sqlite, at: path("c.sqlite"))
+            XCTAssertEqual(try values(), wanted, type.rawValue)
+            for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
+                try FileManager.default.removeItem(atPath: path(name))
+            }
+        }
+    }
+
+    /// Whatever is wrong with a file, it is an error, or the store is what it was.
+    func testDamagedFiles() throws {
+        for type in AtomicFileTests.types {
+            let name = "a.\(type.rawValue)"
+            let first = try coordinator(name, type)
+            let context = Context(coordinator: first)
+            for author in 0..<20 { try context.insert("Author", ["name": "author \(author)"]) }
+            try context.save()
+            let whole = try Data(contentsOf: URL(fileURLWithPath: path(name)))
+            var damages: [Data] = (0..<min(whole.count, 4096)).map { place in
+                var copy = whole
+                copy[place] ^= UInt8(1 << (place % 8))
+                return copy
+            }
+            damages += stride(from: 0, to: whole.count, by: 37).map { whole.prefix($0) }
+            var refused = 0
+            let model = first.model
+            for (number, damage) in damages.enumerated() where !damage.isEmpty {
+                try damage.write(to: URL(fileURLWithPath: path("damaged")))
+                do {
+                    let damaged = try Coordinator(model: model)
+                    try damaged.addStore(type, at: path("damaged"))
+                    let context = Context(coordinator: damaged)
+                    let names = try context.fetch("Author").map { try $0.get("name") ?? "" }
+                    if type == .binary { XCTAssertEqual(names.count, 20, "damage \(number)") }
+                } catch is CoreError { refused += 1 }
+            }
+            XCTAssertGreaterThan(refused, damages.count / 2)
+        }
+    }
+}
