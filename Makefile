@@ -45,7 +45,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 C_TESTS = $(MAKE) -C Tests/C LIB=$(BUILD)/lib INCLUDE=$(BUILD)/include
 TIMED = SECONDS=0; trap 'code=$$?; echo "make $@: $$([ $$code = 0 ] && echo done || echo FAILED) in $$SECONDS seconds"' EXIT
 
-.PHONY: help deps build library tool demo diagrams test lint format test-asan test-leaks test-tsan stress stress-processes fuzz bench install clean
+.PHONY: help deps build library tool demo diagrams test lint format test-asan test-leaks test-tsan stress stress-processes stress-faults fuzz bench install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)$$/  make \1\t\2/p' Makefile | expand -t 22
@@ -101,6 +101,9 @@ stress-processes: build ## two processes, and eight threads of Python, on one st
 	@$(TIMED); set -e; \
 	    for mode in "--journal wal" "--journal rollback" "--history" "--processes 1 --threads 8"; do \
 	    $(VENV)/bin/python Tests/stress/processes.py --seconds $(STRESS_SECONDS) $$mode; done
+
+stress-faults: build ## a save with each of its calls on files failing in every way, and 500 processes killed
+	@$(TIMED); set -e; for program in faults kills; do $(VENV)/bin/python Tests/faults/$$program.py; done
 
 fuzz: deps ## libFuzzer on each reader of foreign files, FUZZ_SECONDS (600) each
 	@$(TIMED); $(VENV)/bin/python scripts/fuzz.py --seconds $(FUZZ_SECONDS)

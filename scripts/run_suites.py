@@ -99,6 +99,7 @@ def mypy_commands() -> list[list[str]]:
         "Tests/scenarios",
         "Tests/examples",
         "Tests/stress",
+        "Tests/faults",
     ):
         files = sorted(str(path.relative_to(ROOT)) for path in (ROOT / folder).glob("*.py"))
         if files:
@@ -127,6 +128,7 @@ def suites() -> list[Suite]:
         Suite("examples", examples),
         Suite("editor", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "Tests/examples"]], runner=True),
         Suite("processes", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "Tests/stress"]], runner=True),
+        Suite("faults", [[PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "Tests/faults"]], runner=True),
         Suite("docs", [[PYTHON, "scripts/check_snippets.py"]], runner=True),
         Suite("demo", [["scripts/demo.sh", str(BUILD)]]),
         Suite("budgets", [[PYTHON, "bench/budgets.py"]]),

@@ -25,6 +25,8 @@ final class StoreFile: @unchecked Sendable {
     func open(_ model: Model) throws -> AtomicStore {
         let mayMake = place.state != .present && !options.isReadOnly && !options.mustExist
         if !mayMake { try place.requireStore() }
+        // What a crash left. Nobody writes one while we are alone; who cannot be has other worries.
+        if !options.isReadOnly, place.state == .present { try? alone { file.removeDrafts() } }
         let nodes = Nodes(model)
         let metadata = try mayMake ? make(nodes) : read(into: nodes)
         try checkModel(metadata, model)

@@ -19,6 +19,13 @@ extension ModelFile {
         try folder.synchronize()
     }
 
+    /// Removes what writers that crashed left beside it. Only while nobody writes.
+    package func removeDrafts() {
+        for name in (try? folder.entries()) ?? [] where name.hasPrefix(".\(self.name).") && name.hasSuffix(".part") {
+            unlink(folder.child(name).path)
+        }
+    }
+
     /// A name beside it that nobody has; errors call it as the file itself.
     var draft: ModelFile {
         let name = ".\(name).\(String(UInt64.random(in: .min ... .max), radix: 36)).part"
