@@ -31,6 +31,39 @@ def stores() -> list[bytes]:
     return [path.read_bytes() for path in files if path.stat().st_size <= LARGEST]
 
 
+def xml_stores() -> list[bytes]:
+    """One with every type of attribute, by the fuzzer's model, and those in which Xcode keeps mapping models."""
+    values = [
+        ("a100", "int16", "-7"),
+        ("a200", "int32", "70000"),
+        ("a300", "int64", "-9223372036854775808"),
+        ("a400", "decimal", "-12.5"),
+        ("a500", "double", "1e-5"),
+        ("a600", "float", "0.1"),
+        ("a700", "string", "a \\u3c00 b \\\\ \\u3dd8\\u00de\n"),
+        ("a800", "bool", "1"),
+        ("a900", "date", "387448838.07320100069046020508"),
+        ("a1000", "binary", "AAECAw=="),
+        ("a1100", "uuid", "343C8D7F-A000-42C4-8463-43FA1E5EF3FB"),
+        ("a1200", "uri", "https://example.org/"),
+        ("a1800", "transformable", "AAECAw=="),
+    ]
+    attributes = "".join(f'<attribute name="{name}" type="{kind}">{text}</attribute>' for name, kind, text in values)
+    thing = """<relationship name="owner" type="0/1" destination="OWNER" idrefs="z103"></relationship>
+<relationship name="friends" type="0/0" destination="THING" idrefs="z102 x"></relationship></object>
+<object type="OWNER" id="z103"><relationship name="things" type="0/0" destination="THING" idrefs="z102"/></object>
+<object type="THING" id="x"><relationship name="friends" type="0/0" destination="THING" idrefs="z102"/></object>"""
+    head = """<?xml version="1.0" standalone="yes"?>
+<!DOCTYPE database SYSTEM "file:///System/Library/DTDs/CoreData.dtd">
+<database><databaseInfo><version>134481920</version><UUID>343C8D7F-A000-42C4-8463-43FA1E5EF3FB</UUID>
+<nextObjectID>103</nextObjectID><metadata><plist version="1.0"><dict><key>a</key><string>b</string></dict></plist>
+</metadata></databaseInfo>
+"""
+    whole = f'{head}<object type="THING" id="z102">{attributes}{thing}</database>'
+    files = sorted(FIXTURES.glob("mapping-models/*/*.xcmappingmodel/xcmapping.xml"))
+    return [whole.encode()] + [path.read_bytes() for path in files if path.stat().st_size <= LARGEST]
+
+
 def predicates() -> list[bytes]:
     """The formats of the sample cases, and those of the tests of the language."""
     texts = set(
@@ -44,6 +77,7 @@ def predicates() -> list[bytes]:
 
 SEEDS: dict[str, Callable[[], list[bytes]]] = {name: reader[0] for name, reader in READERS.items()} | {
     "store": stores,
+    "xml-store": xml_stores,
     "predicate": predicates,
     "evaluation": predicates,
 }

@@ -76,7 +76,7 @@ package final class AtomicStore: PersistentStore, @unchecked Sendable {
     /// Reads the file again if somebody else has written it.
     private func takeOver(_ file: StoreFile) throws {
         guard file.hasChanged else { return }
-        let others = Nodes(nodes.model)
+        let others = file.format.nodes(nodes.model)
         let metadata = try file.read(into: others)
         guard metadata.uuid == self.metadata.uuid else {
             throw CoreError(

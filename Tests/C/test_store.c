@@ -571,35 +571,35 @@ static void a_store_may_lie_in_memory_alone(void) {
     company_close(&c);
 }
 
-static void a_store_may_be_one_file(void) {
+static void may_be_one_file(const char *type, const char *name) {
+    const char *path = check_path(name);
     struct company c = company_open(check_path("a.sqlite"));
     CHECK_TEXT("SQLite", cst_store_type(c.store));
     cst_coordinator *coordinator = NULL, *again = NULL;
     cst_store *store = NULL, *reopened = NULL;
     cst_context *context = NULL, *fresh = NULL;
     OK(cst_coordinator_new(c.model, &coordinator, E));
-    OK(cst_coordinator_add_store(coordinator, text("Binary"), text(check_path("a.binary")), NULL, &store, E));
-    CHECK_TEXT("Binary", cst_store_type(store));
+    OK(cst_coordinator_add_store(coordinator, text(type), text(path), NULL, &store, E));
+    CHECK_TEXT(type, cst_store_type(store));
     OK(cst_context_new(coordinator, CST_QUEUE_CALLER, &context, E));
     cst_object *ada = company_employee(&c, context, "Ada", 1), *bob = company_employee(&c, context, "Bob", 2);
     set(ada, c.manager, value_object(bob));
     save(context);
     OK(cst_coordinator_new(c.model, &again, E));
-    OK(cst_coordinator_add_store(again, (cst_string){NULL, 0}, text(check_path("a.binary")), NULL, &reopened, E));
-    CHECK_TEXT("Binary", cst_store_type(reopened));
+    OK(cst_coordinator_add_store(again, (cst_string){NULL, 0}, text(path), NULL, &reopened, E));
+    CHECK_TEXT(type, cst_store_type(reopened));
     OK(cst_context_new(again, CST_QUEUE_CALLER, &fresh, E));
     CHECK_INT(1, company_count(fresh, c.employee, "manager.name == 'Bob'"));
     cst_buffer metadata = {NULL, 0, 0};
-    OK(cst_store_copy_metadata(text(check_path("a.binary")), &metadata, E));
+    OK(cst_store_copy_metadata(text(path), &metadata, E));
     CHECK_INT(1, metadata.size > 100);
     cst_buffer_dispose(&metadata);
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_add_store(again, text("Oracle"), text("x"), NULL, NULL, E));
     CHECK_INT(CST_CODE_PERSISTENT_STORE_INVALID_TYPE, cst_error_code(check_error()));
     CHECK_CONTAINS("\"Binary\"", cst_error_message(check_error()));
-    CHECK_STATUS(CST_E_UNSUPPORTED,
-                 cst_coordinator_add_store(again, text("SQLite"), text(check_path("a.binary")), NULL, NULL, E));
-    OK(cst_coordinator_destroy_store(again, (cst_string){NULL, 0}, text(check_path("a.binary")), E));
-    CHECK_STATUS(CST_UNCHANGED, cst_coordinator_destroy_store(again, text("Binary"), text(check_path("a.binary")), E));
+    CHECK_STATUS(CST_E_UNSUPPORTED, cst_coordinator_add_store(again, text("SQLite"), text(path), NULL, NULL, E));
+    OK(cst_coordinator_destroy_store(again, (cst_string){NULL, 0}, text(path), E));
+    CHECK_STATUS(CST_UNCHANGED, cst_coordinator_destroy_store(again, text(type), text(path), E));
     OK(cst_release(fresh));
     OK(cst_release(reopened));
     OK(cst_release(again));
@@ -607,6 +607,29 @@ static void a_store_may_be_one_file(void) {
     OK(cst_release(bob));
     OK(cst_release(context));
     OK(cst_release(store));
+    OK(cst_release(coordinator));
+    company_close(&c);
+}
+
+static void a_store_may_be_one_binary_file(void) { may_be_one_file("Binary", "a.binary"); }
+static void a_store_may_be_one_file_of_xml(void) { may_be_one_file("XML", "a.xml"); }
+
+static void a_mistake_in_a_file_of_xml_is_named(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    const char *path = check_path("mistake.xml");
+    check_write(
+        path, "<database><databaseInfo><version>134481920</version><UUID>343C8D7F-A000-42C4-8463-43FA1E5EF3FB</UUID>\n"
+              "<nextObjectID>102</nextObjectID><metadata></metadata></databaseInfo>\n"
+              "<object type=\"EMPLOYEE\" id=\"z102\"><attribute name=\"name\" type=\"string\">Ada</attribute>\n"
+              "<attribute name=\"level\" type=\"int16\">forty</attribute></object></database>");
+    cst_coordinator *coordinator = NULL;
+    OK(cst_coordinator_new(c.model, &coordinator, E));
+    CHECK_STATUS(CST_E_STORE_CORRUPT, cst_coordinator_add_store(coordinator, text("xml"), text(path), NULL, NULL, E));
+    CHECK_INT(CST_CODE_PERSISTENT_STORE_OPEN, cst_error_code(check_error()));
+    CHECK_TEXT("Employee", cst_error_entity(check_error()));
+    CHECK_TEXT("level", cst_error_key(check_error()));
+    CHECK_CONTAINS("line 4", cst_error_message(check_error()));
+    CHECK_CONTAINS("forty", cst_error_message(check_error()));
     OK(cst_release(coordinator));
     company_close(&c);
 }
@@ -630,7 +653,9 @@ int main(int argc, char **argv) {
     RUN(a_coordinator_tells_of_its_stores);
     RUN(a_store_moves_to_another_path);
     RUN(a_store_may_lie_in_memory_alone);
-    RUN(a_store_may_be_one_file);
+    RUN(a_store_may_be_one_binary_file);
+    RUN(a_store_may_be_one_file_of_xml);
+    RUN(a_mistake_in_a_file_of_xml_is_named);
     RUN(a_listener_may_add_stores_but_not_without_end);
     return check_end();
 }

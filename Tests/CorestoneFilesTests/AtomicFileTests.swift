@@ -3,7 +3,7 @@ import XCTest
 
 /// What holds for every store that is one file, written as a whole.
 final class AtomicFileTests: XCTestCase {
-    private static let types: [StoreType] = [.binary]
+    private static let types: [StoreType] = [.binary, .xml]
     private var folder = ""
 
     override func setUpWithError() throws {
@@ -288,9 +288,17 @@ final class AtomicFileTests: XCTestCase {
         for type in AtomicFileTests.types {
             let coordinator = try coordinator("a.sqlite", .sqlite)
             try fill(Context(coordinator: coordinator))
+            // By place, since in some stores the trees share their keys.
             func values() throws -> [String] {
-                try account(coordinator).map { line in
-                    line.replacingOccurrences(of: coordinator.stores[0].identifier, with: "store")
+                let context = Context(coordinator: coordinator)
+                let uris = try ["Author", "Book"].flatMap { try context.fetch($0).map(\.objectID.uri).enumerated() }
+                return try account(coordinator).map { line in
+                    uris.reduce(line + " ") { line, uri in
+                        let entity = uri.element.split(separator: "/")[2]
+                        return ["\\", " "].reduce(line) {
+                            $0.replacingOccurrences(of: uri.element + $1, with: "\(entity) \(uri.offset)" + $1)
+                        }
+                    }
                 }
             }
             let wanted = try values()
@@ -314,9 +322,11 @@ final class AtomicFileTests: XCTestCase {
             for author in 0..<20 { try context.insert("Author", ["name": "author \(author)"]) }
             try context.save()
             let whole = try Data(contentsOf: URL(fileURLWithPath: path(name)))
-            var damages: [Data] = (0..<min(whole.count, 4096)).map { place in
+            // XML is damaged at every place elsewhere, where another reader tells what is to be found (test_xml_store.py).
+            let step = type == .xml ? 8 : 1
+            var damages: [Data] = stride(from: 0, to: min(whole.count, 4096), by: step).map { place in
                 var copy = whole
-                copy[place] ^= UInt8(1 << (place % 8))
+                copy[place] ^= UInt8(1 << (place / step % 8))
                 return copy
             }
             damages += stride(from: 0, to: whole.count, by: 37).map { whole.prefix($0) }

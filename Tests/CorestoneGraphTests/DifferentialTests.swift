@@ -75,17 +75,27 @@ final class DifferentialTests: XCTestCase {
         let path = folder + "/\(seed).sqlite"
         try sqlite.addSQLiteStore(at: path)
         let whole = try Coordinator(model: model)
-        try whole.addStore(.inMemory, at: "memory")
+        // The stores that hold all objects in memory take turns.
+        let type = [StoreType.inMemory, .xml, .binary][Int(seed % 3)]
+        try whole.addStore(type, at: folder + "/\(seed).\(type.rawValue)")
         let sides = [Side(memory), Side(sqlite), Side(whole)]
         for step in 0..<steps {
             let (kind, a, b, number) = (random.next() % 20, random.next(), random.next(), random.next())
             for side in sides { try side.apply(Int(kind), Int(a >> 1), Int(b >> 1), Int(number % 1000)) }
             let shown = try sides[0].dump()
-            for (name, side) in zip(["SQLite", "in memory"], sides.dropFirst()) {
+            for (name, side) in zip(["SQLite", type.rawValue], sides.dropFirst()) {
                 XCTAssertEqual(shown, try side.dump(), "\(name), seed \(seed) step \(step) change \(kind)")
             }
             if kind >= 18 {
-                XCTAssertEqual(try Side.stored(memory), try Side.stored(whole), "in memory, seed \(seed) step \(step)")
+                XCTAssertEqual(
+                    try Side.stored(memory), try Side.stored(whole), "\(type.rawValue), seed \(seed) step \(step)")
+                if type != .inMemory {
+                    try whole.remove(XCTUnwrap(whole.stores.first))
+                    try whole.addStore(type, at: folder + "/\(seed).\(type.rawValue)")
+                    XCTAssertEqual(
+                        try Side.stored(memory), try Side.stored(whole),
+                        "\(type.rawValue) again, seed \(seed) step \(step)")
+                }
                 XCTAssertEqual(try Side.stored(memory), try Side.stored(sqlite), "stored, seed \(seed) step \(step)")
                 let reopened = try Coordinator(model: model)
                 try sqlite.remove(XCTUnwrap(sqlite.stores.first))

@@ -15,6 +15,7 @@ private let readers: [String: @Sendable ([UInt8]) throws -> Void] = [
     "strings": { _ = try decodeStringsFile($0) },
     "archive": { _ = try decodeArchive($0) },
     "store": { try readStore($0) },
+    "xml-store": { try readXMLStore($0) },
     "predicate": { try readPredicate($0) },
     "evaluation": { try evaluatePredicate($0) },
 ]

@@ -1,17 +1,65 @@
 import CorestoneGraph
+import CorestoneModel
 import CorestoneSQLite
+import CorestoneStack
 import Glibc
 
 /// A store that is opened by the model that it carries, or by one inferred, and read: twenty objects of each entity with
 /// all that they have.
 func readStore(_ bytes: [UInt8]) throws {
+    try withFile(bytes) { path in look(at: try Coordinator.open(path)) }
+}
+
+/// An XML store of a model with properties of every kind, read, written in a form of our own, and read again: nothing may be
+/// lost or refused then.
+func readXMLStore(_ bytes: [UInt8]) throws {
+    try withFile(bytes) { path in
+        let coordinator = try Coordinator(model: xmlModel)
+        var options = StoreOptions()
+        options.mustExist = true
+        try coordinator.addStore(.xml, at: path, options: options)
+        look(at: coordinator)
+        let context = Context(coordinator: coordinator)
+        let before = try context.count("Thing")
+        try context.insert("Owner")
+        do {
+            try context.save()
+            let again = try Coordinator(model: xmlModel)
+            try again.addStore(.xml, at: path, options: options)
+            guard try Context(coordinator: again).count("Thing") == before else { fatalError("objects were lost") }
+        } catch {
+            fatalError("a store that was read cannot be written and read again: \(error)")
+        }
+    }
+}
+
+/// Names of the mapping models are in it too, so that these are read to their end.
+nonisolated(unsafe) private let xmlModel: Model = {
+    do {
+        let model = Model()
+        let (thing, owner) = (try model.addEntity(named: "Thing"), try model.addEntity(named: "Owner"))
+        for type in AttributeType.allCases where ![.undefined, .objectID, .composite].contains(type) {
+            try thing.addAttribute(named: "a\(type.rawValue)", type: type)
+        }
+        let things = try owner.addRelationship(named: "things", destination: thing, isToMany: true, isOrdered: true)
+        try things.setInverse(try thing.addRelationship(named: "owner", destination: owner))
+        let friends = try thing.addRelationship(named: "friends", destination: thing, isToMany: true)
+        try friends.setInverse(friends)
+        return model
+    } catch { fatalError("\(error)") }
+}()
+
+private func withFile(_ bytes: [UInt8], _ body: (String) throws -> Void) throws {
     let path = "/dev/shm/corestone-fuzz-\(getpid())"
     let file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
     guard file >= 0, write(file, bytes, bytes.count) == bytes.count, close(file) == 0 else {
         fatalError("cannot write \(path)")
     }
     defer { unlink(path) }
-    let coordinator = try Coordinator.open(path)
+    try body(path)
+}
+
+private func look(at coordinator: Coordinator) {
     let context = Context(coordinator: coordinator)
     for entity in coordinator.model.entities {
         let request = FetchRequest(entity: entity)

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-TYPES = ("SQLite", "Binary")
+TYPES = ("SQLite", "XML", "Binary")
 # Which calls fail in which ways.
 KINDS = {
     "short": {"write"},

@@ -17,7 +17,7 @@ from corestone import Container, Model
 
 HERE = Path(__file__).resolve().parent
 # Scenarios run in a store of each type, but for those that say why it takes a file, or SQLite's.
-STORE_TYPES = ("SQLite", "Binary", "InMemory")
+STORE_TYPES = ("SQLite", "XML", "Binary", "InMemory")
 left_out: list[tuple[str, str, str]] = []
 # What the tests of the package share with the scenarios: samples.py.
 sys.path.insert(1, str(HERE.parents[1] / "bindings" / "python" / "tests"))

@@ -4,6 +4,9 @@ import CorestoneModel
 protocol AtomicFormat: Sendable {
     var type: StoreType { get }
 
+    /// What takes the rows of a new store, or of one that is about to be read.
+    func nodes(_ model: Model) -> Nodes
+
     /// The file of a store.
     func encode(_ nodes: Nodes, _ metadata: StoreMetadata) throws -> [UInt8]
 
@@ -22,4 +25,8 @@ protocol AtomicFormat: Sendable {
 
     /// The same file with something else said about itself; needs no model.
     func replacingMetadata(of bytes: [UInt8], by metadata: StoreMetadata, path: String) throws -> [UInt8]
+}
+
+extension AtomicFormat {
+    func nodes(_ model: Model) -> Nodes { Nodes(model) }
 }

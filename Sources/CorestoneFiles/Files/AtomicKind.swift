@@ -12,7 +12,7 @@ package struct AtomicKind: StoreKind {
     init(_ format: any AtomicFormat) { self.format = format }
 
     /// One for each format.
-    package static let all: [AtomicKind] = [AtomicKind(BinaryFormat())]
+    package static let all: [AtomicKind] = [AtomicKind(XMLFormat()), AtomicKind(BinaryFormat())]
 
     package func open(_ path: String, model: Model, options: StoreOptions) throws -> any PersistentStore {
         let file = StoreFile(try StorePlace(path), format, options)

@@ -27,7 +27,7 @@ final class StoreFile: @unchecked Sendable {
         if !mayMake { try place.requireStore() }
         // What a crash left. Nobody writes one while we are alone; who cannot be has other worries.
         if !options.isReadOnly, place.state == .present { try? alone { file.removeDrafts() } }
-        let nodes = Nodes(model)
+        let nodes = format.nodes(model)
         let metadata = try mayMake ? make(nodes) : read(into: nodes)
         try checkModel(metadata, model)
         return AtomicStore(

@@ -25,7 +25,13 @@ extension Nodes {
         let entity = a.record.header.pointee.entity
         guard entity == b.record.header.pointee.entity else { return false }
         let layout = model.entities[Int(entity)].layout
-        return (0..<layout.slotCount).allSatisfy { a.record.isEqual(to: b.record, $0, layout.slots[$0]) }
+        return (0..<layout.slotCount).allSatisfy { slot in
+            a.record.isEqual(to: b.record, slot, layout.slots[slot])
+                // One number may have several forms, of which not every format keeps which.
+                || layout.slots[slot].kind == .decimal
+                    && a.record.view(slot, layout.slots[slot]).propertyValue
+                        == b.record.view(slot, layout.slots[slot]).propertyValue
+        }
     }
 
     private static func copy(_ node: Node, version: Int32) -> Node {

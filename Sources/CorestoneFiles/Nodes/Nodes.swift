@@ -33,8 +33,12 @@ final class Nodes {
         let owner: Int64
     }
 
-    init(_ model: Model) {
-        self.model = model
+    /// The highest key that was handed out, where the trees share their keys.
+    private var sharedLastKey: Int64?
+
+    /// - Parameter lastSharedKey: when no two objects of the store may have the same key, the highest that counts as handed out.
+    init(_ model: Model, lastSharedKey: Int64? = nil) {
+        (self.model, sharedLastKey) = (model, lastSharedKey)
         trees = Array(repeating: NodeTree(), count: model.entities.count)
         uniques = Array(repeating: [], count: model.entities.count)
         for entity in model.entities {
@@ -69,8 +73,8 @@ final class Nodes {
 
     /// Takes the place of all that is here, outside of transactions.
     func become(_ others: Nodes) {
-        (trees, targets, uniques, pairs, orders) =
-            (others.trees, others.targets, others.uniques, others.pairs, others.orders)
+        (trees, targets, uniques, pairs, orders, sharedLastKey) =
+            (others.trees, others.targets, others.uniques, others.pairs, others.orders, others.sharedLastKey)
     }
 
     // MARK: Rows
@@ -81,6 +85,10 @@ final class Nodes {
 
     /// Keys that are never handed out again. Returns the first.
     func reserveKeys(of root: Entity, count: Int) -> Int64 {
+        if let last = sharedLastKey {
+            sharedLastKey = last + Int64(count)
+            return last + 1
+        }
         let first = trees[Int(root.index)].lastKey + 1
         trees[Int(root.index)].lastKey += Int64(count)
         return first
@@ -94,11 +102,15 @@ final class Nodes {
 
     /// Has all keys up to this one count as handed out.
     func reserveKeys(of root: Entity, upTo key: Int64) {
+        if let last = sharedLastKey { return sharedLastKey = max(last, key) }
         trees[Int(root.index)].lastKey = max(trees[Int(root.index)].lastKey, key)
     }
 
     /// The highest key that was handed out.
-    func lastKey(of root: Entity) -> Int64 { trees[Int(root.index)].lastKey }
+    func lastKey(of root: Entity) -> Int64 { sharedLastKey ?? trees[Int(root.index)].lastKey }
+
+    /// The same where the trees share their keys.
+    var lastSharedKey: Int64 { sharedLastKey ?? 0 }
 
     /// Puts a row in, in the place of the one that is there.
     ///

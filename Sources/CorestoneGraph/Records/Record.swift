@@ -95,6 +95,14 @@ import CorestoneValues
         }
     }
 
+    /// Has a to-one relationship that was set lead elsewhere, before anybody reads the record: a store that reads references before
+    /// what they lead to learns late of which entity that is.
+    package func settleTarget(_ primaryKey: Int64, entity: UInt32, _ layout: SlotLayout) {
+        let place = start + Int(layout.offset)
+        place.storeBytes(of: primaryKey, as: Int64.self)
+        (place + 8).storeBytes(of: entity, as: UInt32.self)
+    }
+
     /// The target of a to-one relationship: its primary key and the index of its entity in the model.
     @inlinable package func target(_ slot: Int, _ layout: SlotLayout) -> (primaryKey: Int64, entity: UInt32)? {
         guard hasValue(slot) else { return nil }

@@ -9,6 +9,17 @@ public func encodeXMLPropertyList(_ value: PropertyListValue) throws -> [UInt8] 
     return writer.bytes + Array("</plist>\n".utf8)
 }
 
+/// The same as an XML store has it around its metadata: an element within others, laid out as Core Data does.
+///
+/// - Throws: as `encodeXMLPropertyList`.
+package func encodeXMLStoreMetadata(_ values: [String: PropertyListValue]) throws -> [UInt8] {
+    var writer = XMLPropertyListWriter(bytes: [], isInStore: true)
+    writer.line("<plist version=\"1.0\">", -1)
+    try writer.add(.dictionary(values), depth: 0)
+    writer.line("</plist>", -1)
+    return writer.bytes
+}
+
 private struct XMLPropertyListWriter {
     var bytes = Array(
         """
@@ -17,11 +28,14 @@ private struct XMLPropertyListWriter {
         <plist version="1.0">
 
         """.utf8)
+    /// Spaces instead of tabs, but for data, which is broken into lines; no short forms of empty elements.
+    var isInStore = false
+    private static let depthInStore = 4
 
     mutating func add(_ value: PropertyListValue, depth: Int) throws {
         switch value {
         case .null: throw CoreError(.invalidArgument, "an XML property list has no null")
-        case .bool(let flag): line("<\(flag)/>", depth)
+        case .bool(let flag): line(empty("\(flag)"), depth)
         case .integer(let number): line("<integer>\(number)</integer>", depth)
         case .unsigned(let number): line("<integer>\(number)</integer>", depth)
         case .real(let number): line("<real>\(number)</real>", depth)
@@ -32,18 +46,19 @@ private struct XMLPropertyListWriter {
             }
             line("<date>\(text)</date>", depth)
         case .string(let text): line("<string>\(try escapedXML(text))</string>", depth)
+        case .data(let data) where isInStore: line("<data>\n\(lines(base64(data), depth))</data>", depth)
         case .data(let data):
             line("<data>", depth)
             line(base64(data), depth)
             line("</data>", depth)
         case .uid(let number): try add(.dictionary(["CF$UID": .integer(Int64(number))]), depth: depth)
         case .array(let values):
-            guard !values.isEmpty else { return line("<array/>", depth) }
+            guard !values.isEmpty else { return line(empty("array"), depth) }
             line("<array>", depth)
             for value in values { try add(value, depth: depth + 1) }
             line("</array>", depth)
         case .dictionary(let entries):
-            guard !entries.isEmpty else { return line("<dict/>", depth) }
+            guard !entries.isEmpty else { return line(empty("dict"), depth) }
             line("<dict>", depth)
             for key in sortedByBytes(entries.keys) {
                 line("<key>\(try escapedXML(key))</key>", depth + 1)
@@ -53,8 +68,25 @@ private struct XMLPropertyListWriter {
         }
     }
 
-    private mutating func line(_ text: String, _ depth: Int) {
-        bytes += repeatElement(UInt8(ascii: "\t"), count: depth)
+    private func empty(_ name: String) -> String { isInStore ? "<\(name)></\(name)>" : "<\(name)/>" }
+
+    /// As many characters as a line of 76 has room for behind tabs of eight each.
+    private func lines(_ text: String, _ depth: Int) -> String {
+        let depth = min(depth, 8)
+        let tabs = String(repeating: "\t", count: depth)
+        var (lines, rest) = ("", Substring(text))
+        while !rest.isEmpty {
+            lines += tabs + rest.prefix(76 - 8 * depth) + "\n"
+            rest = rest.dropFirst(76 - 8 * depth)
+        }
+        return lines + tabs
+    }
+
+    mutating func line(_ text: String, _ depth: Int) {
+        bytes +=
+            isInStore
+            ? repeatElement(UInt8(ascii: " "), count: 4 * (depth + XMLPropertyListWriter.depthInStore))
+            : repeatElement(UInt8(ascii: "\t"), count: depth)
         bytes += text.utf8
         bytes.append(UInt8(ascii: "\n"))
     }

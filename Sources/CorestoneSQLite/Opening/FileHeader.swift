@@ -37,7 +37,8 @@ struct FileHeader {
     /// The type of store that it is, as far as its bytes tell; nil for what is none that can be opened.
     func storeType(_ connection: Connection) throws -> StoreType? {
         if isDatabase { return .sqlite }
-        if isText { return contains("<database") ? .xml : nil }
+        if isXMLStore { return .xml }
+        if isText { return nil }
         return contains(StoreType.binaryMark) ? .binary : nil
     }
 
@@ -69,9 +70,12 @@ struct FileHeader {
             "let Apple's framework migrate it to an SQLite or an XML store (migratePersistentStore), which can be opened"
     }
 
+    /// Texts in it may have any character.
+    private var isXMLStore: Bool { XMLParser.mayRead(bytes) && contains("<database") }
+
     private func kind(_ place: StorePlace, _ connection: Connection) throws -> Kind {
+        if isXMLStore { return .ofType(.xml) }
         if isText {
-            if contains("<database") { return .ofType(.xml) }
             if contains("<model") {
                 return Kind(text: "a model in source form, and no store; open the store and give it this model")
             }

@@ -229,9 +229,9 @@ class Coordinator:
     ) -> Store:
         """Opens the store at a path, or makes it.
 
-        type          "SQLite", "Binary" (a file that is written as a whole), or "InMemory": an empty store without
-                      a file, which ends with the coordinator; the path is what it is called, and of the options only
-                      `configuration` means something for it. None: that of the store which is there, and "SQLite"
+        type          "SQLite", "XML" or "Binary" (a file that is written as a whole), or "InMemory": an empty store
+                      without a file, which ends with the coordinator; the path is what it is called, and of the options
+                      only `configuration` means something for it. None: that of the store which is there, and "SQLite"
                       where none is
         sync          "full": a save is on disk when it returns; "normal": a power cut may undo the last saves
         journal       "wal" or "rollback"

@@ -1,0 +1,192 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+/// The rows of an XML store and what leads from one to another. Both sides of a relationship are in the file, and have to agree.
+struct XMLLinks {
+    private let nodes: Nodes
+    private unowned let reader: XMLStoreReader
+    /// In the order of the file, and where each ends there.
+    private var records: [Record] = []
+    private var offsets: [Int] = []
+    /// The rows by key, once all are there.
+    private var table = KeyTable()
+    private var lists: [List] = []
+    private var members: [Int64] = []
+    /// By relationship.
+    private var sums: [UInt32: Sums] = [:]
+
+    /// What one object has of one relationship.
+    private struct List {
+        unowned(unsafe) let relationship: Relationship
+        /// The place of the owner's row.
+        let owner: Int
+        let members: Range<Int>
+        let offset: Int
+    }
+
+    /// The sum of a number for each pair: of two sides that agree, one's `there` is the other's `back`.
+    private struct Sums {
+        var there: UInt64 = 0
+        var back: UInt64 = 0
+    }
+
+    private let seed = UInt64.random(in: .min ... .max)
+
+    init(_ nodes: Nodes, _ reader: XMLStoreReader) { (self.nodes, self.reader) = (nodes, reader) }
+
+    // MARK: While the file is read
+
+    var count: Int { records.count }
+
+    mutating func add(_ record: Record, at offset: Int) {
+        records.append(record)
+        offsets.append(offset)
+    }
+
+    /// What the object that comes next has of a relationship.
+    mutating func add(_ relationship: Relationship, _ references: [Int64], at offset: Int) {
+        let start = members.count
+        members += references
+        lists.append(
+            List(relationship: relationship, owner: records.count, members: start..<members.count, offset: offset))
+    }
+
+    /// Gives those whose keys are negative, since their IDs are no numbers, the keys after `highest`.
+    mutating func number(strangersAfter highest: Int64) {
+        for record in records where record.primaryKey < 0 {
+            record.header.pointee.primaryKey = highest - record.primaryKey
+        }
+        for place in members.indices where members[place] < 0 { members[place] = highest - members[place] }
+    }
+
+    // MARK: At the end
+
+    /// Puts the rows in, and the lists that rows do not tell.
+    mutating func settle() throws {
+        table.reserve(records.count)
+        for (place, record) in records.enumerated() {
+            if table.set(record.primaryKey, record.start) != nil {
+                throw reader.damaged(
+                    "a second object with the id z\(record.primaryKey)", at: offsets[place], entity: entity(record).name
+                )
+            }
+        }
+        for list in lists { try settle(list) }
+        let missing = try missingLists()
+        for (place, record) in records.enumerated() { try put(record, at: offsets[place]) }
+        for list in lists where XMLLinks.isListed(list.relationship) && !list.members.isEmpty {
+            nodes.setMembers(list.relationship, records[list.owner].primaryKey, Array(members[list.members]))
+        }
+        for (relationship, lists) in missing where XMLLinks.isListed(relationship) {
+            for (owner, members) in lists.sorted(by: { $0.key < $1.key }) {
+                nodes.setMembers(relationship, owner, members.sorted())
+            }
+        }
+    }
+
+    /// Whether rows do not tell the members, or not their order.
+    private static func isListed(_ relationship: Relationship) -> Bool {
+        relationship.isToMany && (relationship.isOrdered || relationship.inverse?.isToMany ?? true)
+    }
+
+    private func entity(_ record: Record) -> Entity { nodes.model.entities[Int(record.header.pointee.entity)] }
+
+    private func put(_ record: Record, at offset: Int) throws {
+        try nodes.put(record) { properties, _ in
+            let names = properties.map(\.name).joined(separator: ", ")
+            return reader.damaged(
+                "the object z\(record.primaryKey) of \(entity(record).name) has the same \(names) as another one, which the model "
+                    + "does not allow", at: offset, entity: entity(record).name, key: properties.first?.name)
+        }
+    }
+
+    private func damaged(_ list: List, _ what: String) -> CoreError {
+        let record = records[list.owner]
+        let name = "\(entity(record).name).\(list.relationship.name)"
+        return reader.damaged(
+            "\(name) of z\(record.primaryKey) \(what)", at: list.offset, entity: entity(record).name,
+            key: list.relationship.name)
+    }
+
+    /// Whether all members are there, once each; has a to-one relationship lead to the right entity.
+    private mutating func settle(_ list: List) throws {
+        let (relationship, owner) = (list.relationship, records[list.owner])
+        var (there, back): (UInt64, UInt64) = (0, 0)
+        for place in list.members {
+            let key = members[place]
+            guard let found = table.find(key).map({ Record($0) }) else {
+                throw damaged(list, "leads to z\(key), which is not there")
+            }
+            guard entity(found).isKind(of: relationship.destination) else {
+                throw damaged(
+                    list,
+                    "leads to z\(key), which is of \(entity(found).name) and not of \(relationship.destination.name)")
+            }
+            there &+= mixed(owner.primaryKey, key)
+            back &+= mixed(key, owner.primaryKey)
+            if !relationship.isToMany {
+                let layout = entity(owner).layout.slots[Int(relationship.slot)]
+                owner.settleTarget(key, entity: found.header.pointee.entity, layout)
+            }
+        }
+        if let twice = repeated(members[list.members]) { throw damaged(list, "leads to z\(twice) twice") }
+        sums[relationship.key, default: Sums()].there &+= there
+        sums[relationship.key, default: Sums()].back &+= back
+    }
+
+    /// The key that a list has twice. Those that a store writes are mostly in order.
+    private func repeated(_ keys: ArraySlice<Int64>) -> Int64? {
+        if zip(keys, keys.dropFirst()).allSatisfy({ $0 < $1 }) { return nil }
+        var seen: Set<Int64> = []
+        return keys.first { !seen.insert($0).inserted }
+    }
+
+    /// A number for a pair that nobody can foresee.
+    private func mixed(_ owner: Int64, _ member: Int64) -> UInt64 {
+        var number = UInt64(bitPattern: owner) &* 0x9E37_79B9_7F4A_7C15 ^ seed
+        number = (number ^ number >> 29) &* 0xBF58_476D_1CE4_E5B9 &+ UInt64(bitPattern: member)
+        number = (number ^ number >> 32) &* 0x94D0_49BB_1331_11EB
+        return number ^ number >> 29
+    }
+
+    // MARK: Both sides
+
+    private typealias Lists = [Int64: [Int64]]
+
+    /// Members that only their own side tells, since their owner has no element for the relationship.
+    ///
+    /// - Throws: for two sides that do not agree.
+    private func missingLists() throws -> [(Relationship, Lists)] {
+        var missing: [(Relationship, Lists)] = []
+        for relationship in nodes.model.entities.flatMap(\.ownRelationships) {
+            guard let inverse = relationship.inverse, relationship.key <= inverse.key else { continue }
+            let (own, other) = (sums[relationship.key] ?? Sums(), sums[inverse.key] ?? Sums())
+            if own.there == other.back && own.back == other.there { continue }
+            missing.append((inverse, try missingLists(of: inverse, against: relationship)))
+            missing.append((relationship, try missingLists(of: relationship, against: inverse)))
+        }
+        return missing
+    }
+
+    private func missingLists(of relationship: Relationship, against inverse: Relationship) throws -> Lists {
+        var told: [Int64: Set<Int64>] = [:]
+        for list in lists where list.relationship === relationship {
+            told[records[list.owner].primaryKey, default: []].formUnion(members[list.members])
+        }
+        var missing: Lists = [:]
+        for list in lists where list.relationship === inverse {
+            let member = records[list.owner].primaryKey
+            for owner in members[list.members] {
+                if let known = told[owner] {
+                    if known.contains(member) { continue }
+                } else if relationship.isToMany {
+                    missing[owner, default: []].append(member)
+                    continue
+                }
+                throw damaged(list, "leads to z\(owner), whose \(relationship.name) does not lead back")
+            }
+        }
+        return missing
+    }
+}

@@ -1,0 +1,312 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+import Glibc
+
+/// Makes rows of the objects of an XML store while it is read. What leads from one to another is settled at the end.
+final class XMLObjects {
+    private let nodes: Nodes
+    private let names: XMLNames
+    private unowned let reader: XMLStoreReader
+    private var writer: RecordWriter
+    private var links: XMLLinks
+    /// The keys of objects whose IDs are no numbers: negative until all numbers are known.
+    private var strangers: [String: Int64] = [:]
+    private var highestKey: Int64 = 0
+
+    // The object that is being read.
+    private var kind: XMLKind?
+    /// The place of its entity in the model.
+    private var place = 0
+    /// Where the relationship leads that is being read.
+    private var targets: [Int64] = []
+    /// The attribute that is open, where it begins, and the place of the member that came last.
+    private var member: XMLMember?
+    private var start = 0
+    private var last = -1
+    /// By kind and member, behind one for none: the member that came next the last time. Most objects have theirs in one order.
+    private var following: [[Int]]
+    /// By kind and member: how many objects there were when one had it last.
+    private var seen: [[Int]]
+
+    init(_ nodes: Nodes, _ names: XMLNames, _ reader: XMLStoreReader, size: Int) {
+        (self.nodes, self.names, self.reader) = (nodes, names, reader)
+        writer = RecordWriter(expectedBytes: size)
+        links = XMLLinks(nodes, reader)
+        following = names.kinds.map { Array(0...$0.members.count) }
+        seen = names.kinds.map { Array(repeating: -1, count: $0.members.count) }
+    }
+
+    // MARK: Objects
+
+    func begin(_ attributes: XMLAttributeList) throws {
+        var (type, id): (UnsafePointer<CChar>?, UnsafePointer<CChar>?)
+        for (name, value) in attributes {
+            if XMLAttributeList.isSame(name, "type") {
+                type = value
+            } else if XMLAttributeList.isSame(name, "id") {
+                id = value
+            } else {
+                throw stranger(name, "object")
+            }
+        }
+        guard let type, let id else { throw reader.damaged("an object without a type or an id") }
+        try find(type)
+        guard let entity = kind?.entity else { return }
+        let key = try key(UnsafeBufferPointer(start: id, count: strlen(id)))
+        writer.begin(primaryKey: key, version: 1, entity: entity)
+        last = -1
+    }
+
+    private func find(_ type: UnsafePointer<CChar>) throws {
+        // Objects of one entity often follow each other.
+        if let kind, XMLObjects.isSame(kind.nameBytes, type) { return }
+        let name = String(cString: type)
+        guard let found = names.place(named: name) else {
+            throw reader.mismatch(
+                "an object of \(reader.short(name)), which the model does not have; open it with the model that it was written "
+                    + "with", entity: name)
+        }
+        (kind, place) = (names.kinds[found], found)
+        if kind?.entity.isAbstract == true {
+            throw reader.mismatch(
+                "an object of \(name), and the model's \(name) is abstract", entity: kind?.entity.name)
+        }
+    }
+
+    func end() { links.add(writer.finish(), at: reader.position) }
+
+    /// The number of an ID; for one that is none, a number of its own.
+    private func key(_ id: UnsafeBufferPointer<CChar>) throws -> Int64 {
+        if let key = XMLObjects.number(id) {
+            highestKey = max(highestKey, key)
+            return key
+        }
+        let text = id.withMemoryRebound(to: UInt8.self) { String(decoding: $0, as: UTF8.self) }
+        if text.isEmpty { throw reader.damaged("an empty id") }
+        return strangers[text] ?? addStranger(text)
+    }
+
+    private func addStranger(_ text: String) -> Int64 {
+        let key = -Int64(strangers.count + 1)
+        strangers[text] = key
+        return key
+    }
+
+    /// Of `z` and a number as a store writes it.
+    private static func number(_ id: UnsafeBufferPointer<CChar>) -> Int64? {
+        guard id.count > 1, id.count <= 20, id[0] == 0x7A, id[1] != 0x30 else { return nil }
+        var number: Int64 = 0
+        for character in id.dropFirst() {
+            guard (0x30...0x39).contains(character), number < XMLFormat.maximumKey / 10 else { return nil }
+            number = number * 10 + Int64(character - 0x30)
+        }
+        return number <= XMLFormat.maximumKey ? number : nil
+    }
+
+    private static func isSame(_ name: [UInt8], _ text: UnsafePointer<CChar>) -> Bool {
+        name.withUnsafeBytes { strncmp($0.bindMemory(to: CChar.self).baseAddress ?? text, text, name.count) == 0 }
+            && text[name.count] == 0
+    }
+
+    private func stranger(_ name: UnsafePointer<CChar>, _ element: String) -> CoreError {
+        reader.damaged(
+            "the attribute \"\(reader.short(String(cString: name)))\" of <\(element)> has no place there; take it out, since a save "
+                + "would lose it")
+    }
+
+    // MARK: Members
+
+    /// The member of that name.
+    private func find(_ name: UnsafePointer<CChar>, isRelationship: Bool) throws -> XMLMember {
+        guard let kind else { throw reader.damaged("a property of no object") }
+        var found = following[place][last + 1]
+        if found >= kind.members.count || !XMLObjects.isSame(kind.members[found].name, name) {
+            let text = String(cString: name)
+            guard let place = kind.places[text] ?? kind.places[text.lowercased()] else {
+                throw reader.mismatch(
+                    "\(kind.entity.name) has no property \"\(reader.short(text))\" in the model; open it with the model that it was "
+                        + "written with", entity: kind.entity.name, key: text)
+            }
+            found = place
+            following[self.place][last + 1] = place
+        }
+        let member = kind.members[found]
+        last = found
+        guard (member.type == nil) == isRelationship else {
+            throw mismatch(member, "is \(isRelationship ? "no" : "a") relationship in the model")
+        }
+        if seen[place][found] == links.count { throw damaged(member, "is there twice") }
+        seen[place][found] = links.count
+        return member
+    }
+
+    private func named(_ member: XMLMember) -> String { "\(kind?.entity.name ?? "").\(member.property.path)" }
+
+    private func mismatch(_ member: XMLMember, _ what: String) -> CoreError {
+        reader.mismatch(
+            "\(named(member)) \(what); open it with the model that it was written with", entity: kind?.entity.name,
+            key: member.property.path)
+    }
+
+    private func damaged(
+        _ member: XMLMember, _ what: String, value: String? = nil, at offset: Int? = nil
+    ) -> CoreError {
+        reader.damaged(
+            "\(named(member)) \(what)", at: offset, entity: kind?.entity.name, key: member.property.path,
+            value: value.map { .string($0) })
+    }
+
+    // MARK: Attributes
+
+    func beginAttribute(_ attributes: XMLAttributeList) throws {
+        var (found, type): (UnsafePointer<CChar>?, UnsafePointer<CChar>?)
+        for (name, value) in attributes {
+            if XMLAttributeList.isSame(name, "name") {
+                found = value
+            } else if XMLAttributeList.isSame(name, "type") {
+                type = value
+            } else {
+                throw stranger(name, "attribute")
+            }
+        }
+        guard let found, let type else { throw reader.damaged("an attribute without a name or a type") }
+        let member = try find(found, isRelationship: false)
+        if let own = member.type, !XMLObjects.isSame(member.typeName, type), !own.takes(String(cString: type)) {
+            throw mismatch(
+                member, "is \"\(reader.short(String(cString: type)))\" there, and \(own.rawValue) in the model")
+        }
+        (self.member, start) = (member, reader.position)
+    }
+
+    func endAttribute() throws {
+        guard let member, let type = member.type else { return }
+        if try !take(type, member.slot, member.layout) {
+            let text = reader.short(reader.text.string)
+            throw damaged(member, "is \"\(text)\" there, which is no \(type.rawValue)", value: text, at: start)
+        }
+    }
+
+    /// Sets the value that the text says; false when it says none.
+    private func take(_ type: XMLValueType, _ slot: Int, _ layout: SlotLayout) throws -> Bool {
+        let text = reader.text
+        switch type {
+        case .string, .uri:
+            guard text.unescape() else { return false }
+            setBytes(slot, layout)
+        case .binary, .transformable:
+            guard text.decodeBase64() else { return false }
+            setBytes(slot, layout)
+        case .bool:
+            guard text.count == 1, text.start[0] == 0x30 || text.start[0] == 0x31 else { return false }
+            writer.setInteger(Int64(text.start[0] - 0x30), slot, layout)
+        case .int16: return setInteger(Int16.min, Int16.max, slot, layout)
+        case .int32: return setInteger(Int32.min, Int32.max, slot, layout)
+        case .int64: return setInteger(Int64.min, Int64.max, slot, layout)
+        case .double, .date, .float:
+            guard let number = text.double() else { return false }
+            writer.setDouble(type == .float ? Double(Float(number)) : number, slot, layout)
+        case .decimal:
+            guard let number = try? DecimalNumber(text.string) else { return false }
+            writer.setDecimal(number.words.0, number.words.1, aux: number.aux, slot, layout)
+        case .uuid:
+            guard let uuid = UUIDValue(text.string) else { return false }
+            writer.set(ValueView(.uuid(uuid)), slot, layout)
+        }
+        return true
+    }
+
+    private func setBytes(_ slot: Int, _ layout: SlotLayout) {
+        writer.setBytes(reader.text.start, count: reader.text.count, slot, layout)
+    }
+
+    private func setInteger<Number: FixedWidthInteger>(
+        _ least: Number, _ most: Number, _ slot: Int, _ layout: SlotLayout
+    ) -> Bool {
+        guard let number = reader.text.integer(), number >= Int64(least), number <= Int64(most) else { return false }
+        writer.setInteger(number, slot, layout)
+        return true
+    }
+
+    // MARK: Relationships
+
+    func takeRelationship(_ attributes: XMLAttributeList) throws {
+        var (found, type): (UnsafePointer<CChar>?, UnsafePointer<CChar>?)
+        var (destination, references): (UnsafePointer<CChar>?, UnsafePointer<CChar>?)
+        for (name, value) in attributes {
+            if XMLAttributeList.isSame(name, "name") {
+                found = value
+            } else if XMLAttributeList.isSame(name, "type") {
+                type = value
+            } else if XMLAttributeList.isSame(name, "destination") {
+                destination = value
+            } else if XMLAttributeList.isSame(name, "idrefs") {
+                references = value
+            } else {
+                throw stranger(name, "relationship")
+            }
+        }
+        guard let found, let type, let destination else {
+            throw reader.damaged("a relationship without a name, a type or a destination")
+        }
+        let member = try find(found, isRelationship: true)
+        guard let relationship = member.relationship else { return }
+        if !XMLObjects.isSame(member.typeName, type) || !XMLObjects.isSame(member.destination, destination) {
+            try check(member, relationship, String(cString: type), String(cString: destination))
+        }
+        try take(references, member, relationship)
+    }
+
+    /// Whether the file means the same relationship as the model, in other words than ours.
+    private func check(
+        _ member: XMLMember, _ relationship: Relationship, _ type: String, _ destination: String
+    ) throws {
+        guard names.place(named: destination).map({ names.kinds[$0].entity === relationship.destination }) == true
+        else {
+            throw mismatch(
+                member,
+                "leads to \(reader.short(destination)) there, and to \(relationship.destination.name) in the model")
+        }
+        let counts = type.split(separator: "/", omittingEmptySubsequences: false).map { UInt32($0) }
+        guard counts.count == 2, counts[0] != nil, let most = counts[1] else {
+            throw damaged(
+                member, "has the type \"\(reader.short(type))\", which is no minimum and maximum", value: type)
+        }
+        if (most == 1) == relationship.isToMany {
+            throw mismatch(member, "is \(most == 1 ? "to-one" : "to-many") there, and not in the model")
+        }
+    }
+
+    private func take(
+        _ references: UnsafePointer<CChar>?, _ member: XMLMember, _ relationship: Relationship
+    ) throws {
+        targets.removeAll(keepingCapacity: true)
+        if var place = references {
+            while place.pointee != 0 {
+                let start = place
+                while place.pointee != 0, place.pointee != 0x20 { place += 1 }
+                if place > start { targets.append(try key(UnsafeBufferPointer(start: start, count: place - start))) }
+                // The parser has made a space of each other white space.
+                if place.pointee == 0x20 { place += 1 }
+            }
+        }
+        if !relationship.isToMany, let target = targets.first {
+            if targets.count > 1 { throw damaged(member, "is to-one, and leads to \(targets.count) objects there") }
+            // Which entity it is of will be known when all objects are.
+            writer.setTarget(target, entity: 0, member.slot, member.layout)
+        }
+        links.add(relationship, targets, at: reader.position)
+    }
+
+    // MARK: The end
+
+    /// Puts all rows in.
+    func finish(lastKey: Int64) throws {
+        let highest = max(lastKey, highestKey)
+        if !strangers.isEmpty { links.number(strangersAfter: highest) }
+        try links.settle()
+        for root in nodes.model.entities where root.parent == nil {
+            nodes.reserveKeys(of: root, upTo: highest + Int64(strangers.count))
+        }
+    }
+}

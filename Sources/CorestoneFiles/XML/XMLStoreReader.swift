@@ -1,0 +1,288 @@
+import CExpat
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+/// Reads an XML store from untrusted bytes through expat.
+///
+/// The structure is checked as Apple's document type has it, and nothing is passed over: an element, an attribute or a text that has
+/// no place here is an error, since the next save would lose it. Entities of the document's own are refused, and nothing outside
+/// is ever loaded.
+final class XMLStoreReader {
+    private let bytes: [UInt8]
+    private let path: String
+    private var parser: XML_Parser?
+    private var failure: (any Error)?
+    /// All that was asked for is known.
+    private var isDone = false
+    private var place = Place.document
+    /// The text of the innermost element.
+    let text = XMLBytes(capacity: 4096)
+    /// What becomes of the objects; nil while only the metadata is wanted.
+    private var objects: XMLObjects?
+
+    // What `<databaseInfo>` says.
+    private var fields: [Field: String] = [:]
+    private var metadataValues: [String: PropertyListValue]?
+    private var metadataPlace: Range<Int>?
+    /// The property list in `<metadata>`, spelled anew, and the elements of it that are open.
+    private let propertyList = XMLBytes(capacity: 4096)
+    private var propertyListElements: [String] = []
+
+    /// The innermost element, but for those within `<metadata>`.
+    enum Place: Equatable { case document, database, info, field(Field), metadata, object, attribute, relationship }
+    enum Field: String { case version, uuid = "UUID", nextObjectID }
+
+    init(_ bytes: [UInt8], _ path: String) { (self.bytes, self.path) = (bytes, path) }
+
+    /// Reads all objects into `nodes`.
+    func read(into nodes: Nodes) throws -> StoreMetadata {
+        let objects = XMLObjects(nodes, try XMLNames(nodes.model), self, size: bytes.count)
+        self.objects = objects
+        defer { self.objects = nil }
+        try parse()
+        let metadata = try metadata()
+        try objects.finish(lastKey: lastKey())
+        return metadata
+    }
+
+    /// Reads up to the end of `<databaseInfo>`; `place` is where the file has its `<metadata>`.
+    func readMetadata() throws -> (metadata: StoreMetadata, place: Range<Int>) {
+        try parse()
+        let metadata = try metadata()
+        guard let place = metadataPlace else { throw damaged("it has no <metadata>") }
+        return (metadata, place)
+    }
+
+    private func metadata() throws -> StoreMetadata {
+        let version = fields[.version] ?? ""
+        guard version == XMLFormat.version else {
+            throw damaged(
+                "it is of version \"\(short(version))\", and \(XMLFormat.version) is the one that can be read")
+        }
+        guard let uuid = fields[.uuid].flatMap({ UUIDValue($0) }) else {
+            throw damaged("\"\(short(fields[.uuid] ?? ""))\" in <UUID> identifies no store")
+        }
+        var metadata = StoreMetadata(uuid: uuid)
+        metadata.values = metadataValues ?? [:]
+        metadata.values[StoreMetadata.Key.storeType] = .string(StoreType.xml.rawValue)
+        return metadata
+    }
+
+    private func lastKey() throws -> Int64 {
+        let text = fields[.nextObjectID] ?? ""
+        guard let number = Int64(text), number >= 0, number <= XMLFormat.maximumKey else {
+            throw damaged("\"\(short(text))\" in <nextObjectID> is no number of an object")
+        }
+        return number
+    }
+
+    // MARK: Parsing
+
+    private func parse() throws {
+        let prolog = try XMLProlog(bytes) { self.damaged($0, at: $1) }.bytes
+        guard let parser = XML_ParserCreate(nil) else {
+            throw CoreError(.noMemory, "there was no memory to read \(path)", file: path)
+        }
+        self.parser = parser
+        defer {
+            XML_ParserFree(parser)
+            self.parser = nil
+        }
+        XML_SetUserData(parser, Unmanaged.passUnretained(self).toOpaque())
+        XML_SetElementHandler(
+            parser,
+            { data, name, attributes in
+                XMLStoreReader.run(data) { try $0.start(name, XMLAttributeList(start: attributes)) }
+            }, { data, _ in XMLStoreReader.run(data) { try $0.end() } })
+        XML_SetCharacterDataHandler(parser) { data, text, count in
+            XMLStoreReader.run(data) { try $0.take(UnsafeRawBufferPointer(start: text, count: Int(count))) }
+        }
+        let isWhole =
+            prolog.withUnsafeBytes { feed($0, isLast: false) }
+            && bytes.withUnsafeBytes { feed(UnsafeRawBufferPointer(rebasing: $0[prolog.count...]), isLast: true) }
+        if let failure { throw failure }
+        if !isWhole && !isDone { throw damaged(String(cString: XML_ErrorString(XML_GetErrorCode(parser)))) }
+    }
+
+    private func feed(_ piece: UnsafeRawBufferPointer, isLast: Bool) -> Bool {
+        // As much as one call of the parser takes.
+        let most = 1 << 30
+        var rest = piece
+        while rest.count > most {
+            if !feedOnce(UnsafeRawBufferPointer(rebasing: rest[..<most]), isLast: false) { return false }
+            rest = UnsafeRawBufferPointer(rebasing: rest[most...])
+        }
+        return feedOnce(rest, isLast: isLast)
+    }
+
+    private func feedOnce(_ piece: UnsafeRawBufferPointer, isLast: Bool) -> Bool {
+        let start = piece.bindMemory(to: CChar.self).baseAddress
+        return XML_Parse(parser, start, Int32(piece.count), isLast ? 1 : 0) == XML_STATUS_OK
+    }
+
+    /// Runs a part of the reader unless something failed before, or nothing more is wanted.
+    private static func run(_ data: UnsafeMutableRawPointer?, _ body: (XMLStoreReader) throws -> Void) {
+        guard let data else { return }
+        Unmanaged<XMLStoreReader>.fromOpaque(data)._withUnsafeGuaranteedRef { reader in
+            if reader.failure != nil || reader.isDone { return }
+            do { try body(reader) } catch { reader.failure = error }
+            if reader.failure != nil || reader.isDone { XML_StopParser(reader.parser, XML_Bool(XML_FALSE)) }
+        }
+    }
+
+    // MARK: Elements
+
+    private func start(_ name: UnsafePointer<XML_Char>?, _ attributes: XMLAttributeList) throws {
+        guard let name else { return }
+        switch place {
+        case .object where XMLAttributeList.isSame(name, "attribute"):
+            place = .attribute
+            text.removeAll()
+            try objects?.beginAttribute(attributes)
+        case .object where XMLAttributeList.isSame(name, "relationship"):
+            place = .relationship
+            try objects?.takeRelationship(attributes)
+        case .database where XMLAttributeList.isSame(name, "object") && metadataPlace != nil:
+            place = .object
+            try objects?.begin(attributes)
+        case .metadata:
+            let name = String(cString: name)
+            propertyListElements.append(name)
+            propertyList.append("<\(name)>")
+        default:
+            try startOther(String(cString: name))
+            if let (name, _) = attributes.first { throw stranger("the attribute \"\(short(name))\"") }
+        }
+    }
+
+    private func startOther(_ name: String) throws {
+        switch (place, name) {
+        case (.document, "database"): place = .database
+        case (.database, "databaseInfo") where metadataPlace == nil && fields.isEmpty: place = .info
+        case (.info, "metadata") where metadataPlace == nil:
+            place = .metadata
+            metadataPlace = position..<position
+        case (.info, _):
+            guard let field = Field(rawValue: name), fields[field] == nil else {
+                throw stranger("the element <\(name)>")
+            }
+            place = .field(field)
+            text.removeAll()
+        default: throw stranger("the element <\(short(name))>")
+        }
+    }
+
+    private func end() throws {
+        switch place {
+        case .attribute:
+            place = .object
+            try objects?.endAttribute()
+        case .relationship: place = .object
+        case .object:
+            place = .database
+            objects?.end()
+        case .field(let field):
+            place = .info
+            fields[field] = String(
+                text.string.unicodeScalars.filter { !$0.properties.isWhitespace }.map(Character.init))
+        case .metadata: try endInMetadata()
+        case .info:
+            guard metadataPlace != nil else { throw damaged("it has no <metadata>") }
+            place = .database
+            isDone = objects == nil
+        case .database, .document: place = .document
+        }
+    }
+
+    private func endInMetadata() throws {
+        if let element = propertyListElements.popLast() { return propertyList.append("</\(element)>") }
+        place = .info
+        let start = metadataPlace?.lowerBound ?? 0
+        metadataPlace = start..<max(start, position + Int(XML_GetCurrentByteCount(parser)))
+        if propertyList.count == 0 { return }
+        do { metadataValues = try decodeXMLPropertyList(propertyList.array).dictionary } catch let error as CoreError {
+            throw damaged("in <metadata>, \(error.message)")
+        }
+        if metadataValues == nil { throw damaged("<metadata> holds no dictionary of values") }
+    }
+
+    private func take(_ bytes: UnsafeRawBufferPointer) throws {
+        switch place {
+        case .attribute, .field: text.append(bytes)
+        case .metadata where !propertyListElements.isEmpty:
+            for byte in bytes {
+                switch byte {
+                case UInt8(ascii: "<"): propertyList.append("&lt;")
+                case UInt8(ascii: "&"): propertyList.append("&amp;")
+                case UInt8(ascii: "\r"): propertyList.append("&#13;")
+                default: propertyList.append(byte)
+                }
+            }
+        default:
+            if let stray = bytes.first(where: { ![0x09, 0x0A, 0x0D, 0x20].contains($0) }) {
+                throw stranger("text, which begins with the byte \(stray),")
+            }
+        }
+    }
+
+    // MARK: Errors
+
+    /// The byte where the parser is.
+    var position: Int { parser.map { Int(XML_GetCurrentByteIndex($0)) } ?? 0 }
+
+    /// - Parameter offset: nil for where the parser is, if it is anywhere.
+    func damaged(
+        _ what: String, at offset: Int? = nil, entity: String? = nil, key: String? = nil, value: PropertyValue? = nil
+    ) -> CoreError {
+        error(.storeCorrupt, .persistentStoreOpen, what, offset, entity, key, value)
+    }
+
+    /// For what the model has no place for, or another.
+    func mismatch(_ what: String, entity: String?, key: String? = nil) -> CoreError {
+        error(.modelMismatch, .persistentStoreIncompatibleVersionHash, what, nil, entity, key, nil)
+    }
+
+    private func stranger(_ what: String) -> CoreError {
+        damaged("\(what) has no place there; take it out, since a save would lose it")
+    }
+
+    private func error(
+        _ status: Status, _ code: CocoaCode, _ what: String, _ offset: Int?, _ entity: String?, _ key: String?,
+        _ value: PropertyValue?
+    ) -> CoreError {
+        let offset = offset ?? (parser == nil ? nil : position)
+        let line = offset.map { bytes.prefix(max($0, 0)).reduce(1) { $1 == UInt8(ascii: "\n") ? $0 + 1 : $0 } }
+        return CoreError(
+            status, code: code,
+            "\(path) cannot be read as an XML store: \(line.map { "in line \($0), " } ?? "")\(what)", entity: entity,
+            key: key, value: value, file: path, offset: offset ?? -1)
+    }
+
+    func short(_ text: String) -> String { text.utf8.count > 60 ? "\(text.prefix(60))…" : text }
+}
+
+/// The attributes of an element as the parser has them.
+struct XMLAttributeList: Sequence, IteratorProtocol {
+    var start: UnsafeMutablePointer<UnsafePointer<XML_Char>?>?
+
+    mutating func next() -> (name: UnsafePointer<XML_Char>, value: UnsafePointer<XML_Char>)? {
+        guard let place = start, let name = place[0], let value = place[1] else { return nil }
+        start = place + 2
+        return (name, value)
+    }
+
+    var first: (name: String, value: String)? {
+        var list = self
+        return list.next().map { (String(cString: $0.name), String(cString: $0.value)) }
+    }
+
+    static func isSame(_ name: UnsafePointer<XML_Char>, _ text: StaticString) -> Bool {
+        var place = 0
+        while place < text.utf8CodeUnitCount {
+            if UInt8(bitPattern: name[place]) != text.utf8Start[place] { return false }
+            place += 1
+        }
+        return name[place] == 0
+    }
+}

@@ -1,0 +1,110 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+/// Writes the whole of an XML store, as Core Data lays it out, into one run of bytes.
+struct XMLStoreWriter {
+    private let nodes: Nodes
+    private let names: XMLNames
+    private let file = XMLBytes(capacity: 1 << 16)
+
+    init(_ nodes: Nodes) throws { (self.nodes, names) = (nodes, try XMLNames(nodes.model)) }
+
+    func write(_ metadata: StoreMetadata) throws -> [UInt8] {
+        guard nodes.lastSharedKey <= XMLFormat.maximumKey else {
+            throw CoreError(
+                .unsupported, code: .persistentStoreSave,
+                "the store has no more numbers for objects; migrate it to another one")
+        }
+        file.append(
+            """
+            <?xml version="1.0" standalone="yes"?>
+            <!DOCTYPE database SYSTEM "file:///System/Library/DTDs/CoreData.dtd">
+
+            <database>
+                <databaseInfo>
+                    <version>134481920</version>
+                    <UUID>
+            """)
+        file.append(metadata.uuid.description)
+        file.append("</UUID>\n        <nextObjectID>")
+        file.append(nodes.lastSharedKey)
+        file.append("</nextObjectID>\n        ")
+        file.append(try XMLFormat.element(of: metadata))
+        file.append("\n    </databaseInfo>\n")
+        for node in objects() { add(node) }
+        file.append("</database>")
+        return file.array
+    }
+
+    /// By number, which each object of the file has to itself.
+    private func objects() -> [Node] {
+        var all: [Node] = []
+        var isSorted = true
+        for root in nodes.model.entities where root.parent == nil {
+            for key in nodes.keys(of: root) {
+                guard let node = nodes.node(root, key) else { continue }
+                isSorted = isSorted && all.last?.record.primaryKey ?? 0 < key
+                all.append(node)
+            }
+        }
+        return isSorted ? all : all.sorted { $0.record.primaryKey < $1.record.primaryKey }
+    }
+
+    private func add(_ node: Node) {
+        let record = node.record
+        let kind = names.kinds[Int(record.header.pointee.entity)]
+        file.append(kind.opening)
+        file.append(record.primaryKey)
+        file.append("\">")
+        let start = file.count
+        for member in kind.members {
+            if let type = member.type {
+                add(record.view(member.slot, member.layout), member, type)
+            } else if let relationship = member.relationship {
+                add(relationship, of: record, member)
+            }
+        }
+        file.append(file.count == start ? "</object>\n" : "\n    </object>\n")
+    }
+
+    // MARK: Attributes
+
+    private func add(_ value: ValueView, _ member: XMLMember, _ type: XMLValueType) {
+        if value.type == .null { return }
+        file.append(member.opening)
+        switch type {
+        case .string, .uri: file.append(escaping: value.bytes)
+        case .bool: file.append(value.low == 0 ? UInt8(ascii: "0") : UInt8(ascii: "1"))
+        case .int16, .int32, .int64: file.append(value.integer)
+        case .float: file.append(single: value.double)
+        case .double: file.append(value.double)
+        case .date: file.append(seconds: value.double)
+        case .binary, .transformable: file.append(base64: value.bytes)
+        case .decimal: file.append(DecimalNumber(words: (value.low, value.high), aux: value.aux).description)
+        case .uuid: file.append(UUIDValue(high: value.low.bigEndian, low: value.high.bigEndian).description)
+        }
+        file.append("</attribute>")
+    }
+
+    // MARK: Relationships
+
+    /// The element is there also when it leads nowhere. A reference to what is gone, which the delete rule "no action" may leave,
+    /// is not written: the file could not be read.
+    private func add(_ relationship: Relationship, of record: Record, _ member: XMLMember) {
+        file.append(member.opening)
+        let start = file.count
+        if relationship.isToMany {
+            for key in nodes.members(relationship, record.primaryKey) { addReference(key, relationship, start) }
+        } else if let target = record.target(member.slot, member.layout) {
+            addReference(target.primaryKey, relationship, start)
+        }
+        file.append(file.count == start ? "></relationship>" : "\"></relationship>")
+    }
+
+    private func addReference(_ key: Int64, _ relationship: Relationship, _ start: Int) {
+        guard nodes.node(relationship.settledDestination.root, key) != nil else { return }
+        file.append(file.count == start ? " idrefs=\"z" : " z")
+        file.append(key)
+    }
+}

@@ -1,0 +1,407 @@
+"""XML stores in Apple's format, compared with what a reader of our own finds in the files (xml_reader.py)."""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from xml_reader import (
+    EPOCH,
+    MAPPING_ROOTS,
+    canonical,
+    graph,
+    in_any_order,
+    mapping_model,
+    read,
+    stored,
+)
+
+import corestone
+from corestone import URL, Container, CorestoneError, Model, ModelMismatchError, StoreCorruptError, UnsupportedError
+
+THINGS: dict[str, dict[str, Any]] = {
+    "Thing": {
+        "title": "string?",
+        "flag": "bool?",
+        "small": "int16?",
+        "medium": "int32?",
+        "large": "int64?",
+        "price": "decimal?",
+        "single": "float? nan",
+        "real": "double? nan",
+        "made": "date?",
+        "data": "binary?",
+        "key": "uuid?",
+        "homepage": "uri?",
+        "where": {"latitude": "double?", "town": "string?"},
+        "owner": "to-one Owner? inverse things",
+        "friends": "to-many Thing inverse friends",
+    },
+    "Special": {"@parent": "Thing", "note": "string?"},
+    "Owner": {
+        "name": "string?",
+        "things": "to-many ordered Thing inverse owner",
+        "likes": "to-many Thing",
+    },
+}
+ROOTS = ["Thing", "Owner"]
+
+
+def mappings(fixtures: Path) -> list[Path]:
+    found = sorted(fixtures.glob("mapping-models/*/*.xcmappingmodel/xcmapping.xml"))
+    assert len(found) == 11
+    return found
+
+
+def fill(container: Container) -> None:
+    context = container.context()
+    texts = [
+        "",
+        " ",
+        "\n",
+        "\r\n\tx ",
+        "a < b > c & d \\ \\u3c00 \\\\",
+        "\x00\x01\x1f\x7f\x85\ufffe\uffff",
+        "\uff08\uff09\ufe0f\ufefe\ufeff\uf8ff",
+        "😀é",
+        "]]>",
+    ]
+    things = [
+        context.insert("Thing", title=text, homepage=URL("https://example.org/?a=b&c=" + str(place)))
+        for place, text in enumerate(texts)
+    ]
+    things.append(
+        context.insert(
+            "Special",
+            note="x",
+            flag=True,
+            small=-(2**15),
+            medium=2**31 - 1,
+            large=-(2**63),
+            price=Decimal("-1234567890.123"),
+            single=0.10000000149011612,
+            real=-1.7976931348623157e308,
+            made=EPOCH + timedelta(seconds=387448838.073201),
+            data=bytes(range(256)) * 3,
+            key=UUID(int=7),
+            where={"latitude": 5e-324, "town": "Zoë"},
+        )
+    )
+    things.append(context.insert("Thing", flag=False, real=0.1, data=b"", made=EPOCH, large=0, small=0, single=-0.0))
+    things.append(context.insert("Thing", data=b"x" * 57, made=EPOCH + timedelta(days=-700000, microseconds=1)))
+    things.append(context.insert("Thing", data=b"x" * 58, real=1e-5))
+    owner = context.insert("Owner", name="Ada", things=list(reversed(things[:5])), likes=set(things[3:7]))
+    things[0].friends = {things[1], things[2], things[0]}
+    things[1].owner = context.insert("Owner", name="Eve")
+    assert len(list(owner.things)) == 4
+    context.save()
+
+
+def test_every_mapping_model_of_xcode_opens_as_a_store(fixtures: Path, tmp_path: Path) -> None:
+    model = mapping_model(tmp_path)
+    counts = {"objects": 0, "values": 0, "references": 0}
+    for file in mappings(fixtures):
+        wanted = read(file.read_bytes())
+        with Container(model, file, type="XML", read_only=True) as container:
+            found = stored(container, MAPPING_ROOTS)
+        assert set(found) == set(wanted)
+        for name, item in wanted.items():
+            assert found[name].entity == item.entity
+            assert found[name].values == item.values
+            assert {key: sorted(value) for key, value in found[name].members.items()} == {
+                key: sorted(value) for key, value in item.members.items()
+            }
+        counts["objects"] += len(wanted)
+        counts["values"] += sum(len(item.values) for item in wanted.values())
+        counts["references"] += sum(len(ids) for item in wanted.values() for ids in item.members.values())
+    print("read from mapping models as the other reader does:", counts)
+    assert (counts["objects"], counts["values"]) == (193, 396)
+
+
+def test_a_mapping_model_that_is_written_back_is_the_same_text(fixtures: Path, tmp_path: Path) -> None:
+    model = mapping_model(tmp_path)
+    for file in mappings(fixtures):
+        copy = tmp_path / "copy.xml"
+        shutil.copyfile(file, copy)
+        with Container(model, copy, type="XML") as container:
+            context = container.context()
+            item = context.fetch("XDDevMappingModel")[0]
+            path = item.sourceModelPath
+            item.sourceModelPath = path + "!"
+            context.save()
+            item.sourceModelPath = path
+            context.save()
+        former, now = (place.read_text(encoding="utf-8") for place in (file, copy))
+        assert canonical(now) == canonical(former)
+
+
+def test_all_that_a_store_holds_is_in_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "things.xml"
+    with Container(Model(THINGS), path, type="XML") as container:
+        fill(container)
+        wanted = stored(container, ROOTS)
+    # ElementTree knows nothing of composite attributes, which have a value for each element.
+    for item in wanted.values():
+        for key, value in (item.values.pop("where", None) or {}).items():
+            item.values["where." + key] = value
+    assert in_any_order(read(path.read_bytes())) == in_any_order(wanted)
+    with Container(Model(THINGS), path, type="XML", read_only=True) as container:
+        again = stored(container, ROOTS)
+    for item in again.values():
+        for key, value in (item.values.pop("where", None) or {}).items():
+            item.values["where." + key] = value
+    assert again == wanted
+
+
+def test_nan_and_infinities(tmp_path: Path) -> None:
+    path = tmp_path / "things.xml"
+    with Container(Model(THINGS), path, type="XML") as container:
+        context = container.context()
+        context.insert("Thing", title="a", real=float("nan"), single=float("inf"))
+        context.insert("Thing", title="b", real=float("-inf"), single=float("nan"))
+        context.save()
+    with Container(Model(THINGS), path, type="XML") as container:
+        a, b = container.fetch("Thing", sort="title")
+        assert str((a.real, a.single, b.real, b.single)) == "(nan, inf, -inf, nan)"
+
+
+def test_migrating_there_and_back(tmp_path: Path) -> None:
+    with Container(Model(THINGS), tmp_path / "a.sqlite") as container:
+        fill(container)
+        wanted = graph(container)
+        for name in ["b.xml", "c.sqlite", "d.xml", "e.xml"]:
+            kind = "XML" if name.endswith("xml") else "SQLite"
+            container.store = container.coordinator.migrate_store(container.store, tmp_path / name, type=kind)
+            assert graph(container) == wanted
+    # What lies there says of which type it is.
+    assert corestone.metadata(tmp_path / "e.xml")["NSStoreType"] == "XML"
+
+
+def test_every_store_of_apples_goes_to_xml_and_back(fixtures: Path, tmp_path: Path) -> None:
+    stores = compared = 0
+    left_out: list[str] = []
+    for place, file in enumerate(sorted(path for path in fixtures.glob("stores/*/*") if path.is_file())):
+        copy = tmp_path / f"{place}.sqlite"
+        shutil.copyfile(file, copy)
+        try:
+            container = corestone.open(copy)
+        except CorestoneError as error:
+            left_out.append(f"{file.name}: {error}")
+            continue
+        with container:
+            before = graph(container)
+            try:
+                container.store = container.coordinator.migrate_store(
+                    container.store, tmp_path / f"{place}.xml", type="XML"
+                )
+            except UnsupportedError as error:
+                left_out.append(f"{file.name}: {error}")
+                continue
+            assert graph(container) == before, file.name
+            container.store = container.coordinator.migrate_store(
+                container.store, tmp_path / f"{place}-again.sqlite", type="SQLite"
+            )
+            assert graph(container) == before, file.name
+        stores += 1
+        compared += sum(len(values) for items in before.values() for _, values in items)
+    print(f"{stores} stores there and back: {compared} values compared, {compared} equal; left out: {left_out}")
+    assert stores > 20
+
+
+def test_what_is_wrong_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "things.xml"
+    with Container(Model(THINGS), path, type="XML") as container:
+        fill(container)
+    whole = path.read_text(encoding="utf-8")
+
+    def failure(pattern: str, replacement: str) -> CorestoneError:
+        text, count = re.subn(pattern, replacement, whole, count=1)
+        assert count == 1, pattern
+        (tmp_path / "damaged.xml").write_text(text, encoding="utf-8")
+        with pytest.raises(CorestoneError) as caught:
+            Container(Model(THINGS), tmp_path / "damaged.xml", type="XML")
+        return caught.value
+
+    def line(pattern: str) -> str:
+        match = re.search(pattern, whole)
+        assert match
+        return f"line {whole.count(chr(10), 0, match.start()) + 1}"
+
+    for pattern, replacement, kind, entity, key, words in [
+        (
+            r'"int16">-32768',
+            '"int16">-32769',
+            StoreCorruptError,
+            "Special",
+            "small",
+            ["-32769", "int16", "Special.small"],
+        ),
+        (r'"bool">1', '"bool">2', StoreCorruptError, "Special", "flag", ['"2"', "bool"]),
+        (r'"int16">-32768', '"int32">-32768', ModelMismatchError, "Special", "small", ["int32", "int16"]),
+        (r'name="small"', 'name="smell"', ModelMismatchError, "Special", "smell", ["smell"]),
+        (r'object type="SPECIAL"', 'object type="SPACIAL"', ModelMismatchError, "SPACIAL", None, ["SPACIAL"]),
+        (r'idrefs="z\d+"', 'idrefs="z999"', StoreCorruptError, "Thing", None, ["z999"]),
+        (r'name="owner" type="0/1"', 'name="owner" type="0/0"', ModelMismatchError, "Thing", "owner", ["to-many"]),
+        (r'destination="OWNER"', 'destination="THING"', ModelMismatchError, "Thing", "owner", ["THING", "Owner"]),
+        (r'id="z103"', 'id="z102"', StoreCorruptError, "Thing", None, ["z102"]),
+        (r'<attribute name="note"', '<attribute name="note" lang="en"', StoreCorruptError, None, None, ["lang"]),
+        (r"<attribute", "<atribute", StoreCorruptError, None, None, ["atribute"]),
+        (r"</object>", "text</object>", StoreCorruptError, None, None, ["text"]),
+        (r"  <object", "  <thing/><object", StoreCorruptError, None, None, ["thing"]),
+        (r'type="string">\n', r'type="string">\\u00d8\n', StoreCorruptError, "Thing", "title", ["u00d8"]),
+        (r'type="string"> ', r'type="string">&nowhere;', StoreCorruptError, None, None, ["undefined entity"]),
+        (r'name="title"', 'name="ti&tle;"', StoreCorruptError, None, None, ["undefined entity"]),
+        (r"CoreData.dtd\">", 'CoreData.dtd" [<!ENTITY a "b">]>', StoreCorruptError, None, None, ["document type"]),
+        (r"134481920", "134481921", StoreCorruptError, None, None, ["134481921"]),
+        (r"<UUID>.", "<UUID>G", StoreCorruptError, None, None, ["UUID"]),
+        (r"<nextObjectID>\d+", "<nextObjectID>-1", StoreCorruptError, None, None, ["nextObjectID"]),
+    ]:
+        error = failure(pattern, replacement)
+        assert isinstance(error, kind), (pattern, error)
+        assert error.code == (134100 if kind is ModelMismatchError else 134080), error
+        assert error.entity == entity, error
+        if key is not None:
+            assert error.key == key, error
+        for word in [*words, "damaged.xml"]:
+            assert word in str(error), error
+        if "UUID" not in pattern and "nextObject" not in pattern and "1344" not in pattern and "z" not in replacement:
+            assert line(pattern) in str(error), (error, line(pattern))
+
+
+def test_sides_that_do_not_agree_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "things.xml"
+    with Container(Model(THINGS), path, type="XML") as container:
+        context = container.context()
+        a, b, _ = (context.insert("Thing", title=name) for name in "abc")
+        a.friends = {b}
+        context.insert("Owner", things=[a, b])
+        context.save()
+    whole = path.read_text(encoding="utf-8")
+    friends = '<relationship name="friends" type="0/0" destination="THING"'
+    names = dict(re.findall(r'(z\d+)">\s+<attribute name="title" type="string">(.)', whole))
+    ids = {name: number for number, name in names.items()}
+    for text in [
+        whole.replace(f'{friends} idrefs="{ids["b"]}"', friends),
+        whole.replace(f'{friends} idrefs="{ids["b"]}"', f'{friends} idrefs="{ids["c"]}"'),
+        whole.replace(f'idrefs="{ids["a"]} {ids["b"]}"', f'idrefs="{ids["a"]}"'),
+        whole.replace(f'idrefs="{ids["a"]} {ids["b"]}"', f'idrefs="{ids["a"]} {ids["b"]} {ids["c"]}"'),
+        whole.replace(f'{friends} idrefs="{ids["b"]}"', f'{friends} idrefs="{ids["b"]} {ids["b"]}"'),
+    ]:
+        assert text != whole
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(StoreCorruptError) as caught:
+            Container(Model(THINGS), path, type="XML")
+        assert caught.value.key in ("friends", "things", "owner")
+        assert re.search(r"z\d+", str(caught.value))
+    # An element that is missing is taken from the other side.
+    path.write_text(re.sub(r'\n *<relationship name="things".*', "", whole), encoding="utf-8")
+    with Container(Model(THINGS), path, type="XML") as container:
+        owner = container.fetch("Owner")[0]
+        assert sorted(thing.title for thing in owner.things) == ["a", "b"]
+
+
+def test_damaged_files_give_an_error_or_what_another_reader_finds(fixtures: Path, tmp_path: Path) -> None:
+    things = tmp_path / "things.xml"
+    with Container(Model(THINGS), things, type="XML") as container:
+        fill(container)
+    mapping = fixtures / "mapping-models/corestore/Advanced.EvolutionDemo.V1.FromV2.xcmappingmodel/xcmapping.xml"
+    mapped = mapping_model(tmp_path)
+    tried = refused = 0
+    for model, roots, content in [
+        (Model(THINGS), ROOTS, things.read_bytes()),
+        (mapped, MAPPING_ROOTS, mapping.read_bytes()),
+    ]:
+        chance = random.Random(7)
+        damages = []
+        for place in range(min(len(content), 4096)):
+            damaged = bytearray(content)
+            damaged[place] ^= chance.choice([1, 2, 4, 8, 16, 32, 64, 128, 255])
+            damages.append(bytes(damaged))
+        step = max(len(content) // 200, 1)
+        damages += [content[:place] for place in range(1, len(content), step)]
+        for place in range(0, len(content), max(len(content) // 60, 64)):
+            damages.append(content[:place] + bytes(64) + content[place + 64 :])
+        path = tmp_path / "damaged.xml"
+        for damage in damages:
+            tried += 1
+            path.write_bytes(damage)
+            try:
+                container = Container(model, path, type="XML", read_only=True)
+            except CorestoneError:
+                refused += 1
+                continue
+            with container:
+                found = stored(container, roots)
+            for item in found.values():
+                for key, value in (item.values.pop("where", None) or {}).items():
+                    item.values["where." + key] = value
+            wanted = in_any_order(read(damage))
+            for name, item in in_any_order(found).items():
+                assert item == wanted.pop(name, None), f"damage {tried}"
+            assert not wanted
+    print(f"{tried} damaged files: {refused} refused, {tried - refused} read as another reader does")
+
+
+def test_metadata_without_a_model(fixtures: Path, tmp_path: Path) -> None:
+    file = mappings(fixtures)[0]
+    said = corestone.metadata(file)
+    text = file.read_text(encoding="utf-8")
+    assert said["NSStoreUUID"] in text
+    assert said["NSStoreType"] == "XML"
+    assert set(said["NSStoreModelVersionHashes"]) == {
+        "XDDevAttributeMapping",
+        "XDDevEntityMapping",
+        "XDDevMappingModel",
+        "XDDevPropertyMapping",
+        "XDDevRelationshipMapping",
+    }
+    assert mapping_model(tmp_path).is_compatible(file)
+
+
+def test_names_that_case_alone_tells_apart_are_refused(tmp_path: Path) -> None:
+    for model, names in [
+        (Model({"Book": {"title": "string?", "Title": "string?"}}), ["Book.title", "Book.Title"]),
+        (Model({"Book": {"title": "string?"}, "BOOK": {"title": "string?"}}), ["Book", "BOOK"]),
+    ]:
+        with pytest.raises(UnsupportedError) as caught:
+            Container(model, tmp_path / "a.xml", type="XML")
+        assert caught.value.code == 134020
+        for name in names:
+            assert name in str(caught.value)
+        assert not (tmp_path / "a.xml").exists()
+
+
+def test_files_that_others_made_by_hand(tmp_path: Path) -> None:
+    path = tmp_path / "hand.xml"
+    path.write_text(
+        """<database>
+  <databaseInfo><version>134481920</version><UUID>343C8D7F-A000-42C4-8463-43FA1E5EF3FB</UUID>
+    <nextObjectID>0</nextObjectID><metadata/></databaseInfo>
+  <!-- two things -->
+  <object type="Thing" id="first"><attribute name="TITLE" type="string"><![CDATA[a <b>]]> &amp; c\\d</attribute>
+    <relationship name="friends" type="0/0" destination="thing" idrefs="
+      first   z5"/></object>
+  <object type="THING" id="z5"><relationship name="friends" type="0/0" destination="THING" idrefs="first"/></object>
+</database>
+""",
+        encoding="utf-8",
+    )
+    with Container(Model(THINGS), path, type="XML") as container:
+        context = container.context()
+        first, other = context.fetch("Thing", sort="-title")
+        assert first.title == "a <b> & c\\d"
+        assert set(first.friends) == {first, other}
+        assert str(other.id).endswith("/p5")
+        assert str(first.id).endswith("/p6")
+        uri = str(first.id)
+        other.title = "z5"
+        context.save()
+    with Container(Model(THINGS), path, type="XML") as container:
+        assert str(container.fetch("Thing", "title BEGINSWITH 'a <'")[0].id) == uri
