@@ -19,6 +19,7 @@ extension Context {
             try compareVersions(with: store, &differing)
             rows.updated += differing.updated.map { ($0.entity.index, $0.reference) }
             rows.deleted += differing.deleted.map { ($0.entity.index, $0.reference) }
+            found.inserted += differing.inserted
         }
         let updated = registered(rows.updated, in: store)
         // Who tracks what is saved wants to know of what comes in later.

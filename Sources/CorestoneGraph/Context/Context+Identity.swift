@@ -202,13 +202,13 @@ extension Context {
     }
 
     /// Takes objects whose rows are gone out of lists that nobody else tells: those of relationships without inverse, or of
-    /// every relationship when another context deleted them.
+    /// every relationship when another context deleted them. Targets that are only at hand are looked for again then.
     func forgetMembers(among deleted: [ManagedObject], whereverTheyAre: Bool = false) {
         if deleted.isEmpty { return }
         let roots = Set(deleted.map { ObjectIdentifier($0.entity.root) })
         let concerned = coordinator.model.entities.contains { entity in
             entity.ownRelationships.contains {
-                $0.isToMany && (whereverTheyAre || $0.inverse == nil)
+                (whereverTheyAre || $0.isToMany && $0.inverse == nil)
                     && roots.contains(ObjectIdentifier($0.destination.root))
             }
         }
@@ -216,19 +216,20 @@ extension Context {
         let gone = Set(deleted.map(ObjectIdentifier.init))
         for object in registeredObjects {
             for keeper in object.toManyRelationships { keeper?.forget { gone.contains(ObjectIdentifier($0)) } }
+            if whereverTheyAre { object.dropTargets { gone.contains($0) } }
         }
     }
 
     /// Cuts every object off from the context.
     func forgetAll() {
-        let all = everyObject
+        let all = everyObject + deletedElsewhere.filter { $0.context === self }
         // The lists let go only after each object was told, so that none ends while another still points at it.
         withExtendedLifetime((all, insertedList, updatedList, deletedList)) {
             for object in all { object.leaveContext(alone: false) }
         }
         tables = []
         clearLists()
-        (mergedIn, deletedElsewhere, leftOut, renamed) = ([], [], [:], [])
+        (mergedIn, deletedElsewhere, returned, leftOut, renamed) = ([], [], [], [:], [])
         faultGroups = [:]
         groupedFaults = 0
         oldestFaultGroup = lastFaultGroup &+ 1

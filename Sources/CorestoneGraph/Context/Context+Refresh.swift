@@ -13,6 +13,10 @@ extension Context {
         try refuseInHook("refresh an object")
         if object.state.contains(.gone) { throw object.gone() }
         if !mergeChanges, takesInDeletion(of: object) { return }
+        if object.isDeleted, isDeletedElsewhere(object) {
+            if !mergeChanges { return }
+            throw object.store.map { object.deleted(from: $0) } ?? object.gone()
+        }
         if parent != nil { return try refreshNested(object, mergeChanges: mergeChanges) }
         guard let store = object.store, !object.state.contains(.inserted) else { return }
         guard mergeChanges, object.hasChanges, !object.state.contains(.inaccessible) else {
@@ -62,6 +66,7 @@ extension Context {
         try refuseInHook("refresh its objects")
         if parent != nil {
             for object in registeredObjects { try refreshNested(object, mergeChanges: true) }
+            try takeInAllReturned()
             return try throwHookFailure()
         }
         for (store, objects) in byStore(registeredObjects.filter { !$0.state.contains(.inserted) }) {
@@ -73,6 +78,7 @@ extension Context {
             }
             try standOnNewestRows(kept, in: store)
         }
+        try takeInAllReturned()
         try throwHookFailure()
     }
 

@@ -68,6 +68,8 @@ public final class Context: @unchecked Sendable {
     var mergedIn: [ManagedObject] = []
     /// Objects whose rows others deleted, kept until the next save.
     var deletedElsewhere: [ManagedObject] = []
+    /// Those of them whose rows came again, kept until observers were told.
+    var returned: [ManagedObject] = []
     /// What merges left out, by object: of those that had changes of their own, or were deleted here.
     var leftOut: [ObjectIdentifier: LeftOut] = [:]
 

@@ -29,6 +29,7 @@ extension Context {
         try together { try takeIn(ids) }
         noteMerged(ids)
         try processPendingChanges()
+        forgetReturned()
         // Who tracks results holds those that belong to them.
         if tracking.hears(.event) { mergedIn = [] }
         post(.didMergeChangesObjectIDs, ContextChanges(ids: ids))
@@ -36,7 +37,7 @@ extension Context {
 
     private func takeIn(_ ids: ChangedIDs) throws {
         var (observed, changed): ([ManagedObject], [ManagedObject]) = ([], [])
-        for id in ids.updated + ids.refreshed {
+        for id in try ids.updated + ids.refreshed + othersRows(among: ids) {
             guard let object = registeredObject(with: id), object.state.isDisjoint(with: [.inserted, .gone]) else {
                 continue
             }
@@ -60,13 +61,20 @@ extension Context {
             guard let object = registeredObject(with: id) else { continue }
             if object.isDeleted { leaveOut(object) } else { try refresh(object, mergeChanges: false) }
         }
-        let deleted = try mergeDeletions(ids.deleted)
+        let (seen, left) = try mergeDeletions(ids.deleted)
         if !leftOut.isEmpty { for id in ids.inserted { registeredObject(with: id).map { noteRowBack(of: $0) } } }
-        mergedIn = ids.inserted.compactMap { try? object(with: $0) }
+        let back = try takeInReturned(named: ids, left)
+        mergedIn =
+            back
+            + ids.inserted.compactMap { try? object(with: $0) }.filter { object in
+                if object.isDeleted { leaveOut(object) }
+                return !object.isDeleted && !back.contains { $0 === object }
+            }
         // One that was deleted since is no longer there.
         let missing = try loadRows(of: mergedIn)
         if !missing.isEmpty { mergedIn.removeAll { $0.record == nil } }
-        noteMerged(inserted: mergedIn, deleted: deleted)
+        try enterLists(mergedIn)
+        noteMerged(inserted: mergedIn, deleted: seen)
     }
 
     /// A fault just reads the newest values when it fires, and nobody has seen others.
@@ -85,9 +93,10 @@ extension Context {
         }
     }
 
-    /// Deletes objects whose rows are gone. Their values can still be read until the next save, and no list has them.
-    /// - Returns: those that somebody had seen.
-    private func mergeDeletions(_ ids: [ObjectID]) throws -> [ManagedObject] {
+    /// Deletes objects whose rows are gone. Their values can still be read until the next save, and no list has them. Nor are
+    /// they registered: were a row to come again, its object would be another one.
+    /// - Returns: those that somebody had seen, and those of which nobody has values, which left the context.
+    private func mergeDeletions(_ ids: [ObjectID]) throws -> (seen: [ManagedObject], left: [ManagedObject]) {
         var deleted: [ManagedObject] = []
         for id in ids {
             guard let object = registeredObject(with: id), object.state.isDisjoint(with: [.inserted, .gone]) else {
@@ -100,31 +109,19 @@ extension Context {
         }
         forgetMembers(among: deleted, whereverTheyAre: true)
         for object in deleted {
+            unregister(object)
             if object.record == nil {
-                unregister(object)
                 object.leaveContext()
             } else {
                 object.state.formUnion([.deleted, .propagated])
                 deletedElsewhere.append(object)
             }
         }
-        return deleted.filter { !$0.isGone && !$0.isFault }
-    }
-
-    func isDeletedElsewhere(_ object: ManagedObject) -> Bool { deletedElsewhere.contains { $0 === object } }
-
-    /// Lets go of the objects that others deleted.
-    func forgetDeletedElsewhere() {
-        if deletedElsewhere.isEmpty { return }
-        for object in deletedElsewhere where object.context === self {
-            unregister(object)
-            object.leaveContext()
-        }
-        deletedElsewhere = []
+        return (deleted.filter { !$0.isGone && !$0.isFault }, deleted.filter(\.isGone))
     }
 
     /// The same ID in terms of this context's coordinator.
-    private func ownID(_ id: ObjectID) -> ObjectID? {
+    func ownID(_ id: ObjectID) -> ObjectID? {
         guard let store = id.store.flatMap({ store(like: $0) }), let entity = entity(like: id.entity) else {
             return nil
         }

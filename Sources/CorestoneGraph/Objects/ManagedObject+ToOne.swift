@@ -74,6 +74,16 @@ extension ManagedObject {
         free(targets, toOneTargetsSize)
     }
 
+    /// Forgets targets that are at hand, so that the record tells them anew.
+    func dropTargets(where isGone: (ObjectIdentifier) -> Bool) {
+        guard let targets = toOneTargets else { return }
+        for ordinal in 0..<entity.layout.toOneCount {
+            if let target = targets[ordinal].object, isGone(ObjectIdentifier(target.takeUnretainedValue())) {
+                dropTarget(ordinal)
+            }
+        }
+    }
+
     /// The token that was lent for the target of a relationship and still stands for it: it is given up with every change. 0
     /// for none, and for all but to-one relationships of objects that can be read.
     @inlinable @inline(__always)

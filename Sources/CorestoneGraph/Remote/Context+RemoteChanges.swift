@@ -58,16 +58,15 @@ extension Context {
         for child in children.merging { child.post(changes, of: store) }
     }
 
-    /// Adds the registered objects that have another version in their store, or none.
+    /// Adds the registered objects that have another version in their store, or none; and those that others deleted whose rows
+    /// are there again.
     func compareVersions(with store: Store, _ found: inout ChangedIDs) throws {
-        let known = Set(deletedElsewhere.map(ObjectIdentifier.init))
         var groups = Groups<Entity, ManagedObject>()
         for object in registeredObjects
-        where object.store === store && object.state.isDisjoint(with: [.inserted, .gone, .inaccessible])
-            && !known.contains(ObjectIdentifier(object))
-        {
+        where object.store === store && object.state.isDisjoint(with: [.inserted, .gone, .inaccessible]) {
             groups.add(object, to: object.entity.root)
         }
+        found.inserted += try returned(to: store)
         for (root, objects) in groups.list {
             let versions = try reading(store) { try $0.versions(of: root, primaryKeys: objects.map(\.primaryKey)) }
             for object in objects {

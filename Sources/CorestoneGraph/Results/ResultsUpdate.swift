@@ -74,7 +74,8 @@ extension ResultsTracker {
         let coming = outcome.come.map(\.row) + outcome.replaced.map(\.row)
         let places = leaving.map(\.1) + replaced.map(\.1)
         // Two objects stand for one row where one has left its context and another came for it.
-        if Set(places).count < places.count { return try updateByFetching(former, news) }
+        let concerned = places + change.updated.map(\.former)
+        if Set(concerned).count < concerned.count { return try updateByFetching(former, news) }
         try rearrange(&list, leaving: places, coming: coming)
         for (row, place) in leaving { change.removed.append((place, row)) }
         for (row, _) in outcome.come { change.inserted.append((try place(of: row, in: list), row)) }
@@ -164,8 +165,11 @@ extension ResultsTracker {
     private func candidates(_ news: ResultsNews) throws -> Candidates {
         var found = Candidates()
         for object in news.touched where request.concerns(object) { found.add(object, isUpdated: true) }
+        let told = Set(news.touched.lazy.filter { $0.isDeleted || $0.isGone }.map(\.objectID))
         for ids in news.merged {
             for id in ids.updated + ids.refreshed + ids.inserted + ids.deleted where request.concerns(id.entity) {
+                // Who left is a candidate already, and so is who came in its place.
+                if told.contains(id) { continue }
                 if let object = known(id) { found.add(object, isUpdated: true) }
             }
         }
@@ -248,7 +252,10 @@ extension ResultsTracker {
         for (place, object) in fresh.objects.enumerated() { update.objects[fresh.rows[place].id] = object }
         // The fetch may have ended another event, which comes next.
         for object in candidates.map(\.object) + self.news.touched {
-            if let row = member(object)?.row { update.objects[row.id] = object }
+            // Where a row came again, the object that comes for it counts, not the one that left.
+            if let row = member(object)?.row, !object.isDeleted && !object.isGone || update.objects[row.id] == nil {
+                update.objects[row.id] = object
+            }
         }
         update.fresh = fresh
         return update

@@ -72,7 +72,7 @@ struct Restoration {
         var gone: [(object: ManagedObject, contents: Contents)] = []
         for change in record.changes where change.wasThere {
             let object = change.object
-            if object.isGone, let contents = change.contents {
+            if object.isGone, let contents = change.contents, !isOutdated(object) {
                 register(object, contents)
                 gone.append((object, contents))
             } else if object.context === context, object.isDeleted, !context.isDeletedElsewhere(object) {
