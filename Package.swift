@@ -49,7 +49,7 @@ let package = Package(
         library("CorestoneGraph", ["CorestoneModel", "CPlatform"]),
         library("CorestoneSQL", ["CorestoneGraph"]),
         library("CorestoneSQLite", ["CorestoneSQL", "CSQLite"]),
-        library("CorestoneFiles", ["CorestoneGraph", "CExpat"]),
+        library("CorestoneFiles", ["CorestoneGraph", "CorestoneSQL", "CExpat"], settings: small),
         library("CorestoneStack", ["CorestoneSQLite", "CorestoneFiles"], settings: small),
         library("CorestoneMigration", ["CorestoneGraph", "CorestoneSQLite"], settings: small),
         .target(

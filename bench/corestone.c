@@ -34,6 +34,7 @@
 #include "queues.h"
 #include "readers.h"
 #include "rows.h"
+#include "stores.h"
 
 enum { BLOCK = 1000, ATTRIBUTES = 6, VALUES = 7 };
 
@@ -339,6 +340,7 @@ int main(int count, char **arguments) {
         return 2;
     }
     const char *workload = arguments[1], *data = arguments[2], *path = arguments[3];
+    if (run_store(workload, data, path)) return 0;
     const int batch = !strcmp(workload, "batch_insert");
     const int writes = batch || (!strncmp(workload, "W1", 2) && workload[2] != '1');
     static host with;

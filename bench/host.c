@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 cst_error *host_error;
@@ -78,14 +79,19 @@ static void resolve_keys(host *into) {
     into->projects = key_of(into->employee, "projects");
 }
 
-void host_open(host *into, const char *path, uint32_t flags) {
+void host_open(host *into, const char *path, uint32_t flags) { host_open_type(into, "SQLite", path, flags); }
+
+void host_open_type(host *into, const char *type, const char *path, uint32_t flags) {
     build_model(into);
     MUST(cst_coordinator_new(into->model, &into->coordinator, &host_error));
     resolve_keys(into);
     cst_store_options options = CST_STORE_OPTIONS_INIT;
     options.flags = flags;
-    options.cache_kb = 32768;
-    MUST(cst_coordinator_add_store(into->coordinator, host_text("SQLite"), host_text(path), &options, &into->store,
+    if (!strcmp(type, "SQLite"))
+        options.cache_kb = 32768;
+    else
+        options.flags = 0;
+    MUST(cst_coordinator_add_store(into->coordinator, host_text(type), host_text(path), &options, &into->store,
                                    &host_error));
     MUST(cst_context_new(into->coordinator, CST_QUEUE_CALLER, &into->context, &host_error));
 }

@@ -28,6 +28,8 @@ cst_string host_text(const char *text);
 
 /* Opens (or makes) the store at `path`; flags are CST_STORE_…. The page cache is 32 MB, as for the raw program. */
 void host_open(host *into, const char *path, uint32_t flags);
+/* The same with a store of another type, for which flags and cache are left out. */
+void host_open_type(host *into, const char *type, const char *path, uint32_t flags);
 /* Removes a store's files. */
 void host_remove(const char *path);
 /* A request for all employees; the caller releases it. */

@@ -43,7 +43,13 @@ WORKLOADS = [
     "queues",
     "controller",
     "readers",
+    "store_save",
+    "store_load",
+    "store_query",
 ]
+
+# The types of stores that are compared with each other, as cst_coordinator_add_store takes them.
+STORE_TYPES = ["SQLite", "InMemory", "Binary", "XML"]
 
 # On as many processors as there are.
 READERS = ["readers_1", "readers_2", "readers_4"]
@@ -83,6 +89,8 @@ def make_peers(places: Places) -> dict[str, Peer]:
     def program(name: str) -> Callable[[str], list[str]]:
         def command(run: str) -> list[str]:
             store = f"{name}_{run[3:]}" if run.startswith("W1_") else f"{name}_batch" if run == "batch_insert" else name
+            if run.startswith("store_"):
+                store = f"{name}_{run}"
             return [str(places.out / name), run, str(places.data), places.store(store)]
 
         return command
@@ -127,6 +135,9 @@ def make_peers(places: Places) -> dict[str, Peer]:
             "queues": ["queues"],
             "controller": ["controller"],
             "readers": READERS,
+            **{
+                name: [f"{name}_{kind}" for kind in STORE_TYPES] for name in ("store_save", "store_load", "store_query")
+            },
         },
     )
     every = {workload: [workload] for workload in ("W1", "W3", "W4", "W5a", "W6", "W7", "W9")}

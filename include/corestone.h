@@ -1462,9 +1462,9 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch_cursor(cst_context *context
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_count(cst_context *context, const cst_fetch_request *request,
                                                      uint64_t *out_count, cst_error **error);
 /* How a fetch would be answered, without answering it: "entity", "predicate", "pendingObjects" (with unsaved changes,
- * matched in memory) and "shares", one for each store, with "path", "sql", "bindings", "steps" (SQLite's plan: "detail",
- * "depth"), "indexes", and what is left to memory: "remainder" (a predicate), "isSortedInMemory", "reasons". As JSON, or as
- * lines for people. Throws what the fetch would before it reads a row. */
+ * matched in memory) and "shares", one for each store, with "path", "sql" (empty where the store is no database),
+ * "bindings", "steps" (the store's plan: "detail", "depth"), "indexes", and what is left to memory: "remainder" (a
+ * predicate), "isSortedInMemory", "reasons". As JSON, or as lines for people. Throws what the fetch would before it reads a row. */
 enum {
     CST_EXPLAIN_TEXT = 0,
     CST_EXPLAIN_JSON = 1,

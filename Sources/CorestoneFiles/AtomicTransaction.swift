@@ -4,8 +4,8 @@ import CorestoneValues
 
 /// A save of an atomic store.
 final class AtomicTransaction: SaveTransaction {
-    private let store: AtomicStore
-    private var nodes: Nodes { store.nodes }
+    let store: AtomicStore
+    var nodes: Nodes { store.nodes }
     private(set) var metadata: StoreMetadata
 
     init(_ store: AtomicStore, _ metadata: StoreMetadata) { (self.store, self.metadata) = (store, metadata) }
@@ -51,7 +51,7 @@ final class AtomicTransaction: SaveTransaction {
         try withExtendedLifetime(writer.chunks) { try put(record, entity) }
     }
 
-    private func put(_ record: Record, _ entity: Entity) throws {
+    func put(_ record: Record, _ entity: Entity) throws {
         try nodes.put(record) { properties, values in
             .notUnique(entity, properties, values, in: store.path)
         }

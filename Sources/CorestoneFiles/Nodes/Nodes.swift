@@ -8,10 +8,6 @@ final class Nodes {
     let model: Model
     /// By the index of the root entity.
     private var trees: [NodeTree]
-    /// By the key of the to-one relationship; made when somebody asks for members.
-    private var targets: [UInt32: TargetIndex] = [:]
-    /// By the index of the root entity.
-    private var uniques: [[UniqueIndex]]
     /// By relationship and owner, for both sides.
     private var pairs: [UInt32: [Int64: MemberList]] = [:]
     /// The order of members that point to their owner by a to-one relationship.
@@ -39,12 +35,14 @@ final class Nodes {
     /// - Parameter lastSharedKey: when no two objects of the store may have the same key, the highest that counts as handed out.
     init(_ model: Model, lastSharedKey: Int64? = nil) {
         (self.model, sharedLastKey) = (model, lastSharedKey)
-        trees = Array(repeating: NodeTree(), count: model.entities.count)
-        uniques = Array(repeating: [], count: model.entities.count)
+        trees = model.entities.map { _ in NodeTree() }
         for entity in model.entities {
-            uniques[Int(entity.rootIndex)] += entity.uniqueConstraints.map { UniqueIndex(entity, $0) }
+            trees[Int(entity.rootIndex)].uniques += entity.uniqueConstraints.map { UniqueIndex(entity, $0) }
         }
     }
+
+    /// The rows of an inheritance tree.
+    func tree(of entity: Entity) -> NodeTree { trees[Int(entity.rootIndex)] }
 
     // MARK: Transactions
 
@@ -64,7 +62,7 @@ final class Nodes {
         (journal, noted) = (nil, [])
         for change in changes.reversed() {
             switch change {
-            case .node(let root, let key, let node): put(node, at: key, root)
+            case .node(let root, let key, let node): put(node, [], at: key, trees[root])
             case .pairs(let place, let list): pairs[place.relationship, default: [:]][place.owner] = list
             case .order(let place, let keys): orders[place.relationship, default: [:]][place.owner] = keys
             }
@@ -73,15 +71,23 @@ final class Nodes {
 
     /// Takes the place of all that is here, outside of transactions.
     func become(_ others: Nodes) {
-        (trees, targets, uniques, pairs, orders, sharedLastKey) =
-            (others.trees, others.targets, others.uniques, others.pairs, others.orders, others.sharedLastKey)
+        (trees, pairs, orders, sharedLastKey) = (others.trees, others.pairs, others.orders, others.sharedLastKey)
     }
 
     // MARK: Rows
 
     func node(_ root: Entity, _ key: Int64) -> Node? { trees[Int(root.index)][key] }
 
-    func keys(of root: Entity) -> [Int64] { trees[Int(root.index)].keys() }
+    /// In ascending order.
+    func keys(of root: Entity) -> [Int64] {
+        var keys: [Int64] = []
+        keys.reserveCapacity(trees[Int(root.index)].count)
+        trees[Int(root.index)].forEach {
+            keys.append($0.primaryKey)
+            return true
+        }
+        return keys
+    }
 
     /// Keys that are never handed out again. Returns the first.
     func reserveKeys(of root: Entity, count: Int) -> Int64 {
@@ -96,8 +102,12 @@ final class Nodes {
 
     /// The rows of an entity, without those that inherit from it, by primary key.
     func rows(of entity: Entity) -> [Node] {
-        keys(of: entity.root).compactMap { node(entity.root, $0) }
-            .filter { $0.record.header.pointee.entity == entity.index }
+        var rows: [Node] = []
+        tree(of: entity).forEach {
+            if $0.header.pointee.entity == entity.index { rows.append(Node($0)) }
+            return true
+        }
+        return rows
     }
 
     /// Has all keys up to this one count as handed out.
@@ -117,40 +127,40 @@ final class Nodes {
     /// - Throws: what `violation` makes of a constraint and its values that another row has; nothing is changed then.
     func put(_ record: Record, _ violation: ([Property], [PropertyValue]) -> CoreError) throws {
         let entity = model.entities[Int(record.header.pointee.entity)]
-        let (root, key, node) = (Int(entity.rootIndex), record.primaryKey, Node(record))
-        for unique in uniques[root] {
-            guard let values = unique.values(of: node, model), let holder = unique.holder(of: values), holder != key
-            else { continue }
-            throw violation(unique.properties, values)
+        let (tree, key) = (trees[Int(entity.rootIndex)], record.primaryKey)
+        var values: [UniqueValues?] = []
+        for unique in tree.uniques {
+            let own = unique.values(of: record, model)
+            if let own, let holder = unique.holder(of: own), holder != key {
+                throw violation(unique.properties, own.all)
+            }
+            values.append(own)
         }
-        change(node, at: key, root)
+        let former = put(Node(record), values, at: key, tree)
+        journal?.append(.node(root: Int(entity.rootIndex), key: key, former))
     }
 
     /// Another version of a row with the same values.
     func replace(_ node: Node, at key: Int64, _ root: Entity) { _ = trees[Int(root.index)].put(node, at: key) }
 
-    func remove(_ root: Entity, _ key: Int64) { change(nil, at: key, Int(root.index)) }
-
-    private func change(_ node: Node?, at key: Int64, _ root: Int) {
-        let former = put(node, at: key, root)
-        journal?.append(.node(root: root, key: key, former))
-        if node == nil, let former { dropLists(of: former) }
+    func remove(_ root: Entity, _ key: Int64) {
+        let former = put(nil, [], at: key, trees[Int(root.index)])
+        journal?.append(.node(root: Int(root.index), key: key, former))
+        if let former { dropLists(of: former) }
     }
 
+    /// - Parameter values: those that have to be unique, by index; none where they are yet to be found.
     @discardableResult
-    private func put(_ node: Node?, at key: Int64, _ root: Int) -> Node? {
-        let former = trees[root].put(node, at: key)
-        for place in uniques[root].indices {
-            let (old, new) = (
-                uniques[root][place].values(of: former, model), uniques[root][place].values(of: node, model)
-            )
-            uniques[root][place].move(key, from: old, to: new)
+    private func put(_ node: Node?, _ values: [UniqueValues?], at key: Int64, _ tree: NodeTree) -> Node? {
+        let former = tree.put(node, at: key)
+        for (place, unique) in tree.uniques.enumerated() {
+            unique.move(
+                key, from: unique.values(of: former?.record, model),
+                to: values.isEmpty ? unique.values(of: node?.record, model) : values[place])
         }
-        // By key, since a second reference to an index would have it copied as a whole.
-        for target in Array(targets.keys) {
-            guard let relationship = targets[target]?.relationship, Int(relationship.entity.rootIndex) == root,
-                let left = targets[target]?.move(key, from: former, to: node, model),
-                let inverse = relationship.inverse, inverse.isOrdered
+        for target in tree.targets {
+            guard let left = target.move(key, from: former?.record, to: node?.record, model),
+                let inverse = target.relationship.inverse, inverse.isOrdered
             else { continue }
             // Should it come back by itself, it stands at the end.
             setOrder(inverse, left) { $0.removeAll { $0 == key } }
@@ -180,9 +190,9 @@ final class Nodes {
             return pairs[relationship.key]?[owner]?.keys ?? []
         }
         let keys = targetIndex(inverse).sources(of: owner)
-        guard relationship.isOrdered, let order = orders[relationship.key]?[owner] else { return keys.sorted() }
-        let placed = order.filter(keys.contains)
-        return placed + keys.subtracting(placed).sorted()
+        guard relationship.isOrdered, let order = orders[relationship.key]?[owner] else { return keys }
+        let (known, placed) = (Set(keys), Set(order))
+        return order.filter(known.contains) + keys.filter { !placed.contains($0) }
     }
 
     /// The keys of those who may have members of a relationship that has lists, in order.
@@ -193,13 +203,25 @@ final class Nodes {
         return lists?.sorted() ?? []
     }
 
-    private func targetIndex(_ relationship: Relationship) -> TargetIndex {
-        if let known = targets[relationship.key] { return known }
-        var index = TargetIndex(relationship)
-        trees[Int(relationship.entity.rootIndex)].forEach { node in
-            _ = index.move(node.record.primaryKey, from: nil, to: node, model)
+    /// How many members an object has.
+    func memberCount(_ relationship: Relationship, _ owner: Int64) -> Int {
+        if let inverse = relationship.inverse, !inverse.isToMany { return targetIndex(inverse).count(of: owner) }
+        let keys = pairs[relationship.key]?[owner]?.keys ?? []
+        // Nobody takes rows that go out of a relationship without inverse.
+        if relationship.inverse != nil { return keys.count }
+        return keys.count { node(relationship.destination.root, $0) != nil }
+    }
+
+    /// Who points to whom by a to-one relationship.
+    func targetIndex(_ relationship: Relationship) -> TargetIndex {
+        let tree = tree(of: relationship.entity)
+        if let known = tree.targets.first(where: { $0.relationship === relationship }) { return known }
+        let index = TargetIndex(relationship)
+        tree.forEach {
+            _ = index.move($0.primaryKey, from: nil, to: $0, model)
+            return true
         }
-        targets[relationship.key] = index
+        tree.targets.append(index)
         return index
     }
 

@@ -3,41 +3,52 @@ import CorestoneModel
 import CorestoneValues
 
 /// The rows by the values of one unique constraint. No value is like no other.
-struct UniqueIndex {
+final class UniqueIndex {
     let properties: [Property]
+    let entity: Entity
     private let entities: Set<UInt32>
-    private var keys: [[PropertyValue]: Int64] = [:]
+    private var keys: [UniqueValues: Int64] = [:]
 
     init(_ entity: Entity, _ constraint: [String]) {
+        self.entity = entity
         properties = entity.slots(of: constraint).map { entity.properties[$0] }
         entities = Set(entity.withDescendants.map(\.index))
     }
 
     /// The values that only one row may have; nil for a row that the constraint does not concern.
-    func values(of node: Node?, _ model: Model) -> [PropertyValue]? {
-        guard let record = node?.record, entities.contains(record.header.pointee.entity) else { return nil }
+    func values(of record: Record?, _ model: Model) -> UniqueValues? {
+        guard let record, entities.contains(record.header.pointee.entity) else { return nil }
         let layout = model.entities[Int(record.header.pointee.entity)].layout
-        var values: [PropertyValue] = []
-        for property in properties {
-            let slot = Int(property.slot)
-            if property is Relationship {
-                guard let target = record.target(slot, layout.slots[slot]) else { return nil }
-                values.append(.int(target.primaryKey))
-            } else {
-                let value = record.view(slot, layout.slots[slot]).propertyValue
-                if value.isNull { return nil }
-                values.append(value)
-            }
+        guard let first = value(of: properties[0], record, layout) else { return nil }
+        var values = UniqueValues(first: first)
+        for property in properties.dropFirst() {
+            guard let value = value(of: property, record, layout) else { return nil }
+            values.others.append(value)
         }
         return values
     }
 
-    /// The row that has the values already.
-    func holder(of values: [PropertyValue]) -> Int64? { keys[values] }
+    private func value(of property: Property, _ record: Record, _ layout: RecordLayout) -> PropertyValue? {
+        let slot = Int(property.slot)
+        if !record.hasValue(slot) { return nil }
+        if property is Relationship { return record.target(slot, layout.slots[slot]).map { .int($0.primaryKey) } }
+        return record.view(slot, layout.slots[slot]).propertyValue
+    }
 
-    mutating func move(_ key: Int64, from former: [PropertyValue]?, to values: [PropertyValue]?) {
+    /// The row that has the values already.
+    func holder(of values: UniqueValues) -> Int64? { keys[values] }
+
+    func move(_ key: Int64, from former: UniqueValues?, to values: UniqueValues?) {
         if former == values { return }
         if let former, keys[former] == key { keys[former] = nil }
         if let values { keys[values] = key }
     }
+}
+
+/// The values of one row for a constraint; most have one.
+struct UniqueValues: Hashable {
+    let first: PropertyValue
+    var others: [PropertyValue] = []
+
+    var all: [PropertyValue] { [first] + others }
 }

@@ -16,7 +16,8 @@ struct BatchInsertion {
         func flush() throws {
             if !batch.isEmpty { try run.transaction.insert(batch, entity: entity) }
             batch.removeAll(keepingCapacity: true)
-            writer = RecordWriter()
+            // Its rows are written, and nobody has their memory any more; of single ones it goes on.
+            if writer.chunks.count > 1 { writer = RecordWriter() }
         }
         while try rows.next() > 0 {
             if isSettled {

@@ -59,6 +59,8 @@ extension Context {
             do { try write(part, to: store) } catch { throw PartFailure(store, part, error) }
             report.commit(part, to: store)
         }
+        // Lists were read while their rows were gone. The save is done, so that nothing here fails it.
+        if !insertedAgain.isEmpty { try? enterLists(insertedAgain) }
     }
 
     /// What concerns each store, in the order of the stores.

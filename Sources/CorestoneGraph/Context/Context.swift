@@ -114,6 +114,8 @@ public final class Context: @unchecked Sendable {
     var lockedObjects: [ManagedObject] = []
     /// Deleted objects whose rows went away already: a save does not delete these.
     var vanished: Set<ObjectIdentifier> = []
+    /// Objects of the save whose rows were gone, and come again.
+    var insertedAgain: [ManagedObject] = []
     /// Of a context in which a batch request works: the one that carries out the request.
     package internal(set) var host: Context?
     /// While a save asks the merge policy, which must not save.
@@ -269,7 +271,7 @@ extension Context {
         deletedList = []
         for object in lockedObjects { object.state.remove(.locked) }
         lockedObjects = []
-        vanished = []
+        (vanished, insertedAgain) = ([], [])
         assignedStores = [:]
         undecidedDeletions = []
         event = Event()

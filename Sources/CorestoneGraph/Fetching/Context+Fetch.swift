@@ -114,7 +114,7 @@ extension Context {
             coordinator.count {
                 $0.fetched(outcome.batch.records.count + outcome.identifiers.count, in: duration)
             }
-            if !outcome.batch.records.isEmpty, !outcome.isPartial {
+            if !outcome.batch.records.isEmpty, !outcome.isPartial, !store.hasRowsInMemory {
                 cache.add(outcome.batch, root: fetch.entity.root, asOf: state)
             }
             return outcome
@@ -127,7 +127,7 @@ extension Context {
         coordinator.count {
             $0.fetched(outcome.batch.records.count + outcome.identifiers.count, in: ahead.duration)
         }
-        if !outcome.batch.records.isEmpty {
+        if !outcome.batch.records.isEmpty, !store.hasRowsInMemory {
             rowCache(of: store).add(outcome.batch, root: entity.root, asOf: ahead.state)
         }
         return outcome
@@ -147,16 +147,21 @@ extension Context {
             if let keys, outcome.isPartial { return objects(forParts: outcome.batch, keys: keys, store: store) }
             let found = try objects(for: outcome.batch, request, store: store)
             guard let remainder = outcome.remainder else { return found }
-            return try select(filtered(found, remainder, request), request, isSorted: !remainder.isUnordered)
+            let rows = FoundRows(request, remainder, isSorted: !remainder.isUnordered)
+            rows.add(found, outcome.batch, of: store, in: self)
+            return try select(
+                filtered(found, remainder, request, rows), request, isSorted: !remainder.isUnordered, rows)
         }
         // Several stores: each gives its candidates, order and window are those of the whole.
         var found: [ManagedObject] = []
+        let rows = FoundRows(request)
         for store in stores {
             let outcome = try run(request.storeFetch(.rows, windowed: false), store: store)
             let objects = try objects(for: outcome.batch, request, store: store)
-            found += try filtered(objects, outcome.remainder, request)
+            rows.add(objects, outcome.batch, of: store, in: self)
+            found += try filtered(objects, outcome.remainder, request, rows)
         }
-        return try select(found, request, isSorted: false)
+        return try select(found, request, isSorted: false, rows)
     }
 
     /// Objects for the keys alone; nil when memory has to look at rows.
@@ -284,6 +289,7 @@ extension Context {
     /// were saved.
     private func fetchMerged(_ request: FetchRequest, with pending: PendingChanges) throws -> [ManagedObject] {
         var found: [ManagedObject] = []
+        let rows = FoundRows(request)
         for store in try stores(for: request) {
             // Each changed or deleted object takes at most one place away from the store's window.
             let spare = [request.offset, request.limit, pending.updated.count, pending.deletedCount].reduce(0) {
@@ -297,23 +303,26 @@ extension Context {
                 return !(isChanged && request.includesPendingChanges)
                     && (pending.decidedBeneath.isEmpty || pending.decidedBeneath[ObjectIdentifier(object)] == nil)
             }
-            found += try filtered(unchanged, outcome.remainder, request)
+            rows.add(objects, outcome.batch, of: store, in: self, except: pending.decidedBeneath)
+            found += try filtered(unchanged, outcome.remainder, request, rows)
         }
         // A ghost is among the updated objects once it was let go of, but not among those that can be found.
         try loadRows(of: pending.updated)
         let updated = pending.updated.filter { $0.record != nil }
         let predicate = request.effectivePredicate
         for object in updated + pending.inserted where try matches(object, predicate, request) { found.append(object) }
-        return try select(found, request, isSorted: false)
+        return try select(found, request, isSorted: false, rows)
     }
 
     /// The objects that satisfy what the store left of the predicate.
     private func filtered(
-        _ objects: [ManagedObject], _ remainder: FetchRemainder?, _ request: FetchRequest
+        _ objects: [ManagedObject], _ remainder: FetchRemainder?, _ request: FetchRequest, _ rows: FoundRows
     ) throws -> [ManagedObject] {
         guard let predicate = remainder?.predicate else { return objects }
-        let leadsOn = predicate.leadsOn
-        return try objects.filter { try matches($0, predicate, request, leadsOn: leadsOn) }
+        return try objects.filter { object in
+            guard let row = rows[object] else { return try matches(object, predicate, request) }
+            return try predicate.evaluate(with: row, arithmetic: .nilPropagating)
+        }
     }
 
     /// - Parameter leadsOn: whether the predicate looks at other objects: of one without changes the store decides by what is saved,
@@ -330,11 +339,13 @@ extension Context {
     }
 
     /// Sorts objects in memory, where they are not in order yet, and cuts the window.
-    private func select(_ objects: [ManagedObject], _ request: FetchRequest, isSorted: Bool) throws -> [ManagedObject] {
+    private func select(
+        _ objects: [ManagedObject], _ request: FetchRequest, isSorted: Bool, _ rows: FoundRows
+    ) throws -> [ManagedObject] {
         var chosen = objects
         if !isSorted, !request.sortDescriptors.isEmpty {
             chosen = try sorted(
-                chosen, by: request.sortDescriptors, usesSaved: !request.includesPendingChanges)
+                chosen, by: request.sortDescriptors, usesSaved: !request.includesPendingChanges, rows)
         }
         if request.offset > 0 { chosen = Array(chosen.dropFirst(request.offset)) }
         if request.limit > 0 { chosen = Array(chosen.prefix(request.limit)) }
@@ -342,12 +353,13 @@ extension Context {
     }
 
     private func sorted(
-        _ objects: [ManagedObject], by descriptors: [SortDescriptor], usesSaved: Bool
+        _ objects: [ManagedObject], by descriptors: [SortDescriptor], usesSaved: Bool, _ rows: FoundRows
     ) throws -> [ManagedObject] {
         let keyed = try objects.enumerated().map { place, object in
             (
                 place: place, object: object, tie: FetchTie(object),
-                keys: try sortKeys(of: object, descriptors, usesSaved: usesSaved)
+                keys: try rows[object]?.sortKeys(descriptors)
+                    ?? sortKeys(of: object, descriptors, usesSaved: usesSaved)
             )
         }
         return try keyed.sorted { a, b in

@@ -14,7 +14,9 @@ extension Context {
         try request.resolve(in: coordinator.model)
         let fetch = try DictionaryFetch(request)
         let candidates = request.candidates(fetch)
-        if let found = try preparedFetch(candidates, { try storedRows(fetch, $0) }) { return found }
+        if let found = try preparedFetch(candidates, { try storedRows(fetch, $0) ?? readRows(fetch, $0) }) {
+            return found
+        }
         let objects = try self.fetch(candidates)
         return try fetch.rows(of: objects.map { SavedState.of($0) })
     }
@@ -53,15 +55,61 @@ extension Context {
         return try shape.map { try fetch.completed(rows, $0) }
     }
 
+    /// What is computed of the rows that stores find; nil where it takes the objects.
+    private func readRows(_ fetch: DictionaryFetch, _ candidates: FetchRequest) throws -> FetchedRows? {
+        if hasUnsavedBeneath { return nil }
+        let stores = try stores(for: candidates)
+        guard let store = stores.first else { return nil }
+        if stores.count == 1, let found = try computedRows(fetch, candidates, store) { return found }
+        var rows: [StoredRow] = []
+        var isSorted = stores.count == 1
+        for store in stores {
+            let outcome = try run(candidates.storeFetch(.rows, windowed: stores.count == 1), store: store)
+            var found = ContextRows(self, store).rows(outcome.batch)
+            if let predicate = outcome.remainder?.predicate {
+                found = try found.filter { try predicate.evaluate(with: $0, arithmetic: .nilPropagating) }
+            }
+            rows += found
+            if outcome.remainder?.isUnordered == true { isSorted = false }
+            if outcome.remainder == nil, stores.count == 1 { return try fetch.rows(of: rows.map { .object($0) }) }
+        }
+        if !isSorted { rows = try candidates.sorted(rows) }
+        rows = Array(rows.dropFirst(candidates.offset))
+        if candidates.limit > 0 { rows = Array(rows.prefix(candidates.limit)) }
+        return try fetch.rows(of: rows.map { .object($0) })
+    }
+
+    /// The same where the store has all rows at hand, and lets them be looked at in place.
+    private func computedRows(
+        _ fetch: DictionaryFetch, _ candidates: FetchRequest, _ store: Store
+    ) throws -> FetchedRows? {
+        if fetch.needsHost { return nil }
+        return try reading(store) { reader in
+            guard let source = reader.rowSource(of: store) else { return nil }
+            let start = monotonicNanoseconds()
+            let outcome = try reader.fetch(candidates.storeFetch(.rows))
+            if outcome.remainder != nil { return nil }
+            coordinator.count { $0.fetched(outcome.batch.records.count, in: monotonicNanoseconds() - start) }
+            defer { withExtendedLifetime(outcome) {} }
+            do { return try fetch.rows(of: outcome.batch.records.map { .object(StoredRow(source, $0)) }) } catch {
+                throw (error as? CoreError)?.withoutObjects ?? error
+            }
+        }
+    }
+
+    private var hasUnsavedBeneath: Bool {
+        var beneath = parent
+        while let context = beneath {
+            if context.hasChanges { return true }
+            beneath = context.parent
+        }
+        return false
+    }
+
     /// The stores that are asked for columns, each with whether it is one of several; none where it takes objects: what contexts
     /// beneath have not saved is saved to this one.
     private func storesForRows(_ candidates: FetchRequest) throws -> [(store: Store, isShare: Bool)] {
-        if candidates.computesRowsInMemory { return [] }
-        var beneath = parent
-        while let context = beneath {
-            if context.hasChanges { return [] }
-            beneath = context.parent
-        }
+        if candidates.computesRowsInMemory || hasUnsavedBeneath { return [] }
         let stores = try stores(for: candidates)
         return stores.map { ($0, stores.count > 1) }
     }
@@ -96,5 +144,18 @@ extension FetchRequest {
         if fetch.isGrouped { objects.sortDescriptors = [] }
         if fetch.isGrouped || returnsDistinctResults { (objects.limit, objects.offset) = (0, 0) }
         return objects
+    }
+}
+
+extension FetchRequest {
+    fileprivate func sorted(_ rows: [StoredRow]) throws -> [StoredRow] {
+        if sortDescriptors.isEmpty { return rows }
+        let keyed = try rows.enumerated().map { (place: $0, row: $1, keys: try $1.sortKeys(sortDescriptors)) }
+        return try keyed.sorted { a, b in
+            let order = try sortDescriptors.order(a.keys, b.keys)
+            if order != 0 { return order < 0 }
+            // As objects do (`FetchTie`); those of one store come before those of the next.
+            return (a.row.primaryKey, a.place) < (b.row.primaryKey, b.place)
+        }.map(\.row)
     }
 }

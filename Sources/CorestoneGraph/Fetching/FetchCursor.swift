@@ -28,8 +28,7 @@ public final class FetchCursor {
     /// Which of the candidates match, and how many of those are still to be left out or given.
     fileprivate struct Choice {
         let predicate: Predicate
-        /// Whether it is asked about the saved state of changed objects.
-        let usesSaved: Bool
+        let rules: FoundRows.Rules
         var offset: Int
         /// nil for no limit.
         var limit: Int?
@@ -51,8 +50,8 @@ public final class FetchCursor {
                 if !remainder.isUnordered, let predicate = remainder.predicate {
                     let limit = request.limit > 0 ? request.limit : nil
                     let choice = Choice(
-                        predicate: predicate, usesSaved: !request.includesPendingChanges, offset: request.offset,
-                        limit: limit)
+                        predicate: predicate, rules: FoundRows(request, remainder, isSorted: true).rules,
+                        offset: request.offset, limit: limit)
                     return .candidates(rows, store, choice)
                 }
             }
@@ -83,7 +82,10 @@ public final class FetchCursor {
             while chosen.isEmpty, choice.limit != 0 {
                 let batch = try read(rows, store)
                 if batch.records.isEmpty { break }
-                chosen = try choice.take(context.objects(for: batch, entity: wishes.entity, store: store))
+                let objects = context.objects(for: batch, entity: wishes.entity, store: store)
+                let rows = FoundRows(choice.rules)
+                rows.add(objects, batch, of: store, in: context)
+                chosen = try choice.take(objects, rows)
             }
             source = .candidates(rows, store, choice)
             return chosen
@@ -104,11 +106,11 @@ public final class FetchCursor {
 
 extension FetchCursor.Choice {
     /// Those of the candidates that match and lie in the window.
-    mutating func take(_ candidates: [ManagedObject]) throws -> [ManagedObject] {
+    mutating func take(_ candidates: [ManagedObject], _ rows: FoundRows) throws -> [ManagedObject] {
         var chosen = try candidates.filter { object in
             // Arithmetic on nil is nil, as in the stores whose rows these objects stand for.
             try predicate.evaluate(
-                with: usesSaved ? SavedState.of(object) : .object(object), arithmetic: .nilPropagating)
+                with: rows[object].map { .object($0) } ?? .object(object), arithmetic: .nilPropagating)
         }
         let skipped = min(offset, chosen.count)
         chosen.removeFirst(skipped)

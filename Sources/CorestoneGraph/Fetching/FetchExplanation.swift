@@ -20,6 +20,7 @@ public struct FetchExplanation: Sendable {
     public struct Share: Sendable {
         /// The store's file.
         public let path: String
+        /// Empty where the store is no database.
         public let sql: String
         /// What is bound to the placeholders, in order, as the columns hold it: dates are numbers, objects primary keys.
         public let bindings: [PropertyValue]
@@ -64,7 +65,7 @@ extension FetchExplanation: CustomStringConvertible {
         var lines = ["fetch \(entity)\(predicate.map { " where \($0.format)" } ?? "")"]
         for share in shares {
             if shares.count > 1 { lines.append("in \(share.path)") }
-            lines.append("sql: \(share.sql)")
+            if !share.sql.isEmpty { lines.append("sql: \(share.sql)") }
             for (place, value) in share.bindings.enumerated() {
                 lines.append("  bound \(place + 1): \(Expression.constant(value).format)")
             }

@@ -91,8 +91,13 @@ extension CollectionOperator {
 extension PropertyValue {
     /// Objects as references to them, which any thread may keep.
     fileprivate var asReference: PropertyValue {
-        guard case .object(let object) = self else { return self }
-        guard let object = object.original as? ManagedObject else { return self }
-        return .object(ObjectIDReference(object.objectID))
+        switch self {
+        case .object(let row as StoredRow): .object(row.reference ?? row)
+        case .object(let object):
+            (object.original as? ManagedObject).map { .object(ObjectIDReference($0.objectID)) } ?? self
+        case .array(let values): .array(values.map(\.asReference))
+        case .set(let values): .set(Set(values.map(\.asReference)))
+        default: self
+        }
     }
 }

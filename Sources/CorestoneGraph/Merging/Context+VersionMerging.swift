@@ -154,6 +154,7 @@ extension Context {
         object.state.remove(.updated)
         object.state.insert(.inserted)
         noteInserted(object)
+        insertedAgain.append(object)
         for relationship in object.entity.relationships where !relationship.isToMany {
             guard let target = try object.target(of: relationship) else { continue }
             if try !hasRow(target) { object.placeTarget(nil, relationship) }

@@ -21,16 +21,7 @@ extension ManagedObject: KeyValueCoding {
     }
 
     /// The class and the name of its entity, then those of the entities above it.
-    public var classNames: [String] {
-        var names: [String] = []
-        var next: Entity? = entity
-        while let entity = next {
-            if entity.className != "NSManagedObject", entity.className != entity.name { names.append(entity.className) }
-            names.append(entity.name)
-            next = entity.parent
-        }
-        return names + ["NSManagedObject"]
-    }
+    public var classNames: [String] { entity.classNamesOfObjects }
 
     func value(slot: Int) throws -> PropertyValue {
         let layout = entity.layout.slots[slot]
@@ -96,5 +87,19 @@ extension ManagedObject: KeyValueCoding {
                 .invalidArgument, "cannot set \(path) of this \(entity.name): \(head) does not lead to one object",
                 entity: entity.name, key: path, value: value, objectURI: objectID.uri)
         }
+    }
+}
+
+extension Entity {
+    /// What `isKindOfClass:` knows objects of the entity by, the nearest first.
+    var classNamesOfObjects: [String] {
+        var names: [String] = []
+        var next: Entity? = self
+        while let entity = next {
+            if entity.className != "NSManagedObject", entity.className != entity.name { names.append(entity.className) }
+            names.append(entity.name)
+            next = entity.parent
+        }
+        return names + ["NSManagedObject"]
     }
 }

@@ -16,7 +16,7 @@ extension ManagedObject {
     /// A transformable attribute's value with its contents, which predicates may look into; any other value as it is.
     func asPredicatesSeeIt(_ value: PropertyValue, _ slot: Int) -> PropertyValue {
         guard case .bytes(let bytes) = value, isTransformable(slot) else { return value }
-        return dataForPredicates(bytes.rawBytes, slot)
+        return entity.attribute(slot).dataForPredicates(bytes.rawBytes)
     }
 
     public func withValue(for key: KeyName, _ body: (BorrowedValue) throws -> Bool) throws -> Bool {
@@ -45,7 +45,9 @@ extension ManagedObject {
         case .date: return try body(.date(view.double))
         case .string, .uri: return try body(.text(view.bytes))
         case .bytes:
-            if isTransformable(slot) { return try body(BorrowedValue(dataForPredicates(view.bytes, slot))) }
+            if isTransformable(slot) {
+                return try body(BorrowedValue(entity.attribute(slot).dataForPredicates(view.bytes)))
+            }
             return try body(.bytes(view.bytes))
         default: return try body(.value(view.propertyValue))
         }

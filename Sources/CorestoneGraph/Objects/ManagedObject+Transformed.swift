@@ -44,17 +44,6 @@ extension ManagedObject {
         return (try transformer(of: attribute), attribute.valueClassName)
     }
 
-    /// What a predicate sees of a value: the plain data that its bytes stand for, else the bytes.
-    func dataForPredicates(_ bytes: UnsafeRawBufferPointer, _ slot: Int) -> PropertyValue {
-        let bytes = Bytes(copying: bytes)
-        guard
-            let transformer = ValueTransformers.named(entity.attribute(slot).valueTransformerName)
-                as? any PlainDataTransformer
-        else { return .bytes(bytes) }
-        // Not held: a predicate looks at any number of objects.
-        return (try? transformer.plainData(for: bytes)) ?? .bytes(bytes)
-    }
-
     /// Lets go of all that transformers made.
     func forgetTransformedValues() {
         guard state.remove(.keepsTransformed) != nil else { return }
@@ -131,5 +120,17 @@ extension ManagedObject {
                     + "cannot \(step) the value: \(failure?.message ?? "\(error)")", entity: entity.name,
                 key: attribute.path, objectURI: objectID.uri, children: failure.map(\.children) ?? [])
         }
+    }
+}
+
+extension Attribute {
+    /// What a predicate sees of a transformable attribute's value: the plain data that its bytes stand for, else the bytes.
+    func dataForPredicates(_ bytes: UnsafeRawBufferPointer) -> PropertyValue {
+        let bytes = Bytes(copying: bytes)
+        guard let transformer = ValueTransformers.named(valueTransformerName) as? any PlainDataTransformer else {
+            return .bytes(bytes)
+        }
+        // Not held: a predicate looks at any number of objects.
+        return (try? transformer.plainData(for: bytes)) ?? .bytes(bytes)
     }
 }

@@ -212,6 +212,7 @@ extension ManagedObject: ValueObject {
         if other === self { return true }
         if let other = other as? ManagedObject { return objectID == other.objectID }
         if let other = other as? ObjectIDReference { return objectID == other.id }
+        if let row = other as? StoredRow { return row.isRow(of: objectID) }
         let original = other.original
         return original !== other && isEqual(to: original)
     }

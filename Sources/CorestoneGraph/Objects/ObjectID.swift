@@ -53,7 +53,9 @@ public final class ObjectIDReference: ValueObject, Sendable {
     public func isEqual(to other: any ValueObject) -> Bool {
         if let other = other as? ObjectIDReference { return id == other.id }
         if let other = other as? ManagedObject { return id == other.objectID }
-        return false
+        if let row = other as? StoredRow { return row.isRow(of: id) }
+        let original = other.original
+        return original !== other && isEqual(to: original)
     }
     public func hashIdentity(into hasher: inout Hasher) { hasher.combine(id) }
     public var valueDescription: String { id.uri }

@@ -85,6 +85,8 @@ package struct StoreAbilities: OptionSet, Sendable {
     package static let generations = StoreAbilities(rawValue: 16)
     /// May be read by several threads at a time, through a reader for each, also while one saves.
     package static let parallelReads = StoreAbilities(rawValue: 32)
+    /// Has all rows in memory, so that nobody has to keep what a fetch read.
+    package static let rowsInMemory = StoreAbilities(rawValue: 64)
 }
 
 /// Where the model of an open store comes from.

@@ -26,6 +26,7 @@ public final class Store: @unchecked Sendable {
     package var isOpen: Bool { open.load(ordering: .acquiring) }
     /// Asked whenever an object is made or ends.
     let hearsRegistrations: Bool
+    let hasRowsInMemory: Bool
 
     init(
         backing: any PersistentStore, number: UInt32, coordinator: ObjectIdentifier, configuration: String?,
@@ -35,6 +36,7 @@ public final class Store: @unchecked Sendable {
         self.holdings = holdings
         self.backing = backing
         hearsRegistrations = backing.abilities.contains(.registrations)
+        hasRowsInMemory = backing.abilities.contains(.rowsInMemory)
         writing = FairLock(.writer, number: number)
         using = backing.abilities.contains(.parallelReads) ? nil : FairLock(.connection, number: number)
         self.number = number

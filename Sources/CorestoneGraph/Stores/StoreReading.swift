@@ -23,6 +23,9 @@ package protocol StoreReading: AnyObject {
     /// How the store would answer that; nil when it would not.
     func explain(_ request: StoreRowsRequest) throws -> FetchExplanation.Share?
 
+    /// What rows lead to, for stores that have all of them in memory; nil for others. Used within one call to the store.
+    func rowSource(of store: Store) -> (any RowSource)?
+
     /// Reads rows by primary key; rows that do not exist are left out. Any order.
     func rows(of root: Entity, primaryKeys: [Int64]) throws -> RowBatch
 
@@ -52,6 +55,7 @@ extension StoreReading {
 
     package func rows(_ request: StoreRowsRequest) throws -> StoreRows? { nil }
     package func explain(_ request: StoreRowsRequest) throws -> FetchExplanation.Share? { nil }
+    package func rowSource(of store: Store) -> (any RowSource)? { nil }
 
     package func row(of root: Entity, primaryKey: Int64) throws -> (record: Record, chunk: RecordChunk)? {
         let batch = try rows(of: root, primaryKeys: [primaryKey])

@@ -72,7 +72,7 @@ extension Evaluator {
         case .min: return try Statistics.extreme(values, sign: -1)
         case .max: return try Statistics.extreme(values, sign: 1)
         case .median: return try Statistics.median(values)
-        case .mode: return Statistics.mode(values)
+        case .mode: return try Statistics.mode(values)
         case .standardDeviation: return try Statistics.standardDeviation(values)
         default: return try Statistics.average(values, countingNil: false)
         }

@@ -42,13 +42,23 @@ enum Statistics {
         return .double(numbers.count % 2 == 1 ? numbers[middle] : (numbers[middle - 1] + numbers[middle]) / 2)
     }
 
-    /// The most frequent values, in order of appearance.
-    static func mode(_ values: [PropertyValue]) -> PropertyValue {
+    /// The most frequent values, the least first: rows come in no order of their own.
+    static func mode(_ values: [PropertyValue]) throws -> PropertyValue {
         var counts: [PropertyValue: Int] = [:]
         for value in values where !value.isNull { counts[value, default: 0] += 1 }
         let most = counts.values.max() ?? 0
         var seen: Set<PropertyValue> = []
-        return .array(values.filter { counts[$0] == most && seen.insert($0).inserted })
+        let found = values.filter { counts[$0] == most && seen.insert($0).inserted }
+        let byValue = SortDescriptor("self")
+        return .array(
+            try found.sorted { a, b in
+                let order = try byValue.compare(a, b)
+                if order == 0, case .object(let x) = a, case .object(let y) = b {
+                    let (x, y) = (x.valueDescription, y.valueDescription)
+                    return x.utf8.count == y.utf8.count ? x < y : x.utf8.count < y.utf8.count
+                }
+                return order < 0
+            })
     }
 
     /// The deviation of the whole population: divided by the number of values.

@@ -89,6 +89,43 @@ enum Menagerie {
         }
     }
 
+    /// All objects of a context, with all that they lead to.
+    static func readAll(_ context: Context) throws -> [ManagedObject] {
+        var found: [ManagedObject] = []
+        for root in context.coordinator.model.roots {
+            found += try context.fetch(FetchRequest(entity: root))
+        }
+        for object in found {
+            for property in object.entity.allProperties { _ = try object.value(forKey: property.name) }
+        }
+        return found
+    }
+
+    /// Changes many of the objects, deletes some, and inserts others.
+    static func change(_ context: Context, _ dice: inout Dice) throws {
+        let (items, shelves, tags) = (
+            try context.fetch("Item").sorted { $0.primaryKey < $1.primaryKey },
+            try context.fetch("Shelf").sorted { $0.primaryKey < $1.primaryKey },
+            try context.fetch("Tag").sorted { $0.primaryKey < $1.primaryKey }
+        )
+        for object in shelves + tags + items where dice.chance(50) { try setAttributes(object, &dice) }
+        for item in items {
+            if dice.chance(30) { try item.setValue(.object(dice.pick(shelves)), forKey: "shelf") }
+            if dice.chance(20) { try item.setValue(.object(dice.pick(items)), forKey: "box") }
+            if dice.chance(30) {
+                let some = (0..<dice.below(4)).map { _ in PropertyValue.object(dice.pick(tags)) }
+                try item.setValue(.set(Set(some)), forKey: "tags")
+            }
+            if dice.chance(10) { try context.delete(item) }
+        }
+        for _ in 0..<4 {
+            let item = try context.insert(dice.pick(["Item", "Book", "Disc"]))
+            try setAttributes(item, &dice)
+            try item.setValue(.object(dice.pick(shelves)), forKey: "shelf")
+        }
+        try context.delete(dice.pick(tags))
+    }
+
     static func value(_ type: AttributeType, _ dice: inout Dice) -> PropertyValue {
         switch type {
         case .string: .string(dice.pick(texts))

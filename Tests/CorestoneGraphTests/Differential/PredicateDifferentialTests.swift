@@ -16,9 +16,10 @@ final class PredicateDifferentialTests: XCTestCase {
 
     private func run(
         _ model: Model, _ fill: (Context, inout Dice) throws -> Void, _ seed: UInt64, _ count: Int,
-        _ tally: inout DifferentialTally
+        _ tally: inout DifferentialTally, isInMemory: Bool = false, isStale: Bool = false
     ) throws {
-        let bench = try DifferentialBench(model: model, seed: seed, fill: fill)
+        let bench = try DifferentialBench(
+            model: model, seed: seed, isInMemory: isInMemory, isStale: isStale, fill: fill)
         defer { bench.end() }
         for number in 0..<count where tally.failures.count < 5 {
             try bench.compare(seed: seed &+ UInt64(number), &tally)
@@ -39,6 +40,27 @@ final class PredicateDifferentialTests: XCTestCase {
         XCTAssertGreaterThan(tally.onSomeRows * 3, tally.compared)
         XCTAssertLessThan(
             tally.split * 10, tally.compared, "\(tally.reasons.sorted { $0.value > $1.value }.prefix(12))")
+    }
+}
+
+extension PredicateDifferentialTests {
+    /// A store in memory answers by itself.
+    func testAStoreInMemoryAgrees() throws { try agree(isInMemory: true, isStale: false) }
+
+    /// The objects of the context that fetches were read before others were changed by another one.
+    func testStaleObjectsHaveNoSay() throws {
+        try agree(isInMemory: false, isStale: true)
+        try agree(isInMemory: true, isStale: true)
+    }
+
+    private func agree(isInMemory: Bool, isStale: Bool) throws {
+        let seed = UInt64(Self.number("CORESTONE_SEED", or: 20_261_123))
+        let count = Self.number("CORESTONE_PREDICATES", or: 20_000) / 4
+        var tally = DifferentialTally()
+        try run(Menagerie.model(), Menagerie.fill, seed, count, &tally, isInMemory: isInMemory, isStale: isStale)
+        print("\(isInMemory ? "in memory" : "SQLite")\(isStale ? ", stale" : ""): \(tally.summary)")
+        for failure in tally.failures { XCTFail("in memory \(isInMemory), seed \(seed): \(failure)") }
+        XCTAssertGreaterThan(tally.onSomeRows * 3, tally.compared)
     }
 }
 
@@ -64,7 +86,13 @@ final class DifferentialBench {
     private let model: Model
     private let coordinator: Coordinator
     private let context: Context
+    /// Has the objects that are asked one by one.
+    private let reader: Context
+    /// Whether blocks would be handed objects that do not show what the store has.
+    private let isStale: Bool
     private var objects: [String: [ManagedObject]] = [:]
+    /// What the context read before the store was changed.
+    private var former: [ManagedObject] = []
     private var constants = PredicateGenerator.Constants()
 
     private enum Answer: Equatable {
@@ -72,20 +100,34 @@ final class DifferentialBench {
         case error
     }
 
-    init(model: Model, seed: UInt64, fill: (Context, inout Dice) throws -> Void) throws {
+    init(
+        model: Model, seed: UInt64, isInMemory: Bool = false, isStale: Bool = false,
+        fill: (Context, inout Dice) throws -> Void
+    ) throws {
+        self.isStale = isStale
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         self.model = model
         coordinator = try Coordinator(model: model)
-        try coordinator.addSQLiteStore(at: folder + "/differential.sqlite")
+        if isInMemory {
+            try coordinator.addStore(.inMemory, at: "memory")
+        } else {
+            try coordinator.addSQLiteStore(at: folder + "/differential.sqlite")
+        }
         var dice = Dice(seed: seed)
         let writer = Context(coordinator: coordinator)
         try fill(writer, &dice)
         try writer.save()
         context = Context(coordinator: coordinator)
+        if isStale {
+            former = try Menagerie.readAll(context)
+            try Menagerie.change(writer, &dice)
+            try writer.save()
+        }
+        reader = isStale ? Context(coordinator: coordinator) : context
         for entity in model.entities {
             let request = FetchRequest(entity: entity)
             request.sortDescriptors = []
-            objects[entity.name] = try context.fetch(request).sorted { $0.primaryKey < $1.primaryKey }
+            objects[entity.name] = try reader.fetch(request).sorted { $0.primaryKey < $1.primaryKey }
         }
         gatherConstants(&dice)
     }
@@ -154,16 +196,19 @@ final class DifferentialBench {
             tally.split += 1
             for reason in reasons { tally.reasons[reason, default: 0] += 1 }
         }
+        if isStale { return counted(request, keys.count, seed) }
         let mixed = FetchRequest(
             entity: request.entity, predicate: request.effectivePredicate.map { mixing($0, seed) },
             sortDescriptors: request.sortDescriptors, limit: request.limit, offset: request.offset)
         let split = answer { try fetched(mixed) }
         if split != memory { return "split \(split), memory \(memory)" }
-        if seed % 4 == 0 {
-            let count = answer { [Int64(try context.count(request))] }
-            if count != .keys([Int64(keys.count)]) { return "\(count) counted, memory \(keys.count)" }
-        }
-        return nil
+        return counted(request, keys.count, seed)
+    }
+
+    private func counted(_ request: FetchRequest, _ expected: Int, _ seed: UInt64) -> String? {
+        if seed % 4 != 0 { return nil }
+        let count = answer { [Int64(try context.count(request))] }
+        return count == .keys([Int64(expected)]) ? nil : "\(count) counted, memory \(expected)"
     }
 
     private func answer(_ body: () throws -> [Int64]) -> Answer {

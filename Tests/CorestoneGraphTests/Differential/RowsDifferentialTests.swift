@@ -9,6 +9,8 @@ final class RowsDifferentialTests: XCTestCase {
     private let folder = NSTemporaryDirectory() + "corestone-\(UUID().uuidString)"
     private var context: Context!
     private var model: Model!
+    /// What contexts read before stores were changed.
+    private var former: [ManagedObject] = []
 
     override func setUpWithError() throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -16,7 +18,7 @@ final class RowsDifferentialTests: XCTestCase {
     }
 
     override func tearDown() {
-        context = nil
+        (context, former) = (nil, [])
         try? FileManager.default.removeItem(atPath: folder)
     }
 
@@ -37,6 +39,45 @@ final class RowsDifferentialTests: XCTestCase {
 
     func testStoreAndMemoryAgree() throws { try agree(stores: 1, share: 1) }
 
+    /// The objects of the context were read before another one changed the store.
+    func testStaleObjectsHaveNoSay() throws {
+        try agree(stores: 1, share: 3, isStale: true)
+        XCTAssertFalse(former.isEmpty)
+    }
+
+    /// A store in memory gives the columns that SQLite gives for the same objects.
+    func testAStoreInMemoryAgrees() throws {
+        var contexts: [Context] = []
+        for isInMemory in [false, true] {
+            let coordinator = try Coordinator(model: model)
+            if isInMemory {
+                try coordinator.addStore(.inMemory, at: "memory")
+            } else {
+                try coordinator.addSQLiteStore(at: "\(folder)/twin.sqlite")
+            }
+            var dice = Dice(seed: 11)
+            let writer = Context(coordinator: coordinator)
+            try Menagerie.fill(writer, &dice)
+            try writer.save()
+            contexts.append(Context(coordinator: coordinator))
+            former += try Menagerie.readAll(contexts[contexts.count - 1])
+            try Menagerie.change(writer, &dice)
+            try writer.save()
+        }
+        var failures = 0
+        for number in 0..<1000 where failures < 5 {
+            var generator = RowsGenerator(model: model, dice: Dice(seed: 977 &+ UInt64(number) &* 7919))
+            let request = try generator.make()
+            context = contexts[0]
+            let stored = answer(request)
+            context = contexts[1]
+            let computed = answer(request)
+            guard !same(stored, computed, isOrdered: request.hasOrder) else { continue }
+            failures += 1
+            XCTFail("number \(number): \(generator.text)\nSQLite \(stored)\nin memory \(computed)")
+        }
+    }
+
     func testSeveralStoresAgree() throws { try agree(stores: 2, share: 4) }
 
     func testSeveralStoresCountTogether() throws {
@@ -52,12 +93,19 @@ final class RowsDifferentialTests: XCTestCase {
         }
     }
 
-    private func agree(stores: Int, share: Int) throws {
+    private func agree(stores: Int, share: Int, isStale: Bool = false) throws {
         let environment = ProcessInfo.processInfo.environment
         let seed = UInt64(environment["CORESTONE_SEED"] ?? "") ?? 20_261_122
         let count = (Int(environment["CORESTONE_ROWS"] ?? "") ?? 3000) / share
         print("seed \(seed), \(count) requests over \(stores) stores")
         try open(stores, seed: seed)
+        if isStale {
+            former = try Menagerie.readAll(context)
+            let writer = Context(coordinator: context.coordinator)
+            var dice = Dice(seed: seed)
+            try Menagerie.change(writer, &dice)
+            try writer.save()
+        }
         var (statements, groups, refused, failures) = (0, 0, 0, 0)
         for number in 0..<count where failures < 5 {
             var generator = RowsGenerator(model: model, dice: Dice(seed: seed &+ UInt64(number) &* 7919))
@@ -108,9 +156,11 @@ final class RowsDifferentialTests: XCTestCase {
     /// A value with its type. The last digits of a sum of doubles depend on the order of its terms.
     private func written(_ value: PropertyValue) -> String {
         switch value {
-        case .double(let number): "double " + String(format: "%.10g", number)
+        // No column of a database has a zero below zero.
+        case .double(let number): "double " + String(format: "%.10g", number == 0 ? 0 : number)
         case .array(let values): "array \(values.map(written).sorted())"
-        case .object(let object): "object \(object.valueDescription)"
+        case .object(let object):
+            "object \((object as? ObjectIDReference).map { "\($0.id.entity.name) \($0.id.reference)" } ?? object.valueDescription)"
         default: "\(value)"
         }
     }

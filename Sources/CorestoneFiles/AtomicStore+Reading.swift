@@ -1,0 +1,83 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+extension AtomicStore {
+    package func fetch(_ fetch: StoreFetch) throws -> StoreFetchOutcome {
+        try catchUp()
+        let query = try query(fetch)
+        var outcome = StoreFetchOutcome()
+        outcome.remainder = query.remainder
+        let records: ContiguousArray<Record>
+        do { records = try query.run(nodes, NodeClock(interruptCheck, "fetch \(fetch.entity.name)", path)) } catch {
+            // A row is of no use to who gets the error.
+            throw (error as? CoreError)?.withoutObjects ?? error
+        }
+        switch query.remainder == nil ? fetch.result : .rows {
+        case .rows: outcome.batch = RowBatch(records)
+        case .identifiers: outcome.identifiers = records.map { ($0.primaryKey, $0.header.pointee.entity) }
+        case .count: outcome.count = records.count
+        }
+        return outcome
+    }
+
+    func query(_ fetch: StoreFetch) throws -> NodeQuery {
+        let isChecked = try fetch.check(by: schema, store: identifier)
+        return try NodeQuery(fetch, isChecked: isChecked, self, NodeRows(nodes, identifier))
+    }
+
+    package func explain(_ fetch: StoreFetch) throws -> FetchExplanation.Share? {
+        try catchUp()
+        let query = try query(fetch)
+        var steps = [FetchExplanation.Step(detail: query.candidates?.step ?? "SCAN \(fetch.entity.name)", depth: 0)]
+        if !fetch.sortDescriptors.isEmpty, query.remainder?.isUnordered != true {
+            steps.append(.init(detail: "SORT", depth: 0))
+        }
+        return FetchExplanation.Share(
+            path: path, sql: "", bindings: [], steps: steps, indexes: query.candidates?.index.map { [$0] } ?? [],
+            remainder: query.remainder)
+    }
+
+    package func rowSource(of store: Store) -> (any RowSource)? { NodeRows(nodes, identifier, store) }
+
+    package func rows(of root: Entity, primaryKeys: [Int64]) -> RowBatch {
+        RowBatch(ContiguousArray(primaryKeys.compactMap { nodes.node(root, $0)?.record }))
+    }
+
+    package func row(of root: Entity, primaryKey: Int64) -> (record: Record, chunk: RecordChunk)? {
+        nodes.node(root, primaryKey).map { ($0.record, $0.chunk) }
+    }
+
+    package func members(of relationship: Relationship, owners: [Int64], includingRows: Bool) -> StoreMembers {
+        var result = StoreMembers()
+        var rows: ContiguousArray<Record> = []
+        let root = relationship.destination.root
+        for owner in owners {
+            for key in nodes.members(relationship, owner) {
+                guard let record = nodes.node(root, key)?.record else { continue }
+                result.members.append(
+                    .init(owner: owner, primaryKey: key, entity: record.header.pointee.entity))
+                if includingRows { rows.append(record) }
+            }
+        }
+        result.batch = RowBatch(rows)
+        return result
+    }
+}
+
+extension RowBatch {
+    /// Rows with all of their chunks, each once.
+    fileprivate init(_ rows: ContiguousArray<Record>) {
+        self.init()
+        records = rows
+        var known: Set<UnsafeMutableRawPointer> = []
+        var last: UnsafeMutableRawPointer?
+        for record in rows {
+            let chunk = record.chunk
+            if chunk.toOpaque() == last { continue }
+            last = chunk.toOpaque()
+            if known.insert(chunk.toOpaque()).inserted { chunks.append(chunk.takeUnretainedValue()) }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+/// How an atomic store answers a fetch: which rows it looks at, what it asks of them, and what it leaves to the context.
+struct NodeQuery {
+    let fetch: StoreFetch
+    let rows: NodeRows
+    /// The keys of the rows that may match; nil for all.
+    let candidates: NodeCandidates?
+    /// What the store asks of each row: first what compares a number, then all else.
+    private let quick: [QuickTest]
+    private let condition: Predicate?
+    let remainder: FetchRemainder?
+    private let isUnordered: Bool
+    private let entities: Set<UInt32>?
+    /// Whether it may stop at the end of the window. Else a row behind it may have what fails.
+    private let stopsEarly: Bool
+
+    /// - Parameter isChecked: whether no row can make the predicate fail.
+    init(_ fetch: StoreFetch, isChecked: Bool, _ store: AtomicStore, _ rows: NodeRows) throws {
+        (self.fetch, self.rows, stopsEarly) = (fetch, rows, isChecked)
+        let nodes = store.nodes
+        var (own, left, reasons) = ([Predicate](), [Predicate](), [String]())
+        for conjunct in fetch.predicate?.conjuncts ?? [] {
+            let needs = HostNeeds(store.hostNames, of: conjunct).reasons
+            if needs.isEmpty { own.append(conjunct) } else { left.append(conjunct) }
+            reasons += needs.filter { !reasons.contains($0) }
+        }
+        let sortNeeds = HostNeeds(store.hostNames, of: fetch.sortDescriptors).reasons
+        reasons += sortNeeds.filter { !reasons.contains($0) }
+        isUnordered = !sortNeeds.isEmpty
+        if left.isEmpty && !isUnordered {
+            remainder = nil
+        } else {
+            remainder = FetchRemainder(
+                predicate: try left.count > 1 ? .and(left) : left.first, isUnordered: isUnordered, reasons: reasons)
+            if !fetch.allowsRemainder {
+                throw CoreError(
+                    .unsupported,
+                    "the fetch of \(fetch.entity.name) cannot be done in \(store.path) alone: "
+                        + "\(reasons.joined(separator: "; ")); change it, or let the request be split",
+                    entity: fetch.entity.name)
+            }
+        }
+        let root = fetch.entity.root.withDescendants.count
+        let wanted = fetch.includesSubentities ? fetch.entity.withDescendants.map(\.index) : [fetch.entity.index]
+        entities = wanted.count == root ? nil : Set(wanted)
+        candidates = NodeCandidates(own, fetch.entity, nodes, rows)
+        // What found the candidates holds for all of them.
+        if let place = candidates?.decided { own.remove(at: place) }
+        quick = own.compactMap { QuickTest($0, fetch.entity) }
+        let rest = own.filter { QuickTest($0, fetch.entity) == nil }
+        condition = try rest.count > 1 ? .and(rest) : rest.first
+    }
+
+    // MARK: Running
+
+    /// The rows, in order and in their window, as far as the store decides that.
+    /// - Parameter clock: asks now and then whether to go on.
+    func run(_ nodes: Nodes, _ clock: NodeClock) throws -> ContiguousArray<Record> {
+        let isWindowed = remainder == nil
+        let isSorted = !fetch.sortDescriptors.isEmpty && !isUnordered && fetch.result != .count
+        let (offset, limit) = isWindowed ? (max(fetch.offset, 0), max(fetch.limit, 0)) : (0, 0)
+        // Rows come by key: without an order the first that match are those of the window.
+        let end = limit == 0 || offset.addingReportingOverflow(limit).overflow ? .max : offset + limit
+        let enough = isSorted || !stopsEarly ? .max : end
+        var found: ContiguousArray<Record> = []
+        let isWhole = candidates == nil && condition == nil && quick.isEmpty && entities == nil
+        if isWhole { found.reserveCapacity(min(enough, nodes.tree(of: fetch.entity).count)) }
+        var row = StoredRow(rows, fetch.entity)
+        func take(_ record: Record) throws -> Bool {
+            try clock.tick()
+            if let entities, !entities.contains(record.header.pointee.entity) { return true }
+            for test in quick where !test.holds(record) { return true }
+            if let condition {
+                // What a predicate keeps, as a variable or in an error, is not to go on to the next row.
+                if !isKnownUniquelyReferenced(&row) { row = StoredRow(rows, fetch.entity) }
+                row.stand(on: record)
+                if try !condition.evaluate(with: row, arithmetic: .nilPropagating) { return true }
+            }
+            found.append(record)
+            return found.count < enough
+        }
+        if let candidates {
+            for key in candidates.keys {
+                guard let node = nodes.node(fetch.entity.root, key) else { continue }
+                if try !take(node.record) { break }
+            }
+        } else {
+            try nodes.tree(of: fetch.entity).forEach(take)
+        }
+        if isSorted {
+            let order = try NodeOrder(fetch.sortDescriptors, found, rows, clock)
+            found = try order.sorted(first: end)
+        }
+        if offset > 0 { found = ContiguousArray(found.dropFirst(offset)) }
+        if limit > 0, found.count > limit { found = ContiguousArray(found.prefix(limit)) }
+        return found
+    }
+}
+
+extension Predicate {
+    /// What all has to hold, with chains of AND within each other as one.
+    var conjuncts: [Predicate] {
+        guard case .compound(let compound) = self, compound.type == .and else { return [self] }
+        return compound.parts.flatMap(\.conjuncts)
+    }
+}
+
+/// Asks the host every few milliseconds whether a request is still wanted.
+final class NodeClock {
+    private let check: (() -> Bool)?
+    private let purpose: String
+    private let path: String
+    private var ticks = 0
+    private var asked: UInt64
+
+    private static let patience: UInt64 = 5_000_000
+
+    init(_ check: (() -> Bool)?, _ purpose: String, _ path: String) {
+        (self.check, self.purpose, self.path) = (check, purpose, path)
+        asked = check == nil ? 0 : monotonicNanoseconds()
+    }
+
+    @inline(__always)
+    func tick() throws {
+        if check == nil { return }
+        ticks &+= 1
+        if ticks & 63 == 0 { try ask() }
+    }
+
+    private func ask() throws {
+        let now = monotonicNanoseconds()
+        if now - asked < NodeClock.patience { return }
+        asked = now
+        guard check?() == true else { return }
+        throw CoreError(
+            .cancelled, code: .persistentStoreOperation, "cannot \(purpose): cancelled by the host", file: path)
+    }
+}

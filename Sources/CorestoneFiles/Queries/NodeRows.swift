@@ -1,0 +1,47 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+/// The rows of an atomic store, for predicates that are evaluated while nobody else uses it.
+final class NodeRows: RowSource {
+    private let nodes: Nodes
+    let identifier: String
+    /// What IDs name; nil where nobody keeps any.
+    private let store: Store?
+    var model: Model { nodes.model }
+
+    init(_ nodes: Nodes, _ identifier: String, _ store: Store? = nil) {
+        (self.nodes, self.identifier, self.store) = (nodes, identifier, store)
+    }
+
+    func find(_ target: StoredRow, of row: StoredRow, _ relationship: Relationship) {
+        if let node = nodes.node(target.entity.root, target.primaryKey) { target.stand(on: node.record) }
+    }
+
+    func members(of row: StoredRow, _ relationship: Relationship) -> [StoredRow] {
+        let root = relationship.destination.root
+        return nodes.members(relationship, row.primaryKey).compactMap { key in
+            nodes.node(root, key).map { StoredRow(self, $0.record) }
+        }
+    }
+
+    func memberCount(of row: StoredRow, _ relationship: Relationship) -> Int {
+        nodes.memberCount(relationship, row.primaryKey)
+    }
+
+    func externalValue(named name: String) -> ExternalValue { .missing(file: name) }
+
+    /// Such predicates are left to memory.
+    func hostValue(of row: StoredRow, _ name: String) throws -> PropertyValue {
+        throw CoreError(
+            .internal, "\(row.entity.name).\(name) is in no row, and was asked for all the same",
+            entity: row.entity.name,
+            key: name)
+    }
+
+    func object(of row: StoredRow) -> (any ValueObject)? { nil }
+
+    func reference(of row: StoredRow) -> ObjectIDReference? {
+        store.map { ObjectIDReference(ObjectID(store: $0, entity: row.entity, reference: row.primaryKey)) }
+    }
+}

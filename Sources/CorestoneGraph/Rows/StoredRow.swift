@@ -1,0 +1,210 @@
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+/// A row as predicates, key paths and sort descriptors see an object: by what the store has, whatever a context knows of it.
+///
+/// Equal to the object and to the ID of the same row.
+package final class StoredRow: KeyValueCoding {
+    private let source: any RowSource
+    package private(set) var entity: Entity
+    package private(set) var primaryKey: Int64 = 0
+    /// nil for a row that something leads to, and that is not there: it has no values.
+    package private(set) var record: Record?
+    private var chunk: RecordChunk?
+    /// The rows that were read together with it, and its place among them; for sources that read many at a time.
+    private(set) var siblings: RowGroup?
+    private(set) var place = 0
+
+    package init(_ source: any RowSource, _ entity: Entity) { (self.source, self.entity) = (source, entity) }
+
+    package convenience init(_ source: any RowSource, _ record: Record) {
+        self.init(source, source.model.entities[Int(record.header.pointee.entity)])
+        stand(on: record)
+    }
+
+    /// One of some rows that were read together.
+    convenience init(_ source: any RowSource, _ group: RowGroup, at place: Int) {
+        self.init(source, group.records[place])
+        (siblings, self.place) = (group, place)
+    }
+
+    /// The row that a to-one relationship leads to.
+    private init(targetOf row: StoredRow, _ relationship: Relationship, _ key: Int64, _ index: UInt32) throws {
+        (source, entity, primaryKey) = (row.source, row.source.model.entities[Int(index)], key)
+        try source.find(self, of: row, relationship)
+    }
+
+    /// Goes on to another row, for who looks at many, one after the other, and is the only one that has this.
+    @inline(__always)
+    package func stand(on record: Record) {
+        let index = record.header.pointee.entity
+        if index != entity.index { entity = source.model.entities[Int(index)] }
+        primaryKey = record.primaryKey
+        self.record = record
+        let next = record.chunk
+        if let chunk, Unmanaged.passUnretained(chunk).toOpaque() == next.toOpaque() { return }
+        chunk = next.takeUnretainedValue()
+    }
+
+    /// The same for a row of some that were read together.
+    func stand(at place: Int, in group: RowGroup) {
+        stand(on: group.records[place])
+        (siblings, self.place) = (group, place)
+    }
+
+    package var reference: ObjectIDReference? { source.reference(of: self) }
+
+    // MARK: Values
+
+    package func value(forKey key: String) throws -> PropertyValue { try value(for: KeyName(key)) }
+
+    package func value(for key: KeyName) throws -> PropertyValue {
+        guard let slot = slot(of: key) else { return try otherValue(key.text) }
+        return seen(try value(slot: slot), slot)
+    }
+
+    package func withValue(for key: KeyName, _ body: (BorrowedValue) throws -> Bool) throws -> Bool {
+        guard let slot = slot(of: key), let record, entity.layout.slots[slot].role == .attribute else {
+            return try body(BorrowedValue(try value(for: key)))
+        }
+        let view = record.view(slot, entity.layout.slots[slot])
+        switch view.type {
+        case .null: return try body(.null)
+        case .bool: return try body(.bool(view.low != 0))
+        case .int: return try body(.int(view.integer))
+        case .double: return try body(.double(view.double))
+        case .date: return try body(.date(view.double))
+        case .string, .uri: return try body(.text(view.bytes))
+        case .bytes:
+            if isTransformable(slot) { return try body(BorrowedValue(seen(view.propertyValue, slot))) }
+            return try body(.bytes(view.bytes))
+        default: return try body(.value(view.propertyValue))
+        }
+    }
+
+    package func isNull(for key: KeyName) throws -> Bool {
+        guard let slot = slot(of: key) else { return try value(for: key).isNull }
+        let layout = entity.layout.slots[slot]
+        switch layout.role {
+        case .attribute, .toOne: return record.map { !$0.hasValue(slot) } ?? true
+        case .external: return record.map { !$0.hasValue(slot) && $0.fileName(slot, layout) == nil } ?? true
+        default: return try value(for: key).isNull
+        }
+    }
+
+    package func memberCount(for key: KeyName) throws -> Int? {
+        guard let slot = slot(of: key), let relationship = entity.properties[slot] as? Relationship,
+            relationship.isToMany
+        else { return nil }
+        return try source.memberCount(of: self, relationship)
+    }
+
+    package func hasMembers(for key: KeyName) -> Bool {
+        if let property = entity.property(named: key.text) { return (property as? Relationship)?.isToMany == true }
+        return entity.fetchedProperty(named: key.text) != nil
+    }
+
+    package var classNames: [String] { entity.classNamesOfObjects }
+
+    private func value(slot: Int) throws -> PropertyValue {
+        let layout = entity.layout.slots[slot]
+        switch layout.role {
+        case .attribute: return record?.view(slot, layout).propertyValue ?? .null
+        case .external: return try externalValue(slot, layout)
+        case .transient: return try source.hostValue(of: self, entity.properties[slot].path)
+        case .composite: return try entity.attribute(slot).composed { try value(slot: Int($0.slot)) }
+        case .toOne:
+            guard let (key, index) = record?.target(slot, layout) else { return .null }
+            return .object(try StoredRow(targetOf: self, entity.relationship(slot), key, index))
+        case .toMany: return .array(try source.members(of: self, entity.relationship(slot)).map { .object($0) })
+        }
+    }
+
+    private func externalValue(_ slot: Int, _ layout: SlotLayout) throws -> PropertyValue {
+        guard let record else { return .null }
+        guard let name = record.fileName(slot, layout).map({ String(decoding: $0, as: UTF8.self) }) else {
+            return record.view(slot, layout).propertyValue
+        }
+        switch source.externalValue(named: name) {
+        case .bytes(let bytes): return .bytes(bytes)
+        case .missing(let file):
+            throw unreadable(slot, file, "is not there; restore the folder of such files beside the store")
+        case .unreadable(let file, let reason): throw unreadable(slot, file, "cannot be read (\(reason)); restore it")
+        }
+    }
+
+    private func unreadable(_ slot: Int, _ file: String, _ what: String) -> CoreError {
+        let name = entity.properties[slot].path
+        return CoreError(
+            .storeIO, code: .persistentStoreOperation,
+            "\(entity.name).\(name) of \(valueDescription) lies in the file \(file), which \(what)",
+            entity: entity.name,
+            key: name, objectURI: valueDescription, file: file)
+    }
+
+    /// What is no property of the row's entity.
+    private func otherValue(_ name: String) throws -> PropertyValue {
+        if entity.fetchedProperty(named: name) != nil { return try source.hostValue(of: self, name) }
+        // What only entities have that inherit from one of this one's is nil here, as it is in their common table.
+        if entity.root.withDescendants.contains(where: { $0.property(named: name) != nil }) { return .null }
+        if name == "entity" { return .dictionary(["name": .string(entity.name)]) }
+        if name == "objectID" { return .object(reference ?? self) }
+        do { _ = try entity.requireProperty(named: name) } catch let error as CoreError {
+            throw CoreError(
+                .predicate, error.message, entity: error.entity, key: name, objectURI: valueDescription)
+        }
+        return .null
+    }
+
+    private func isTransformable(_ slot: Int) -> Bool {
+        (entity.properties[slot] as? Attribute)?.type == .transformable
+    }
+
+    private func seen(_ value: PropertyValue, _ slot: Int) -> PropertyValue {
+        guard case .bytes(let bytes) = value, isTransformable(slot) else { return value }
+        return entity.attribute(slot).dataForPredicates(bytes.rawBytes)
+    }
+
+    /// The slot of a property; nil for what is none. The key remembers the slot that it had the last time.
+    private func slot(of key: KeyName) -> Int? {
+        let known = Int(truncatingIfNeeded: key.hint.load(ordering: .relaxed)) - 1
+        if known >= 0, known < entity.properties.count, entity.properties[known].path == key.text { return known }
+        guard let property = entity.property(named: key.text) else { return nil }
+        key.hint.store(UInt64(property.slot) + 1, ordering: .relaxed)
+        return Int(property.slot)
+    }
+}
+
+extension StoredRow: ValueObject {
+    package func isEqual(to other: any ValueObject) -> Bool {
+        if other === self { return true }
+        if let row = other as? StoredRow {
+            return primaryKey == row.primaryKey && entity.root === row.entity.root
+                && (source === row.source || source.identifier == row.source.identifier)
+        }
+        if let object = other as? ManagedObject { return isRow(of: object.objectID) }
+        if let reference = other as? ObjectIDReference { return isRow(of: reference.id) }
+        return false
+    }
+
+    func isRow(of id: ObjectID) -> Bool {
+        primaryKey == id.reference && entity.root === id.entity.root && id.store?.identifier == source.identifier
+    }
+
+    package func hashIdentity(into hasher: inout Hasher) { hasher.combine(primaryKey) }
+
+    package var valueDescription: String {
+        ObjectID.uri(ofKey: primaryKey, entity: entity.name, store: source.identifier)
+    }
+
+    package var original: any ValueObject { source.object(of: self) ?? self }
+}
+
+/// Rows that were read together, so that what one of them leads to is read for the others too.
+final class RowGroup {
+    let records: ContiguousArray<Record>
+    private let chunks: [RecordChunk]
+
+    init(_ batch: RowBatch) { (records, chunks) = (batch.records, batch.chunks) }
+}
