@@ -114,6 +114,29 @@ extension Context {
         event.firstUpdated = updatedList.count
     }
 
+    /// Runs `body`, which has others' changes take the place of what is here: no step of undo, but something that observers are told
+    /// of when it is done. What was changed here before is a step of its own.
+    func unrecorded(_ body: () throws -> Void) throws {
+        if undoRecorder == nil { return try together(body) }
+        if hasUndoableEvent { try processPendingChanges(appliesDeleteRules: propagatesDeletesAtEndOfEvent) }
+        try together {
+            defer { forgetTouched() }
+            try body()
+        }
+    }
+
+    private func forgetTouched() {
+        if !hasUndoableEvent { return }
+        var touched: [ManagedObject] = []
+        forEachTouched { object, _ in touched.append(object) }
+        let news = event
+        forgetEvent()
+        (event.mergedIn, event.deletedElsewhere, event.merged) = (news.mergedIn, news.deletedElsewhere, news.merged)
+        (event.invalidated, event.isAllInvalidated) = (news.invalidated, news.isAllInvalidated)
+        (event.refreshed, event.isEverything) = (news.refreshed, news.isEverything)
+        for object in touched where object.state.isDisjoint(with: [.gone, .deleted]) { tellRefreshed(object) }
+    }
+
     /// Every object that the event touched, with its entry where it has one.
     func forEachTouched(_ body: (ManagedObject, TouchedObject?) throws -> Void) rethrows {
         for object in insertedList[event.firstInserted...] where !object.state.contains(.snapshotting) {

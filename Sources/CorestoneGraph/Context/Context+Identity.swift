@@ -216,7 +216,7 @@ extension Context {
         let gone = Set(deleted.map(ObjectIdentifier.init))
         for object in registeredObjects {
             for keeper in object.toManyRelationships { keeper?.forget { gone.contains(ObjectIdentifier($0)) } }
-            if whereverTheyAre { object.dropTargets { gone.contains($0) } }
+            if whereverTheyAre { object.letGoOfTargets { gone.contains($0) } }
         }
     }
 

@@ -100,7 +100,7 @@ extension Context {
                         }
                     }
                 let keeper = owner.nearToMany(ordinal: Int(owner.entity.layout.slots[slot].ordinal))
-                if let keeper, !states.contains(.propagated) {
+                if let keeper, states.isDisjoint(with: [.propagated, .updated]) {
                     keeper._withUnsafeGuaranteedRef { $0.didLoad(members) }
                 } else {
                     try take(members, of: relationship, owner: owner)
@@ -117,6 +117,11 @@ extension Context {
         // What was deleted here, its delete rules applied, is no member any more.
         for member in members where member.state.contains(.propagated) && relationship.inverse != nil {
             keeper.drop(member)
+        }
+        // Nor is one that leads elsewhere by now.
+        guard let inverse = relationship.settledInverse, !inverse.isToMany else { return }
+        for member in members where member.leadsElsewhere(inverse, than: owner) {
+            settle(member, in: keeper, isMember: false, isStored: member.storedTarget(of: inverse) === owner)
         }
     }
 }

@@ -17,6 +17,11 @@ extension Context {
             if !mergeChanges { return }
             throw object.store.map { object.deleted(from: $0) } ?? object.gone()
         }
+        if !mergeChanges, object.hasChanges { return try unrecorded { try refreshNow(object, mergeChanges: false) } }
+        try refreshNow(object, mergeChanges: mergeChanges)
+    }
+
+    private func refreshNow(_ object: ManagedObject, mergeChanges: Bool) throws {
         if parent != nil { return try refreshNested(object, mergeChanges: mergeChanges) }
         guard let store = object.store, !object.state.contains(.inserted) else { return }
         guard mergeChanges, object.hasChanges, !object.state.contains(.inaccessible) else {
@@ -131,6 +136,11 @@ extension Context {
                 try object.sendAwake(fromSnapshotEvents: .refresh)
             }
         }
+        if group.count > 1 {
+            for object in group where object.state.contains(.updated) {
+                try object.unlessGhost { try settleInverses(of: object) }
+            }
+        }
         if fresh.records.count == group.count { return [] }
         let found = Set(fresh.records.map(\.primaryKey))
         return group.filter { !$0.hasChanges && !found.contains($0.primaryKey) }
@@ -144,7 +154,7 @@ extension Context {
         object.dropToOneTargets()
         object.state.remove(.fault)
         for relationship in object.toManyRelationships { relationship?.reload() }
-        try leaveNewOwners(object)
+        try settleInverses(of: object)
         tellRefreshed(object)
     }
 
@@ -180,19 +190,6 @@ extension Context {
         rowCache(of: store).remove(id.entity.root, id.reference)
         let fresh = try rows(of: id.entity.root, [id.reference], in: store)
         return try withExtendedLifetime(fresh) { try body(fresh.records.first) }
-    }
-
-    /// The newest row may put the object into a list that its pending change takes it out of.
-    private func leaveNewOwners(_ object: ManagedObject) throws {
-        for relationship in object.entity.relationships where !relationship.isToMany {
-            guard let inverse = relationship.inverse, inverse.isToMany, let overlay = object.overlay,
-                overlay.isChanged(Int(relationship.slot)),
-                case .object(let reference as ObjectIDReference) = try object.committedValue(
-                    slot: Int(relationship.slot))
-            else { continue }
-            let owner = try self.object(with: reference.id)
-            if try object.target(of: relationship) !== owner { try owner.toMany(inverse).drop(object) }
-        }
     }
 }
 

@@ -10,14 +10,17 @@ extension Context {
     ///
     /// - Parameter ids: of that context's `didSave` notification, or those of a context of another coordinator.
     /// - Throws: `.wrongThread`; what reading fails with.
-    public func mergeChanges(_ ids: ChangedIDs) throws {
-        try merge(ids)
+    public func mergeChanges(_ ids: ChangedIDs) throws { try mergeChanges(ids, late: []) }
+
+    private func mergeChanges(_ ids: ChangedIDs, late: [ManagedObject]) throws {
+        try merge(ids, late: late)
         // What is new beneath them is new to those above.
         for inbox in children.merging { inbox.post(ids) }
     }
 
     /// The same, telling no child.
-    func merge(_ ids: ChangedIDs) throws {
+    /// - Parameter late: those of the objects of which others have told before, when they did not take it in.
+    func merge(_ ids: ChangedIDs, late: [ManagedObject] = []) throws {
         try checkQueue()
         let others = (ids.inserted + ids.updated + ids.deleted + ids.refreshed).filter {
             $0.store.map { $0.coordinator != ObjectIdentifier(coordinator) } ?? false
@@ -25,8 +28,11 @@ extension Context {
         coordinator.forgetRows(of: others.compactMap(ownID))
         try advanceGeneration()
         takeRenamed()
-        // Observers are told when all has come in.
-        try together { try takeIn(ids) }
+        try unrecorded {
+            let former = targets(of: late)
+            try takeIn(ids)
+            for (object, former) in zip(late, former) { try object.unlessGhost { try settleWhole(object, former) } }
+        }
         noteMerged(ids)
         try processPendingChanges()
         forgetReturned()
@@ -57,6 +63,7 @@ extension Context {
         try refreshObserved(observed)
         // Last, since they leave the lists of newer owners again.
         for object in changed { try readAnew(object) }
+        if changed.count > 1 { for object in changed { try object.unlessGhost { try settleInverses(of: object) } } }
         for id in ids.invalidated {
             guard let object = registeredObject(with: id) else { continue }
             if object.isDeleted { leaveOut(object) } else { try refresh(object, mergeChanges: false) }
@@ -190,8 +197,8 @@ extension Context {
     private var mayMergeNow: Bool { observers?.isTellingPrior != true && !isInHook && !isMerging }
 
     /// What cannot be read now shows when it is asked for.
-    private func mergeOrPutBack(_ ids: ChangedIDs) {
-        do { try mergeChanges(ids) } catch let error as CoreError where error.mayPass {
+    private func mergeOrPutBack(_ ids: ChangedIDs, late: [ManagedObject] = []) {
+        do { try mergeChanges(ids, late: late) } catch let error as CoreError where error.mayPass {
             inbox.putBack(ids)
         } catch {}
     }
@@ -199,7 +206,11 @@ extension Context {
     /// Merges what a merge had left out; with the mail where now is not the time.
     func mergeLate(_ ids: ChangedIDs) {
         if ids.isEmpty || generation?.isChosen == true { return }
-        if mayMergeNow { mergeOrPutBack(ids) } else { inbox.putBack(ids) }
+        if mayMergeNow {
+            mergeOrPutBack(ids, late: ids.updated.compactMap(registeredObject))
+        } else {
+            inbox.putBack(ids)
+        }
     }
 }
 

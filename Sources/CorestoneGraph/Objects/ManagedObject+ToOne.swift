@@ -74,8 +74,16 @@ extension ManagedObject {
         free(targets, toOneTargetsSize)
     }
 
-    /// Forgets targets that are at hand, so that the record tells them anew.
-    func dropTargets(where isGone: (ObjectIdentifier) -> Bool) {
+    /// Leads no more to targets that others deleted: those that are at hand the record tells anew, and a change that has an inverse
+    /// leads nowhere. One without may come to lead to the row again.
+    func letGoOfTargets(where isGone: (ObjectIdentifier) -> Bool) {
+        overlay?.forEachChanged { slot in
+            if entity.layout.slots[slot].role == .toOne, case .object(let target as ManagedObject)? = overlay?[slot],
+                isGone(ObjectIdentifier(target)), entity.relationship(slot).inverse != nil
+            {
+                change(slot) { placeTarget(nil, entity.relationship(slot)) }
+            }
+        }
         guard let targets = toOneTargets else { return }
         for ordinal in 0..<entity.layout.toOneCount {
             if let target = targets[ordinal].object, isGone(ObjectIdentifier(target.takeUnretainedValue())) {

@@ -20,6 +20,8 @@ final class ToManyRelationship {
     private var keptOrder: [ManagedObject] = []
     /// The kept order is given up if the store has another one than before it was changed.
     private var yieldsOrder = false
+    /// The members are to be read again, and the differences are those to members that the store had before.
+    private var isInDoubt = false
 
     /// What a save has to add to the store and to remove from it.
     private final class Differences {
@@ -75,6 +77,7 @@ final class ToManyRelationship {
         if isOrderChanged && isLoaded { keptOrder = members.objects }
         members.removeAll()
         isLoaded = false
+        isInDoubt = differences?.isEmpty == false
     }
 
     /// The owner has a newer row: the store's members are read again, with the differences on top. An order that was made here
@@ -114,7 +117,7 @@ final class ToManyRelationship {
         differences = nil
         isOrderChanged = false
         keptOrder = []
-        yieldsOrder = false
+        (yieldsOrder, isInDoubt) = (false, false)
     }
 
     // MARK: Reading
@@ -130,9 +133,10 @@ final class ToManyRelationship {
     /// Takes the store's members in, with the differences applied.
     func didLoad(_ stored: __owned [ManagedObject]) {
         guard differences != nil || !keptOrder.isEmpty else {
-            (members, yieldsOrder, isLoaded) = (ObjectList(stored), false, true)
+            (members, yieldsOrder, isLoaded, isInDoubt) = (ObjectList(stored), false, true, false)
             return
         }
+        dropDifferencesShared(with: stored)
         if yieldsOrder, let former = differences?.savedOrder, !former.elementsEqual(stored, by: ===) {
             keptOrder = []
             isOrderChanged = !addedMembers.isEmpty
@@ -147,7 +151,19 @@ final class ToManyRelationship {
         }
         members = keptOrder.isEmpty ? list : list.ordered(like: keptOrder)
         keptOrder = []
-        isLoaded = true
+        (isLoaded, isInDoubt) = (true, false)
+    }
+
+    /// What others added or removed too is no difference any more: else taking it back would be none.
+    private func dropDifferencesShared(with stored: [ManagedObject]) {
+        guard let differences, !differences.isEmpty else { return }
+        var known = ObjectList(stored)
+        for object in differences.added.objects where known.contains(object) {
+            _ = differences.added.remove(object, keepingOrder: true)
+        }
+        for object in differences.removed.objects where !known.contains(object) {
+            _ = differences.removed.remove(object, keepingOrder: true)
+        }
     }
 
     func all() throws -> [ManagedObject] {
@@ -178,7 +194,7 @@ final class ToManyRelationship {
     }
 
     func contains(_ object: ManagedObject) throws -> Bool {
-        if differences?.added.contains(object) == true { return true }
+        if !isInDoubt, differences?.added.contains(object) == true { return true }
         try load()
         return members.contains(object)
     }
@@ -193,6 +209,7 @@ final class ToManyRelationship {
     /// Makes an object a member, at the end. False when it was one, as far as is known without the store.
     @discardableResult
     func take(_ object: ManagedObject) -> Bool {
+        if isInDoubt { try? load() }
         if isAnnounced {
             if isLoaded, members.contains(object) { return false }
             announce()
@@ -219,6 +236,7 @@ final class ToManyRelationship {
 
     /// Ends an object's membership.
     func drop(_ object: ManagedObject) {
+        if isInDoubt { try? load() }
         // It left before the members were read again: that is no change of the event that runs.
         if !isLoaded, differences?.removed.contains(object) == true { return }
         if isAnnounced {
@@ -228,6 +246,40 @@ final class ToManyRelationship {
         if isLoaded, !members.remove(object, keepingOrder: relationship.isOrdered) { return }
         noteRemoved(object)
         if isObserved { owner.didChangeObserved(slot) }
+    }
+
+    /// Has an object be a member or not as its own side says, which is to-one, and counts as a difference what differs from its row.
+    /// No change of the event that runs: the other side is one, or somebody else's.
+    /// - Parameter isStored: whether the object's row leads here.
+    /// - Returns: whether anything was otherwise.
+    func settle(_ object: ManagedObject, isMember: Bool, isStored: Bool) -> Bool {
+        var isOther = false
+        if !isFresh {
+            let isRemoved = isStored && !isMember && !object.state.contains(.inserted)
+            if isMember && !isStored {
+                isOther = ownDifferences().added.append(object)
+            } else if differences?.added.remove(object, keepingOrder: true) == true {
+                isOther = true
+            }
+            if isRemoved {
+                if ownDifferences().removed.append(object) { isOther = true }
+            } else if differences?.removed.remove(object, keepingOrder: false) == true {
+                isOther = true
+            }
+        }
+        guard isLoaded, members.contains(object) != isMember else { return isOther }
+        if isObserved { owner.willChangeObserved(slot) }
+        defer { if isObserved { owner.didChangeObserved(slot) } }
+        if !isMember {
+            _ = members.remove(object, keepingOrder: relationship.isOrdered)
+        } else if isStored && !isFresh {
+            // The store knows its place.
+            reload()
+        } else {
+            members.append(new: object)
+            if relationship.isOrdered { isOrderChanged = true }
+        }
+        return true
     }
 
     /// Makes `objects` the members on this side alone, without a word to anybody.

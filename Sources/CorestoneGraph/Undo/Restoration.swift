@@ -23,6 +23,8 @@ struct Restoration {
     private let record: ContextUndo
     private var revived: Set<ObjectIdentifier> = []
     private var awakening: [(object: ManagedObject, events: SnapshotEvents)] = []
+    /// To-one relationships that were given other targets, with those that they had.
+    private var led: [(object: ManagedObject, relationship: Relationship, former: ManagedObject?)] = []
 
     init(_ record: ContextUndo, in context: Context) {
         self.record = record
@@ -38,6 +40,7 @@ struct Restoration {
         restoreValues(isExact: isExact)
         let leaving = markLeaving()
         restoreMembers()
+        try settleInverses()
         var failure = takeAway(leaving)
         var next = 0
         for change in record.changes {
@@ -138,17 +141,35 @@ struct Restoration {
                     object.write(old, value.slot)
                 }
             }
+            if isExact, !change.wasUpdated { giveUpSame(object, values) }
         }
     }
 
-    private func restoreTarget(_ old: PropertyValue, _ value: ChangedValue, of object: ManagedObject) {
+    /// A value that the event set to what it was is no change, and was none before: others have saved another one since.
+    private mutating func giveUpSame(_ object: ManagedObject, _ restored: ArraySlice<ChangedValue>) {
+        guard let overlay = object.overlay, object.record != nil else { return }
+        for slot in 0..<Int(object.entity.slotCount)
+        where overlay.isChanged(slot) && !restored.contains(where: { $0.slot == slot }) {
+            let role = object.entity.layout.slots[slot].role
+            if role == .transient || role == .composite || object.isStored(overlay[slot], slot) { continue }
+            let stored = object.storedValue(slot)
+            if role == .toOne {
+                let current = try? object.target(of: object.entity.relationship(slot))
+                let value = ChangedValue(slot: slot, old: stored, wasStored: true, newTarget: current)
+                restoreTarget(stored, value, of: object)
+            } else {
+                object.write(stored, slot)
+            }
+        }
+    }
+
+    private mutating func restoreTarget(_ old: PropertyValue, _ value: ChangedValue, of object: ManagedObject) {
         let relationship = object.entity.relationship(value.slot)
         let current = try? object.target(of: relationship)
         var target: ManagedObject?
-        if case .object(let old as ManagedObject) = old, old.context === context, !old.state.contains(.propagated) {
-            target = old
-        }
+        if case .object(let old as ManagedObject) = old { target = context.present(old) }
         if current === target { return }
+        led.append((object, relationship, current))
         object.change(value.slot) { object.placeTarget(target, relationship) }
         if let target { comeBack(object, to: target, relationship) }
         // The record does not know of a target that came without being recorded.
@@ -175,6 +196,26 @@ struct Restoration {
         }
     }
 
+    /// What others saved since, and what was refreshed, may have led the other sides elsewhere.
+    private func settleInverses() throws {
+        for (object, relationship, former) in led where object.context === context && !object.isDeleted {
+            try context.settleInverse(of: relationship, object, former.map { [$0] } ?? [])
+        }
+        for change in record.changes where !revived.isEmpty && revived.contains(ObjectIdentifier(change.object)) {
+            try context.settleWhole(change.object)
+        }
+        if record.recorder.refreshed.isEmpty { return }
+        // Those that were refreshed stay what they are, also where they let go of an object that comes back.
+        for (object, events) in awakening where events == .undoDeletion && object.context === context {
+            for keeper in object.toManyRelationships {
+                guard let keeper, let inverse = keeper.relationship.settledInverse, inverse.isToMany else { continue }
+                for member in keeper.knownMembers where isOutdated(member) && member.context === context {
+                    if try !member.toMany(inverse).contains(object) { keeper.drop(member) }
+                }
+            }
+        }
+    }
+
     private func restoreMembers() {
         var next = 0
         for change in record.changes {
@@ -188,8 +229,12 @@ struct Restoration {
     private func restore(_ change: ChangedMembers, of object: ManagedObject) {
         guard let keeper = try? object.toMany(change.relationship) else { return }
         let inverse = change.relationship.settledInverse
+        // Others may have saved the same pairs meanwhile, of which only the members tell.
+        if inverse?.isToMany == true { try? keeper.load() }
+        /// Whether a member's own side says so; where that is to-many, one that is not undone agrees with what this one is now.
         func leadsHere(_ member: ManagedObject) -> Bool {
-            guard let inverse, !inverse.isToMany else { return false }
+            guard let inverse else { return false }
+            if inverse.isToMany { return isOutdated(member) }
             return (try? member.target(of: inverse)) === object
         }
         for member in change.added where member.isGone || member.isDeleted || !leadsHere(member) {
@@ -280,12 +325,8 @@ extension ManagedObject {
         if !isChanged && !areMembersChanged { state.subtract([.updated, .touched]) }
     }
 
-    fileprivate func storedTarget(of relationship: Relationship) -> ManagedObject? {
-        guard case .object(let target) = storedValue(Int(relationship.slot)) else { return nil }
-        return target as? ManagedObject
-    }
-
-    private func isStored(_ value: PropertyValue, _ slot: Int) -> Bool {
+    /// Whether the object's row has a value.
+    func isStored(_ value: PropertyValue, _ slot: Int) -> Bool {
         let layout = entity.layout.slots[slot]
         if layout.role == .transient { return value.isNull }
         guard let record else { return false }

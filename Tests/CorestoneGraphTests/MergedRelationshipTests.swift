@@ -1,0 +1,108 @@
+import Corestone
+import XCTest
+
+/// Both sides of a relationship agree when others' changes come beneath one's own, and after undo. `MergeUndoRandomTests` looks for more.
+final class MergedRelationshipTests: GraphTestCase {
+    private var here: Context!
+    private var ada: ManagedObject!
+    private var departments: [ManagedObject] = []
+
+    override func setUpWithError() throws {
+        try super.setUpWithError()
+        for name in ["A", "B", "C"] { _ = try department(name) }
+        _ = try employee("Ada", in: try one("Department", "A", context))
+        _ = try employee("Bob")
+        _ = try context.insert("Project", ["title": "P"])
+        try context.save()
+        here = other()
+        here.automaticallyMergesChangesFromParent = true
+        try here.setUndoManager(UndoManager())
+        ada = try one("Employee", "Ada", here)
+        departments = try ["A", "B", "C"].map { try one("Department", $0, here) }
+        for department in departments { XCTAssertNotNil(try department.members("employees")) }
+    }
+
+    private func one(_ entity: String, _ name: String, _ context: Context) throws -> ManagedObject {
+        try XCTUnwrap(try context.fetch(entity, entity == "Project" ? "title == %@" : "name == %@", name).first)
+    }
+
+    private var counts: [Int] { get throws { try departments.map { try $0.memberCount("employees") } } }
+
+    private func move(_ name: String) throws {
+        try one("Employee", "Ada", context).set("department", try one("Department", name, context))
+        try context.save()
+    }
+
+    /// The merge takes Ada out of the newer list, which is no step of undo: the first undo shows something.
+    func testAMergeIsNoStepOfUndo() throws {
+        try ada.set("department", departments[1])
+        try here.processPendingChanges()
+        try move("C")
+        XCTAssertEqual(try counts, [0, 1, 0])
+        XCTAssertTrue(try here.undo())
+        XCTAssertTrue(try ada.get("department", as: ManagedObject.self) === departments[2])
+        XCTAssertEqual(try counts, [0, 0, 1])
+        XCTAssertFalse(try here.undo(), "there was one step")
+        XCTAssertFalse(here.hasChanges)
+    }
+
+    /// Nor is it a part of a step: what was changed before it, within the event, is one by itself.
+    func testAMergeWithinAnEventIsNoPartOfIt() throws {
+        try ada.set("department", departments[1])
+        try move("C")
+        XCTAssertEqual(try counts, [0, 1, 0])
+        XCTAssertTrue(try here.undo())
+        XCTAssertEqual(try counts, [0, 0, 1])
+        XCTAssertFalse(try here.undo())
+        XCTAssertTrue(try here.redo())
+        XCTAssertEqual(try counts, [0, 1, 0])
+        try here.processPendingChanges()
+        here.mergePolicy = .objectTrump
+        try here.save()
+        XCTAssertEqual(try one("Department", "B", other()).memberCount("employees"), 1)
+    }
+
+    func testLeavingWhereOthersWentToo() throws {
+        try ada.set("department", departments[1])
+        try here.processPendingChanges()
+        try move("B")
+        XCTAssertEqual(try counts, [0, 1, 0])
+        try ada.set("department", departments[2])
+        XCTAssertEqual(try counts, [0, 0, 1])
+        try here.refreshAll()
+        XCTAssertEqual(try counts, [0, 0, 1])
+        try ada.set("department", departments[0])
+        try here.refreshAll()
+        XCTAssertEqual(try counts, [1, 0, 0])
+    }
+
+    /// A pair that both sides made is one that can be taken back.
+    func testAPairThatOthersMadeToo() throws {
+        let project = try one("Project", "P", here)
+        try ada.add(project, to: "projects")
+        try here.processPendingChanges()
+        try one("Employee", "Ada", context).add(try one("Project", "P", context), to: "projects")
+        try context.save()
+        try ada.remove(project, from: "projects")
+        XCTAssertEqual(try [ada.memberCount("projects"), project.memberCount("staff")], [0, 0])
+        here.mergePolicy = .objectTrump
+        try here.save()
+        XCTAssertEqual(try one("Project", "P", other()).memberCount("staff"), 0)
+    }
+
+    func testSpousesWhoMarriedElsewhere() throws {
+        let bob = try one("Employee", "Bob", here)
+        try ada.set("spouse", bob)
+        try here.processPendingChanges()
+        let cid = try employee("Cid")
+        try cid.set("spouse", try one("Employee", "Ada", context))
+        try context.save()
+        let third = try one("Employee", "Cid", here)
+        XCTAssertTrue(try ada.get("spouse", as: ManagedObject.self) === bob)
+        XCTAssertNil(try third.get("spouse", as: ManagedObject.self))
+        XCTAssertTrue(try here.undo())
+        XCTAssertTrue(try ada.get("spouse", as: ManagedObject.self) === third)
+        XCTAssertTrue(try third.get("spouse", as: ManagedObject.self) === ada)
+        XCTAssertNil(try bob.get("spouse", as: ManagedObject.self))
+    }
+}
