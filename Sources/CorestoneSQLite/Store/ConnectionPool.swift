@@ -104,7 +104,7 @@ final class ConnectionPool: @unchecked Sendable {
             opening += 1
             return (nil, true)
         }
-        if let file = try found ?? (mayOpen ? openOne() : nil) { return file }
+        if let file = found ?? (mayOpen ? openOne() : nil) { return file }
         return try wait(for: nil, check)
     }
 
