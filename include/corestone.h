@@ -2819,7 +2819,8 @@ typedef struct cst_controller_delegate {
     void (*did_change_all)(void *userdata, cst_controller *controller, const cst_difference *difference);
     /* The same as steps between IDs, for a controller without sections and a delegate without did_change_all. Updates are none. */
     void (*did_change_ids)(void *userdata, cst_controller *controller, size_t count, const cst_id_change *changes);
-    /* The context was reset (`error` is NULL), or following it failed: there are no results until the next perform_fetch. */
+    /* The context was reset (`error` is NULL), or following it failed: there are no results until the next perform_fetch. Where a
+     * function resets it after will_change, did_change comes before, without the rest of the change. */
     void (*did_reset)(void *userdata, cst_controller *controller, const cst_error *error);
     /* The title of a section in an index: a string, valid until its next call, or null to leave the section out. */
     cst_status (*section_title)(void *userdata, cst_controller *controller, cst_string name, cst_value *out_title,

@@ -23,7 +23,8 @@ public protocol FetchedResultsControllerDelegate: AnyObject {
     /// The title of a section in an index; nil leaves it out. The first letter as a capital, unless a delegate knows better.
     func controller(_ controller: FetchedResultsController, sectionIndexTitleForSectionName name: String) -> String?
 
-    /// The context was reset, or following its changes failed with `error`: there are no results until `performFetch`.
+    /// The context was reset, or following its changes failed with `error`: there are no results until `performFetch`. Where a
+    /// delegate resets it while it is told of a change, `controllerDidChangeContent` comes before, without the rest of the change.
     func controllerDidReset(_ controller: FetchedResultsController, error: CoreError?)
 }
 

@@ -203,7 +203,13 @@ extension FetchedResultsController: ResultsClient {
             delegate?.controller(
                 self, didChange: object, at: change.indexPath, for: change.kind, newIndexPath: change.newIndexPath)
         }
-        if tracker === told && told?.epoch == epoch { delegate?.controllerDidChangeContent(self) }
+        // The end of what began is told also to one who reset the context.
+        if tracker === told, told?.epoch == epoch || told?.isLost == true { delegate?.controllerDidChangeContent(self) }
+    }
+
+    func resultsDidNotChange() {
+        former = ResultsSnapshot()
+        if !isToldAtOnce { delegate?.controllerDidChangeContent(self) }
     }
 
     func resultsWereLost(_ error: CoreError?) {

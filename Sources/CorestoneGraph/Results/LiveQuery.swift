@@ -36,6 +36,8 @@ final class LiveQuery: ResultsClient, Observer, @unchecked Sendable {
 
     func resultsWillChange() {}
 
+    func resultsDidNotChange() {}
+
     func resultsDidChange(_ difference: ResultsDifference, objects: [ManagedObject]) { tell(difference, objects) }
 
     func resultsWereLost(_ error: CoreError?) {

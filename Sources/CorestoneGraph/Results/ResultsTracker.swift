@@ -10,6 +10,8 @@ protocol ResultsClient: AnyObject {
     func resultsWillChange()
     /// They have changed. `objects` are those of the difference's changes.
     func resultsDidChange(_ difference: ResultsDifference, objects: [ManagedObject])
+    /// The context was reset by the client while it was told that results are about to change: nothing becomes of that.
+    func resultsDidNotChange()
     /// The context was reset, or tracking failed: there are no results any more.
     func resultsWereLost(_ error: CoreError?)
 }
@@ -44,7 +46,7 @@ final class ResultsTracker {
     var news = ResultsNews()
     private var isBusy = false
     /// The context was reset, and the client was not told yet.
-    private var isLost = false
+    private(set) var isLost = false
     /// Raised with each fetch and each reset, so that who calls the client notices.
     private(set) var epoch = 0
     private var observations: [Observation] = []
@@ -241,7 +243,10 @@ final class ResultsTracker {
         let objects = try changes.map { try change.objects[$0.objectID] ?? object(of: $0.objectID) }
         let began = epoch
         client.resultsWillChange()
-        guard began == epoch else { return }
+        guard began == epoch else {
+            if isLost { client.resultsDidNotChange() }
+            return
+        }
         commit(change)
         client.resultsDidChange(
             ResultsDifference(

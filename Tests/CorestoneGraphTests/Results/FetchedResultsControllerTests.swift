@@ -256,6 +256,44 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         XCTAssertEqual(controller.fetchedObjects?.count, 1)
     }
 
+    /// Whatever the delegate is told when it resets the context, what began ends before the reset is told.
+    func testAResetByTheDelegateEndsWhatBegan() throws {
+        final class Resetting: FetchedResultsControllerDelegate {
+            var told: [String] = []
+            var place = ""
+            private func tell(_ what: String, _ controller: FetchedResultsController) {
+                told.append(what)
+                if what == place { try? controller.managedObjectContext.reset() }
+            }
+            func controllerWillChangeContent(_ controller: FetchedResultsController) { tell("will", controller) }
+            func controllerDidChangeContent(_ controller: FetchedResultsController) { tell("did", controller) }
+            func controllerDidReset(_ controller: FetchedResultsController, error: CoreError?) {
+                tell("reset", controller)
+            }
+            func controller(
+                _ controller: FetchedResultsController, didChange object: ManagedObject,
+                at indexPath: ResultsIndexPath?,
+                for kind: ResultsChangeKind, newIndexPath: ResultsIndexPath?
+            ) { tell("object", controller) }
+        }
+        try save([("Alice", "E"), ("Bob", "E")])
+        let expected = [
+            "will": ["will", "did", "reset"], "object": ["will", "object", "did", "reset"],
+            "did": ["will", "object", "object", "did", "reset"],
+        ]
+        for (place, told) in expected {
+            let delegate = Resetting()
+            let controller = try controller(sections: nil)
+            controller.delegate = delegate
+            try controller.performFetch()
+            delegate.place = place
+            for object in try [one("Alice"), one("Bob")] { try object.set("age", 7) }
+            try context.processPendingChanges()
+            XCTAssertEqual(delegate.told, told, place)
+            XCTAssertNil(controller.fetchedObjects)
+        }
+    }
+
     func testADelegateMayDoAnything() throws {
         try save([("Alice", "E"), ("Bob", "E")])
         let controller = try fetched(controller())
