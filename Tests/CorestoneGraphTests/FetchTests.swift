@@ -2,6 +2,24 @@ import Corestone
 import XCTest
 
 final class FetchTests: GraphTestCase {
+    /// The brackets bind more tightly than the dot: the error says so, and blames no entity that nobody asked.
+    func testAWrongKeyBehindAnIndex() throws {
+        _ = try employee("Ada", in: department("R&D"))
+        for format in ["department.employees[0].name == 'Ada'", "department.employees[0].rank == 1"] {
+            XCTAssertThrowsError(try context.fetch("Employee", format)) { error in
+                let error = error as? CoreError
+                XCTAssertEqual(error?.status, .predicate)
+                XCTAssertNil(error?.entity, "it is the department that was meant")
+                XCTAssertTrue(error?.message.contains("put the path before the brackets in parentheses") == true)
+            }
+        }
+        XCTAssertThrowsError(try context.fetch("Employee", "(department.employees)[0].rank == 1")) {
+            XCTAssertEqual(($0 as? CoreError)?.entity, "Employee")
+            XCTAssertEqual(($0 as? CoreError)?.key, "rank")
+        }
+        XCTAssertEqual(try context.fetch("Employee", "(department.employees)[0].name == 'Ada'").count, 1)
+    }
+
     /// A fault that a fetch gives a newer row keeps neither the target nor the list that it was given beside the old one.
     func testAFaultWithANewRowHasTheTargetsOfThatRow() throws {
         let (old, new) = (try department("old"), try department("new"))

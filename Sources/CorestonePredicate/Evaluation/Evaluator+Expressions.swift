@@ -9,7 +9,7 @@ extension Evaluator {
         case .path(let base, let path): return try KeyPathEvaluation.value(of: try value(base), keys: path.keys[...])
         case .dynamicKey(let base, let name): return try dynamicKey(try value(base), name)
         case .computedKey(let base, let key):
-            guard case .text(let name) = try value(key) else {
+            guard case .text(let name) = try computedKey(key, in: expression) else {
                 throw predicateError(
                     "\(expression.format) takes \(key.format) for the name of a key, and it is none; "
                         + "for an element of the list put the path before the brackets in parentheses")
@@ -46,6 +46,20 @@ extension Evaluator {
         case .block(let block, let arguments):
             return try block.body(
                 root.withOriginals, try arguments.map { try value($0).withOriginals }, variablesForHost)
+        }
+    }
+
+    /// The key that brackets compute, which belong to what is before them alone: `items[0]` of `box.items[0]` is looked for in the
+    /// evaluated object. Who meant the items of the box is told that, and not that another entity lacks them.
+    private func computedKey(_ key: Expression, in expression: Expression) throws -> PropertyValue {
+        do { return try value(key) } catch let error as CoreError {
+            if case .keyPath = key.withoutIndices, error.entity != nil {
+                throw predicateError(
+                    "the brackets of \(expression.format) belong to \(key.format) alone, which is looked for in the evaluated "
+                        + "object (\(error.message)); for an element of the list put the path before the brackets in parentheses",
+                    key: error.key)
+            }
+            throw error
         }
     }
 
@@ -158,5 +172,13 @@ extension PropertyValue {
     var members: [PropertyValue]? {
         if case .dictionary(let values) = self { return Array(values.values) }
         return elements
+    }
+}
+
+extension Expression {
+    /// What brackets are put behind.
+    fileprivate var withoutIndices: Expression {
+        if case .indexed(let base, _) = self { return base.withoutIndices }
+        return self
     }
 }
