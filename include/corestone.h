@@ -2761,6 +2761,10 @@ typedef struct cst_object_change {
     cst_object *object;
     cst_index_path path, new_path;
 } cst_object_change;
+/* An object whose ID was temporary and is another now. */
+typedef struct cst_renamed_id {
+    const cst_object_id *former, *id;
+} cst_renamed_id;
 /* Deletions and the beginnings of moves by former places, last first, then insertions and the ends of moves by new places, first
  * first: that gives the new results from the former ones, always. All of it is borrowed for the call. */
 typedef struct cst_difference {
@@ -2770,6 +2774,8 @@ typedef struct cst_difference {
     cst_snapshot *snapshot;           /* the new results; cst_retain keeps them */
     bool is_reset;                    /* what was shown is gone: `changes` insert all that there is */
     const cst_error *error;           /* what following failed with, and then this is the last difference; else NULL */
+    size_t renamed_count;
+    const cst_renamed_id *renamed; /* who keeps IDs keeps these instead; of sections and rows alone no change */
 } cst_difference;
 
 /* A step from the IDs of former results to those of the new ones: deletions from the last to the first, then insertions from the

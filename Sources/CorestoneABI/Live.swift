@@ -124,6 +124,8 @@ func lend(
         cst_section_change(kind: $0.kind.rawValue, index: $0.index, name: cst_string($1))
     }
     let changes = zip(difference.changes, objects).map { cst_object_change($0, lent(try? ownedHandle($1))) }
+    func lentID(_ id: ObjectID) -> OpaquePointer? { lent(try? HandleTable.make(ObjectIDBox(id), .objectID)) }
+    let renamed = difference.renamed.map { cst_renamed_id(former: lentID($0.former), id: lentID($0.id)) }
     var told = cst_difference()
     told.snapshot = lent(try? SnapshotBox(difference.snapshot, box).makeHandle())
     told.is_reset = difference.isReset
@@ -133,7 +135,10 @@ func lend(
             changes.withUnsafeBufferPointer { changes in
                 (told.section_count, told.sections) = (sections.count, sections.baseAddress)
                 (told.change_count, told.changes) = (changes.count, changes.baseAddress)
-                body(&told)
+                renamed.withUnsafeBufferPointer { renamed in
+                    (told.renamed_count, told.renamed) = (renamed.count, renamed.baseAddress)
+                    body(&told)
+                }
             }
         }
     }

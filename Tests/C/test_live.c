@@ -7,7 +7,7 @@
 #include <string.h>
 
 struct heard {
-    size_t calls, changes, removals, count;
+    size_t calls, changes, removals, count, renamed;
     uint32_t last_kind;
     cst_index_path path, new_path;
     bool was_reset;
@@ -22,6 +22,13 @@ static void hear(void *userdata, cst_context *context, const cst_difference *dif
     heard->changes = difference->change_count;
     heard->count = cst_snapshot_object_count(difference->snapshot, SIZE_MAX);
     heard->was_reset = difference->is_reset;
+    heard->renamed += difference->renamed_count;
+    for (size_t i = 0; i < difference->renamed_count; i++) {
+        bool was_temporary = false, is_temporary = true;
+        CHECK_STATUS(CST_OK, cst_object_id_is_temporary(difference->renamed[i].former, &was_temporary, NULL));
+        CHECK_STATUS(CST_OK, cst_object_id_is_temporary(difference->renamed[i].id, &is_temporary, NULL));
+        CHECK(was_temporary && !is_temporary);
+    }
     for (size_t i = 0; i < difference->change_count; i++) {
         CHECK(difference->changes[i].object != NULL);
         heard->last_kind = difference->changes[i].kind;
@@ -56,6 +63,7 @@ static void differences_are_told(void) {
     OK(cst_context_delete(c.context, one, E));
     save(c.context);
     CHECK_INT(1, heard.removals);
+    CHECK_INT(1, heard.renamed);
     OK(cst_context_reset(c.context, E));
     CHECK(heard.was_reset);
     CHECK_INT(1, heard.changes);

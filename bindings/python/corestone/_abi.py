@@ -450,6 +450,12 @@ class ObjectChange(Structure):
     )
 
 
+class RenamedID(Structure):
+    """cst_renamed_id"""
+
+    _fields_ = (("former", ctypes.c_void_p), ("id", ctypes.c_void_p))
+
+
 class Difference(Structure):
     """cst_difference"""
 
@@ -461,6 +467,8 @@ class Difference(Structure):
         ("snapshot", ctypes.c_void_p),
         ("is_reset", ctypes.c_bool),
         ("error", ctypes.c_void_p),
+        ("renamed_count", ctypes.c_size_t),
+        ("renamed", POINTER(RenamedID)),
     )
 
 

@@ -8,7 +8,7 @@ import itertools
 import threading
 import weakref
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from . import _abi
@@ -129,6 +129,8 @@ class Difference:
     snapshot: Snapshot  # the new results
     is_reset: bool  # what was shown is gone: the changes insert all that there is
     error: CorestoneError | None  # what following failed with, and then it is the last one
+    # The former and the new ID of objects whose IDs were temporary: who keeps IDs keeps the new ones.
+    renamed: list[tuple[ObjectID, ObjectID]] = field(default_factory=list)
 
     def _of(self, kind: ResultsChangeKind) -> list[ObjectChange]:
         return [change for change in self.changes if change.kind is kind]
@@ -183,7 +185,12 @@ def difference(told: _abi.Difference, context: Context, entity: Entity) -> Diffe
         Snapshot(lib.cst_retain(told.snapshot)),
         bool(told.is_reset),
         error,
+        [(_identity(one.former), _identity(one.id)) for one in told.renamed[: told.renamed_count]],
     )
+
+
+def _identity(borrowed: int) -> ObjectID:
+    return ObjectID._owned(lib.cst_retain(borrowed))
 
 
 class _Query(NamedTuple):

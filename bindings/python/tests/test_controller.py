@@ -175,6 +175,21 @@ def test_what_a_delegate_raises_fails_no_call(context: Context, monkeypatch: pyt
     assert len(controller.fetched_objects or []) == 2
 
 
+def test_ids_that_become_permanent_are_told(context: Context) -> None:
+    told: list[Difference] = []
+    with context.observe(FetchRequest("Item", sort="rank"), lambda _, difference: told.append(difference)):
+        add(context, 1)
+        context.process_pending_changes()
+        former = told[-1].insertions[0].object_id
+        assert told[-1].renamed == []
+        context.save()
+        item = context.fetch("Item")[0]
+        assert told[-1].renamed == [(former, item.id)]
+        assert told[-1].changes == []
+        assert former is not None
+        assert (former.is_temporary, item.id.is_temporary) == (True, False)
+
+
 def test_a_closed_context_tells_nobody(tmp_path: Path) -> None:
     with Container(Model(MODEL), tmp_path / "a.sqlite") as container:
         context = container.context()
