@@ -114,6 +114,7 @@ extension Context {
             leftOut[ObjectIdentifier(object)] = nil
             deleted.append(object)
         }
+        noteOwners(of: deleted)
         forgetMembers(among: deleted, whereverTheyAre: true)
         for object in deleted {
             unregister(object)

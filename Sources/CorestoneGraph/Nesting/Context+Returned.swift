@@ -140,3 +140,31 @@ extension Context {
         if !observed.isEmpty { try refreshObserved(observed) }
     }
 }
+
+extension Context {
+    /// Who follows dependencies hears of those that lose members, although no row of theirs may have changed: a batch request
+    /// deletes past them.
+    func noteOwners(of deleted: [ManagedObject]) {
+        if deleted.isEmpty || !tracking.hears(.slots) { return }
+        let gone = Set(deleted.map(ObjectIdentifier.init))
+        var owners = ObjectList()
+        for object in deleted {
+            guard let record = object.record, let store = object.store else { continue }
+            for relationship in object.entity.relationships where !relationship.isToMany && relationship.inverse != nil
+            {
+                let layout = object.entity.layout.slots[Int(relationship.slot)]
+                guard let (key, index) = Record(record).target(Int(relationship.slot), layout),
+                    let owner = registered(store: store, root: entity(at: index), primaryKey: key)
+                else { continue }
+                _ = owners.append(owner)
+            }
+        }
+        for object in registeredObjects {
+            let loses = object.toManyRelationships.contains { keeper in
+                keeper?.knownMembers.contains { gone.contains(ObjectIdentifier($0)) } == true
+            }
+            if loses { _ = owners.append(object) }
+        }
+        for owner in owners.objects where !gone.contains(ObjectIdentifier(owner)) { noteRefreshed(owner) }
+    }
+}

@@ -246,6 +246,32 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         XCTAssertEqual(controller.fetchedObjects, [])
     }
 
+    /// The rows of their owners are what they were, so what the context has read of the members tells whose they are.
+    func testDependenciesOnMembersDeletedElsewhere() throws {
+        for loads in [true, false] {
+            try save([("Alice", "E\(loads)"), ("Bob", "E\(loads)")])
+            let request = FetchRequest(entity: try XCTUnwrap(model.entity(named: "Department")))
+            request.predicate = try Predicate.parse("name == 'E\(loads)'")
+            request.sortDescriptors = [SortDescriptor("name")]
+            let controller = FetchedResultsController(fetchRequest: request, managedObjectContext: context)
+            controller.dependencyKeyPaths = ["employees.name"]
+            controller.delegate = list
+            try controller.performFetch()
+            try list.load(controller)
+            _ = list.take()
+            let bob = try XCTUnwrap(
+                context.fetch("Employee", "name == 'Bob' AND department.name == %@", "E\(loads)").first)
+            if loads { XCTAssertEqual(try controller.fetchedObjects?.first?.memberCount("employees"), 2) }
+            XCTAssertEqual(try bob.get("name"), "Bob")
+            let second = other()
+            let gone = try BatchDeleteRequest(objectIDs: [bob.objectID])
+            gone.mergesIntoContexts = false
+            _ = try second.execute(gone)
+            try Context.mergeChanges(fromRemoteContextSave: ["deleted": [.id(bob.objectID)]], into: [context])
+            XCTAssertEqual(list.take(), ["will", "update E\(loads) (0, 0) (0, 0)", "did"])
+        }
+    }
+
     func testAResetIsTold() throws {
         try save([("Alice", "E")])
         let controller = try fetched(controller())
