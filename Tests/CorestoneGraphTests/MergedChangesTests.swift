@@ -1,5 +1,6 @@
 import Corestone
 import CorestoneGraph
+import CorestoneValues
 import XCTest
 
 /// Changes that one context saved come into others.
@@ -201,6 +202,30 @@ final class MergedChangesTests: GraphTestCase {
         try context.rollback()
         _ = try context.count("Department")
         XCTAssertEqual(try ada.get("age"), 10)
+    }
+
+    /// Nobody called the merge, so nobody gets its error: the log has it.
+    func testAMergeThatFailsIsTold() throws {
+        let ada = try employee("Ada")
+        try context.save()
+        let second = other()
+        second.name = "list"
+        second.automaticallyMergesChangesFromParent = true
+        try second.fetch("Employee")[0].set("salary", 7.0)
+        let lines = Locked<[String]>([])
+        DebugLog.setSink { line in lines.withLock { $0.append(line) } }
+        defer { DebugLog.setSink(nil) }
+        try ada.set("age", 30)
+        let watch = context.observe(.didSave) { [unowned self] _, _ in
+            store.readFailure = CoreError(.storeIO, "the disk is on fire")
+        }
+        try context.save()
+        watch.cancel()
+        try second.processPendingChanges()
+        store.readFailure = nil
+        let told = lines.withLock { $0 }.filter { $0.contains("did not merge") }
+        XCTAssertEqual(told.count, 1)
+        XCTAssertTrue(told.first?.contains("context 'list'") == true && told.first?.contains("on fire") == true)
     }
 
     func testAChildMergesWhatItsParentMerges() throws {

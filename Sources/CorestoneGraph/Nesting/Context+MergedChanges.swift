@@ -186,22 +186,36 @@ extension Context {
         case _ where generation?.isChosen == true: break
         case .these(let changes): for ids in changes { mergeOrPutBack(ids) }
         case .everything:
-            try? advanceGeneration()
-            try? refreshAll()
+            do {
+                try advanceGeneration()
+                try refreshAll()
+            } catch { tellNotMerged(error) }
             noteEverythingMerged()
             for inbox in children.merging { inbox.postEverything() }
         }
-        for (store, changes) in inbox.takeForeign() { try? takeIn(changes, of: store) }
+        for (store, changes) in inbox.takeForeign() {
+            do { try takeIn(changes, of: store) } catch let error as CoreError where error.mayPass {
+                inbox.putBack(changes, of: store)
+            } catch { tellNotMerged(error) }
+        }
     }
 
     /// An observer that looks before a change is done gets what waits later, and so does a hook.
     private var mayMergeNow: Bool { observers?.isTellingPrior != true && !isInHook && !isMerging }
 
-    /// What cannot be read now shows when it is asked for.
+    /// A merge that nobody called has nobody to throw to: the log tells, and results are fetched anew, which fails as loudly.
+    private func tellNotMerged(_ error: any Error) {
+        let reason = (error as? CoreError)?.message ?? "\(error)"
+        DebugLog.write(
+            "CoreData: error: \(label.text) did not merge all that others saved: \(reason); refresh what it has")
+        noteEverythingMerged()
+    }
+
+    /// What cannot be read now waits for the next call.
     private func mergeOrPutBack(_ ids: ChangedIDs, late: [ManagedObject] = []) {
         do { try mergeChanges(ids, late: late) } catch let error as CoreError where error.mayPass {
             inbox.putBack(ids)
-        } catch {}
+        } catch { tellNotMerged(error) }
     }
 
     /// Merges what a merge had left out; with the mail where now is not the time.

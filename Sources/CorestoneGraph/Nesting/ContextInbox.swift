@@ -28,6 +28,11 @@ final class ContextInbox: @unchecked Sendable {
         var merges = Merges.these([])
         /// By store: what other processes wrote, and batch requests.
         var foreign: [(store: Store, changes: ForeignChanges)] = []
+        mutating func add(_ changes: ForeignChanges, of store: Store) {
+            let known = foreign.firstIndex { $0.store === store && $0.changes.isBatch == changes.isBatch }
+            if let known { foreign[known].changes.add(changes) } else { foreign.append((store, changes)) }
+        }
+
         var isEmpty: Bool {
             if case .these(let changes) = merges { return renamed.isEmpty && changes.isEmpty && foreign.isEmpty }
             return false
@@ -91,16 +96,14 @@ final class ContextInbox: @unchecked Sendable {
         }
     }
 
-    func post(_ changes: ForeignChanges, of store: Store) {
-        post { mail in
-            let known = mail.foreign.firstIndex { $0.store === store && $0.changes.isBatch == changes.isBatch }
-            if let place = known {
-                mail.foreign[place].changes.add(changes)
-            } else {
-                mail.foreign.append((store, changes))
-            }
+    func putBack(_ changes: ForeignChanges, of store: Store) {
+        mail.withLock { mail in
+            mail.add(changes, of: store)
+            hasMail.store(true, ordering: .releasing)
         }
     }
+
+    func post(_ changes: ForeignChanges, of store: Store) { post { $0.add(changes, of: store) } }
 
     private func post(_ add: (inout Mail) -> Void) {
         let wasEmpty = mail.withLock { mail in
