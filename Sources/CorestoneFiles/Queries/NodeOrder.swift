@@ -54,9 +54,14 @@ struct NodeOrder {
         if records.count < 2 { return records }
         // Rows came by key, so their place decides where nothing else does.
         if most < records.count / 4 { return ContiguousArray(try best(most).map { records[$0] }) }
-        let order = try records.indices.sorted { try precedes($0, $1) }
+        var order = Array(records.indices)
+        try sort(&order)
         return ContiguousArray(order.map { records[$0] })
     }
+
+    /// In one place, since each sort with code of its own is kilobytes of it.
+    @inline(never)
+    private func sort(_ places: inout [Int]) throws { try places.sort { try precedes($0, $1) } }
 
     /// The places of the first few, in order.
     private func best(_ most: Int) throws -> [Int] {
@@ -68,10 +73,12 @@ struct NodeOrder {
             if let worst, try !precedes(place, worst) { continue }
             chosen.append(place)
             if chosen.count < 2 * most { continue }
-            chosen = Array(try chosen.sorted { try precedes($0, $1) }.prefix(most))
+            try sort(&chosen)
+            chosen.removeLast(chosen.count - most)
             worst = chosen.last
         }
-        return Array(try chosen.sorted { try precedes($0, $1) }.prefix(most))
+        try sort(&chosen)
+        return Array(chosen.prefix(most))
     }
 
     private func precedes(_ a: Int, _ b: Int) throws -> Bool {
