@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, ZOO, compare, make_versions, run, settled
-from corestone import Model
+from corestone import Container, Model
 
 PACKAGES = ROOT / "examples" / "packages" / "Packages.xcdatamodeld"
 
@@ -34,6 +34,30 @@ def test_a_store_as_json(zoo: Path) -> None:
     assert {key: animals[key] for key in ("name", "destination", "inverse", "toMany", "ordered")} == {
         "name": "animals", "destination": "Animal", "inverse": "keeper", "toMany": True, "ordered": True,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["XML", "Binary"])
+def test_a_store_of_another_type(zoo: Path, tmp_path: Path, kind: str) -> None:
+    """Such a store carries no model, so one is named."""
+    source = tmp_path / "Zoo.mom"
+    source.write_bytes(Model(ZOO).compiled())
+    path = tmp_path / f"zoo.{kind}"
+    with Container(Model(ZOO), tmp_path / "copy.sqlite") as container:
+        keeper = container.context()
+        keeper.insert("Bird", name="Emu", keeper=keeper.insert("Keeper", name="Ada"))
+        keeper.save()
+        container.store = container.coordinator.migrate_store(container.store, path, type=kind)
+    shown = run("show", path, "--model", source, "--format", "json")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert {entity["name"]: entity["count"] for entity in json.loads(shown.stdout)["entities"]} == {
+        "Animal": 1, "Bird": 1, "Fish": 0, "Keeper": 1,
+    }  # fmt: skip
+    found = run("fetch", path, "Animal", "keeper.name == 'Ada'", "--model", source, "--columns", "name")
+    assert found.stdout.split() == ["name", "Emu"]
+    refused = run("show", path)
+    assert refused.returncode != 0
+    assert f"of type {kind}" in refused.stderr
+    assert "give the model" in refused.stderr
 
 
 def test_one_entity_with_its_heirs(zoo: Path) -> None:

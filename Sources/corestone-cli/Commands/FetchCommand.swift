@@ -5,7 +5,7 @@ struct FetchCommand: Command {
     static let manual = Manual(
         command: "fetch", summary: "print the objects of an entity that match a predicate",
         operands: [
-            .init("STORE", "an SQLite store of Core Data or of this library; it is opened read-only"),
+            .init("STORE", "a store of Core Data or of this library; it is opened read-only"),
             .init("ENTITY", "the entity; objects of entities that inherit from it are included"),
             .init("PREDICATE", optional: true, "which objects, as NSPredicate writes it; all when left out"),
         ],

@@ -7,7 +7,7 @@ struct ShowCommand: Command {
         operands: [
             .init(
                 "STORE|MODEL",
-                "an SQLite store of Core Data or of this library, or a model: .xcdatamodeld, .xcdatamodel, .momd, .mom")
+                "a store of Core Data or of this library, or a model: .xcdatamodeld, .xcdatamodel, .momd, .mom")
         ],
         options: [
             .init("entity", "only this entity, with those that inherit from it", value: "NAME", repeatable: true),
@@ -18,7 +18,7 @@ struct ShowCommand: Command {
         details: [
             "Counts include objects of entities that inherit; so do the properties of an entity include inherited ones. "
                 + "A store is shown by the model that it carries, else by one inferred from its tables, "
-                + "which the first lines say.",
+                + "which the first lines say. XML and binary stores carry none: give it with --model.",
             "json is one object: entities, each with name, parent, abstract, count (null for a model), attributes, "
                 + "relationships, fetched properties, indexes and unique constraints; and what is known of the store "
                 + "or the model itself.",

@@ -44,5 +44,9 @@ func looksLikeModel(_ path: String) -> Bool {
     defer { fclose(file) }
     var head = [UInt8](repeating: 0, count: 8)
     let count = fread(&head, 1, head.count, file)
-    return head.prefix(count).starts(with: "bplist".utf8) || head.prefix(count).starts(with: "<?xml".utf8)
+    guard head.prefix(count).starts(with: "bplist".utf8) || head.prefix(count).starts(with: "<?xml".utf8) else {
+        return false
+    }
+    // So may a store of another type than SQLite's begin.
+    return (try? StoreType(ofStoreAt: path)) == .some(nil)
 }
