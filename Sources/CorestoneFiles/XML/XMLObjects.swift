@@ -83,7 +83,10 @@ final class XMLObjects {
             return key
         }
         let text = id.withMemoryRebound(to: UInt8.self) { String(decoding: $0, as: UTF8.self) }
-        if text.isEmpty { throw reader.damaged("an empty id") }
+        let isNumber = id.first == 0x7A && id.count > 1 && id.dropFirst().allSatisfy { (0x30...0x39).contains($0) }
+        if text.isEmpty || isNumber {
+            throw reader.damaged("the id \"\(reader.short(text))\", which no store gives to an object")
+        }
         return strangers[text] ?? addStranger(text)
     }
 

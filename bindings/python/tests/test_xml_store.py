@@ -251,6 +251,8 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
         (r'name="owner" type="0/1"', 'name="owner" type="0/0"', ModelMismatchError, "Thing", "owner", ["to-many"]),
         (r'destination="OWNER"', 'destination="THING"', ModelMismatchError, "Thing", "owner", ["THING", "Owner"]),
         (r'id="z103"', 'id="z102"', StoreCorruptError, "Thing", None, ["z102"]),
+        (r'id="z104"', 'id="z0104"', StoreCorruptError, None, None, ["z0104"]),
+        (r'id="z104"', 'id="z9223372036854775808"', StoreCorruptError, None, None, ["z9223372036854775808"]),
         (r'<attribute name="note"', '<attribute name="note" lang="en"', StoreCorruptError, None, None, ["lang"]),
         (r"<attribute", "<atribute", StoreCorruptError, None, None, ["atribute"]),
         (r"</object>", "text</object>", StoreCorruptError, None, None, ["text"]),
