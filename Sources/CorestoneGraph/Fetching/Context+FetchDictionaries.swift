@@ -150,12 +150,14 @@ extension FetchRequest {
 extension FetchRequest {
     fileprivate func sorted(_ rows: [StoredRow]) throws -> [StoredRow] {
         if sortDescriptors.isEmpty { return rows }
-        let keyed = try rows.enumerated().map { (place: $0, row: $1, keys: try $1.sortKeys(sortDescriptors)) }
-        return try keyed.sorted { a, b in
-            let order = try sortDescriptors.order(a.keys, b.keys)
+        let keys = try rows.map { try $0.sortKeys(sortDescriptors) }
+        var places = Array(rows.indices)
+        try places.sort { a, b in
+            let order = try sortDescriptors.order(keys[a], keys[b])
             if order != 0 { return order < 0 }
             // As objects do (`FetchTie`); those of one store come before those of the next.
-            return (a.row.primaryKey, a.place) < (b.row.primaryKey, b.place)
-        }.map(\.row)
+            return (rows[a].primaryKey, a) < (rows[b].primaryKey, b)
+        }
+        return places.map { rows[$0] }
     }
 }
