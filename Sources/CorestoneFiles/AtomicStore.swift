@@ -36,7 +36,10 @@ package final class AtomicStore: PersistentStore, @unchecked Sendable {
         abilities = file == nil ? [.uniqueConstraints, .rowsInMemory] : .uniqueConstraints
     }
 
-    package var contentState: String? { "\(identifier) \(saves.withLock { $0 })" }
+    package var contentState: String? {
+        let saves = saves.withLock { $0 }
+        return "\(identifier) \(file.map { $0.contentState ?? "gone" } ?? "\(saves)")"
+    }
 
     package func applicationMetadata() -> [String: PropertyListValue] { metadata.applicationValues }
 
@@ -46,7 +49,16 @@ package final class AtomicStore: PersistentStore, @unchecked Sendable {
 
     // MARK: Saving
 
-    package func reservePrimaryKeys(of root: Entity, count: Int) -> Int64 { nodes.reserveKeys(of: root, count: count) }
+    /// Of a store with a file others shall know, too, that the keys are taken.
+    package func reservePrimaryKeys(of root: Entity, count: Int) throws -> Int64 {
+        guard let file, !isReadOnly else { return try nodes.reserveKeys(of: root, count: count) }
+        return try file.alone {
+            try takeOver(file)
+            let first = try nodes.reserveKeys(of: root, count: count)
+            try file.write(nodes, metadata)
+            return first
+        }
+    }
 
     package func save(by author: SaveAuthor, _ body: (any SaveTransaction) throws -> Void) throws {
         if isReadOnly {
@@ -83,7 +95,7 @@ package final class AtomicStore: PersistentStore, @unchecked Sendable {
 
     /// Reads the file again if somebody else has written it.
     private func takeOver(_ file: StoreFile) throws {
-        guard file.hasChanged else { return }
+        guard try file.hasChanged() else { return }
         let others = file.format.nodes(nodes.model)
         let metadata = try file.read(into: others)
         guard metadata.uuid == self.metadata.uuid else {

@@ -20,7 +20,7 @@ extension AtomicTransaction {
                 let values = rows.values(at: place)
                 if meetsOthers, try settlePlainly(rows, policy, &writer, &changes) ?? false { continue }
                 if meetsOthers, hasHolder(rows), try settle(&changes) { continue }
-                let key = reservePrimaryKeys(of: entity.root, count: 1)
+                let key = try reservePrimaryKeys(of: entity.root, count: 1)
                 writer.begin(primaryKey: key, version: 1, entity: entity)
                 for slot in rows.slots { writer.set(values[slot], slot, entity.layout.slots[slot]) }
                 try put(writer.finish(), entity)

@@ -10,9 +10,22 @@ final class AtomicTransaction: SaveTransaction {
 
     init(_ store: AtomicStore, _ metadata: StoreMetadata) { (self.store, self.metadata) = (store, metadata) }
 
-    func reservePrimaryKeys(of root: Entity, count: Int) -> Int64 { nodes.reserveKeys(of: root, count: count) }
+    func reservePrimaryKeys(of root: Entity, count: Int) throws -> Int64 {
+        try nodes.reserveKeys(of: root, count: count)
+    }
 
-    func insert(_ records: [Record], entity: Entity) throws { for record in records { try put(record, entity) } }
+    func insert(_ records: [Record], entity: Entity) throws {
+        for record in records {
+            // Never in the place of somebody else's.
+            guard nodes.node(entity.root, record.primaryKey) == nil else {
+                throw CoreError(
+                    .storeIO, code: .persistentStoreSave,
+                    "the key \(record.primaryKey) of a new \(entity.name) is that of another object in \(store.path); insert the "
+                        + "object anew", entity: entity.name, file: store.path)
+            }
+            try put(record, entity)
+        }
+    }
 
     func update(_ rows: [UpdatedRow], slots: [Int], entity: Entity) throws -> [Int] {
         var stale: [Int] = []

@@ -6,6 +6,7 @@ import CorestoneValues
 package struct InMemoryKind: StoreKind {
     package let type = StoreType.inMemory
     package let hasFile = false
+    package let abilities = StoreAbilities.uniqueConstraints
 
     package init() {}
 

@@ -40,6 +40,7 @@ final class AtomicFileTests: XCTestCase {
         let editor = try book.addRelationship(named: "editor", destination: author)
         let edited = try author.addRelationship(named: "edited", destination: book, isToMany: true, isOrdered: true)
         try editor.setInverse(edited)
+        try edited.setDeleteRule(.noAction)
         return model
     }
 
@@ -163,6 +164,116 @@ final class AtomicFileTests: XCTestCase {
         }
     }
 
+    /// The rows of a many-to-many relationship are the same: versions alone tell that somebody else changed it.
+    func testMembersThatOthersChanged() throws {
+        for type in AtomicFileTests.types {
+            let name = "a.\(type.rawValue)"
+            let (here, there) = (
+                Context(coordinator: try coordinator(name, type)), Context(coordinator: try coordinator(name, type))
+            )
+            let ada = try here.insert("Author", ["name": "Ada"])
+            for title in ["x", "y"] { try here.insert("Book", ["title": title]) }
+            try here.save()
+            func book(_ title: String, _ context: Context) throws -> ManagedObject {
+                try XCTUnwrap(try context.fetch("Book", "title == '\(title)'").first)
+            }
+            let same = try XCTUnwrap(try there.fetch("Author").first)
+            XCTAssertEqual(try same.members("books").count, 0)
+            try ada.add(book("x", here), to: "books")
+            try here.save()
+            try same.add(book("y", there), to: "books")
+            XCTAssertThrowsError(try there.save(), type.rawValue) { XCTAssertEqual(($0 as? CoreError)?.code, 133020) }
+            there.mergePolicy = .objectTrump
+            try there.save()
+            let fresh = Context(coordinator: try coordinator(name, type))
+            let found = try XCTUnwrap(try fresh.fetch("Author").first)
+            for title in ["x", "y"] {
+                let book = try book(title, fresh)
+                XCTAssertEqual(
+                    try found.members("books").contains(book), try book.members("authors").contains(found), title)
+            }
+        }
+    }
+
+    /// Nobody points back to the owner that is gone, but its members point to it.
+    func testAnOwnerThatGoesWithoutItsMembers() throws {
+        for type in AtomicFileTests.types {
+            let name = "a.\(type.rawValue)"
+            let context = Context(coordinator: try coordinator(name, type))
+            let ada = try context.insert("Author", ["name": "Ada"])
+            let books = try ["x", "y"].map { try context.insert("Book", ["title": $0]) }
+            try ada.setMembers(books, of: "edited")
+            try context.save()
+            try context.delete(ada)
+            try context.save()
+            XCTAssertEqual(try Context(coordinator: coordinator(name, type)).count("Book"), 2, type.rawValue)
+        }
+    }
+
+    func testPermanentIDsAreNobodyElses() throws {
+        for type in AtomicFileTests.types {
+            let name = "a.\(type.rawValue)"
+            let (here, there) = (
+                Context(coordinator: try coordinator(name, type)), Context(coordinator: try coordinator(name, type))
+            )
+            let mine = try here.insert("Author", ["name": "Mine"])
+            try here.obtainPermanentIDs(for: [mine])
+            let other = try there.insert("Author", ["name": "Other"])
+            try there.save()
+            XCTAssertNotEqual(mine.objectID.uri, other.objectID.uri, type.rawValue)
+            try here.save()
+            XCTAssertEqual(try Context(coordinator: coordinator(name, type)).count("Author"), 2, type.rawValue)
+        }
+    }
+
+    /// One of them is refused, and leaves alone what the other made.
+    func testAddingANewStoreTwiceAtATime() throws {
+        for type in AtomicFileTests.types + [.sqlite] {
+            for round in 0..<20 {
+                let path = path("\(type.rawValue)-\(round)")
+                let coordinator = try Coordinator(model: AtomicFileTests.library())
+                DispatchQueue.concurrentPerform(iterations: 2) { _ in _ = try? coordinator.addStore(type, at: path) }
+                XCTAssertEqual(coordinator.stores.count, 1)
+                let context = Context(coordinator: coordinator)
+                try context.insert("Author", ["name": "Ada"])
+                try context.save()
+                let again = try Coordinator(model: AtomicFileTests.library())
+                try again.addStore(type, at: path)
+                XCTAssertEqual(try Context(coordinator: again).count("Author"), 1, type.rawValue)
+            }
+        }
+    }
+
+    func testAStoreThatWasDestroyedStaysSo() throws {
+        for type in AtomicFileTests.types {
+            let name = "a.\(type.rawValue)"
+            let context = Context(coordinator: try coordinator(name, type))
+            try fill(context)
+            XCTAssertTrue(try Coordinator(model: AtomicFileTests.library()).destroyStore(type, at: path(name)))
+            XCTAssertThrowsError(try context.fetch("Author")) { XCTAssertEqual(($0 as? CoreError)?.status, .storeIO) }
+            try context.insert("Author", ["name": "Late"])
+            XCTAssertThrowsError(try context.save())
+            XCTAssertFalse(FileManager.default.fileExists(atPath: path(name)))
+        }
+    }
+
+    func testWhatACrashLeftGoesAndNothingElse() throws {
+        for type in AtomicFileTests.types {
+            let name = "a.\(type.rawValue)"
+            _ = try coordinator(name, type)
+            let others = [
+                ".\(name).old.1abc.corestone-part", ".\(name).my thesis.corestone-part", ".b.1abc.corestone-part",
+            ]
+            for file in others + [".\(name).1abc.corestone-part"] {
+                FileManager.default.createFile(atPath: path(file), contents: Data("x".utf8))
+            }
+            _ = try coordinator(name, type)
+            let left = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasPrefix(".") }
+            XCTAssertEqual(left.sorted(), others.sorted())
+            for file in others { try FileManager.default.removeItem(atPath: path(file)) }
+        }
+    }
+
     func testNobodysSaveIsLost() throws {
         for type in AtomicFileTests.types {
             let name = "a.\(type.rawValue)"
@@ -183,7 +294,8 @@ final class AtomicFileTests: XCTestCase {
             XCTAssertEqual(failures.withLock { $0 }, [])
             XCTAssertEqual(try Context(coordinator: coordinator(name, type)).count("Author"), 100, type.rawValue)
             XCTAssertEqual(
-                try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".part") }, [])
+                try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".corestone-part") },
+                [])
         }
     }
 

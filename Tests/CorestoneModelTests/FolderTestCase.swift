@@ -49,8 +49,8 @@ class FolderTestCase: XCTestCase {
     func message(_ status: Status, line: UInt = #line, _ body: () throws -> Void) -> String {
         do { try body() } catch let error as CoreError {
             XCTAssertEqual(error.status, status, error.message, line: line)
-            XCTAssertFalse(error.message.contains(".part"), error.message, line: line)
-            XCTAssertFalse(error.file?.contains(".part") ?? false, line: line)
+            XCTAssertFalse(error.message.contains(".corestone-part"), error.message, line: line)
+            XCTAssertFalse(error.file?.contains(".corestone-part") ?? false, line: line)
             return error.message
         } catch { XCTFail("\(error)", line: line) }
         XCTFail("nothing is thrown", line: line)

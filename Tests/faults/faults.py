@@ -89,7 +89,7 @@ class Campaign:
         if state not in ("1", "2"):
             return f"neither the old nor the new state: {account}"
         # Whoever opens the store next removes what a crash left.
-        drafts = [name.name for name in self.folder.iterdir() if name.name.endswith(".part")]
+        drafts = [name.name for name in self.folder.iterdir() if name.name.endswith(".corestone-part")]
         if drafts:
             return f"drafts are left: {drafts}"
         if done.returncode == CRASHED:

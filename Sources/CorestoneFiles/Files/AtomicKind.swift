@@ -8,6 +8,7 @@ package struct AtomicKind: StoreKind {
     let format: any AtomicFormat
     package var type: StoreType { format.type }
     package let hasFile = true
+    package let abilities = StoreAbilities.uniqueConstraints
 
     init(_ format: any AtomicFormat) { self.format = format }
 
@@ -40,10 +41,13 @@ package struct AtomicKind: StoreKind {
         // A file that is no store of this type stays.
         if place.state == .present { _ = try metadata(ofStoreAt: path) }
         try removing()
-        guard Glibc.unlink(place.path) == 0 || errno == ENOENT else {
-            throw CoreError(
-                .storeReadOnly, code: .persistentStoreOperation,
-                "cannot remove \(path): \(StorePlace.text(of: errno)); make its folder writable", file: path)
+        // Not while somebody saves.
+        try StoreFile(place, format, options).alone {
+            guard Glibc.unlink(place.path) == 0 || errno == ENOENT else {
+                throw CoreError(
+                    .storeReadOnly, code: .persistentStoreOperation,
+                    "cannot remove \(path): \(StorePlace.text(of: errno)); make its folder writable", file: path)
+            }
         }
         return true
     }

@@ -25,14 +25,25 @@ final class StoreFile: @unchecked Sendable {
     func open(_ model: Model) throws -> AtomicStore {
         let mayMake = place.state != .present && !options.isReadOnly && !options.mustExist
         if !mayMake { try place.requireStore() }
+        if !options.isReadOnly { try requireWritable() }
         // What a crash left. Nobody writes one while we are alone; who cannot be has other worries.
-        if !options.isReadOnly, place.state == .present { try? alone { file.removeDrafts() } }
+        if !options.isReadOnly, place.state == .present { try? alone(patience: 0) { file.removeDrafts() } }
         let nodes = format.nodes(model)
         let metadata = try mayMake ? make(nodes) : read(into: nodes)
         try checkModel(metadata, model)
         return AtomicStore(
             nodes, metadata, type: format.type, file: self, path: place.absolute,
             readOnlyReason: options.isReadOnly ? Store.isOpenForReading : nil)
+    }
+
+    /// A file that nobody may write is not replaced, either.
+    private func requireWritable() throws {
+        let mayWrite = place.state == .missing || faccessat(AT_FDCWD, place.path, W_OK, AT_EACCESS) == 0
+        if mayWrite, place.mayWriteFolder { return }
+        let what = mayWrite ? "the folder \(place.folder) of \(place.given)" : place.given
+        throw CoreError(
+            .storeReadOnly, code: .persistentStoreOpen,
+            "\(what) may not be written; make it writable, or open the store read-only", file: place.given)
     }
 
     private func make(_ nodes: Nodes) throws -> StoreMetadata {
@@ -68,7 +79,20 @@ final class StoreFile: @unchecked Sendable {
     // MARK: Reading and writing
 
     /// Whether another file is there than the one that was read or written last.
-    var hasChanged: Bool { FileState(place.path).map { $0 != known?.state } ?? false }
+    ///
+    /// - Throws: `.storeIO` when none is: what is gone shall not come back by itself.
+    func hasChanged() throws -> Bool {
+        guard let state = FileState(place.path) else {
+            throw CoreError(
+                .storeIO, code: .persistentStoreOperation,
+                "\(place.given) is no longer there: somebody removed it; put it back, or remove the store from the coordinator "
+                    + "and add it again", file: place.given)
+        }
+        return state != known?.state
+    }
+
+    /// Another text for every content of the file, as far as the file system tells. Any thread.
+    var contentState: String? { FileState(place.path)?.text }
 
     private func know(_ descriptor: Int32?) {
         if let known { Glibc.close(known.descriptor) }
@@ -106,7 +130,8 @@ final class StoreFile: @unchecked Sendable {
             }
         } catch let error as CoreError {
             throw CoreError(
-                .storeIO, code: .persistentStoreSave, "\(error.message); what was saved before is still there",
+                .storeIO, code: .persistentStoreSave,
+                "\(error.message); the file holds what was saved before, or all of this save",
                 file: place.given)
         }
     }
@@ -120,8 +145,10 @@ final class StoreFile: @unchecked Sendable {
     /// Runs `body` while nobody else in this process or another, who does the same, writes the file.
     ///
     /// - Throws: `.storeBusy` when somebody else has it for longer than the options have patience.
-    func alone<Result>(_ body: () throws -> Result) throws -> Result {
-        var patience = options.busyTimeoutMilliseconds
+    ///
+    /// - Parameter patience: milliseconds; nil for that of the options.
+    func alone<Result>(patience: Int? = nil, _ body: () throws -> Result) throws -> Result {
+        var patience = patience ?? options.busyTimeoutMilliseconds
         while true {
             // The file itself, which is another one after each save: so no companion stays behind.
             let isFile = FileState(place.path) != nil
@@ -185,6 +212,8 @@ struct FileState: Equatable {
         guard fstat(descriptor, &facts) == 0 else { return nil }
         self.init(facts)
     }
+
+    var text: String { "\(number) \(size) \(changed)" }
 
     private init(_ facts: stat) {
         number = [UInt(facts.st_dev), UInt(facts.st_ino)]

@@ -10,6 +10,8 @@ extension Nodes {
 
     /// What such a relationship has, by the keys of the owners.
     func lists(of relationship: Relationship) -> [(owner: Int64, members: [Int64])] {
-        listOwners(of: relationship).map { ($0, members(relationship, $0)) }.filter { !$0.members.isEmpty }
+        // Where a rule does nothing, members still point to an owner that is gone.
+        listOwners(of: relationship).filter { node(relationship.entity.root, $0) != nil }
+            .map { ($0, members(relationship, $0)) }.filter { !$0.members.isEmpty }
     }
 }

@@ -4,21 +4,30 @@ import CorestoneModel
 extension Nodes {
     /// Becomes what another process has made of the same store.
     ///
-    /// A row that is what it was keeps its version, and one that is not gets a higher one, whatever the file says of versions: by
-    /// them a save finds out what was changed beneath it.
+    /// A row that is what it was keeps its version, and one that is not, or whose members are others, gets a higher one, whether
+    /// the file tells versions or not: by them a save finds out what was changed beneath it. No version ever falls.
     func takeOver(_ others: Nodes) {
+        let listed = listedRelationships
         for root in model.entities where root.parent == nil {
             for key in others.keys(of: root) {
                 guard let own = node(root, key), let other = others.node(root, key) else { continue }
-                if isSame(own, other) {
+                if other.record.version > own.record.version { continue }
+                if isSame(own, other), hasSameMembers(key, own, others, listed) {
                     others.replace(own, at: key, root)
-                } else if other.record.version <= own.record.version {
+                } else {
                     others.replace(Nodes.copy(other, version: own.record.version &+ 1), at: key, root)
                 }
             }
             others.reserveKeys(of: root, upTo: lastKey(of: root))
         }
         become(others)
+    }
+
+    private func hasSameMembers(_ key: Int64, _ node: Node, _ others: Nodes, _ listed: [Relationship]) -> Bool {
+        let entity = model.entities[Int(node.record.header.pointee.entity)]
+        return listed.allSatisfy {
+            !entity.isKind(of: $0.entity) || members($0, key) == others.members($0, key)
+        }
     }
 
     private func isSame(_ a: Node, _ b: Node) -> Bool {

@@ -17,6 +17,8 @@ final class Nodes {
     private var journal: [Former]?
     /// The lists that the journal has.
     private var noted: Set<Place> = []
+    /// The orders that the journal has.
+    private var notedOrders: Set<Place> = []
 
     private enum Former {
         case node(root: Int, key: Int64, Node?)
@@ -46,11 +48,11 @@ final class Nodes {
 
     // MARK: Transactions
 
-    func begin() { (journal, noted) = ([], []) }
+    func begin() { (journal, noted, notedOrders) = ([], [], []) }
 
     /// Whether anything was changed.
     func commit() -> Bool {
-        defer { (journal, noted) = (nil, []) }
+        defer { (journal, noted, notedOrders) = (nil, [], []) }
         return journal?.isEmpty == false
     }
 
@@ -59,7 +61,7 @@ final class Nodes {
 
     func rollBack() {
         let changes = journal ?? []
-        (journal, noted) = (nil, [])
+        (journal, noted, notedOrders) = (nil, [], [])
         for change in changes.reversed() {
             switch change {
             case .node(let root, let key, let node): put(node, [], at: key, trees[root])
@@ -90,14 +92,19 @@ final class Nodes {
     }
 
     /// Keys that are never handed out again. Returns the first.
-    func reserveKeys(of root: Entity, count: Int) -> Int64 {
-        if let last = sharedLastKey {
-            sharedLastKey = last + Int64(count)
-            return last + 1
+    ///
+    /// - Throws: `.storeCorrupt` when there are none left: nobody ever made so many objects.
+    func reserveKeys(of root: Entity, count: Int) throws -> Int64 {
+        let last = lastKey(of: root)
+        let (end, overflow) = last.addingReportingOverflow(Int64(count))
+        guard !overflow, end < .max else {
+            throw CoreError(
+                .storeCorrupt, code: .persistentStoreSave,
+                "the store says that \(root.name) has used all keys up to \(last), so there are none for new objects; restore it from "
+                    + "a backup", entity: root.name)
         }
-        let first = trees[Int(root.index)].lastKey + 1
-        trees[Int(root.index)].lastKey += Int64(count)
-        return first
+        reserveKeys(of: root, upTo: end)
+        return last + 1
     }
 
     /// The rows of an entity, without those that inherit from it, by primary key.
@@ -259,7 +266,7 @@ final class Nodes {
         var keys = former ?? []
         body(&keys)
         if keys == former ?? [] { return }
-        journal?.append(.order(place, former))
+        if journal != nil, notedOrders.insert(place).inserted { journal?.append(.order(place, former)) }
         orders[place.relationship, default: [:]][owner] = keys
     }
 

@@ -10,7 +10,7 @@ extension Coordinator {
             let copy: StoreCopy
             do {
                 try requireOwn(store)
-                try checkAbilities(of: backing)
+                try check(backing.abilities, ofStoreAt: backing.path)
                 copy = try copied(store, into: backing)
             } catch {
                 backing.close()

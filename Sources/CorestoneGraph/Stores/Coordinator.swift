@@ -58,7 +58,7 @@ public final class Coordinator: @unchecked Sendable {
     ) throws -> Store {
         let holdings: Set<UInt32>?
         do {
-            try checkAbilities(of: backing)
+            try check(backing.abilities, ofStoreAt: backing.path)
             holdings = try model.holdings(ofConfiguration: configuration)
         } catch {
             backing.close()
@@ -84,29 +84,29 @@ public final class Coordinator: @unchecked Sendable {
     }
 
     /// A store that cannot do what the model asks for would lose it silently.
-    func checkAbilities(of store: any PersistentStore) throws {
+    package func check(_ abilities: StoreAbilities, ofStoreAt path: String) throws {
         for entity in model.entities {
-            if !store.abilities.contains(.derivedAttributes),
+            if !abilities.contains(.derivedAttributes),
                 let derived = entity.ownAttributes.first(where: { $0.derivation != nil })
             {
                 throw unable(
-                    store, entity, derived.name,
+                    path, entity, derived.name,
                     "\(entity.name).\(derived.name) is derived, and a store of this type computes no attributes")
             }
-            if !store.abilities.contains(.uniqueConstraints), let constraint = entity.uniqueConstraints.first {
+            if !abilities.contains(.uniqueConstraints), let constraint = entity.uniqueConstraints.first {
                 throw unable(
-                    store, entity, constraint.first,
+                    path, entity, constraint.first,
                     "\(constraint.joined(separator: ", ")) of \(entity.name) must be unique, and a store of this type does "
                         + "not check that")
             }
         }
     }
 
-    private func unable(_ store: any PersistentStore, _ entity: Entity, _ key: String?, _ why: String) -> CoreError {
+    private func unable(_ path: String, _ entity: Entity, _ key: String?, _ why: String) -> CoreError {
         CoreError(
             .unsupported, code: .persistentStoreOpen,
-            "\(store.path) cannot be used with this model: \(why); use a SQLite store, or a model without it",
-            entity: entity.name, key: key, file: store.path)
+            "\(path) cannot be used with this model: \(why); use a SQLite store, or a model without it",
+            entity: entity.name, key: key, file: path)
     }
 
     /// Closes a store, when those who use it right now are done. Firing a fault of its objects fails from now on.

@@ -10,6 +10,9 @@ package protocol StoreKind: Sendable {
     /// Whether a store lies at its path; else the path is a mere name, and nothing is there.
     var hasFile: Bool { get }
 
+    /// What models may ask for.
+    var abilities: StoreAbilities { get }
+
     /// Opens the store at `path`, or makes it where nothing is, unless `options` say otherwise.
     ///
     /// - Parameter model: is frozen.

@@ -8,6 +8,9 @@ extension ModelFile {
     /// - Parameter isAboutToReplace: gets the path under which all lies, a moment before it gets its name.
     package func write(_ bytes: [UInt8], isAboutToReplace: (String) throws -> Void = { _ in }) throws {
         let draft = self.draft
+        // Whatever can fail shall do so before the old file is gone.
+        let folder = try self.folder.opened()
+        defer { close(folder) }
         do {
             try draft.create(bytes, permissions)
             try isAboutToReplace(draft.path)
@@ -16,21 +19,26 @@ extension ModelFile {
             unlink(draft.path)
             throw error
         }
-        try folder.synchronize()
+        try self.folder.synchronize(folder)
     }
 
     /// Removes what writers that crashed left beside it. Only while nobody writes.
     package func removeDrafts() {
-        for name in (try? folder.entries()) ?? [] where name.hasPrefix(".\(self.name).") && name.hasSuffix(".part") {
-            unlink(folder.child(name).path)
+        let (start, end) = (".\(name).", ModelFile.endOfDraft)
+        for entry in (try? folder.entries()) ?? [] where entry.hasPrefix(start) && entry.hasSuffix(end) {
+            // Of no other file, whose name begins like that of this one.
+            let middle = entry.dropFirst(start.count).dropLast(end.count)
+            if UInt64(middle, radix: 36) != nil { unlink(folder.child(entry).path) }
         }
     }
 
     /// A name beside it that nobody has; errors call it as the file itself.
     var draft: ModelFile {
-        let name = ".\(name).\(String(UInt64.random(in: .min ... .max), radix: 36)).part"
+        let name = ".\(name).\(String(UInt64.random(in: .min ... .max), radix: 36))\(ModelFile.endOfDraft)"
         return ModelFile(folder.child(name).path, shownAs: shown)
     }
+
+    private static let endOfDraft = ".corestone-part"
 
     /// Writes a new file, down to the disk.
     /// - Parameter permissions: those of the file that it replaces.
@@ -54,9 +62,18 @@ extension ModelFile {
 
     /// Brings the names in a folder to the disk.
     func synchronize() throws {
+        let descriptor = try opened()
+        defer { close(descriptor) }
+        try synchronize(descriptor)
+    }
+
+    private func opened() throws -> Int32 {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw systemFailure("cannot be opened") }
-        defer { close(descriptor) }
+        return descriptor
+    }
+
+    private func synchronize(_ descriptor: Int32) throws {
         // Some file systems have no such thing for folders.
         guard fsync(descriptor) == 0 || errno == EINVAL else { throw systemFailure("cannot be brought to the disk") }
     }

@@ -8,6 +8,7 @@ import Glibc
 package struct SQLiteKind: StoreKind {
     package let type = StoreType.sqlite
     package let hasFile = true
+    package let abilities: StoreAbilities = SQLiteStore.abilities
 
     package init() {}
 

@@ -12,7 +12,8 @@ final class SQLiteStore: PersistentStore, SQLiteReading {
     let identifier: String
     let path: String
     let modelSource: ModelSource
-    let abilities: StoreAbilities = [.derivedAttributes, .uniqueConstraints, .generations, .parallelReads]
+    static let abilities: StoreAbilities = [.derivedAttributes, .uniqueConstraints, .generations, .parallelReads]
+    let abilities: StoreAbilities = SQLiteStore.abilities
     let schema: StoreSchema
     /// Why nothing can be written; nil when it can.
     let readOnlyReason: String?

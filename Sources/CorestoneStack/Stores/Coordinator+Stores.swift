@@ -22,13 +22,9 @@ extension Coordinator {
         // Nothing is made for a configuration that does not exist.
         _ = try model.entities(ofConfiguration: options.configuration)
         let kind = try StoreTypes.kind(of: type, at: path)
-        let place = kind.hasFile ? try StorePlace(path) : nil
-        let backing = try kind.open(path, model: model, options: options)
-        do { return try add(backing, configuration: options.configuration) } catch {
-            // Nobody else knows what was made for this.
-            if let place, place.state == .missing { kind.unlink(place) }
-            throw error
-        }
+        // Nor for a model that asks for too much.
+        try check(kind.abilities, ofStoreAt: path)
+        return try add(kind.open(path, model: model, options: options), configuration: options.configuration)
     }
 
     /// Saves a store under another path or as another type, and goes on with that one: what it holds is copied, values in files of
