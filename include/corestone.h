@@ -1098,8 +1098,20 @@ enum {
     CST_STORE_HISTORY = 1u << 4,
     CST_STORE_WRITABLE = 1u << 5, /* cst_coordinator_open_store: saves are wanted */
     /* CST_COORDINATOR_REMOTE_CHANGE is posted for what contexts of this coordinator save, too. */
-    CST_STORE_POSTS_OWN_CHANGES = 1u << 6
+    CST_STORE_POSTS_OWN_CHANGES = 1u << 6,
+    CST_STORE_ANALYZE = 1u
+        << 7, /* SQLite looks how values are spread, as the store is opened, to choose indexes by that */
+    CST_STORE_VACUUM = 1u
+        << 8, /* the database is written anew, as the store is opened, without the room of deleted rows */
+    /* The store need not have been written with this very model: what the model has, it must have a place for. Opened for
+       writing, it says from now on that it is of this model. */
+    CST_STORE_IGNORE_VERSIONING = 1u << 9
 };
+
+/* One of SQLite's settings, by name: "cache_size", "-65536". */
+typedef struct cst_pragma {
+    cst_string name, value;
+} cst_pragma;
 
 typedef struct cst_store_options {
     size_t struct_size;
@@ -1114,9 +1126,21 @@ typedef struct cst_store_options {
        tables are those of the whole model in any case. */
     cst_string configuration;
     uint32_t max_connections; /* how many threads may read the store at a time, or save; 0 is 8 */
-    uint32_t reserved;
+    uint32_t
+        file_mode; /* permissions of a new store's file, 0600 to 0777; 0: as the process's mask says. What lies beside a
+                           store has those of its file. */
+    /* Values of more bytes lie in files of their own, where the attribute allows it; 0 is 102400, UINT64_MAX never. */
+    uint64_t external_threshold;
+    /* Settings for every connection. Names and values that are not in the list of docs/reference/store.md are
+       CST_E_INVALID_ARGUMENT, with name and value as key and value of the error; nothing of it becomes SQL. */
+    size_t pragma_count;
+    const cst_pragma *pragmas;
+    /* Options of Apple's framework for what does not exist here (ubiquity, external records, file protection, …), by the names
+       of their keys. They do nothing; cst_store_warning says so. */
+    size_t foreign_option_count;
+    const cst_string *foreign_options;
 } cst_store_options;
-#define CST_STORE_OPTIONS_INIT {sizeof(cst_store_options), 0, 0, 0, 0, {NULL, 0}, 0, 0}
+#define CST_STORE_OPTIONS_INIT {sizeof(cst_store_options), 0, 0, 0, 0, {NULL, 0}, 0, 0, 0, 0, NULL, 0, NULL}
 
 /* Opens the store at `path`, or makes it. `type`, in any case of letters, is
  *   "SQLite": a database in Apple's layout;
@@ -1246,6 +1270,9 @@ CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_store_path(const cst_store
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_store_configuration(const cst_store *store);
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_is_read_only(const cst_store *store, bool *out_read_only,
                                                             cst_error **error);
+/* What was asked for when the store was added and is not done, each with its reason; a null string for an index too large. */
+CST_EXPORT CST_ANY_THREAD size_t cst_store_warning_count(const cst_store *store);
+CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_store_warning(const cst_store *store, size_t index);
 /* Why it is read-only and what to do about it, as the end of a sentence; a null string for a store that can be written. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_store_read_only_reason(const cst_store *store);
 

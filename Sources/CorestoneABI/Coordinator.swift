@@ -131,12 +131,11 @@ private func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -
     let given = try options(pointer, cst_store_options(), "options")
     let known = UInt32(
         CST_STORE_READ_ONLY | CST_STORE_MUST_EXIST | CST_STORE_NORMAL_SYNC | CST_STORE_ROLLBACK_JOURNAL
-            | CST_STORE_HISTORY | CST_STORE_WRITABLE | CST_STORE_POSTS_OWN_CHANGES)
-    guard given.flags & ~known == 0, given.reserved == 0 else {
+            | CST_STORE_HISTORY | CST_STORE_WRITABLE | CST_STORE_POSTS_OWN_CHANGES | CST_STORE_ANALYZE
+            | CST_STORE_VACUUM | CST_STORE_IGNORE_VERSIONING)
+    guard given.flags & ~known == 0 else {
         throw CoreError(
-            .unsupported,
-            "options.flags is 0x\(String(given.flags, radix: 16)) and options.reserved \(given.reserved); "
-                + "use CST_STORE_ constants and leave reserved zero")
+            .unsupported, "options.flags is 0x\(String(given.flags, radix: 16)); use CST_STORE_ constants")
     }
     func has(_ flag: Int) -> Bool { given.flags & UInt32(flag) != 0 }
     var options = StoreOptions()
@@ -153,6 +152,21 @@ private func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -
     }
     if given.max_connections != 0 { options.maximumConnections = Int(given.max_connections) }
     if given.cache_kb != 0 { options.cacheKilobytes = Int(min(given.cache_kb, UInt32(Int32.max))) }
+    options.analyzes = has(Int(CST_STORE_ANALYZE))
+    options.vacuums = has(Int(CST_STORE_VACUUM))
+    options.ignoresVersioning = has(Int(CST_STORE_IGNORE_VERSIONING))
+    if given.file_mode != 0 { options.fileMode = given.file_mode }
+    if given.external_threshold != 0 { options.externalDataThreshold = Int(clamping: given.external_threshold) }
+    for pragma in try array(given.pragmas, given.pragma_count, "options.pragmas") {
+        let name = try pragma.name.string("options.pragmas.name")
+        guard options.pragmas.updateValue(try pragma.value.string("options.pragmas.value"), forKey: name) == nil else {
+            throw CoreError(.invalidArgument, "options.pragmas has \(name) twice; give it once", key: name)
+        }
+    }
+    options.foreignOptions = try array(given.foreign_options, given.foreign_option_count, "options.foreign_options").map
+    {
+        try $0.string("options.foreign_options")
+    }
     return options
 }
 
@@ -211,6 +225,17 @@ public func cst_store_is_read_only(
 @_cdecl("cst_store_read_only_reason") @implementation
 public func cst_store_read_only_reason(_ pointer: OpaquePointer?) -> cst_string {
     cst_string((try? store(pointer))?.readOnlyReason)
+}
+
+@_cdecl("cst_store_warning_count") @implementation
+public func cst_store_warning_count(_ pointer: OpaquePointer?) -> Int { (try? store(pointer))?.warnings.count ?? 0 }
+
+@_cdecl("cst_store_warning") @implementation
+public func cst_store_warning(_ pointer: OpaquePointer?, _ index: Int) -> cst_string {
+    guard let warnings = (try? store(pointer))?.warnings, warnings.indices.contains(index) else {
+        return .null
+    }
+    return cst_string(warnings[index])
 }
 
 @_cdecl("cst_store_configuration") @implementation

@@ -634,6 +634,104 @@ static void a_mistake_in_a_file_of_xml_is_named(void) {
     company_close(&c);
 }
 
+static cst_status add(cst_coordinator *coordinator, const char *path, const cst_store_options *options,
+                      cst_store **store) {
+    return cst_coordinator_add_store(coordinator, text_of_size(NULL, 0), text(path), options, store, E);
+}
+
+static void pragmas_are_set_or_refused(void) {
+    cst_model *model = company_model();
+    cst_coordinator *coordinator = NULL;
+    cst_store *store = NULL;
+    OK(cst_coordinator_new(model, &coordinator, E));
+    const cst_pragma good[] = {{text("page_size"), text("8192")}, {text("Journal_Mode"), text("PERSIST")}};
+    cst_store_options options = CST_STORE_OPTIONS_INIT;
+    options.pragma_count = 2;
+    options.pragmas = good;
+    options.flags = CST_STORE_ANALYZE | CST_STORE_VACUUM;
+    options.file_mode = 0600;
+    OK(add(coordinator, check_path("a.sqlite"), &options, &store));
+    CHECK_INT(8192, count_in(check_path("a.sqlite"), "PRAGMA page_size"));
+    struct stat facts;
+    REQUIRE(stat(check_path("a.sqlite"), &facts) == 0);
+    CHECK_INT(0600, facts.st_mode & 0777);
+    CHECK_INT(0, (int)cst_store_warning_count(store));
+    CHECK(cst_store_warning(store, 0).data == NULL);
+    OK(cst_coordinator_remove_store(coordinator, store, E));
+    OK(cst_release(store));
+
+    const char *path = check_path("b.sqlite");
+    const char invalid[] = {(char)0xff, 0};
+    const struct {
+        cst_pragma pragmas[2];
+        size_t count;
+        cst_status status;
+        const char *key, *words;
+    } bad[] = {
+        {{{text("journal_mode"), text("off")}}, 1, CST_E_INVALID_ARGUMENT, "journal_mode", "wal, delete, truncate"},
+        {{{text("locking_mode"), text("exclusive")}}, 1, CST_E_INVALID_ARGUMENT, "locking_mode", "a store takes"},
+        {{{text("fullfsync"), text("1")}, {text("fullfsync"), text("1")}},
+         2,
+         CST_E_INVALID_ARGUMENT,
+         "fullfsync",
+         "twice"},
+        {{{text("fullfsync"), text(invalid)}}, 1, CST_E_INVALID_UTF8, NULL, "options.pragmas.value"},
+        {{{text_of_size(NULL, 0), text("1")}}, 1, CST_E_INVALID_ARGUMENT, NULL, "options.pragmas.name"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        options.pragmas = bad[i].pragmas;
+        options.pragma_count = bad[i].count;
+        CHECK_STATUS(bad[i].status, add(coordinator, path, &options, NULL));
+        if (bad[i].key) CHECK_TEXT(bad[i].key, cst_error_key(check_error()));
+        CHECK(strstr(cst_error_message(check_error()).data, bad[i].words) != NULL);
+    }
+    options.pragmas = NULL;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, add(coordinator, path, &options, NULL));
+    options.pragma_count = 0;
+    options.file_mode = 0400;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, add(coordinator, path, &options, NULL));
+    options.file_mode = 0;
+    options.flags = CST_STORE_READ_ONLY | CST_STORE_VACUUM;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, add(coordinator, path, &options, NULL));
+    CHECK(!exists(path));
+    OK(cst_release(coordinator));
+    OK(cst_release(model));
+}
+
+static void foreign_options_are_warnings(void) {
+    cst_model *model = company_model();
+    cst_coordinator *coordinator = NULL;
+    cst_store *store = NULL;
+    OK(cst_coordinator_new(model, &coordinator, E));
+    cst_string names[] = {text("NSPersistentStoreFileProtectionKey")};
+    cst_store_options options = CST_STORE_OPTIONS_INIT;
+    options.foreign_option_count = 1;
+    options.foreign_options = names;
+    OK(add(coordinator, check_path("a.sqlite"), &options, &store));
+    REQUIRE(cst_store_warning_count(store) == 1);
+    CHECK(strstr(cst_store_warning(store, 0).data, "NSPersistentStoreFileProtectionKey") != NULL);
+    CHECK(cst_store_warning(store, 1).data == NULL);
+    OK(cst_release(store));
+    names[0] = text("NSSQLitePragmasOption");
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, add(coordinator, check_path("b.sqlite"), &options, NULL));
+    CHECK_TEXT("NSSQLitePragmasOption", cst_error_key(check_error()));
+    CHECK(strstr(cst_error_message(check_error()).data, "pragmas") != NULL);
+    CHECK_INT(0, (int)cst_store_warning_count(NULL));
+    OK(cst_release(coordinator));
+    OK(cst_release(model));
+}
+
+static void dev_null_is_a_store_in_memory(void) {
+    struct company c = company_open("/dev/null");
+    OK(cst_release(company_employee(&c, c.context, "Ada", 1)));
+    save(c.context);
+    CHECK_INT(1, company_count(c.context, c.employee, "name == 'Ada'"));
+    struct company other = company_open("/dev/null");
+    CHECK_INT(0, company_count(other.context, other.employee, NULL));
+    company_close(&other);
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(a_store_is_made_and_reopened);
@@ -657,5 +755,8 @@ int main(int argc, char **argv) {
     RUN(a_store_may_be_one_file_of_xml);
     RUN(a_mistake_in_a_file_of_xml_is_named);
     RUN(a_listener_may_add_stores_but_not_without_end);
+    RUN(pragmas_are_set_or_refused);
+    RUN(foreign_options_are_warnings);
+    RUN(dev_null_is_a_store_in_memory);
     return check_end();
 }

@@ -25,7 +25,7 @@ class StoreTestCase: XCTestCase {
     func files() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder).sorted() }
 
     func open(_ name: String, _ model: Model, options: StoreOptions = StoreOptions()) throws -> SQLiteStore {
-        try SQLiteStore(StoreOpening(model: model, options: options).run(path(name)))
+        try SQLiteStore(StoreOpening(path(name), model: model, options: options).run())
     }
 
     /// What the sqlite3 shell prints, one row a line, columns separated by bars.

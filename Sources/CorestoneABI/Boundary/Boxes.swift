@@ -23,6 +23,7 @@ final class StoreBox {
     let store: Store
     let type, identifier, path: Text
     let readOnlyReason, configuration: Text?
+    let warnings: [Text]
 
     init(_ store: Store) {
         self.store = store
@@ -31,6 +32,7 @@ final class StoreBox {
         path = Text(store.path)
         readOnlyReason = store.readOnlyReason.map { Text($0) }
         configuration = store.configuration.map { Text($0) }
+        warnings = store.warnings.map { Text($0) }
     }
 }
 

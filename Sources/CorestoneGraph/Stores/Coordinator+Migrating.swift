@@ -5,7 +5,9 @@ extension Coordinator {
     /// Has another store take the place of one: all that the old one holds is copied, then the old one is removed; its file stays.
     ///
     /// - Parameter backing: an empty store, which the coordinator takes over, also when it fails.
-    package func migrate(_ store: Store, to backing: any PersistentStore) throws -> Store {
+    package func migrate(
+        _ store: Store, to backing: any PersistentStore, warnings: [String] = []
+    ) throws -> Store {
         let (new, ids) = try performAndWait {
             let copy: StoreCopy
             do {
@@ -16,7 +18,8 @@ extension Coordinator {
                 backing.close()
                 throw error
             }
-            let new = try keep(backing, configuration: store.configuration, inPlaceOf: store)
+            let new = try keep(
+                backing, configuration: store.configuration, warnings: warnings, inPlaceOf: store)
             return (new, copy.migratedIDs(from: store, to: new))
         }
         try? remote.update(self)

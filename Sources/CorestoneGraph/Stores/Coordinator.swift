@@ -45,8 +45,10 @@ public final class Coordinator: @unchecked Sendable {
     /// Takes over a store, also when it fails.
     ///
     /// - Parameter configuration: whose objects the store is for; nil for those of the whole model.
-    package func add(_ backing: any PersistentStore, configuration: String? = nil) throws -> Store {
-        let store = try keep(backing, configuration: configuration)
+    package func add(
+        _ backing: any PersistentStore, configuration: String? = nil, warnings: [String] = []
+    ) throws -> Store {
+        let store = try keep(backing, configuration: configuration, warnings: warnings)
         try? remote.update(self)
         post(.storesDidChange, StoreChanges(added: [store]))
         return store
@@ -54,7 +56,7 @@ public final class Coordinator: @unchecked Sendable {
 
     /// Takes over a store, before another one if that is given, and tells nobody.
     func keep(
-        _ backing: any PersistentStore, configuration: String?, inPlaceOf former: Store? = nil
+        _ backing: any PersistentStore, configuration: String?, warnings: [String], inPlaceOf former: Store? = nil
     ) throws -> Store {
         let holdings: Set<UInt32>?
         do {
@@ -69,7 +71,7 @@ public final class Coordinator: @unchecked Sendable {
             storesMade += 1
             let store = Store(
                 backing: backing, number: storesMade, coordinator: ObjectIdentifier(self), configuration: configuration,
-                holdings: holdings)
+                holdings: holdings, warnings: warnings)
             openStores.insert(store, at: openStores.firstIndex { $0 === former } ?? openStores.count)
             return (store, nil)
         }

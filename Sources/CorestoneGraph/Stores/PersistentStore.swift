@@ -18,6 +18,9 @@ package protocol PersistentStore: StoreReading, Sendable {
     /// Why, and what to do about it, as the end of a sentence; nil when it can be written, or for no special reason.
     var readOnlyReason: String? { get }
 
+    /// What the options asked for and this store does not do.
+    var warnings: [String] { get }
+
     /// Reads a value that lies in a file of its own, whose name the row has. Any thread.
     func externalValue(named name: String) -> ExternalValue
 
@@ -103,6 +106,7 @@ extension PersistentStore {
     package var abilities: StoreAbilities { [] }
     package var modelSource: ModelSource { .given }
     package var readOnlyReason: String? { nil }
+    package var warnings: [String] { [] }
     package var keepsHistory: Bool { false }
     package var contentState: String? { nil }
 

@@ -11,6 +11,8 @@ public final class Store: @unchecked Sendable {
     let coordinator: ObjectIdentifier
     /// Whose objects the store is for; nil for those of the whole model.
     public let configuration: String?
+    /// What was asked for when it was added and is not done, sentence by sentence, with reasons.
+    public let warnings: [String]
     /// The entities of the configuration by index, with all that inherit from them; nil for the whole model.
     let holdings: Set<UInt32>?
     let rowCache = RowCache()
@@ -30,8 +32,9 @@ public final class Store: @unchecked Sendable {
 
     init(
         backing: any PersistentStore, number: UInt32, coordinator: ObjectIdentifier, configuration: String?,
-        holdings: Set<UInt32>?
+        holdings: Set<UInt32>?, warnings: [String]
     ) {
+        self.warnings = warnings + backing.warnings
         self.configuration = configuration
         self.holdings = holdings
         self.backing = backing

@@ -29,6 +29,28 @@ public struct StoreOptions: Sendable {
     /// More threads than that at a time wait for each other, in order of arrival.
     public static let usualConnections = 8
 
+    /// Settings of SQLite by name, as `["cache_size": "-65536"]`, for every connection. Those that cost no durability nobody asked to
+    /// give up, and cannot damage a store; others, and values that a setting does not take, are refused with a list.
+    public var pragmas: [String: String] = [:]
+    /// Looks how values are spread, when the store is opened, so that SQLite chooses its indexes by that.
+    public var analyzes = false
+    /// Writes the database anew when the store is opened, without the room that deleted rows have left. Needs as much room again
+    /// meanwhile.
+    public var vacuums = false
+    /// Does not ask whether the store was written with this very model: what the model has, the store must have a place for, and if
+    /// it is opened for writing it says from now on that it is of this model.
+    public var ignoresVersioning = false
+    /// The permissions of the file of a new store, `0o600` to `0o777`, whatever the process's mask says. What lies beside a store has
+    /// those of its file. nil: as the mask says.
+    public var fileMode: UInt32?
+    /// Values of more bytes lie in files of their own, where the attribute allows it. `Int.max`: none does.
+    public var externalDataThreshold = StoreOptions.usualExternalDataThreshold
+    /// Apple's framework decides likewise, by a rule that it keeps to itself; about 100 KB is what its engineers name.
+    public static let usualExternalDataThreshold = 100 << 10
+    /// Options of Apple's framework for what does not exist here, by the names of their keys: ubiquity, external records, file
+    /// protection. They do nothing; `Store.warnings` says so.
+    public var foreignOptions: [String] = []
+
     public init() {}
 
     /// For files of others: nothing in the folder is changed, made or locked.

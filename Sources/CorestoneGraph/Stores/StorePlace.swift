@@ -17,6 +17,14 @@ package struct StorePlace {
     /// Bytes.
     package let size: Int
 
+    /// The path of an SQLite store that lies nowhere: in memory, and for one coordinator.
+    package static let nowhere = "/dev/null"
+
+    /// Of a store in memory.
+    package init(nowhere given: String) {
+        (self.given, absolute, path, folder, state, size) = (given, given, given, "", .present, 0)
+    }
+
     package init(_ given: String) throws {
         self.given = given
         guard !given.isEmpty else {

@@ -13,7 +13,7 @@ extension Connection {
     }
 
     /// The same whoever committed, in whatever mode.
-    func bringCommitsToDisk() -> Bool { usesLog ? synchroniseLog() : synchroniseFolder() }
+    func bringCommitsToDisk() -> Bool { usesLog ? synchroniseLog() : synchroniseJournal() && synchroniseFolder() }
 
     private var usesLog: Bool { (try? setting("journal_mode")) == "wal" }
 
@@ -22,6 +22,15 @@ extension Connection {
         let statement = try statement("PRAGMA \(name)", purpose)
         defer { statement.reset() }
         return try statement.step(purpose) ? statement.text(0) : nil
+    }
+
+    /// One that is kept is made invalid instead, which is the commit.
+    private func synchroniseJournal() -> Bool {
+        guard let name = sqlite3_db_filename(db, "main").map({ String(cString: $0) }) else { return false }
+        let descriptor = open(name + "-journal", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return errno == ENOENT }
+        defer { Glibc.close(descriptor) }
+        return fsync(descriptor) == 0
     }
 
     private func synchroniseFolder() -> Bool {

@@ -12,6 +12,8 @@ struct StoreCreation {
     let model: Model
     let place: StorePlace
     let options: StoreOptions
+    let pragmas: StorePragmas
+    let busyTimeout: Int32
 
     /// A column that nothing fills would look like data.
     private func refuseUnknownDerivations(_ schema: StoreSchema) throws {
@@ -34,6 +36,7 @@ struct StoreCreation {
         if place.hasCompanion("-wal") || place.hasCompanion("-journal") { return try fillBesideRemains() }
         let draft = "\(place.path).new-\(getpid())-\(UInt32.random(in: .min ... .max))"
         defer { for suffix in ["", "-journal", "-wal", "-shm"] { unlink(draft + suffix) } }
+        if let mode = options.fileMode { try make(draft, mode) }
         try fill(draft)
         // Another process may have made the store meanwhile: then that one is opened.
         if link(draft, place.path) != 0 && errno != EEXIST {
@@ -51,18 +54,27 @@ struct StoreCreation {
     /// The log of a store that was deleted would be taken for the new one's. SQLite drops it when it fills an empty
     /// file.
     private func fillBesideRemains() throws {
-        let descriptor = open(place.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else {
-            if errno == EEXIST { return }
-            throw CoreError(
-                .storeIO, code: .persistentStoreOpen, "cannot make \(place.given): \(StorePlace.text(of: errno))",
-                file: place.given)
-        }
-        close(descriptor)
+        guard try make(place.path, options.fileMode) else { return }
         do { try fill(place.path) } catch {
             unlink(place.path)
             throw error
         }
+    }
+
+    /// Makes an empty file. False when there is one.
+    @discardableResult
+    private func make(_ file: String, _ mode: UInt32?) throws -> Bool {
+        let descriptor = open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode.map { _ in 0o600 } ?? 0o644)
+        guard descriptor >= 0 else {
+            if errno == EEXIST { return false }
+            let error = CoreError(
+                .storeIO, code: .persistentStoreOpen, "cannot make \(place.given): \(StorePlace.text(of: errno))",
+                file: place.given)
+            throw errno == EACCES ? explained(error) : error
+        }
+        defer { close(descriptor) }
+        if let mode { fchmod(descriptor, mode) }
+        return true
     }
 
     /// Makes the store anew in the database without tables that destroying it left.
@@ -83,20 +95,27 @@ struct StoreCreation {
                 file, path: place.given, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
         } catch let error as CoreError { throw explained(error) }
         let purpose = "make \(place.given)"
-        sqlite3_busy_timeout(connection.db, Int32(clamping: options.busyTimeoutMilliseconds))
+        sqlite3_busy_timeout(connection.db, busyTimeout)
         do {
-            // Core Data's stores are made for incremental vacuuming (`_NSAutoVacuumLevel` 2); only an empty file
-            // takes it.
-            try connection.execute(
-                "PRAGMA page_size=4096;PRAGMA auto_vacuum=2;PRAGMA synchronous=FULL;PRAGMA temp_store=MEMORY", purpose,
-                cocoaCode: .persistentStoreOpen)
-            try connection.execute("BEGIN EXCLUSIVE", purpose, cocoaCode: .persistentStoreOpen)
-            try write(to: connection, purpose)
-            try connection.execute("COMMIT", purpose, cocoaCode: .persistentStoreOpen)
-            if !options.rollbackJournal {
+            try fill(connection)
+            if pragmas["journal_mode"] ?? (options.rollbackJournal ? "delete" : "wal") == "wal" {
                 try connection.execute("PRAGMA journal_mode=WAL", purpose, cocoaCode: .persistentStoreOpen)
             }
         } catch let error as CoreError { throw explained(error) }
+    }
+
+    private var vacuumLevel: Int { pragmas.number("auto_vacuum", else: 2) }
+
+    /// Makes the store in an empty database.
+    func fill(_ connection: Connection) throws {
+        let purpose = "make \(place.given)"
+        // Core Data's stores are made for incremental vacuuming (`_NSAutoVacuumLevel` 2); only an empty file takes it.
+        try connection.execute(
+            "PRAGMA page_size=\(pragmas.number("page_size", else: 4096));PRAGMA auto_vacuum=\(vacuumLevel);"
+                + "PRAGMA synchronous=FULL;PRAGMA temp_store=MEMORY", purpose, cocoaCode: .persistentStoreOpen)
+        try connection.execute("BEGIN EXCLUSIVE", purpose, cocoaCode: .persistentStoreOpen)
+        try write(to: connection, purpose)
+        try connection.execute("COMMIT", purpose, cocoaCode: .persistentStoreOpen)
     }
 
     private func write(to connection: Connection, _ purpose: String) throws {
@@ -112,7 +131,7 @@ struct StoreCreation {
             key.bind(entity.parent.map { schema.number(of: $0) } ?? 0, at: 3)
             try key.run(purpose)
         }
-        let document = StoreDocument(fresh: model)
+        let document = StoreDocument(fresh: model, vacuumLevel: vacuumLevel)
         let metadata = try connection.prepare(
             "INSERT INTO Z_METADATA (Z_VERSION, Z_UUID, Z_PLIST) VALUES (1, ?, ?)", purpose)
         metadata.bind(copying: document.identifier, at: 1)

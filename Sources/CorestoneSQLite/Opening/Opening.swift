@@ -23,20 +23,46 @@ struct OpenedStore {
     let history: HistoryDesign?
     /// How many connections there may be.
     var maximumConnections = 1
+    /// Frames of the write-ahead log after which it is brought into the file; 0 for never.
+    var longLog = ConnectionPool.usualLongLog
     /// Makes a connection more; nil where readers would be in each other's way, or in a writer's.
     var openAnother: (() throws -> Connection)?
 }
 
 /// Opens a store, making it first when there is none and a model for it.
 struct StoreOpening {
+    private let path: String
     /// nil for the store's own: the one cached in it, else one inferred from its tables.
-    let model: Model?
-    let options: StoreOptions
+    private let model: Model?
+    private let options: StoreOptions
+    private let pragmas: StorePragmas
+    private let busyTimeout: Int32
 
-    func run(_ path: String) throws -> OpenedStore {
+    /// - Throws: `.invalidArgument` for options that make no sense. Nothing was looked at then.
+    init(_ path: String, model: Model?, options: StoreOptions) throws {
+        (self.path, self.model, self.options) = (path, model, options)
+        pragmas = try StorePragmas(options, path: path)
+        busyTimeout = Int32(
+            clamping: pragmas.number("busy_timeout", else: options.busyTimeoutMilliseconds))
+        if options.isReadOnly, options.vacuums || options.analyzes {
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreOpen,
+                "\(path) is to be opened read-only and to be \(options.vacuums ? "vacuumed" : "analyzed"), which writes; leave one "
+                    + "of these options out", file: path)
+        }
+        if let mode = options.fileMode, mode & ~0o777 != 0 || mode & 0o600 != 0o600 {
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreOpen,
+                "the file mode for \(path) is 0\(String(mode, radix: 8)); it takes permissions from 0600 to 0777 by which the owner "
+                    + "may read and write", key: "file_mode", value: .int(Int64(mode)), file: path)
+        }
+    }
+
+    func run() throws -> OpenedStore {
+        if path == StorePlace.nowhere { return try openInMemory() }
         let place = try StorePlace(path)
         if place.state == .missing, !options.isReadOnly, !options.mustExist, let model {
-            try StoreCreation(model: model, place: place, options: options).run()
+            try creation(model, place).run()
         } else {
             try place.requireStore()
         }
@@ -44,14 +70,38 @@ struct StoreOpening {
             ? try openReadOnly(place) : try openWritable(place)
     }
 
+    private func creation(_ model: Model, _ place: StorePlace) -> StoreCreation {
+        StoreCreation(model: model, place: place, options: options, pragmas: pragmas, busyTimeout: busyTimeout)
+    }
+
+    /// A new store that no file has, and nobody else: what is saved into it ends with it.
+    private func openInMemory() throws -> OpenedStore {
+        let place = StorePlace(nowhere: path)
+        guard let model, !options.isReadOnly, !options.mustExist else {
+            throw failure(
+                .invalidArgument,
+                "\(path) is an empty store in memory: it is opened with a model, and for writing", place)
+        }
+        let connection = try Connection(":memory:", path: path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
+        try creation(model, place).fill(connection)
+        let examination = try StoreExamination(connection, model: model, place: place, forWriting: true)
+        try configure(connection, place)
+        try derive(examination.schema, in: connection, place)
+        return OpenedStore(
+            connection: connection, schema: examination.schema, identifier: examination.contents.document.identifier,
+            source: .given, path: path, readOnlyReason: nil, mayHoldReads: true, watch: nil, externalFolder: "",
+            history: examination.history)
+    }
+
     /// Makes the store first where one was destroyed.
     private func examine(_ connection: Connection, _ place: StorePlace) throws -> StoreExamination {
         do {
-            return try StoreExamination(connection, model: model, place: place, forWriting: true)
+            return try StoreExamination(
+                connection, model: model, place: place, forWriting: true, ignoringVersions: options.ignoresVersioning)
         } catch let error as CoreError where error.status == .notAStore {
             guard let model, !options.mustExist, (try? connection.isOfDestroyedStore("open \(place.given)")) == true
             else { throw error }
-            try StoreCreation(model: model, place: place, options: options).refill()
+            try creation(model, place).refill()
             return try StoreExamination(connection, model: model, place: place, forWriting: true)
         }
     }
@@ -68,7 +118,7 @@ struct StoreOpening {
                 return try openReadOnly(place)
             }
         }
-        sqlite3_busy_timeout(connection.db, Int32(clamping: options.busyTimeoutMilliseconds))
+        sqlite3_busy_timeout(connection.db, busyTimeout)
         guard sqlite3_db_readonly(connection.db, "main") == 0 else {
             throw failure(
                 .storeReadOnly,
@@ -89,13 +139,17 @@ struct StoreOpening {
         _ = cst_sqlite3_checkpoint_on_close(connection.db, 1)
         try configure(connection, place)
         let isWAL = try journalMode(connection, place) == "wal"
+        try tidy(connection, place)
+        if options.ignoresVersioning, let model { try connection.adopt(model, examination.contents) }
         try derive(schema, in: connection, place)
         let history = try beginHistory(in: connection, model: schema.model) ?? examination.history
         return OpenedStore(
             connection: connection, schema: schema, identifier: examination.contents.document.identifier,
             source: examination.source, path: place.absolute, readOnlyReason: nil, mayHoldReads: isWAL, watch: nil,
             externalFolder: ExternalFile.folder(ofStore: place.path), history: history,
-            maximumConnections: options.maximumConnections, openAnother: isWAL ? another(place, schema) : nil)
+            maximumConnections: options.maximumConnections,
+            longLog: Int32(pragmas.number("wal_autocheckpoint", else: Int(ConnectionPool.usualLongLog))),
+            openAnother: isWAL ? another(place, schema) : nil)
     }
 
     /// Makes connections more, as long as the path still leads to the file.
@@ -107,7 +161,7 @@ struct StoreOpening {
                 connection.close()
                 throw failure(.storeIO, "\(place.given) is another file by now", place)
             }
-            sqlite3_busy_timeout(connection.db, Int32(clamping: options.busyTimeoutMilliseconds))
+            sqlite3_busy_timeout(connection.db, busyTimeout)
             try configure(connection, place, isFirst: false)
             try derive(schema, in: connection, place)
             return connection
@@ -124,7 +178,8 @@ struct StoreOpening {
 
     private func openReadOnly(_ place: StorePlace, reason: String? = nil) throws -> OpenedStore {
         let file = try ReadOnlyFile(place)
-        let examination = try StoreExamination(file.connection, model: model, place: place)
+        let examination = try StoreExamination(
+            file.connection, model: model, place: place, ignoringVersions: options.ignoresVersioning)
         try configure(file.connection, place)
         return OpenedStore(
             connection: file.connection, schema: examination.schema,
@@ -135,16 +190,26 @@ struct StoreOpening {
             externalFolder: ExternalFile.folder(ofStore: place.path), history: nil)
     }
 
+    /// What is done once, at opening.
+    private func tidy(_ connection: Connection, _ place: StorePlace) throws {
+        if options.vacuums {
+            try connection.execute("VACUUM", "vacuum \(place.given)", cocoaCode: .persistentStoreOpen)
+        }
+        if options.analyzes {
+            try connection.execute("ANALYZE", "analyze \(place.given)", cocoaCode: .persistentStoreOpen)
+        }
+    }
+
     private func configure(_ connection: Connection, _ place: StorePlace, isFirst: Bool = true) throws {
         // A stranger's store may be larger than memory: what has to be sorted goes to a temporary file of SQLite's.
-        // Fewer checkpoints than SQLite's default of 1,000 pages: many small saves rewrite the same index pages.
         let launch = LaunchArguments.storeSettings
         if isFirst, launch.checksIntegrity { try DatabaseCheck.require(connection, place) }
-        let synchronous = launch.synchronous ?? (options.normalSync ? 1 : 2)
+        let synchronous = launch.synchronous ?? pragmas.number("synchronous", else: options.normalSync ? 1 : 2)
         try connection.execute(
             "PRAGMA synchronous=\(synchronous);"
-                + "PRAGMA cache_size=-\(max(options.cacheKilobytes, 64));"
-                + "PRAGMA temp_store=\(options.isReadOnly ? "DEFAULT" : "MEMORY");PRAGMA wal_autocheckpoint=4000",
+                + "PRAGMA cache_size=\(pragmas.number("cache_size", else: -max(options.cacheKilobytes, 64)));"
+                + "PRAGMA temp_store=\(pragmas.number("temp_store", else: options.isReadOnly ? 0 : 2))"
+                + pragmas.statements,
             "open \(place.given)", cocoaCode: .persistentStoreOpen)
     }
 
@@ -170,7 +235,7 @@ struct StoreOpening {
         let current = try connection.prepare("PRAGMA journal_mode", purpose)
         let mode = try current.step(purpose) ? current.text(0) ?? "" : ""
         current.reset()
-        let wanted = options.rollbackJournal ? "delete" : "wal"
+        let wanted = pragmas["journal_mode"] ?? (options.rollbackJournal ? "delete" : "wal")
         guard mode != wanted else { return mode }
         let statement = try connection.prepare("PRAGMA journal_mode=\(wanted)", purpose)
         do {
@@ -199,5 +264,29 @@ struct StoreOpening {
         _ status: Status, _ message: String, _ place: StorePlace, sqliteCode: Int32 = 0
     ) -> CoreError {
         CoreError(status, code: .persistentStoreOpen, message, sqliteCode: sqliteCode, file: place.given)
+    }
+}
+
+extension Connection {
+    /// Has a store say that it is of a model, if it says something else: by the hashes, and the model that it carries.
+    fileprivate func adopt(_ model: Model, _ contents: StoreContents) throws {
+        guard var metadata = contents.document.metadata,
+            metadata.entityVersionHashes != StoreDocument.versionHashes(of: model)
+        else { return }
+        metadata.setModel(model)
+        let purpose = "write the model's versions into \(path)"
+        try execute("BEGIN IMMEDIATE", purpose, cocoaCode: .persistentStoreOpen)
+        do {
+            try StoreMetadata.store(metadata, in: self)
+            if try finds("SELECT 1 FROM sqlite_schema WHERE name = 'Z_MODELCACHE'", purpose: purpose) {
+                let cache = try prepare("UPDATE Z_MODELCACHE SET Z_CONTENT = ?", purpose)
+                cache.bind(copying: try StoreDocument.modelCache(of: model), at: 1)
+                try cache.run(purpose)
+            }
+            try execute("COMMIT", purpose, cocoaCode: .persistentStoreOpen)
+        } catch {
+            sqlite3_exec(db, "ROLLBACK", nil, nil, nil)
+            throw error
+        }
     }
 }

@@ -17,8 +17,9 @@ struct StoreDocument {
     }
 
     /// For a new store of that model.
-    init(fresh model: Model) {
-        let metadata = StoreMetadata(model: model)
+    init(fresh model: Model, vacuumLevel: Int = 2) {
+        var metadata = StoreMetadata(model: model)
+        metadata.values[StoreMetadata.Key.autoVacuum] = .string("\(vacuumLevel)")
         identifier = metadata.uuid.description
         propertyList = metadata.encoded()
         self.metadata = metadata

@@ -26,10 +26,16 @@ struct StoreExamination {
 
     /// `model` is the one to open the store with; nil for the store's own: the one cached in it, else one inferred from its
     /// tables.
-    init(_ connection: Connection, model given: Model?, place: StorePlace, forWriting: Bool = false) throws {
+    init(
+        _ connection: Connection, model given: Model?, place: StorePlace, forWriting: Bool = false,
+        ignoringVersions: Bool = false
+    ) throws {
         let contents = try StoreContents(connection, place: place)
         let choice =
-            if let given { try StoreExamination.compare(given, .given, contents, connection, forWriting) } else {
+            if let given {
+                try StoreExamination.compare(
+                    given, .given, contents, connection, forWriting, ignoringVersions: ignoringVersions)
+            } else {
                 try StoreExamination.ownModel(contents, connection, forWriting)
             }
         self.contents = contents
@@ -58,10 +64,12 @@ struct StoreExamination {
     }
 
     private static func compare(
-        _ model: Model, _ source: ModelSource, _ contents: StoreContents, _ connection: Connection, _ forWriting: Bool
+        _ model: Model, _ source: ModelSource, _ contents: StoreContents, _ connection: Connection, _ forWriting: Bool,
+        ignoringVersions: Bool = false
     ) throws -> Choice {
         let comparison = ModelComparison(
-            model: model, source: source, contents: contents, connection: connection, forWriting: forWriting)
+            model: model, source: source, contents: contents, connection: connection, forWriting: forWriting,
+            ignoresVersions: ignoringVersions)
         let (schema, doubt) = try comparison.run()
         return Choice(schema: schema, source: source, doubt: doubt)
     }

@@ -25,6 +25,21 @@ enum ExternalFile {
         return parts.dropLast().joined(separator: "/") + "/.\(stem)_SUPPORT/_EXTERNAL_DATA"
     }
 
+    /// The permissions of the files of a store: those of its database.
+    static func mode(ofStore path: String) -> mode_t {
+        var facts = stat()
+        return stat(path, &facts) == 0 ? facts.st_mode & 0o666 : 0o600
+    }
+
+    /// Makes a folder for files of these permissions. 0, or an `errno`.
+    static func makeFolder(_ path: String, _ mode: mode_t) -> Int32 {
+        // Who may read the files may look for them, too.
+        let mode = mode | (mode & 0o444) >> 2
+        guard mkdir(path, mode) == 0 else { return errno }
+        chmod(path, mode)
+        return 0
+    }
+
     /// Whether there is a file at the path, and not something else.
     static func isThere(_ path: String) -> Bool {
         var facts = stat()

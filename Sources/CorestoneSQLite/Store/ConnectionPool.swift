@@ -28,8 +28,10 @@ final class ConnectionPool: @unchecked Sendable {
     /// Grows with what every later read has to see: reads go on in a transaction only if it began after that.
     private let newest = Atomic<UInt64>(0)
 
-    /// Frames of the write-ahead log after which it is brought into the file.
-    static let longLog: Int32 = 4000
+    /// Fewer checkpoints than SQLite's default of 1,000 pages: many small saves rewrite the same index pages.
+    static let usualLongLog: Int32 = 4000
+    /// Frames of the write-ahead log after which it is brought into the file; 0 for never.
+    private let longLog: Int32
 
     private final class Waiting {
         /// nil for whichever is free first.
@@ -48,7 +50,11 @@ final class ConnectionPool: @unchecked Sendable {
         }
     }
 
-    init(_ first: OpenFile, reaper: ReadReaper, limit: Int, path: String, open: (() throws -> OpenFile)?) {
+    init(
+        _ first: OpenFile, reaper: ReadReaper, limit: Int, longLog: Int32 = ConnectionPool.usualLongLog, path: String,
+        open: (() throws -> OpenFile)?
+    ) {
+        self.longLog = longLog
         self.first = first
         self.reaper = reaper
         self.limit = open == nil ? 1 : max(limit, 1)
@@ -206,7 +212,7 @@ final class ConnectionPool: @unchecked Sendable {
     /// Brings a log that has grown long into the file. By who has committed with `file`, before anybody else does: readers that
     /// idle in the past must not keep it growing.
     func shortenLog(_ file: OpenFile) {
-        guard file.logFrames >= ConnectionPool.longLog else { return }
+        guard longLog > 0, file.logFrames >= longLog else { return }
         for other in lock.with({ files }) where other !== file && other.seize() {
             other.endReads()
             give(idle: other)

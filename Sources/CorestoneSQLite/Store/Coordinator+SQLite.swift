@@ -16,24 +16,25 @@ extension Coordinator {
     public func addSQLiteStore(at path: String, options: StoreOptions = StoreOptions()) throws -> Store {
         // Nothing is made for a configuration that does not exist.
         _ = try model.entities(ofConfiguration: options.configuration)
-        let opened = try StoreOpening(model: model, options: options).run(path)
+        let opened = try StoreOpening(path, model: model, options: options).run()
         return try add(SQLiteStore(opened, options: options), configuration: options.configuration)
     }
 
     /// What `Coordinator.open` does with an SQLite store.
     package static func openSQLiteStore(
-        at path: String, model: Model?, options: StoreOptions
+        at path: String, model: Model?, options: StoreOptions, warnings: [String] = []
     ) throws -> Coordinator {
         var options = options
         options.mustExist = true
         try model?.freeze()
-        let opened = try StoreOpening(model: model, options: options).run(path)
+        let opened = try StoreOpening(path, model: model, options: options).run()
         let coordinator: Coordinator
         do { coordinator = try Coordinator(model: opened.schema.model) } catch {
             opened.connection.close()
             throw error
         }
-        _ = try coordinator.add(SQLiteStore(opened, options: options), configuration: options.configuration)
+        _ = try coordinator.add(
+            SQLiteStore(opened, options: options), configuration: options.configuration, warnings: warnings)
         return coordinator
     }
 }

@@ -89,6 +89,11 @@ extension SQLiteStore {
     /// The connection for a reader of the state at some time.
     func connectionForReading() throws -> Connection {
         try withFile { file in
+            guard !isInMemory else {
+                throw CoreError(
+                    .unsupported, code: .persistentStoreOperation,
+                    "\(path) lies in memory and has no states to be read later; use a store with a file", file: path)
+            }
             guard file.keepsReaders, let location = sqlite3_db_filename(file.connection.db, "main") else {
                 throw CoreError(
                     .unsupported, code: .persistentStoreOperation,

@@ -40,7 +40,7 @@ extension SQLiteStore {
             try file.connection.execute("BEGIN IMMEDIATE", purpose)
             let watch = watched.withLock { $0.watch }
             watch?.noteOthers()
-            let files = ExternalWrites(folder: externalFolder)
+            let files = ExternalWrites(folder: externalFolder, beside: path, threshold: externalDataThreshold)
             do {
                 let transaction = try WriteTransaction(
                     file: file, path: path, identifier: identifier, files: files, author: author)

@@ -13,11 +13,13 @@ final class SQLiteStore: PersistentStore, SQLiteReading {
     let path: String
     let modelSource: ModelSource
     static let abilities: StoreAbilities = [.derivedAttributes, .uniqueConstraints, .generations, .parallelReads]
-    let abilities: StoreAbilities = SQLiteStore.abilities
+    let abilities: StoreAbilities
     let schema: StoreSchema
     /// Why nothing can be written; nil when it can.
     let readOnlyReason: String?
+    /// Empty for a store in memory.
     let externalFolder: String
+    let externalDataThreshold: Int
     let compiler: FetchCompiler
     let postsOwnChanges: Bool
     /// Milliseconds; 0: as the file system allows.
@@ -42,6 +44,8 @@ final class SQLiteStore: PersistentStore, SQLiteReading {
         schema = opened.schema
         readOnlyReason = opened.readOnlyReason
         externalFolder = opened.externalFolder
+        externalDataThreshold = externalFolder.isEmpty ? .max : options.externalDataThreshold
+        abilities = SQLiteStore.abilities(inMemory: externalFolder.isEmpty)
         compiler = FetchCompiler(schema: opened.schema, storeIdentifier: opened.identifier)
         let reaper = ReadReaper()
         let schema = opened.schema
@@ -50,7 +54,7 @@ final class SQLiteStore: PersistentStore, SQLiteReading {
             opened.connection, schema: schema, history: history, reaper: opened.mayHoldReads ? reaper : nil,
             watch: opened.watch, isFixed: opened.readOnlyReason != nil)
         connections = ConnectionPool(
-            file, reaper: reaper, limit: opened.maximumConnections, path: opened.path,
+            file, reaper: reaper, limit: opened.maximumConnections, longLog: opened.longLog, path: opened.path,
             open: opened.openAnother.map { open in
                 { try OpenFile(open(), schema: schema, history: history, reaper: reaper) }
             })
@@ -64,11 +68,19 @@ final class SQLiteStore: PersistentStore, SQLiteReading {
         schema = store.schema
         readOnlyReason = Store.isOpenForReading
         externalFolder = store.externalFolder
+        (externalDataThreshold, abilities) = (.max, store.abilities)
         compiler = store.compiler
         postsOwnChanges = false
         watchInterval = 0
         let file = try OpenFile(store.connectionForReading(), schema: schema, reaper: nil, isFixed: true)
         connections = ConnectionPool(file, reaper: ReadReaper(), limit: 1, path: path, open: nil)
+    }
+
+    var isInMemory: Bool { externalFolder.isEmpty }
+
+    private static func abilities(inMemory: Bool) -> StoreAbilities {
+        let always: StoreAbilities = [.derivedAttributes, .uniqueConstraints, .parallelReads]
+        return inMemory ? always : always.union(.generations)
     }
 
     deinit { close() }

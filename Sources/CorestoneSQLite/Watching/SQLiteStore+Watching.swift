@@ -13,6 +13,7 @@ struct WatchedStore {
 
 extension SQLiteStore {
     func watch(_ tell: @escaping @Sendable (ForeignChanges) -> Void) throws -> (any StoreWatch)? {
+        if isInMemory { return nil }
         let watch = SQLiteWatch(self, tell)
         // First, so that no save of ours slips between.
         watched.withLock { $0.watch = watch }

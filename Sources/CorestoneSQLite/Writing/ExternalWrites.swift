@@ -7,19 +7,22 @@ import Glibc
 /// New files are complete and on disk before the transaction commits, old ones go only after the commit is on disk: whatever
 /// happens in between, every row finds its file. A crash leaves at most a file that nothing refers to.
 final class ExternalWrites {
-    /// Values of more bytes get a file of their own. Apple's framework decides likewise, by a rule that it keeps to itself;
-    /// about 100 KB is what its engineers name.
-    static let threshold = 100 << 10
-
     private let folder: String
+    /// The database, whose permissions the files have: what is not for everybody there must not be here.
+    private let database: String
+    /// Values of more bytes get a file of their own.
+    private let threshold: Int
+    private lazy var mode = ExternalFile.mode(ofStore: database)
     private var written: [String] = []
     private var obsolete: [String] = []
 
-    init(folder: String) { self.folder = folder }
+    init(folder: String, beside database: String, threshold: Int) {
+        (self.folder, self.database, self.threshold) = (folder, database, threshold)
+    }
 
     /// Makes a file for a value and returns its name; nil for a value that is small enough for the row.
     func name(for bytes: UnsafeRawBufferPointer) throws -> String? {
-        guard bytes.count > ExternalWrites.threshold else { return nil }
+        guard bytes.count > threshold else { return nil }
         let name = UUIDValue.random().description
         try write(bytes, to: name)
         return name
@@ -48,10 +51,11 @@ final class ExternalWrites {
     private func write(_ bytes: UnsafeRawBufferPointer, to name: String) throws {
         if written.isEmpty { try makeFolder() }
         let path = "\(folder)/\(name)"
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o644)
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)
         guard descriptor >= 0 else { throw failure("make", path, errno) }
         written.append(name)
         defer { close(descriptor) }
+        fchmod(descriptor, mode)
         var done = 0
         while done < bytes.count {
             let count = Glibc.write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
@@ -66,8 +70,8 @@ final class ExternalWrites {
     private func makeFolder() throws {
         let parent = String(folder.prefix(upTo: folder.lastIndex(of: "/") ?? folder.startIndex))
         for path in [parent, folder] {
-            if mkdir(path, 0o755) == 0 { continue }
-            guard errno == EEXIST else { throw failure("make", path, errno) }
+            let code = ExternalFile.makeFolder(path, mode)
+            guard code == 0 || code == EEXIST else { throw failure("make", path, code) }
         }
         try makeDurable(parent)
     }

@@ -24,7 +24,9 @@ extension Coordinator {
         let kind = try StoreTypes.kind(of: type, at: path)
         // Nor for a model that asks for too much.
         try check(kind.abilities, ofStoreAt: path)
-        return try add(kind.open(path, model: model, options: options), configuration: options.configuration)
+        let warnings = try StoreTypes.warnings(options, kind.type, path)
+        let backing = try kind.open(path, model: model, options: options)
+        return try add(backing, configuration: options.configuration, warnings: warnings)
     }
 
     /// Saves a store under another path or as another type, and goes on with that one: what it holds is copied, values in files of
@@ -45,7 +47,8 @@ extension Coordinator {
         _ store: Store, to type: StoreType, at path: String, options: StoreOptions = StoreOptions()
     ) throws -> Store {
         let kind = try StoreTypes.kind(of: type)
-        let place = kind.hasFile ? try StorePlace(path) : nil
+        let warnings = try StoreTypes.warnings(options, type, path)
+        let place = try StoreTypes.place(path, kind)
         if let place, try place.path == StoreTypes.place(of: store)?.path {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
@@ -55,7 +58,7 @@ extension Coordinator {
         options.configuration = store.configuration
         options.keepsHistory = options.keepsHistory || store.backing.keepsHistory
         let backing = try kind.open(path, model: model, options: options)
-        do { return try migrate(store, to: backing) } catch {
+        do { return try migrate(store, to: backing, warnings: warnings) } catch {
             // Nobody else knows what was made for this.
             if let place, place.state == .missing { kind.unlink(place) }
             throw error
@@ -80,9 +83,8 @@ extension Coordinator {
         _ type: StoreType? = nil, at path: String, options: StoreOptions = StoreOptions()
     ) throws -> Bool {
         let kind = try StoreTypes.kind(of: type, at: path)
+        guard let place = try StoreTypes.place(path, kind) else { return false }
         return try kind.destroy(path, options: options) {
-            guard kind.hasFile else { return }
-            let place = try StorePlace(path)
             for store in stores where try StoreTypes.place(of: store)?.path == place.path { try remove(store) }
         }
     }
@@ -103,7 +105,10 @@ extension Coordinator {
         _ path: String, model: Model? = nil, options: StoreOptions = .readOnly
     ) throws -> Coordinator {
         let type = try StoreType(ofStoreAt: path) ?? .sqlite
-        if type == .sqlite { return try openSQLiteStore(at: path, model: model, options: options) }
+        if type == .sqlite {
+            let warnings = try StoreTypes.warnings(options, type, path)
+            return try openSQLiteStore(at: path, model: model, options: options, warnings: warnings)
+        }
         guard let model else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
@@ -121,7 +126,12 @@ extension Coordinator {
 extension StoreTypes {
     /// Where a store lies; nil for one that lies nowhere.
     static func place(of store: Store) throws -> StorePlace? {
-        try kind(of: store.type).hasFile ? StorePlace(store.path) : nil
+        try place(store.path, kind(of: store.type))
+    }
+
+    /// nil for a path that is a mere name, and for that of an SQLite store in memory.
+    static func place(_ path: String, _ kind: any StoreKind) throws -> StorePlace? {
+        kind.hasFile && path != StorePlace.nowhere ? try StorePlace(path) : nil
     }
 }
 

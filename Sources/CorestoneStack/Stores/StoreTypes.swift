@@ -35,7 +35,7 @@ public enum StoreTypes {
 
     /// The type of the store that is at `path`; SQLite where nothing is, or what is there is no store.
     static func kind(ofStoreAt path: String) throws -> any StoreKind {
-        try kind(of: StoreType(ofStoreAt: path) ?? .sqlite)
+        path == StorePlace.nowhere ? try kind(of: .sqlite) : try kind(of: StoreType(ofStoreAt: path) ?? .sqlite)
     }
 
     /// The kind of the type that a host named, or of what lies at `path` when it named none.

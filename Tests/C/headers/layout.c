@@ -51,7 +51,15 @@ int main(void) {
     FIELD(cst_store_options, watch_interval_ms);
     FIELD(cst_store_options, configuration);
     FIELD(cst_store_options, max_connections);
-    FIELD(cst_store_options, reserved);
+    FIELD(cst_store_options, file_mode);
+    FIELD(cst_store_options, external_threshold);
+    FIELD(cst_store_options, pragma_count);
+    FIELD(cst_store_options, pragmas);
+    FIELD(cst_store_options, foreign_option_count);
+    FIELD(cst_store_options, foreign_options);
+    SIZE(cst_pragma);
+    FIELD(cst_pragma, name);
+    FIELD(cst_pragma, value);
     SIZE(cst_index_element);
     FIELD(cst_index_element, property);
     FIELD(cst_index_element, expression);

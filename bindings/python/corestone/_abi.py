@@ -36,7 +36,7 @@ NAMES_TEMPLATES, NAMES_CONFIGURATIONS, NAMES_VERSION_IDENTIFIERS = 1, 2, 3
 STORE_READ_ONLY, STORE_MUST_EXIST, STORE_NORMAL_SYNC, STORE_ROLLBACK_JOURNAL, STORE_HISTORY, STORE_WRITABLE = (
     1 << bit for bit in range(6)
 )
-STORE_POSTS_OWN_CHANGES = 1 << 6
+STORE_POSTS_OWN_CHANGES, STORE_ANALYZE, STORE_VACUUM, STORE_IGNORE_VERSIONING = (1 << bit for bit in range(6, 10))
 MODEL_KEEP_CURRENT, MODEL_LOSSY = (1 << bit for bit in range(2))
 MODEL_GIVEN, MODEL_CACHED, MODEL_INFERRED = 1, 2, 3
 
@@ -181,6 +181,12 @@ class IndexElement(Structure):
     )
 
 
+class Pragma(Structure):
+    """cst_pragma"""
+
+    _fields_ = (("name", InputString), ("value", InputString))
+
+
 class StoreOptions(Structure):
     _fields_ = (
         ("struct_size", ctypes.c_size_t),
@@ -190,7 +196,12 @@ class StoreOptions(Structure):
         ("watch_interval_ms", ctypes.c_uint32),
         ("configuration", InputString),
         ("max_connections", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
+        ("file_mode", ctypes.c_uint32),
+        ("external_threshold", ctypes.c_uint64),
+        ("pragma_count", ctypes.c_size_t),
+        ("pragmas", POINTER(Pragma)),
+        ("foreign_option_count", ctypes.c_size_t),
+        ("foreign_options", POINTER(InputString)),
     )
 
 
@@ -796,6 +807,8 @@ cst_store_type text handle
 cst_store_is_read_only status handle bool* error
 cst_store_read_only_reason text handle
 cst_store_configuration text handle
+cst_store_warning_count size handle
+cst_store_warning text handle size
 cst_store_model_source status handle u32* error
 cst_store_copy_metadata status in buffer error
 cst_store_check_apple status in handle bool* buffer error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -50,6 +50,13 @@ class Container:
         configuration: str | None = None,
         posts_own_changes: bool = False,
         watch_interval: float = 0.0,
+        pragmas: Mapping[str, str | int] | None = None,
+        analyze: bool = False,
+        vacuum: bool = False,
+        ignore_versioning: bool = False,
+        file_mode: int | None = None,
+        external_threshold: int | None = None,
+        foreign_options: Iterable[str] = (),
     ) -> None:
         coordinator = Coordinator(model)
         store = coordinator.add_store(
@@ -66,6 +73,13 @@ class Container:
             configuration=configuration,
             posts_own_changes=posts_own_changes,
             watch_interval=watch_interval,
+            pragmas=pragmas,
+            analyze=analyze,
+            vacuum=vacuum,
+            ignore_versioning=ignore_versioning,
+            file_mode=file_mode,
+            external_threshold=external_threshold,
+            foreign_options=foreign_options,
         )
         self._keep(coordinator, store)
 

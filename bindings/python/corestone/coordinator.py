@@ -6,17 +6,18 @@ import ctypes
 import json
 import os
 import plistlib
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from ctypes import byref
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
 
 from . import _abi, queue
 from ._abi import lib, optional_text, path_argument, text
-from ._arguments import MOST_SMALL, milliseconds, whole
+from ._arguments import MOST_SMALL, elements, flag, milliseconds, whole
 from ._call import call, made
 from ._notifications import Notifications
 from .codes import CoordinatorNotification
-from .errors import InvalidArgumentError
+from .errors import InvalidArgumentError, TypeMismatchError
 from .generation import QueryGeneration, optional_generation
 from .model import Model, ModelLike
 from .object_id import ObjectID
@@ -92,6 +93,12 @@ class Store:
     def read_only_reason(self) -> str | None:
         """Why it is read-only and what to do about it, as the end of a sentence; None when it can be written."""
         return _abi.decode(lib.cst_store_read_only_reason(self._handle))
+
+    @property
+    def warnings(self) -> list[str]:
+        """What was asked for when the store was added and is not done, each with its reason."""
+        count = lib.cst_store_warning_count(self._handle)
+        return [_abi.decode(lib.cst_store_warning(self._handle, each)) or "" for each in range(count)]
 
     @property
     def model_source(self) -> str:
@@ -182,6 +189,13 @@ def store_options(
     cache_kb: int,
     max_connections: int,
     watch_interval: float = 0.0,
+    pragmas: Mapping[str, str | int] | None = None,
+    analyze: bool = False,
+    vacuum: bool = False,
+    ignore_versioning: bool = False,
+    file_mode: int | None = None,
+    external_threshold: int | None = None,
+    foreign_options: Iterable[str] = (),
 ) -> _abi.StoreOptions:
     """The options of a store; `flags` beside those that the others stand for."""
     if sync not in ("full", "normal"):
@@ -194,12 +208,44 @@ def store_options(
         flags
         | (_abi.STORE_NORMAL_SYNC if sync == "normal" else 0)
         | (_abi.STORE_ROLLBACK_JOURNAL if journal == "rollback" else 0)
+        | (_abi.STORE_ANALYZE if flag(analyze, "analyze") else 0)
+        | (_abi.STORE_VACUUM if flag(vacuum, "vacuum") else 0)
+        | (_abi.STORE_IGNORE_VERSIONING if flag(ignore_versioning, "ignore_versioning") else 0)
     )
     options.busy_timeout_ms = max(milliseconds(busy_timeout, "busy_timeout"), 1)
     options.cache_kb = whole(cache_kb, "cache_kb", most=MOST_SMALL)
     options.watch_interval_ms = milliseconds(watch_interval, "watch_interval")
     options.max_connections = whole(max_connections, "max_connections", most=MOST_SMALL)
+    if file_mode is not None:
+        options.file_mode = whole(file_mode, "file_mode", least=1, most=MOST_SMALL)
+    if external_threshold is not None:
+        # Every value has more bytes than none has.
+        options.external_threshold = max(whole(external_threshold, "external_threshold"), 1)
+    _set_pragmas(options, pragmas)
+    if isinstance(foreign_options, str):
+        raise TypeMismatchError(
+            f"foreign_options is {foreign_options!r:.60}, but has to be a list of names.", key="foreign_options"
+        )
+    names = [text(each) for each in elements(foreign_options, "foreign_options", "a list of names")]
+    options.foreign_option_count = len(names)
+    options.foreign_options = (_abi.InputString * max(len(names), 1))(*names)
     return options
+
+
+def _set_pragmas(options: _abi.StoreOptions, pragmas: Mapping[str, str | int] | None) -> None:
+    if pragmas is not None and not isinstance(pragmas, Mapping):
+        raise TypeMismatchError(
+            f"pragmas is {pragmas!r:.60}, but has to be a dictionary of names and values.", key="pragmas"
+        )
+    found = []
+    for name, value in (pragmas or {}).items():
+        if not isinstance(value, (str, int)):
+            raise TypeMismatchError(
+                f"The pragma {name} is {value!r:.60}, but has to be a text or a number.", key=str(name), value=value
+            )
+        found.append(_abi.Pragma(text(name), text(str(value))))
+    options.pragma_count = len(found)
+    options.pragmas = (_abi.Pragma * max(len(found), 1))(*found)
 
 
 class Coordinator:
@@ -226,6 +272,13 @@ class Coordinator:
         configuration: str | None = None,
         posts_own_changes: bool = False,
         watch_interval: float = 0.0,
+        pragmas: Mapping[str, str | int] | None = None,
+        analyze: bool = False,
+        vacuum: bool = False,
+        ignore_versioning: bool = False,
+        file_mode: int | None = None,
+        external_threshold: int | None = None,
+        foreign_options: Iterable[str] = (),
     ) -> Store:
         """Opens the store at a path, or makes it.
 
@@ -245,6 +298,18 @@ class Coordinator:
         posts_own_changes  "remote_change" is posted for what contexts of this coordinator save, too
         watch_interval     how often, in seconds, a store that is watched for what others write is looked at without
                            being told to; 0: every 0.5 where the file system does not tell of writes, 30 where it does
+        pragmas       settings of SQLite for every connection, {"cache_size": -65536}; InvalidArgumentError, with a
+                      list, for others than docs/reference/store.md has
+        analyze       SQLite looks how values are spread, to choose its indexes by that
+        vacuum        the database is written anew, without the room that deleted rows have left
+        ignore_versioning  the store need not have been written with this very model: what that has, it must have a
+                           place for. Opened for writing, it says from now on that it is of this model
+        file_mode     the permissions of a new store's file, 0o600 to 0o777; what lies beside a store has those of its
+                      file
+        external_threshold  values of more bytes lie in files of their own, where the attribute allows it; None is the
+                            library's default, 102400
+        foreign_options  the names of options of Apple's framework for what does not exist here, which do nothing;
+                         Store.warnings says so
         """
         flags = (
             (_abi.STORE_READ_ONLY if read_only else 0)
@@ -252,7 +317,10 @@ class Coordinator:
             | (_abi.STORE_HISTORY if history else 0)
             | (_abi.STORE_POSTS_OWN_CHANGES if posts_own_changes else 0)
         )
-        options = store_options(flags, sync, journal, busy_timeout, cache_kb, max_connections, watch_interval)
+        options = store_options(
+            flags, sync, journal, busy_timeout, cache_kb, max_connections, watch_interval, pragmas, analyze, vacuum,
+            ignore_versioning, file_mode, external_threshold, foreign_options,
+        )  # fmt: skip
         options.configuration = optional_text(configuration)
         return Store(
             made(lib.cst_coordinator_add_store, self._handle, optional_text(type), path_argument(path), byref(options))

@@ -1,0 +1,262 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneStack
+import CorestoneValues
+import Foundation
+import XCTest
+
+@testable import CorestoneSQLite
+
+/// The options of SQLite stores: pragmas, analyzing, vacuuming, versioning, permissions, files of large values, memory.
+final class OptionTests: StoreTestCase {
+    private func model(_ more: String? = nil) throws -> Model {
+        let model = Model()
+        let note = try model.addEntity(named: "Note")
+        try note.addAttribute(named: "text", type: .string)
+        try note.addAttribute(named: "data", type: .binary).setAllowsExternalStorage(true)
+        if let more { try note.addAttribute(named: more, type: .string).setTransient(true) }
+        return model
+    }
+
+    private func opened(_ name: String, _ options: StoreOptions = StoreOptions(), _ model: Model? = nil) throws -> (
+        coordinator: Coordinator, store: Store
+    ) {
+        let coordinator = try Coordinator(model: model ?? self.model())
+        return (coordinator, try coordinator.addStore(at: name.hasPrefix("/") ? name : path(name), options: options))
+    }
+
+    private func save(_ text: String, bytes: Int = 0, _ coordinator: Coordinator) throws {
+        let context = Context(coordinator: coordinator)
+        let note = try context.insert("Note")
+        try note.setValue(.string(text), forKey: "text")
+        if bytes > 0 { try note.setValue(.bytes(Bytes([UInt8](repeating: 7, count: bytes))), forKey: "data") }
+        try context.save()
+    }
+
+    private func options(_ pragmas: [String: String]) -> StoreOptions {
+        var options = StoreOptions()
+        options.pragmas = pragmas
+        return options
+    }
+
+    private func setting(_ name: String, of store: Store) throws -> String {
+        let backing = try XCTUnwrap(store.backing as? SQLiteStore)
+        return try backing.withFile { file in
+            let statement = try file.connection.prepare("PRAGMA \(name)", "test")
+            return try statement.step("test") ? statement.text(0) ?? "" : ""
+        }
+    }
+
+    private func mode(_ name: String) throws -> Int {
+        let found = try FileManager.default.attributesOfItem(atPath: path(name))[.posixPermissions]
+        return try XCTUnwrap(found as? Int)
+    }
+
+    func testPragmasAreInForce() throws {
+        let given = [
+            "cache_size": "-4096", "SYNCHRONOUS": "Normal", "fullfsync": "yes", "secure_delete": "fast",
+            "temp_store": "1",
+            "journal_size_limit": "100000", "checkpoint_fullfsync": "1", "busy_timeout": "77", "threads": "2",
+        ]
+        let wanted = [
+            "cache_size": "-4096", "synchronous": "1", "fullfsync": "1", "secure_delete": "2", "temp_store": "1",
+            "journal_size_limit": "100000", "checkpoint_fullfsync": "1", "busy_timeout": "77",
+        ]
+        let (coordinator, store) = try opened("a.sqlite", options(given))
+        for (name, value) in wanted { XCTAssertEqual(try setting(name, of: store), value, name) }
+        try save("x", coordinator)
+        XCTAssertEqual(store.warnings, [])
+    }
+
+    func testJournalModes() throws {
+        for mode in ["delete", "truncate", "persist", "wal"] {
+            let (coordinator, store) = try opened("\(mode).sqlite", options(["journal_mode": mode]))
+            XCTAssertEqual(try setting("journal_mode", of: store), mode)
+            try save(mode, bytes: 200_000, coordinator)
+            let context = Context(coordinator: coordinator)
+            let note = try XCTUnwrap(context.notes().first)
+            try note.setValue(.bytes(Bytes([1])), forKey: "data")
+            try context.save()
+            XCTAssertEqual(try opened("\(mode).sqlite", options(["journal_mode": mode])).coordinator.stores.count, 1)
+        }
+        XCTAssertEqual(try shell("wal.sqlite", "PRAGMA page_size"), "4096")
+    }
+
+    func testPagesOfANewStore() throws {
+        _ = try opened("a.sqlite", options(["page_size": "8192", "auto_vacuum": "none"]))
+        XCTAssertEqual(try shell("a.sqlite", "PRAGMA page_size; PRAGMA auto_vacuum"), "8192\n0")
+        XCTAssertEqual(
+            try StoreMetadata(ofStoreAt: path("a.sqlite")).values[StoreMetadata.Key.autoVacuum], .string("0"))
+        XCTAssertEqual(try StoreReport(ofStoreAt: path("a.sqlite")).problems.count, 0)
+    }
+
+    func testPragmasThatAreRefused() throws {
+        let cases = [
+            ("locking_mode", "exclusive", "locking_mode"), ("cachesize", "1", "did you mean cache_size"),
+            ("journal_mode", "memory", "wal, delete, truncate or persist"), ("journal_mode", "off", "wal, delete"),
+            ("synchronous", "4", "off, normal, full or extra"), ("cache_size", "many", "a whole number from"),
+            ("page_size", "1000", "a power of two from 512 to 65536"), ("fullfsync", "", "off or on"),
+            ("cache_size", "1;DROP TABLE ZNOTE", "a whole number"), ("x; DROP TABLE ZNOTE; --", "1", "a store takes"),
+            ("writable_schema", "1", "a store takes"),
+        ]
+        for (name, value, words) in cases {
+            let error = failure { _ = try opened("a.sqlite", options([name: value])) }
+            XCTAssertEqual(error.status, .invalidArgument, name)
+            XCTAssertEqual(error.key, name)
+            XCTAssertEqual(error.value, .string(value))
+            XCTAssertEqual(error.file, path("a.sqlite"))
+            XCTAssert(error.message.contains(words), error.message)
+        }
+        var both = options(["journal_mode": "wal"])
+        both.rollbackJournal = true
+        XCTAssert(failure { _ = try opened("a.sqlite", both) }.message.contains("rollback journal"))
+        both = options(["synchronous": "full"])
+        both.normalSync = true
+        XCTAssert(failure { _ = try opened("a.sqlite", both) }.message.contains("normal synchronisation"))
+        let twice = failure { _ = try opened("a.sqlite", options(["fullfsync": "1", "FULLFSYNC": "1"])) }
+        XCTAssert(twice.message.contains("twice"), twice.message)
+        XCTAssertEqual(try files(), [])
+    }
+
+    func testAnalyzingAndVacuuming() throws {
+        var (coordinator, store) = try opened("a.sqlite")
+        for place in 0..<50 { try save(String(repeating: "\(place)", count: 2000), coordinator) }
+        let context = Context(coordinator: coordinator)
+        for note in try context.notes() { try context.delete(note) }
+        try context.save()
+        try save("kept", coordinator)
+        try coordinator.remove(store)
+        let before = try XCTUnwrap(Int(try shell("a.sqlite", "PRAGMA page_count")))
+        var options = StoreOptions()
+        (options.vacuums, options.analyzes) = (true, true)
+        (coordinator, store) = try opened("a.sqlite", options)
+        XCTAssertEqual(try Context(coordinator: coordinator).notes().count, 1)
+        try save("more", coordinator)
+        try coordinator.remove(store)
+        XCTAssertLessThan(try XCTUnwrap(Int(try shell("a.sqlite", "PRAGMA page_count"))), before)
+        XCTAssertEqual(try shell("a.sqlite", "SELECT count(*) > 0 FROM sqlite_stat1"), "1")
+        XCTAssertEqual(try StoreReport(ofStoreAt: path("a.sqlite")).problems.count, 0)
+        options.isReadOnly = true
+        let error = failure { _ = try opened("a.sqlite", options) }
+        XCTAssertEqual(error.status, .invalidArgument)
+        XCTAssert(error.message.contains("read-only"), error.message)
+    }
+
+    func testIgnoringVersions() throws {
+        let (coordinator, store) = try opened("a.sqlite")
+        try save("x", coordinator)
+        try coordinator.remove(store)
+        let other = Model()
+        let note = try other.addEntity(named: "Note")
+        try note.addAttribute(named: "text", type: .string).setOptional(false)
+        try note.addAttribute(named: "data", type: .binary).setAllowsExternalStorage(true)
+        XCTAssertEqual(failure { _ = try opened("a.sqlite", StoreOptions(), other) }.status, .modelMismatch)
+        var options = StoreOptions()
+        options.ignoresVersioning = true
+        options.isReadOnly = true
+        XCTAssertEqual(try Context(coordinator: opened("a.sqlite", options, other).coordinator).notes().count, 1)
+        XCTAssertEqual(failure { _ = try opened("a.sqlite", StoreOptions(), other) }.status, .modelMismatch)
+        options.isReadOnly = false
+        let (again, writable) = try opened("a.sqlite", options, other)
+        XCTAssertFalse(writable.isReadOnly)
+        try save("y", again)
+        try again.remove(writable)
+        XCTAssertEqual(try StoreReport(ofStoreAt: path("a.sqlite")).problems.map(\.message), [])
+        XCTAssertEqual(
+            try Context(coordinator: self.opened("a.sqlite", StoreOptions(), other).coordinator).notes().count, 2)
+        // What the tables lack is missing all the same.
+        let larger = try model()
+        try larger.requireEntity(named: "Note").addAttribute(named: "extra", type: .string)
+        let error = failure { _ = try self.opened("a.sqlite", options, larger) }
+        XCTAssertEqual(error.status, .modelMismatch)
+        XCTAssertEqual(error.key, "extra")
+    }
+
+    func testPermissionsOfANewStore() throws {
+        var options = StoreOptions()
+        options.fileMode = 0o640
+        let (coordinator, _) = try opened("a.sqlite", options)
+        try save("x", bytes: 200_000, coordinator)
+        for file in ["a.sqlite", "a.sqlite-wal", "a.sqlite-shm"] { XCTAssertEqual(try mode(file), 0o640, file) }
+        XCTAssertEqual(try mode(".a_SUPPORT"), 0o750)
+        XCTAssertEqual(try mode(".a_SUPPORT/_EXTERNAL_DATA"), 0o750)
+        let name = try FileManager.default.contentsOfDirectory(atPath: path(".a_SUPPORT/_EXTERNAL_DATA"))[0]
+        XCTAssertEqual(try mode(".a_SUPPORT/_EXTERNAL_DATA/\(name)"), 0o640)
+        for mode: UInt32 in [0o400, 0o1777, 0] {
+            options.fileMode = mode
+            let error = failure { _ = try opened("b.sqlite", options) }
+            XCTAssertEqual(error.status, .invalidArgument)
+            XCTAssertEqual(error.key, "file_mode")
+        }
+        XCTAssertFalse(FileManager.default.fileExists(atPath: path("b.sqlite")))
+    }
+
+    func testThresholdOfExternalData() throws {
+        func names() -> [String] {
+            (try? FileManager.default.contentsOfDirectory(atPath: path(".a_SUPPORT/_EXTERNAL_DATA"))) ?? []
+        }
+        var options = StoreOptions()
+        options.externalDataThreshold = 1000
+        var (coordinator, store) = try opened("a.sqlite", options)
+        try save("small", bytes: 1000, coordinator)
+        XCTAssertEqual(names().count, 0)
+        try save("large", bytes: 1001, coordinator)
+        XCTAssertEqual(names().count, 1)
+        try coordinator.remove(store)
+        options.externalDataThreshold = .max
+        (coordinator, store) = try opened("a.sqlite", options)
+        try save("huge", bytes: 1_000_000, coordinator)
+        XCTAssertEqual(names().count, 1)
+        let context = Context(coordinator: coordinator)
+        let sizes = try context.notes().map { note -> Int in
+            let value = try note.value(forKey: "data")
+            if case .bytes(let bytes) = value { return bytes.count }
+            return 0
+        }
+        XCTAssertEqual(sizes.sorted(), [1000, 1001, 1_000_000])
+    }
+
+    func testDevNullIsAStoreInMemory() throws {
+        let model = try model()
+        let (coordinator, store) = try opened("/dev/null", StoreOptions(), model)
+        let (other, _) = try opened("/dev/null", StoreOptions(), model)
+        try save("x", bytes: 1_000_000, coordinator)
+        XCTAssertEqual(try Context(coordinator: coordinator).notes().count, 1)
+        XCTAssertEqual(try Context(coordinator: other).notes().count, 0)
+        XCTAssertEqual(store.path, "/dev/null")
+        XCTAssertEqual(store.type, .sqlite)
+        _ = try coordinator.addStore(at: "/dev/null")
+        XCTAssertFalse(try coordinator.destroyStore(at: "/dev/null"))
+        let copy = try coordinator.migrateStore(store, to: .sqlite, at: path("kept.sqlite"))
+        XCTAssertFalse(copy.isReadOnly)
+        var options = StoreOptions()
+        options.isReadOnly = true
+        XCTAssertEqual(failure { _ = try opened("/dev/null", options) }.status, .invalidArgument)
+        XCTAssertEqual(try files(), [".kept_SUPPORT", "kept.sqlite", "kept.sqlite-shm", "kept.sqlite-wal"])
+    }
+
+    func testForeignOptions() throws {
+        var options = StoreOptions()
+        options.foreignOptions = ["NSPersistentStoreUbiquitousContentNameKey", "NSPersistentStoreFileProtectionKey"]
+        let (_, store) = try opened("a.sqlite", options)
+        XCTAssertEqual(store.warnings.count, 2)
+        XCTAssert(store.warnings[0].contains("nothing is synchronised"), store.warnings[0])
+        options.foreignOptions = ["NSReadOnlyPersistentStoreOption"]
+        let error = failure { _ = try opened("b.sqlite", options) }
+        XCTAssertEqual(error.status, .invalidArgument)
+        XCTAssertEqual(error.key, "NSReadOnlyPersistentStoreOption")
+        XCTAssert(error.message.contains("CST_STORE_READ_ONLY"), error.message)
+        options.foreignOptions = ["NSPersistentStoreUbiquitousContentName"]
+        XCTAssert(failure { _ = try opened("b.sqlite", options) }.message.contains("did you mean"))
+        XCTAssertFalse(FileManager.default.fileExists(atPath: path("b.sqlite")))
+        let memory = try Coordinator(model: model()).addStore(
+            .inMemory, at: "m", options: self.options(["fullfsync": "1"]))
+        XCTAssert(memory.warnings.first?.contains("pragmas") == true)
+    }
+}
+
+extension Context {
+    fileprivate func notes() throws -> [ManagedObject] {
+        Array(try fetch(FetchRequest(entity: coordinator.model.requireEntity(named: "Note"))))
+    }
+}
