@@ -1105,7 +1105,10 @@ enum {
         << 8, /* the database is written anew, as the store is opened, without the room of deleted rows */
     /* The store need not have been written with this very model: what the model has, it must have a place for. Opened for
        writing, it says from now on that it is of this model. */
-    CST_STORE_IGNORE_VERSIONING = 1u << 9
+    CST_STORE_IGNORE_VERSIONING = 1u << 9,
+    /* cst_coordinator_destroy_store: if others keep the store locked, its files are removed; they go on with files that have no
+       names. */
+    CST_STORE_FORCE_DESTROY = 1u << 10
 };
 
 /* One of SQLite's settings, by name: "cache_size", "-65536". */
@@ -1167,9 +1170,63 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_remove_store(cst_coordinato
 /* Empties a store: rows, tables, metadata and files of external data go, the file stays, and a store added there begins anew.
  * One transaction under SQLite's locks: CST_E_STORE_BUSY while somebody writes. The file of an XML or a binary store is removed.
  * `type` may be null: that of the store which is there. If the coordinator has the store open, it is
- * removed first. CST_UNCHANGED when there is no file; CST_E_NOT_A_STORE for another program's, which stays as it is. */
+ * removed first. CST_UNCHANGED when there is no file; CST_E_NOT_A_STORE for another program's, which stays as it is. Of the
+ * options, which may be NULL, busy_timeout_ms and CST_STORE_FORCE_DESTROY mean something. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_destroy_store(cst_coordinator *coordinator, cst_string type,
-                                                                   cst_string path, cst_error **error);
+                                                                   cst_string path, const cst_store_options *options,
+                                                                   cst_error **error);
+/* Puts the store at `source_path` in the place of the one at `path`, or where nothing is: a copy with the files of external
+ * data, in one step, under SQLite's locks; it keeps the identifier. `type` null: that of the source. A store that the coordinator
+ * has open at `path` is removed first. CST_E_STORE_BUSY while somebody else writes; what was at `path` stays then. options may be
+ * NULL: busy_timeout_ms and file_mode mean something. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_replace_store(cst_coordinator *coordinator, cst_string type,
+                                                                   cst_string path, cst_string source_path,
+                                                                   const cst_store_options *options, cst_error **error);
+/* Has an open store lie at `path` from now on (setURL:forPersistentStore:). A store that is written as a whole goes there with the
+ * next save, also of a context without changes. Of an SQLite store the file has to be there, moved or copied while nothing was
+ * saved: CST_E_INVALID_ARGUMENT for another store's. On failure the store is where it was. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_set_store_path(cst_coordinator *coordinator, cst_store *store,
+                                                                    cst_string path, cst_error **error);
+/* The open stores, in order. CST_NOT_FOUND for an index too large. */
+CST_EXPORT CST_ANY_THREAD size_t cst_coordinator_store_count(const cst_coordinator *coordinator);
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_store(const cst_coordinator *coordinator, size_t index,
+                                                           cst_store **out_store CST_OWNED, cst_error **error);
+/* The open store whose file is at `path`, however it was written; CST_NOT_FOUND when there is none. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_store_at(const cst_coordinator *coordinator, cst_string path,
+                                                              cst_store **out_store CST_OWNED, cst_error **error);
+/* What an open store says about itself, as cst_store_copy_metadata, with what was set and is not written yet. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_copy_metadata(const cst_coordinator *coordinator,
+                                                                   const cst_store *store, cst_buffer *out_plist,
+                                                                   cst_error **error);
+/* Replaces it, with the next save of any context, also of one without changes. `plist` is a property list, binary or XML, with all
+ * entries; the store's type, UUID and versions stay when they are not given, and are CST_E_INVALID_ARGUMENT when they differ. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_set_metadata(cst_coordinator *coordinator, cst_store *store,
+                                                                  cst_bytes plist, cst_error **error);
+/* Told how many bytes of how many are done, on the thread of the call. It may read from the store, and not save. False ends the
+ * call with CST_E_CANCELLED. */
+typedef bool (*cst_progress_fn)(void *userdata, uint64_t done, uint64_t total);
+/* Copies an open store, in the state of now and with its files of external data, while others go on reading and saving. At `path`
+ * is nothing, or a former copy of the store, which is overwritten in one step. progress and options may be NULL. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_backup_store(cst_coordinator *coordinator, cst_store *store,
+                                                                  cst_string path, const cst_store_options *options,
+                                                                  cst_progress_fn progress, void *userdata,
+                                                                  cst_error **error);
+/* How far a checkpoint goes. */
+enum {
+    CST_CHECKPOINT_PASSIVE = 0, /* as far as nobody is in the way */
+    CST_CHECKPOINT_FULL = 1,    /* all: waits for who writes, and for readers of older states */
+    CST_CHECKPOINT_RESTART = 2, /* then waits until nobody reads the log */
+    CST_CHECKPOINT_TRUNCATE = 3 /* then cuts the log to nothing */
+};
+/* Brings the write-ahead log of an SQLite store into its file, as is done now and then anyway. The pages in the log and those of
+ * them that are in the file; both may be NULL. CST_UNCHANGED for a store without a log. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_checkpoint_store(cst_coordinator *coordinator, cst_store *store,
+                                                                      uint32_t mode, uint64_t *out_pages,
+                                                                      uint64_t *out_checkpointed, cst_error **error);
+/* Renews what SQLite knows of how values are spread, by which it chooses indexes, and removes files of external data that no row
+ * refers to: *out_removed of them; it may be NULL. A save of many objects does the first by itself. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_optimize_store(cst_coordinator *coordinator, cst_store *store,
+                                                                    uint64_t *out_removed, cst_error **error);
 /* Saves a store as one of another type (null: "SQLite") or at another `path`, where nothing is or a store without objects, and goes on with that one: all that it holds
  * is copied, then it is removed, as by cst_coordinator_remove_store; its file stays. Every object has a new ID, of which
  * CST_COORDINATOR_STORES_DID_CHANGE tells. options and out_store may be NULL; the configuration is that of the old store. On failure
@@ -1287,6 +1344,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_store_model_source(const cst_store *sto
 /* What the store at `path` says about itself, as a binary property list: the version of the framework that wrote it, the
  * version hashes of its entities, what the application added, and NSStoreUUID. Needs no model and changes nothing. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_copy_metadata(cst_string path, cst_buffer *out_plist, cst_error **error);
+/* Replaces that, at once, as cst_coordinator_set_metadata does for an open store. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_store_set_metadata(cst_string path, cst_bytes plist, cst_error **error);
 /* Whether Apple's framework would accept the store at `path` with `model` (NULL: the model that the store carries), as far
  * as the file tells. Changes nothing. The report is JSON: {"accepted": …, "problems": […], "extrapolations": […]}, each
  * finding {"entity": …, "property": …, "text": …}; extrapolations are what no file of Apple's confirms. */

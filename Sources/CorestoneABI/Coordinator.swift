@@ -98,7 +98,7 @@ public func cst_coordinator_migrate_store(
     boundary(error) {
         out?.pointee = nil
         let coordinator = try coordinator(pointer).coordinator
-        let old = try store(old).store
+        let old = try storeBox(old).store
         let options = try storeOptions(settings)
         let type = try storeType(type) ?? .sqlite
         let new = try coordinator.migrateStore(old, to: type, at: storePath(path, type), options: options)
@@ -108,12 +108,14 @@ public func cst_coordinator_migrate_store(
 
 @_cdecl("cst_coordinator_destroy_store") @implementation
 public func cst_coordinator_destroy_store(
-    _ pointer: OpaquePointer?, _ type: cst_string, _ path: cst_string, _ error: ErrorOut
+    _ pointer: OpaquePointer?, _ type: cst_string, _ path: cst_string,
+    _ settings: UnsafePointer<cst_store_options>?, _ error: ErrorOut
 ) -> cst_status {
     outcome(error) {
         let coordinator = try coordinator(pointer).coordinator
         let type = try storeType(type)
-        return try coordinator.destroyStore(type, at: storePath(path, type)) ? .ok : .unchanged
+        let options = try storeOptions(settings)
+        return try coordinator.destroyStore(type, at: storePath(path, type), options: options) ? .ok : .unchanged
     }
 }
 
@@ -127,12 +129,12 @@ private func asksForWriting(_ pointer: UnsafePointer<cst_store_options>?) throws
     return flags & writable != 0
 }
 
-private func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -> StoreOptions {
+func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -> StoreOptions {
     let given = try options(pointer, cst_store_options(), "options")
     let known = UInt32(
         CST_STORE_READ_ONLY | CST_STORE_MUST_EXIST | CST_STORE_NORMAL_SYNC | CST_STORE_ROLLBACK_JOURNAL
             | CST_STORE_HISTORY | CST_STORE_WRITABLE | CST_STORE_POSTS_OWN_CHANGES | CST_STORE_ANALYZE
-            | CST_STORE_VACUUM | CST_STORE_IGNORE_VERSIONING)
+            | CST_STORE_VACUUM | CST_STORE_IGNORE_VERSIONING | CST_STORE_FORCE_DESTROY)
     guard given.flags & ~known == 0 else {
         throw CoreError(
             .unsupported, "options.flags is 0x\(String(given.flags, radix: 16)); use CST_STORE_ constants")
@@ -155,6 +157,7 @@ private func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -
     options.analyzes = has(Int(CST_STORE_ANALYZE))
     options.vacuums = has(Int(CST_STORE_VACUUM))
     options.ignoresVersioning = has(Int(CST_STORE_IGNORE_VERSIONING))
+    options.forcesDestruction = has(Int(CST_STORE_FORCE_DESTROY))
     if given.file_mode != 0 { options.fileMode = given.file_mode }
     if given.external_threshold != 0 { options.externalDataThreshold = Int(clamping: given.external_threshold) }
     for pragma in try array(given.pragmas, given.pragma_count, "options.pragmas") {
@@ -202,37 +205,37 @@ public func cst_coordinator_object_id(
     }
 }
 
-private func store(_ pointer: OpaquePointer?) throws -> StoreBox { try resolve(pointer, .store) }
+func storeBox(_ pointer: OpaquePointer?) throws -> StoreBox { try resolve(pointer, .store) }
 
 @_cdecl("cst_store_identifier") @implementation
 public func cst_store_identifier(_ pointer: OpaquePointer?) -> cst_string {
-    cst_string((try? store(pointer))?.identifier)
+    cst_string((try? storeBox(pointer))?.identifier)
 }
 
 @_cdecl("cst_store_type") @implementation
-public func cst_store_type(_ pointer: OpaquePointer?) -> cst_string { cst_string((try? store(pointer))?.type) }
+public func cst_store_type(_ pointer: OpaquePointer?) -> cst_string { cst_string((try? storeBox(pointer))?.type) }
 
 @_cdecl("cst_store_path") @implementation
-public func cst_store_path(_ pointer: OpaquePointer?) -> cst_string { cst_string((try? store(pointer))?.path) }
+public func cst_store_path(_ pointer: OpaquePointer?) -> cst_string { cst_string((try? storeBox(pointer))?.path) }
 
 @_cdecl("cst_store_is_read_only") @implementation
 public func cst_store_is_read_only(
     _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<Bool>?, _ error: ErrorOut
 ) -> cst_status {
-    boundary(error) { try required(out, "out_read_only").pointee = try store(pointer).store.isReadOnly }
+    boundary(error) { try required(out, "out_read_only").pointee = try storeBox(pointer).store.isReadOnly }
 }
 
 @_cdecl("cst_store_read_only_reason") @implementation
 public func cst_store_read_only_reason(_ pointer: OpaquePointer?) -> cst_string {
-    cst_string((try? store(pointer))?.readOnlyReason)
+    cst_string((try? storeBox(pointer))?.readOnlyReason)
 }
 
 @_cdecl("cst_store_warning_count") @implementation
-public func cst_store_warning_count(_ pointer: OpaquePointer?) -> Int { (try? store(pointer))?.warnings.count ?? 0 }
+public func cst_store_warning_count(_ pointer: OpaquePointer?) -> Int { (try? storeBox(pointer))?.warnings.count ?? 0 }
 
 @_cdecl("cst_store_warning") @implementation
 public func cst_store_warning(_ pointer: OpaquePointer?, _ index: Int) -> cst_string {
-    guard let warnings = (try? store(pointer))?.warnings, warnings.indices.contains(index) else {
+    guard let warnings = (try? storeBox(pointer))?.warnings, warnings.indices.contains(index) else {
         return .null
     }
     return cst_string(warnings[index])
@@ -240,14 +243,14 @@ public func cst_store_warning(_ pointer: OpaquePointer?, _ index: Int) -> cst_st
 
 @_cdecl("cst_store_configuration") @implementation
 public func cst_store_configuration(_ pointer: OpaquePointer?) -> cst_string {
-    cst_string((try? store(pointer))?.configuration)
+    cst_string((try? storeBox(pointer))?.configuration)
 }
 
 @_cdecl("cst_store_model_source") @implementation
 public func cst_store_model_source(
     _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<UInt32>?, _ error: ErrorOut
 ) -> cst_status {
-    boundary(error) { try required(out, "out_source").pointee = try store(pointer).store.modelSource.rawValue }
+    boundary(error) { try required(out, "out_source").pointee = try storeBox(pointer).store.modelSource.rawValue }
 }
 
 @_cdecl("cst_store_copy_metadata") @implementation
@@ -256,9 +259,8 @@ public func cst_store_copy_metadata(
 ) -> cst_status {
     boundary(error) {
         let out = try required(out, "out_plist")
-        var metadata = try StoreMetadata(ofStoreAt: try path.filePath("path"))
-        metadata.values[StoreMetadata.Key.uuid] = .string(metadata.uuid.description)
-        try metadata.encoded().withUnsafeBytes { try out.fill($0) }
+        let metadata = try StoreMetadata(ofStoreAt: try path.filePath("path"))
+        try encodePropertyList(.dictionary(metadata.dictionary)).withUnsafeBytes { try out.fill($0) }
     }
 }
 

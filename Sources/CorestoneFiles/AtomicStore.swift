@@ -10,7 +10,10 @@ package final class AtomicStore: PersistentStore, @unchecked Sendable {
     let nodes: Nodes
     package let type: StoreType
     private let file: StoreFile?
-    package let path: String
+    /// Where the next save goes; a mere name for a store without a file.
+    private let location: Locked<String>
+    package var path: String { location.withLock { $0 } }
+    private let isMoved = Locked(false)
     package let isReadOnly: Bool
     package let readOnlyReason: String?
     /// What the store says about itself.
@@ -29,7 +32,8 @@ package final class AtomicStore: PersistentStore, @unchecked Sendable {
         _ nodes: Nodes, _ metadata: StoreMetadata, type: StoreType, file: StoreFile?, path: String,
         readOnlyReason: String? = nil
     ) {
-        (self.nodes, self.metadata, self.type, self.file, self.path) = (nodes, metadata, type, file, path)
+        (self.nodes, self.metadata, self.type, self.file) = (nodes, metadata, type, file)
+        location = Locked(path)
         (isReadOnly, self.readOnlyReason) = (readOnlyReason != nil, readOnlyReason)
         identifier = metadata.uuid.description
         // Others write into a file: which rows are known, and how new they are, is for the row cache to say.
@@ -42,6 +46,24 @@ package final class AtomicStore: PersistentStore, @unchecked Sendable {
     }
 
     package func applicationMetadata() -> [String: PropertyListValue] { metadata.applicationValues }
+
+    // MARK: Elsewhere
+
+    package var wantsSave: Bool { isMoved.withLock { $0 } }
+
+    package func move(to path: String) throws {
+        guard let file else { return location.withLock { $0 = path } }
+        if isReadOnly {
+            throw CoreError(
+                .storeReadOnly, code: .persistentStoreOperation,
+                "\(self.path) is open read-only, so it will never be saved to \(path): \(readOnlyReason ?? "")",
+                file: self.path)
+        }
+        let place = try StorePlace(path)
+        try file.move(to: place, metadata.uuid)
+        location.withLock { $0 = place.absolute }
+        isMoved.withLock { $0 = true }
+    }
 
     package func setInterruptCheck(_ check: (() -> Bool)?) { interruptCheck = check }
     package func endRead() {}
@@ -79,7 +101,7 @@ package final class AtomicStore: PersistentStore, @unchecked Sendable {
         nodes.begin()
         do {
             try body(transaction)
-            if nodes.hasChanges || transaction.metadata.values != metadata.values {
+            if nodes.hasChanges || wantsSave || transaction.metadata.values != metadata.values {
                 try file?.write(nodes, transaction.metadata)
             }
         } catch {
@@ -87,6 +109,7 @@ package final class AtomicStore: PersistentStore, @unchecked Sendable {
             throw error
         }
         metadata = transaction.metadata
+        isMoved.withLock { $0 = false }
         if nodes.commit() { saves.withLock { $0 += 1 } }
     }
 

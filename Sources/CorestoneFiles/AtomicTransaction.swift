@@ -78,5 +78,7 @@ final class AtomicTransaction: SaveTransaction {
         for (owner, members) in owners { nodes.setMembers(relationship, owner, members) }
     }
 
+    func setMetadata(_ metadata: StoreMetadata) { self.metadata = metadata }
+
     func setApplicationMetadata(_ values: [String: PropertyListValue]) { metadata.values.merge(values) { $1 } }
 }

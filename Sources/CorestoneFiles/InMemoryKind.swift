@@ -20,6 +20,10 @@ package struct InMemoryKind: StoreKind {
     /// What lies in memory alone ends with its store.
     package func destroy(_ path: String, options: StoreOptions, removing: () throws -> Void) throws -> Bool { false }
 
+    package func replace(
+        _ path: String, byStoreAt source: String, options: StoreOptions, removing: () throws -> Void
+    ) throws { throw nowhere(source) }
+
     package func unlink(_ place: StorePlace) {}
 
     private func nowhere(_ path: String) -> CoreError {

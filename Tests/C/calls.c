@@ -91,6 +91,11 @@ static uint32_t nowhere(void *userdata, cst_buffer *out_file) {
     return 0;
 }
 
+static bool go_further(void *userdata, uint64_t done, uint64_t total) {
+    (void)userdata;
+    return done <= total;
+}
+
 static cst_status take(void *userdata, cst_object *fault, cst_object_id *id, cst_string property, bool *out_handled,
                        cst_error **error) {
     (void)userdata, (void)fault, (void)id, (void)property, (void)error;
@@ -409,8 +414,10 @@ static bool builds_model(const struct call *call) {
 static cst_string string_for(struct world *world, const struct call *call, const struct parameter *parameter) {
     const char *name = parameter->name;
     if (strcmp(name, "path") == 0 && (is(call, "cst_coordinator_add_store") || strstr(call->name, "destroy_store") ||
-                                      is(call, "cst_coordinator_migrate_store"))) {
+                                      is(call, "cst_coordinator_migrate_store") ||
+                                      strstr(call->name, "replace_store") || strstr(call->name, "backup_store"))) {
         snprintf(world->fresh, sizeof world->fresh, "%.500s/fresh%u.sqlite", world->folder, world->names++);
+        if (is(call, "cst_coordinator_backup_store")) remove(world->fresh); /* of a world that was there before */
         return text(world->fresh);
     }
     if (strcmp(name, "target") == 0 || is(call, "cst_model_write")) {
@@ -423,7 +430,8 @@ static cst_string string_for(struct world *world, const struct call *call, const
     if (strcmp(name, "path") == 0 && strstr(call->name, "cst_model")) return text(world->model_file);
     if (strcmp(name, "version") == 0 || strcmp(name, "configuration") == 0 || strstr(call->name, "cst_model_merge"))
         return (cst_string){NULL, 0};
-    if (strcmp(name, "store_path") == 0) return cst_store_path(world->company.store);
+    if (strcmp(name, "store_path") == 0 || strcmp(name, "source_path") == 0)
+        return cst_store_path(world->company.store);
     if (strcmp(name, "path") == 0 && strstr(call->name, "store")) return cst_store_path(world->company.store);
     if (is(call, "cst_entity_set_fetched_request") && strcmp(name, "property") == 0) return text("found");
     if (is(call, "cst_object_copy_fetched") && strcmp(name, "property") == 0) return text("namesakes");
@@ -596,6 +604,7 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
         case KIND_BYTES:
             a->bytes = is(call, "cst_model_load_bytes")           ? bytes_of(small_model)
                        : is(call, "cst_mapping_model_load_bytes") ? bytes_of(small_mapping)
+                       : strstr(call->name, "set_metadata")       ? bytes_of("<plist version=\"1.0\"><dict/></plist>")
                        : is(call, "cst_fetch_request_new_from_archive")
                            ? (cst_bytes){(const uint8_t *)world->archived.data, world->archived.size}
                            : check_archive();
@@ -667,6 +676,9 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
             break;
         case KIND_CALL_SITE:
             a->call_site = nowhere;
+            break;
+        case KIND_PROGRESS:
+            a->progress = go_further;
             break;
         case KIND_INACCESSIBLE:
             a->inaccessible = take;

@@ -72,6 +72,7 @@ enum kind {
     KIND_INTERRUPT,
     KIND_CALLBACKS,
     KIND_CALL_SITE,
+    KIND_PROGRESS,
     KIND_INACCESSIBLE,
     KIND_CLASS_CALLBACKS,
     KIND_HOOKS,
@@ -117,6 +118,7 @@ union argument {
     cst_log_fn log;
     cst_context_interrupt_fn interrupt;
     cst_call_site_fn call_site;
+    cst_progress_fn progress;
     cst_inaccessible_fault_fn inaccessible;
     cst_predicate_block_fn predicate_block;
     cst_expression_block_fn expression_block;

@@ -64,7 +64,7 @@ MARKS = ("CST_ANY_THREAD", "CST_ON_QUEUE", "CST_ONE_THREAD")
 # Structs and functions, which have a member of their own in `union argument`.
 BY_VALUE = {
     *("STRING", "BYTES", "DESTROY", "PERFORM", "DONE", "INTERRUPT", "VALIDATE", "LOG", "RESOLVE"),
-    *("CALL_SITE", "INACCESSIBLE"),
+    *("CALL_SITE", "INACCESSIBLE", "PROGRESS"),
     *("PREDICATE_BLOCK", "EXPRESSION_BLOCK", "COMPARE", "FUNCTION", "CODE"),
     *("BATCH_ROWS", "BATCH_OBJECT"),
     *("CONTEXT_OBSERVE", "OBJECT_OBSERVE", "COORDINATOR_OBSERVE", "UNDO_ACTION", "UNDO_OBSERVE"),
@@ -124,6 +124,7 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         "cst_coordinator_perform_fn": "UNDO_ACTION",
         "cst_context_interrupt_fn": "INTERRUPT",
         "cst_call_site_fn": "CALL_SITE",
+        "cst_progress_fn": "PROGRESS",
         "cst_inaccessible_fault_fn": "INACCESSIBLE",
         "cst_predicate_block_fn": "PREDICATE_BLOCK",
         "cst_expression_block_fn": "EXPRESSION_BLOCK",

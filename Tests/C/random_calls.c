@@ -406,6 +406,7 @@ static void fill(const struct world *world, const struct call *call, union argum
         case KIND_USERDATA:
         case KIND_CALLBACKS:
         case KIND_CALL_SITE:
+        case KIND_PROGRESS:
         case KIND_INACCESSIBLE:
         case KIND_CLASS_CALLBACKS:
         case KIND_HOOKS:

@@ -297,9 +297,10 @@ static void delete_rules_can_wait_for_the_save(void) {
 static void a_destroyed_store_begins_anew(void) {
     struct company c = begin();
     cst_string path = text(check_path("s.sqlite")), type = text("SQLite");
-    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_destroy_store(c.coordinator, text("XML?"), path, E));
-    OK(cst_coordinator_destroy_store(c.coordinator, type, path, E));
-    CHECK_STATUS(CST_UNCHANGED, cst_coordinator_destroy_store(c.coordinator, type, text(check_path("none.sqlite")), E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_destroy_store(c.coordinator, text("XML?"), path, NULL, E));
+    OK(cst_coordinator_destroy_store(c.coordinator, type, path, NULL, E));
+    CHECK_STATUS(CST_UNCHANGED,
+                 cst_coordinator_destroy_store(c.coordinator, type, text(check_path("none.sqlite")), NULL, E));
     company_close(&c);
     c = company_open(check_path("s.sqlite"));
     CHECK_INT(0, company_count(c.context, c.employee, NULL));

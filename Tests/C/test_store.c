@@ -455,7 +455,7 @@ static void a_coordinator_tells_of_its_stores(void) {
     OK(cst_coordinator_add_store(c.coordinator, text("SQLite"), text(check_path("b.sqlite")), NULL, &other, E));
     OK(cst_coordinator_remove_store(c.coordinator, other, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_remove_store(c.coordinator, other, E));
-    OK(cst_coordinator_destroy_store(c.coordinator, text("SQLite"), text(check_path("a.sqlite")), E));
+    OK(cst_coordinator_destroy_store(c.coordinator, text("SQLite"), text(check_path("a.sqlite")), NULL, E));
     CHECK_TEXT("added b;will-removed b;removed b;will-removed a;removed a;", text_of_size(h.lines, strlen(h.lines)));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_observe(c.coordinator, 99, hear, &h, ended, &none, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT,
@@ -551,7 +551,7 @@ static void a_store_may_lie_in_memory_alone(void) {
     OK(cst_context_delete(context, bob, E));
     save(context);
     CHECK_INT(1, company_count(context, c.employee, "name == 'Ada' AND manager == nil"));
-    CHECK_STATUS(CST_UNCHANGED, cst_coordinator_destroy_store(coordinator, text("InMemory"), text("x"), E));
+    CHECK_STATUS(CST_UNCHANGED, cst_coordinator_destroy_store(coordinator, text("InMemory"), text("x"), NULL, E));
     OK(cst_coordinator_migrate_store(coordinator, memory, text("SQLite"), text(check_path("b.sqlite")), NULL, &file,
                                      E));
     cst_store *back = NULL;
@@ -598,8 +598,8 @@ static void may_be_one_file(const char *type, const char *name) {
     CHECK_INT(CST_CODE_PERSISTENT_STORE_INVALID_TYPE, cst_error_code(check_error()));
     CHECK_CONTAINS("\"Binary\"", cst_error_message(check_error()));
     CHECK_STATUS(CST_E_UNSUPPORTED, cst_coordinator_add_store(again, text("SQLite"), text(path), NULL, NULL, E));
-    OK(cst_coordinator_destroy_store(again, (cst_string){NULL, 0}, text(path), E));
-    CHECK_STATUS(CST_UNCHANGED, cst_coordinator_destroy_store(again, text(type), text(path), E));
+    OK(cst_coordinator_destroy_store(again, (cst_string){NULL, 0}, text(path), NULL, E));
+    CHECK_STATUS(CST_UNCHANGED, cst_coordinator_destroy_store(again, text(type), text(path), NULL, E));
     OK(cst_release(fresh));
     OK(cst_release(reopened));
     OK(cst_release(again));

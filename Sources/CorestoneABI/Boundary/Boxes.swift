@@ -21,7 +21,9 @@ final class CoordinatorBox {
 
 final class StoreBox {
     let store: Store
-    let type, identifier, path: Text
+    let type, identifier: Text
+    /// Every path that the store had since, as views of them stay valid.
+    private let paths: Locked<[(path: String, text: Text)]>
     let readOnlyReason, configuration: Text?
     let warnings: [Text]
 
@@ -29,10 +31,19 @@ final class StoreBox {
         self.store = store
         type = Text(store.type.rawValue)
         identifier = Text(store.identifier)
-        path = Text(store.path)
+        paths = Locked([(store.path, Text(store.path))])
         readOnlyReason = store.readOnlyReason.map { Text($0) }
         configuration = store.configuration.map { Text($0) }
         warnings = store.warnings.map { Text($0) }
+    }
+
+    var path: Text {
+        let path = store.path
+        return paths.withLock { paths in
+            if let known = paths.last(where: { $0.path == path }) { return known.text }
+            paths.append((path, Text(path)))
+            return paths[paths.count - 1].text
+        }
     }
 }
 

@@ -52,5 +52,25 @@ package struct AtomicKind: StoreKind {
         return true
     }
 
+    package func replace(
+        _ path: String, byStoreAt source: String, options: StoreOptions, removing: () throws -> Void
+    ) throws {
+        let origin = try StorePlace(source)
+        try origin.requireStore()
+        let bytes = try ModelFile(origin.path, shownAs: source).bytes(limit: .max)
+        _ = try format.metadata(bytes, path: source)
+        let place = try StorePlace(path)
+        guard place.path != origin.path else {
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreOperation,
+                "\(path) is the store that is to be copied; choose another path", file: path)
+        }
+        // A file that is no store of this type stays.
+        if place.state == .present { _ = try metadata(ofStoreAt: path) }
+        try removing()
+        let file = StoreFile(place, format, options)
+        try file.alone { try ModelFile(place.path, shownAs: path).write(bytes) }
+    }
+
     package func unlink(_ place: StorePlace) { Glibc.unlink(place.path) }
 }

@@ -58,6 +58,7 @@ final class StoreFile: @unchecked Sendable {
 
     /// A store that says nothing of its model is taken as it is: what does not fit is found when it is read.
     private func checkModel(_ metadata: StoreMetadata, _ model: Model) throws {
+        if options.ignoresVersioning { return }
         if metadata.entityVersionHashes.isEmpty { return }
         let difference = metadata.differingEntities(from: model)
         if difference.isEmpty { return }
@@ -75,6 +76,24 @@ final class StoreFile: @unchecked Sendable {
     }
 
     func close() { know(nil) }
+
+    // MARK: Elsewhere
+
+    /// Has the next save go to another path, where nothing is but an older state of the store.
+    func move(to place: StorePlace, _ uuid: UUIDValue) throws {
+        if place.state == .present {
+            let there = try format.metadata(
+                ModelFile(place.path, shownAs: place.given).bytes(limit: .max), path: place.given)
+            guard there.uuid == uuid else {
+                throw CoreError(
+                    .invalidArgument, code: .persistentStoreOperation,
+                    "\(place.given) is another store, with the identifier \(there.uuid); choose a path where nothing is",
+                    file: place.given)
+            }
+        }
+        know(place.state == .present ? try opened(place.path) : nil)
+        self.place = place
+    }
 
     // MARK: Reading and writing
 

@@ -86,10 +86,12 @@ extension Context {
             guard !store.isReadOnly else { throw store.isReadOnlyError() }
             let start = monotonicNanoseconds()
             let writer = SaveWriter(context: self, store: store, plan: part)
+            let metadata = store.pendingMetadata.withLock { $0 }
             do {
                 let author = SaveAuthor(author: transactionAuthor, contextName: name)
                 try store.backing.save(by: author) { transaction in
                     try writer.write(in: transaction)
+                    if let metadata { try transaction.setMetadata(metadata) }
                     store.rowCache.beginSave(rootsOfRows(in: part))
                 }
             } catch {
@@ -101,6 +103,7 @@ extension Context {
                 throw error
             }
             writer.commit()
+            store.didWriteMetadata(metadata)
             store.backing.setInterruptCheck(nil)
             takeComputedRows(of: store)
             store.rowCache.endSave()

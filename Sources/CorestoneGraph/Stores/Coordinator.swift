@@ -131,7 +131,7 @@ public final class Coordinator: @unchecked Sendable {
         post(.storesDidChange, StoreChanges(removed: [store]))
     }
 
-    func requireOwn(_ store: Store) throws {
+    package func requireOwn(_ store: Store) throws {
         guard stores.contains(where: { $0 === store }) else {
             throw CoreError(
                 .invalidArgument, "\(store.path) is no store of this coordinator, or was removed before",

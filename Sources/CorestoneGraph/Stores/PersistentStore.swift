@@ -52,6 +52,15 @@ package protocol PersistentStore: StoreReading, Sendable {
     /// What the application wrote into the store's metadata.
     func applicationMetadata() throws -> [String: PropertyListValue]
 
+    /// What the store says about itself.
+    func metadata() throws -> StoreMetadata
+
+    /// Whether the next save is to reach the store even if it changes nothing.
+    var wantsSave: Bool { get }
+
+    /// Lies at `path` from now on. By whoever saves, while nobody reads if the store has no `parallelReads`.
+    func move(to path: String) throws
+
     /// What is another text after anybody wrote into the store; nil when the store cannot say so, or not yet: somebody has
     /// just written, and what others read may still be what was there before. Any thread.
     var contentState: String? { get }
@@ -112,7 +121,23 @@ extension PersistentStore {
 
     package func save(_ body: (any SaveTransaction) throws -> Void) throws { try save(by: SaveAuthor(), body) }
 
+    package var wantsSave: Bool { false }
+
     package func applicationMetadata() throws -> [String: PropertyListValue] { [:] }
+
+    package func metadata() throws -> StoreMetadata {
+        var metadata = StoreMetadata(uuid: UUIDValue(identifier) ?? .random())
+        metadata.values = try applicationMetadata()
+        metadata.values[StoreMetadata.Key.storeType] = .string(type.rawValue)
+        return metadata
+    }
+
+    package func move(to path: String) throws {
+        throw CoreError(
+            .unsupported, code: .persistentStoreOperation,
+            "a store of type \(type.rawValue) stays at \(self.path): it cannot be moved to \(path) while it is open; remove it and "
+                + "add it again", file: self.path)
+    }
 
     package func pinnedReader() throws -> (any StoreReading)? { nil }
     package func unpin(_ reader: any StoreReading) {}
@@ -193,6 +218,9 @@ package protocol SaveTransaction: AnyObject {
 
     /// Puts what an application writes into the metadata of its stores into that of this one.
     func setApplicationMetadata(_ values: [String: PropertyListValue]) throws
+
+    /// Replaces what the store says about itself.
+    func setMetadata(_ metadata: StoreMetadata) throws
 }
 
 extension SaveTransaction {
@@ -205,6 +233,9 @@ extension SaveTransaction {
     ) throws -> Bool { false }
     package func externalName(for value: Bytes) throws -> String? { nil }
     package func setApplicationMetadata(_ values: [String: PropertyListValue]) throws {}
+    package func setMetadata(_ metadata: StoreMetadata) throws {
+        try setApplicationMetadata(metadata.applicationValues)
+    }
     package func isCurrent(_ primaryKey: Int64, version: Int32, entity: Entity) throws -> Bool { true }
     package func clear(_ slots: [Int], of primaryKey: Int64, entity: Entity) throws {}
 }

@@ -25,6 +25,8 @@ public final class Store: @unchecked Sendable {
     var isInBatch = false
     /// Of a store that is about to be removed since another one took its place: that one's path.
     private let migratedTo = Locked<String?>(nil)
+    /// What the store is to say about itself from the next save on.
+    let pendingMetadata = Locked<StoreMetadata?>(nil)
     package var isOpen: Bool { open.load(ordering: .acquiring) }
     /// Asked whenever an object is made or ends.
     let hearsRegistrations: Bool
@@ -67,7 +69,11 @@ public final class Store: @unchecked Sendable {
     /// Where the coordinator's model comes from.
     public var modelSource: ModelSource { backing.modelSource }
 
-    var hearsEmptySaves: Bool { backing.abilities.contains(.emptySaves) && isOpen }
+    /// Whether a save is to reach the store that changes nothing in it.
+    var hearsEmptySaves: Bool {
+        guard isOpen else { return false }
+        return backing.abilities.contains(.emptySaves) || backing.wantsSave || pendingMetadata.withLock { $0 != nil }
+    }
 
     /// For a save into a store that cannot be written.
     func isReadOnlyError() -> CoreError {
@@ -81,7 +87,7 @@ public final class Store: @unchecked Sendable {
 
     /// Runs `body`, which uses the store, when no thread is in the way.
     @inline(__always)
-    func use<Result>(_ body: () throws -> Result) throws -> Result {
+    package func use<Result>(_ body: () throws -> Result) throws -> Result {
         guard let using else {
             try requireOpen()
             return try body()

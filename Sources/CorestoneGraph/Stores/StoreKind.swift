@@ -29,6 +29,12 @@ package protocol StoreKind: Sendable {
     /// - Parameter removing: called when it is known that the store can be destroyed, and before it is: who has it open closes it.
     func destroy(_ path: String, options: StoreOptions, removing: () throws -> Void) throws -> Bool
 
+    /// Puts the store at `source` in the place of the one at `path`, or where nothing is; it keeps its identifier.
+    ///
+    /// - Parameter removing: as for `destroy`.
+    func replace(
+        _ path: String, byStoreAt source: String, options: StoreOptions, removing: () throws -> Void) throws
+
     /// Removes the files of a store that is not open, with their companions.
     func unlink(_ place: StorePlace)
 }

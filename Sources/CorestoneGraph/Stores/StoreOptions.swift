@@ -51,6 +51,9 @@ public struct StoreOptions: Sendable {
     /// protection. They do nothing; `Store.warnings` says so.
     public var foreignOptions: [String] = []
 
+    /// For `Coordinator.destroyStore`: a store that others keep locked loses its files; they go on with files that have no names.
+    public var forcesDestruction = false
+
     public init() {}
 
     /// For files of others: nothing in the folder is changed, made or locked.

@@ -137,7 +137,7 @@ private struct LeftoverRemoval {
 
 extension Connection {
     /// The names of all files that any row refers to, whatever the model says: an inferred one knows of no external data.
-    fileprivate func namesOfExternalFiles(in tables: some Sequence<String>) throws -> Set<String> {
+    func namesOfExternalFiles(in tables: some Sequence<String>) throws -> Set<String> {
         let purpose = "look which files \(path) refers to"
         let columnNames = try prepare("SELECT name FROM pragma_table_info(?)", purpose)
         var names: Set<String> = []
@@ -161,6 +161,20 @@ extension Connection {
 }
 
 extension ExternalFile {
+    /// Removes the files of a store's folder that nothing refers to any more, unless another store keeps its own among them.
+    ///
+    /// - Parameter kept: the names of those that stay.
+    static func removeAll(of place: StorePlace, but kept: Set<String> = []) {
+        guard sharer(of: place) == nil else { return }
+        let folder = folder(ofStore: place.path)
+        guard let entries = opendir(folder) else { return }
+        defer { closedir(entries) }
+        while let entry = readdir(entries) {
+            let name = entry.name
+            if UUIDValue(name) != nil, !kept.contains(name) { unlink(folder + "/" + name) }
+        }
+    }
+
     /// Another SQLite database whose files lie in the same folder, for the name of the folder leaves out what follows the last
     /// point.
     static func sharer(of place: StorePlace) -> String? {

@@ -12,12 +12,13 @@ import Synchronization
 /// one at a time, the same again within what it does with it, so threads never wait for each other in a circle. Those that
 /// wait get theirs in order of arrival.
 final class ConnectionPool: @unchecked Sendable {
-    let first: OpenFile
+    /// The one for whoever does not ask for another.
+    var first: OpenFile { lock.with { files[0] } }
     private let limit: Int
     /// Opens one more; nil where there can be only one.
-    private let open: (() throws -> OpenFile)?
+    private var open: (() throws -> OpenFile)?
     private let reaper: ReadReaper
-    private let path: String
+    private var path: String
 
     private let lock = RecursiveLock(.connections)
     private var files: [OpenFile]
@@ -55,7 +56,6 @@ final class ConnectionPool: @unchecked Sendable {
         open: (() throws -> OpenFile)?
     ) {
         self.longLog = longLog
-        self.first = first
         self.reaper = reaper
         self.limit = open == nil ? 1 : max(limit, 1)
         self.open = open
@@ -77,6 +77,11 @@ final class ConnectionPool: @unchecked Sendable {
             return wish
         }
         if waitingCount.load(ordering: .acquiring) == 0, !platform_holds_connection(), wish.seize() {
+            if wish.isClosed {
+                // Of a file that the store has left.
+                wish.release()
+                return try takeOther(check)
+            }
             wish.isTaken()
             return wish
         }
@@ -116,10 +121,11 @@ final class ConnectionPool: @unchecked Sendable {
 
     /// nil when the system gives no more, or the file has moved: then those that are there have to do.
     private func openOne() -> OpenFile? {
+        let (open, former) = lock.with { (self.open, files[0]) }
         let file = try? open?()
         return lock.with {
             opening -= 1
-            guard let file, !isClosed, file.seize() else { return nil }
+            guard let file, !isClosed, files[0] === former, file.seize() else { return nil }
             files.append(file)
             file.isTaken()
             return file
@@ -128,7 +134,7 @@ final class ConnectionPool: @unchecked Sendable {
 
     private func wait(for wish: OpenFile?, _ check: (() -> Bool)?) throws -> OpenFile {
         let mayWait = !platform_holds_connection()
-        if mayWait { LockOrder.willWait(for: wish ?? first, .connection) }
+        if mayWait { LockOrder.willWait(for: wish ?? self, .connection) }
         let place = Waiting(wish)
         try lock.with {
             if isClosed { throw closed }
@@ -213,12 +219,17 @@ final class ConnectionPool: @unchecked Sendable {
     /// idle in the past must not keep it growing.
     func shortenLog(_ file: OpenFile) {
         guard longLog > 0, file.logFrames >= longLog else { return }
-        for other in lock.with({ files }) where other !== file && other.seize() {
-            other.endReads()
-            give(idle: other)
-        }
+        endUnusedReads(but: file)
         sqlite3_wal_checkpoint_v2(file.connection.db, "main", SQLITE_CHECKPOINT_PASSIVE, nil, nil)
         file.logFrames = 0
+    }
+
+    /// Ends the read transactions of connections that nobody uses right now.
+    func endUnusedReads(but own: OpenFile? = nil) {
+        for file in lock.with({ files }) where file !== own && !file.isMine && file.seize() {
+            file.endReads()
+            give(idle: file)
+        }
     }
 
     /// Ends read transactions that nobody used for a while. Whether any is left. All under the lock, so that a thread which finds
@@ -264,6 +275,22 @@ final class ConnectionPool: @unchecked Sendable {
             file.close()
             if !file.isMine { file.release() }
         }
+    }
+
+    /// Goes on with another file, and closes the connections to the former one, each when who uses it is done.
+    func change(to file: OpenFile, at path: String, open: (() throws -> OpenFile)?) throws {
+        let former = try lock.with { () -> [OpenFile] in
+            if isClosed { throw closed }
+            defer { (files, self.open, self.path) = ([file], open, path) }
+            return files
+        }
+        for file in former.reversed() {
+            while !file.seize() { usleep(1000) }
+            file.close()
+            file.release()
+        }
+        requireNewest()
+        lock.with(handOut)
     }
 
     /// Runs `body` with a connection that the caller has taken.

@@ -25,14 +25,13 @@ package struct SQLiteKind: StoreKind {
         return contents.document.metadata ?? StoreMetadata(uuid: UUIDValue(contents.document.identifier) ?? .random())
     }
 
+    /// In place: as long as others only read, they go on with what they have.
     package func setMetadata(_ metadata: StoreMetadata, ofStoreAt path: String) throws {
         let place = try StorePlace(path)
         try place.requireStore()
-        let connection = try Connection(place.path, path: place.given, flags: SQLITE_OPEN_READWRITE)
-        try FileHeader(connection).requireDatabase(place, connection)
-        _ = try StoreContents(connection, place: place)
-        sqlite3_busy_timeout(connection.db, Int32(clamping: StoreOptions().busyTimeoutMilliseconds))
-        // One statement: a transaction of its own.
+        let connection = try Connection.forChanging(
+            place, busyTimeout: StoreOptions().busyTimeoutMilliseconds, "write the metadata of \(path)")
+        defer { connection.close() }
         try StoreMetadata.store(metadata, in: connection)
     }
 
@@ -40,10 +39,36 @@ package struct SQLiteKind: StoreKind {
         let place = try StorePlace(path)
         if place.state == .missing { return false }
         let destruction = StoreDestruction(place: place, busyTimeout: options.busyTimeoutMilliseconds)
-        try destruction.check()
-        try removing()
-        try destruction.run()
+        do {
+            try destruction.check()
+            try removing()
+            try destruction.run()
+        } catch let error as CoreError where error.status == .storeBusy && options.forcesDestruction {
+            try removing()
+            try destruction.unlinkAll()
+        }
         return true
+    }
+
+    package func replace(
+        _ path: String, byStoreAt source: String, options: StoreOptions, removing: () throws -> Void
+    ) throws {
+        let origin = try StorePlace(source)
+        try origin.requireStore()
+        let file = try ReadOnlyFile(origin)
+        defer { file.connection.close() }
+        // What is lost in a damaged log would be lost for good.
+        if let loss = file.loss, loss.isCertain {
+            throw CoreError(
+                .storeCorrupt, code: .persistentStoreOperation,
+                "\(source) cannot take the place of \(path): \(loss.account)", file: source)
+        }
+        func transfer() throws {
+            try StoreTransfer(
+                from: file.connection, ExternalFile.folder(ofStore: origin.path), origin, to: StorePlace(path), options
+            ).run(removing: removing)
+        }
+        if let watch = file.watch { try watch.reading(transfer) } else { try transfer() }
     }
 
     package func unlink(_ place: StorePlace) {

@@ -14,6 +14,8 @@ final class PinnedReaders: @unchecked Sendable {
         var held: [(reader: SQLiteStore, number: Int)] = []
         var idle: [SQLiteStore] = []
         var lastNumber = 0
+        /// Readers up to this number read a file that the store has left.
+        var lastOfFormerFile = 0
         /// Files that only readers up to a number lead to.
         var obsolete: [(upTo: Int, paths: [String])] = []
     }
@@ -37,8 +39,8 @@ final class PinnedReaders: @unchecked Sendable {
         let (paths, closing) = state.withLock { state -> ([String], Bool) in
             // One that is not there was closed with its store.
             guard let place = state.held.firstIndex(where: { $0.reader === reader }) else { return ([], false) }
-            state.held.remove(at: place)
-            let keeps = isReady && state.idle.count < PinnedReaders.mostIdle
+            let held = state.held.remove(at: place)
+            let keeps = isReady && held.number > state.lastOfFormerFile && state.idle.count < PinnedReaders.mostIdle
             if keeps { state.idle.append(reader) }
             let oldest = state.held.first?.number ?? .max
             let free = state.obsolete.prefix { $0.upTo < oldest }.flatMap(\.paths)
@@ -57,6 +59,16 @@ final class PinnedReaders: @unchecked Sendable {
             return true
         }
         if !isKept { for path in paths { unlink(path) } }
+    }
+
+    /// None of those that wait, or hold a state now, is used again.
+    func leaveIdle() {
+        let idle = state.withLock { state in
+            state.lastOfFormerFile = state.lastNumber
+            defer { state.idle = [] }
+            return state.idle
+        }
+        for reader in idle { reader.close() }
     }
 
     func closeAll() {

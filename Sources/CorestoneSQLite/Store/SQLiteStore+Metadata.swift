@@ -7,10 +7,10 @@ extension SQLiteStore {
     var keepsHistory: Bool { connections.first.history != nil }
 
     func applicationMetadata() throws -> [String: PropertyListValue] {
-        try withFile { file in
-            try StoreMetadata.stored(in: file.connection).applicationValues
-        }
+        try metadata().applicationValues
     }
+
+    func metadata() throws -> StoreMetadata { try withFile { try StoreMetadata.stored(in: $0.connection) } }
 }
 
 extension WriteTransaction {
@@ -18,8 +18,10 @@ extension WriteTransaction {
         if values.isEmpty { return }
         var metadata = try StoreMetadata.stored(in: connection)
         metadata.values.merge(values) { $1 }
-        try StoreMetadata.store(metadata, in: connection)
+        try setMetadata(metadata)
     }
+
+    func setMetadata(_ metadata: StoreMetadata) throws { try StoreMetadata.store(metadata, in: connection) }
 }
 
 extension StoreMetadata {

@@ -38,6 +38,7 @@ extension SQLiteStore {
             }
             let purpose = "save to \(path)"
             try file.connection.execute("BEGIN IMMEDIATE", purpose)
+            let changesBefore = sqlite3_total_changes(file.connection.db)
             let watch = watched.withLock { $0.watch }
             watch?.noteOthers()
             let files = ExternalWrites(folder: externalFolder, beside: path, threshold: externalDataThreshold)
@@ -55,6 +56,7 @@ extension SQLiteStore {
                 if !rows.isEmpty { computed.withLock { $0.formUnion(rows) } }
                 files.didCommit(to: file.connection, readers)
                 connections.shortenLog(file)
+                optimizeAfterSave(file, changes: Int(sqlite3_total_changes(file.connection.db) &- changesBefore))
                 return result
             } catch {
                 // Some failures, such as a full disk, have ended the transaction already.

@@ -10,16 +10,20 @@ import Synchronization
 final class SQLiteStore: PersistentStore, SQLiteReading {
     let type = StoreType.sqlite
     let identifier: String
-    let path: String
     let modelSource: ModelSource
     static let abilities: StoreAbilities = [.derivedAttributes, .uniqueConstraints, .generations, .parallelReads]
     let abilities: StoreAbilities
     let schema: StoreSchema
     /// Why nothing can be written; nil when it can.
     let readOnlyReason: String?
-    /// Empty for a store in memory.
-    let externalFolder: String
+    /// Where it lies: its file, and the folder of values in files of their own, empty for a store in memory.
+    private let location: Locked<(path: String, externalFolder: String)>
+    var path: String { location.withLock { $0.path } }
+    var externalFolder: String { location.withLock { $0.externalFolder } }
+    let isInMemory: Bool
     let externalDataThreshold: Int
+    /// How it was opened.
+    let options: StoreOptions
     let compiler: FetchCompiler
     let postsOwnChanges: Bool
     /// Milliseconds; 0: as the file system allows.
@@ -28,6 +32,7 @@ final class SQLiteStore: PersistentStore, SQLiteReading {
     var isReadOnly: Bool { readOnlyReason != nil }
 
     let connections: ConnectionPool
+    private let reaper: ReadReaper
     /// Those that hold a state of this store.
     let readers = PinnedReaders()
     /// Of whoever saves.
@@ -39,44 +44,61 @@ final class SQLiteStore: PersistentStore, SQLiteReading {
         postsOwnChanges = options.postsOwnChanges
         watchInterval = Int32(clamping: options.watchIntervalMilliseconds)
         identifier = opened.identifier
-        path = opened.path
+        location = Locked((opened.path, opened.externalFolder))
+        isInMemory = opened.externalFolder.isEmpty
+        self.options = options
         modelSource = opened.source
         schema = opened.schema
         readOnlyReason = opened.readOnlyReason
-        externalFolder = opened.externalFolder
-        externalDataThreshold = externalFolder.isEmpty ? .max : options.externalDataThreshold
-        abilities = SQLiteStore.abilities(inMemory: externalFolder.isEmpty)
+        externalDataThreshold = isInMemory ? .max : options.externalDataThreshold
+        abilities = SQLiteStore.abilities(inMemory: isInMemory)
         compiler = FetchCompiler(schema: opened.schema, storeIdentifier: opened.identifier)
-        let reaper = ReadReaper()
-        let schema = opened.schema
-        let history = opened.history
-        let file = try OpenFile(
-            opened.connection, schema: schema, history: history, reaper: opened.mayHoldReads ? reaper : nil,
-            watch: opened.watch, isFixed: opened.readOnlyReason != nil)
+        reaper = ReadReaper()
+        let (file, open) = try SQLiteStore.files(of: opened, schema, reaper)
         connections = ConnectionPool(
             file, reaper: reaper, limit: opened.maximumConnections, longLog: opened.longLog, path: opened.path,
-            open: opened.openAnother.map { open in
-                { try OpenFile(open(), schema: schema, history: history, reaper: reaper) }
-            })
+            open: open)
     }
 
     /// A reader of another store, which shares its schema; it writes nothing.
     init(readingFrom store: SQLiteStore) throws {
         identifier = store.identifier
-        path = store.path
+        location = Locked((store.path, store.externalFolder))
+        (isInMemory, options) = (false, store.options)
         modelSource = store.modelSource
         schema = store.schema
         readOnlyReason = Store.isOpenForReading
-        externalFolder = store.externalFolder
         (externalDataThreshold, abilities) = (.max, store.abilities)
         compiler = store.compiler
         postsOwnChanges = false
         watchInterval = 0
         let file = try OpenFile(store.connectionForReading(), schema: schema, reaper: nil, isFixed: true)
-        connections = ConnectionPool(file, reaper: ReadReaper(), limit: 1, path: path, open: nil)
+        reaper = ReadReaper()
+        connections = ConnectionPool(file, reaper: reaper, limit: 1, path: store.path, open: nil)
     }
 
-    var isInMemory: Bool { externalFolder.isEmpty }
+    /// Goes on with another file that was opened. By whoever saves.
+    func change(to opened: OpenedStore) throws {
+        let (file, open) = try SQLiteStore.files(of: opened, schema, reaper)
+        location.withLock { $0 = (opened.path, opened.externalFolder) }
+        readers.leaveIdle()
+        try connections.change(to: file, at: opened.path, open: open)
+    }
+
+    private static func files(of opened: OpenedStore, _ schema: StoreSchema, _ reaper: ReadReaper) throws -> (
+        first: OpenFile, another: (() throws -> OpenFile)?
+    ) {
+        let history = opened.history
+        let file = try OpenFile(
+            opened.connection, schema: schema, history: history, reaper: opened.mayHoldReads ? reaper : nil,
+            watch: opened.watch, isFixed: opened.readOnlyReason != nil)
+        return (
+            file,
+            opened.openAnother.map { open in
+                { try OpenFile(open(), schema: schema, history: history, reaper: reaper) }
+            }
+        )
+    }
 
     private static func abilities(inMemory: Bool) -> StoreAbilities {
         let always: StoreAbilities = [.derivedAttributes, .uniqueConstraints, .parallelReads]

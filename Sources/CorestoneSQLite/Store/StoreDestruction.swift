@@ -11,30 +11,22 @@ struct StoreDestruction {
 
     private var purpose: String { "destroy \(place.given)" }
 
-    /// Nothing is taken away from another program's database.
+    /// Nothing is taken away from another program's database. Damage is no reason to keep a store.
     func check() throws {
-        let connection = try Connection(place.path, path: place.given, flags: SQLITE_OPEN_READWRITE)
-        try FileHeader(connection).requireDatabase(place, connection)
-        if place.hasCompanion("-wal") { _ = cst_sqlite3_checkpoint_on_close(connection.db, 0) }
-        sqlite3_busy_timeout(connection.db, Int32(clamping: busyTimeout))
-        guard sqlite3_db_readonly(connection.db, "main") == 0 else {
-            throw CoreError(
-                .storeReadOnly, code: .persistentStoreOperation,
-                "\(place.given) may not be written, so it cannot be destroyed; make the file writable",
-                sqliteCode: SQLITE_READONLY, file: place.given)
-        }
-        do {
-            let isStore = try connection.finds(
-                "SELECT 1 FROM sqlite_schema WHERE name = 'Z_METADATA'", purpose: purpose)
-            guard try isStore || connection.isOfDestroyedStore(purpose) else {
+        try Connection.forChanging(place, busyTimeout: busyTimeout, purpose, mayBeDamaged: true).close()
+    }
+
+    /// Whatever locks others have: they go on with files that have no names any more.
+    func unlinkAll() throws {
+        for companion in ["", "-wal", "-shm", "-journal"] {
+            guard unlink(place.path + companion) == 0 || errno == ENOENT else {
                 throw CoreError(
-                    .notAStore, code: .persistentStoreOperation,
-                    "\(place.given) is a database of another program, which has no table Z_METADATA; it stays as it is",
+                    .storeReadOnly, code: .persistentStoreOperation,
+                    "cannot remove \(place.given + companion): \(StorePlace.text(of: errno)); make its folder writable",
                     file: place.given)
             }
-        } catch let error as CoreError where error.status == .storeCorrupt {
-            // Damage is no reason to keep a store.
         }
+        ExternalFile.removeAll(of: place)
     }
 
     func run() throws {
@@ -47,18 +39,7 @@ struct StoreDestruction {
         try connection.execute("VACUUM", purpose, cocoaCode: .persistentStoreOperation)
         try connection.execute(
             "PRAGMA application_id=\(Connection.markOfDestroyedStore)", purpose, cocoaCode: .persistentStoreOperation)
-        removeExternalData()
-    }
-
-    /// Nothing refers to these files any more, unless another store keeps its own among them.
-    private func removeExternalData() {
-        guard ExternalFile.sharer(of: place) == nil else { return }
-        let folder = ExternalFile.folder(ofStore: place.path)
-        guard let entries = opendir(folder) else { return }
-        defer { closedir(entries) }
-        while let entry = readdir(entries) {
-            if UUIDValue(entry.name) != nil { unlink(folder + "/" + entry.name) }
-        }
+        ExternalFile.removeAll(of: place)
     }
 }
 

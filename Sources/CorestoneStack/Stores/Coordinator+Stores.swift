@@ -74,7 +74,8 @@ extension Coordinator {
     /// - Parameters:
     ///   - type: nil for that of the store which is there.
     ///   - path: relative to the working directory at the time of the call.
-    ///   - options: how long to wait for another process's lock.
+    ///   - options: how long to wait for another process's lock, and whether the store's files are removed all the same if that does
+    ///     not end (`forcesDestruction`).
     /// - Returns: false when there is no such store; nothing is made then.
     /// - Throws: `.storeBusy` while somebody else writes, `.storeReadOnly` for a file that may not be written, `.notAStore` for
     ///   what is no store of the type.
@@ -84,8 +85,54 @@ extension Coordinator {
     ) throws -> Bool {
         let kind = try StoreTypes.kind(of: type, at: path)
         guard let place = try StoreTypes.place(path, kind) else { return false }
-        return try kind.destroy(path, options: options) {
-            for store in stores where try StoreTypes.place(of: store)?.path == place.path { try remove(store) }
+        return try kind.destroy(path, options: options) { try removeStores(at: place) }
+    }
+
+    /// Puts a store in the place of another one, or where nothing is: a copy, with files of external data, that keeps the identifier.
+    /// A store that is there is overwritten in one step, under the locks that every save takes; another process that reads goes on
+    /// with what it began. If this coordinator has it open, it is removed first, as by `remove`.
+    ///
+    /// - Parameters:
+    ///   - type: of both; nil for that of the source.
+    ///   - path: relative to the working directory at the time of the call, as is `source`.
+    ///   - source: is not changed. What others write into it meanwhile is in the copy as a whole or not at all.
+    ///   - options: how long to wait for another process's lock; the permissions of a file that is made, which are those of the
+    ///     source otherwise.
+    /// - Throws: `.storeIO` when there is no source, `.notAStore` for what is none, there or at `path`, `.storeBusy` while somebody
+    ///   else writes, `.invalidArgument` for the same file twice and for stores in memory. What was at `path` is as it was then.
+    public func replaceStore(
+        _ type: StoreType? = nil, at path: String, byStoreAt source: String, options: StoreOptions = StoreOptions()
+    ) throws {
+        let kind = try StoreTypes.kind(of: type, at: source)
+        guard let place = try StoreTypes.place(path, kind), try StoreTypes.place(source, kind) != nil else {
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreOperation,
+                "a store in memory has no file to put in the place of \(path), or to replace by \(source); migrate it",
+                file: path)
+        }
+        if let there = try StoreType(ofStoreAt: path), there != kind.type {
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreOperation,
+                "\(path) is a store of type \(there.rawValue), and \(source) is to be one of type \(kind.type.rawValue); destroy the one that is "
+                    + "there first, or choose another path", file: path)
+        }
+        try kind.replace(path, byStoreAt: source, options: options) { try removeStores(at: place) }
+    }
+
+    private func removeStores(at place: StorePlace) throws {
+        for store in stores where try StoreTypes.place(of: store)?.path == place.path { try remove(store) }
+    }
+
+    /// The open store whose file is at `path`, by whatever path it was opened; nil when there is none. Of stores in memory the first
+    /// one of that name.
+    ///
+    /// - Parameter path: relative to the working directory at the time of the call.
+    public func store(at path: String) -> Store? {
+        let place = try? StorePlace(path)
+        return stores.first { store in
+            if store.path == path { return true }
+            guard let place else { return false }
+            return (try? StoreTypes.place(of: store))??.path == place.path
         }
     }
 
@@ -150,5 +197,19 @@ extension StoreMetadata {
     /// - Throws: as `Coordinator.addStore`.
     public func write(toStoreAt path: String, type: StoreType? = nil) throws {
         try StoreTypes.kind(of: type, at: path).setMetadata(self, ofStoreAt: path)
+    }
+
+    /// Has the store at `path` say something else about itself. Needs no model. Who has it open finds that when it asks the file.
+    ///
+    /// - Parameters:
+    ///   - values: all entries; the store's type, UUID and versions, and what else it needs, stay when they are not given.
+    ///   - type: nil for that of the store which is there.
+    /// - Throws: as `Coordinator.open`; `.invalidArgument` with the key where the store's type, UUID or versions would change;
+    ///   `.storeReadOnly`, `.storeBusy`.
+    public static func set(
+        _ values: [String: PropertyListValue], ofStoreAt path: String, type: StoreType? = nil
+    ) throws {
+        let kind = try StoreTypes.kind(of: type, at: path)
+        try kind.setMetadata(kind.metadata(ofStoreAt: path).replacing(values, file: path), ofStoreAt: path)
     }
 }

@@ -47,6 +47,7 @@ enum ForeignOptions {
         "NSPersistentHistoryTrackingKey": "CST_STORE_HISTORY (history)",
         "NSPersistentStoreRemoteChangeNotificationPostOptionKey": "CST_STORE_POSTS_OWN_CHANGES (posts_own_changes)",
         "NSPersistentStoreConnectionPoolMaxSizeKey": "max_connections",
+        "NSPersistentStoreForceDestroyOption": "CST_STORE_FORCE_DESTROY (force)",
     ]
 
     /// - Throws: `.invalidArgument` with the key for one that is not in the list.

@@ -49,7 +49,17 @@ from .collections import ToManyList, ToManySet
 from .container import Container, open_container
 from .context import Context
 from .controller import FetchedResultsController, ResultsSection
-from .coordinator import AppleCheck, AppleFinding, Coordinator, Statistics, Store, check_apple, metadata
+from .coordinator import (
+    AppleCheck,
+    AppleFinding,
+    Checkpoint,
+    Coordinator,
+    Statistics,
+    Store,
+    check_apple,
+    metadata,
+    set_metadata,
+)
 from .cursor import Cursor
 from .entity import Entity
 from .errors import (
@@ -153,6 +163,8 @@ __all__ = [
     "SnapshotEvents",
     "Container",
     "metadata",
+    "set_metadata",
+    "Checkpoint",
     "check_apple",
     "AppleCheck",
     "AppleFinding",

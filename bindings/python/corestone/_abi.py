@@ -37,6 +37,7 @@ STORE_READ_ONLY, STORE_MUST_EXIST, STORE_NORMAL_SYNC, STORE_ROLLBACK_JOURNAL, ST
     1 << bit for bit in range(6)
 )
 STORE_POSTS_OWN_CHANGES, STORE_ANALYZE, STORE_VACUUM, STORE_IGNORE_VERSIONING = (1 << bit for bit in range(6, 10))
+STORE_FORCE_DESTROY = 1 << 10
 MODEL_KEEP_CURRENT, MODEL_LOSSY = (1 << bit for bit in range(2))
 MODEL_GIVEN, MODEL_CACHED, MODEL_INFERRED = 1, 2, 3
 
@@ -331,6 +332,7 @@ DONE_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32, ctyp
 COORDINATOR_PERFORM_FN = CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, POINTER(ctypes.c_void_p))
 PERFORM_FN = CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, POINTER(ctypes.c_void_p))
 INTERRUPT_FN = CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)
+PROGRESS_FN = CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64)
 CALL_SITE_FN = CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p, POINTER(Buffer))
 INACCESSIBLE_FN = CFUNCTYPE(
     ctypes.c_int32,
@@ -595,6 +597,7 @@ _TYPES: dict[str, Any] = {
     "done": DONE_FN,
     "alone": COORDINATOR_PERFORM_FN,
     "interrupt": INTERRUPT_FN,
+    "progress": PROGRESS_FN,
     "callsite": CALL_SITE_FN,
     "inaccessible": INACCESSIBLE_FN,
     "validate": VALIDATE_FN,
@@ -794,7 +797,17 @@ cst_coordinator_add_store status handle in in options out error
 cst_coordinator_open_store status in handle options out out error
 cst_coordinator_migrate_store status handle handle in in options out error
 cst_coordinator_remove_store status handle handle error
-cst_coordinator_destroy_store status handle in in error
+cst_coordinator_destroy_store status handle in in options error
+cst_coordinator_replace_store status handle in in in options error
+cst_coordinator_set_store_path status handle handle in error
+cst_coordinator_store_count size handle
+cst_coordinator_store status handle size out error
+cst_coordinator_store_at status handle in out error
+cst_coordinator_copy_metadata status handle handle buffer error
+cst_coordinator_set_metadata status handle handle bytes error
+cst_coordinator_backup_store status handle handle in options progress pointer error
+cst_coordinator_checkpoint_store status handle handle u32 u64* u64* error
+cst_coordinator_optimize_store status handle handle u64* error
 cst_coordinator_model status handle out error
 cst_coordinator_statistics status handle statistics error
 cst_coordinator_reset_statistics status handle error
@@ -811,6 +824,7 @@ cst_store_warning_count size handle
 cst_store_warning text handle size
 cst_store_model_source status handle u32* error
 cst_store_copy_metadata status in buffer error
+cst_store_set_metadata status in bytes error
 cst_store_check_apple status in handle bool* buffer error
 cst_store_check status in handle out error
 cst_store_copy_leftovers status in buffer error

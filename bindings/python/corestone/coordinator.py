@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
 
 from . import _abi, queue
 from ._abi import lib, optional_text, path_argument, text
-from ._arguments import MOST_SMALL, elements, flag, milliseconds, whole
+from ._arguments import MOST_SMALL, choice, elements, flag, function, milliseconds, one_of, whole
 from ._call import call, made
 from ._notifications import Notifications
 from .codes import CoordinatorNotification
-from .errors import InvalidArgumentError, TypeMismatchError
+from .errors import CancelledError, InvalidArgumentError, TypeMismatchError
 from .generation import QueryGeneration, optional_generation
 from .model import Model, ModelLike
 from .object_id import ObjectID
@@ -248,6 +248,41 @@ def _set_pragmas(options: _abi.StoreOptions, pragmas: Mapping[str, str | int] | 
     options.pragmas = (_abi.Pragma * max(len(found), 1))(*found)
 
 
+def _plain_options(busy_timeout: float, file_mode: int | None = None) -> _abi.StoreOptions:
+    return store_options(0, "full", "wal", busy_timeout, 0, 0, file_mode=file_mode)
+
+
+def _property_list(values: Mapping[str, Any]) -> _abi.InputString:
+    if not isinstance(values, Mapping):
+        raise TypeMismatchError(f"values is {values!r:.60}, but has to be a dictionary.", key="values")
+    try:
+        encoded = plistlib.dumps(dict(values), fmt=plistlib.FMT_BINARY)
+    except (TypeError, OverflowError, ValueError) as failure:
+        raise TypeMismatchError(f"The metadata cannot be a property list: {failure}.", key="values") from failure
+    return _abi.InputString(encoded, len(encoded))
+
+
+def set_metadata(path: str | os.PathLike[str], values: Mapping[str, Any]) -> None:
+    """Has the store at a path say something else about itself, at once, as Coordinator.set_metadata does for an open
+    store. Needs no model."""
+    call(lib.cst_store_set_metadata, path_argument(path), _property_list(values))
+
+
+CHECKPOINTS = ("passive", "full", "restart", "truncate")
+
+
+class Checkpoint(NamedTuple):
+    """What a checkpoint found in a write-ahead log, in pages, and how many of them are in the store's file."""
+
+    pages: int
+    checkpointed: int
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all are."""
+        return self.pages == self.checkpointed
+
+
 class Coordinator:
     """Keeps the stores of a model. Any thread may use it."""
 
@@ -370,15 +405,143 @@ class Coordinator:
         found: T = queue.perform_alone_and_wait(self._handle, lambda: function(*arguments, **named))
         return found
 
-    def destroy_store(self, path: str | os.PathLike[str], *, type: str | None = None) -> bool:
+    def destroy_store(
+        self, path: str | os.PathLike[str], *, type: str | None = None, force: bool = False, busy_timeout: float = 5.0
+    ) -> bool:
         """Empties a store: rows, tables, metadata and files of external data go; the file stays, and a store added
         there begins anew. If the coordinator has it open, it is removed first. False when there is no file.
 
-        StoreBusyError while somebody writes; NotAStoreError for another program's file, which stays as it is.
+        StoreBusyError while somebody writes; NotAStoreError for another program's file, which stays as it is. With
+        `force` the files of a store that others keep locked are removed; they go on with files that have no names.
         """
-        return bool(
-            call(lib.cst_coordinator_destroy_store, self._handle, optional_text(type), path_argument(path)) == _abi.OK
+        options = _plain_options(busy_timeout)
+        options.flags = _abi.STORE_FORCE_DESTROY if flag(force, "force") else 0
+        arguments = (self._handle, optional_text(type), path_argument(path), byref(options))
+        return bool(call(lib.cst_coordinator_destroy_store, *arguments) == _abi.OK)
+
+    def replace_store(
+        self,
+        path: str | os.PathLike[str],
+        source: str | os.PathLike[str],
+        *,
+        type: str | None = None,
+        busy_timeout: float = 5.0,
+        file_mode: int | None = None,
+    ) -> None:
+        """Puts the store at `source` in the place of the one at `path`, or where nothing is: a copy with the files of
+        external data, in one step, that keeps the identifier. A store that the coordinator has open at `path` is
+        removed first.
+
+        StoreBusyError while somebody else writes, NotAStoreError for what is no store, there or at `path`; what was
+        there stays then.
+        """
+        options = _plain_options(busy_timeout, file_mode)
+        paths = path_argument(path), path_argument(source)
+        call(lib.cst_coordinator_replace_store, self._handle, optional_text(type), *paths, byref(options))
+
+    def set_store_path(self, store: Store, path: str | os.PathLike[str]) -> None:
+        """Has an open store lie at another path from now on; Core Data calls it setURL:forPersistentStore:.
+
+        A store that is written as a whole goes there with the next save, also of a context without changes. Of an
+        SQLite store the file has to be there, moved or copied while nothing was saved (perform_and_wait);
+        InvalidArgumentError for another store's. The store is where it was then.
+        """
+        call(
+            lib.cst_coordinator_set_store_path, self._handle, one_of(Store, store, "store")._handle, path_argument(path)
         )
+
+    @property
+    def stores(self) -> list[Store]:
+        """The open stores, in order."""
+        count = lib.cst_coordinator_store_count(self._handle)
+        handles = [made(lib.cst_coordinator_store, self._handle, index) for index in range(count)]
+        return [Store(handle) for handle in handles if handle]
+
+    def store_at(self, path: str | os.PathLike[str]) -> Store | None:
+        """The open store whose file is at a path, however that is written; None when there is none."""
+        handle = made(lib.cst_coordinator_store_at, self._handle, path_argument(path))
+        return Store(handle) if handle else None
+
+    def metadata(self, store: Store) -> dict[str, Any]:
+        """What an open store says about itself, with what was set and is not written yet."""
+        buffer = _abi.Buffer()
+        call(lib.cst_coordinator_copy_metadata, self._handle, one_of(Store, store, "store")._handle, byref(buffer))
+        found: dict[str, Any] = plistlib.loads(_abi.take_bytes(buffer))
+        return found
+
+    def set_metadata(self, store: Store, values: Mapping[str, Any]) -> None:
+        """Has a store say something else about itself: with the next save of any context, also of one without changes.
+
+        `values` has all entries, as a property list may hold them. The store's type, UUID and versions stay when they
+        are not given; InvalidArgumentError when they differ.
+        """
+        handle = one_of(Store, store, "store")._handle
+        call(lib.cst_coordinator_set_metadata, self._handle, handle, _property_list(values))
+
+    def backup(
+        self,
+        store: Store,
+        path: str | os.PathLike[str],
+        *,
+        progress: Callable[[int, int], Any] | None = None,
+        busy_timeout: float = 5.0,
+        file_mode: int | None = None,
+    ) -> None:
+        """Copies an open store, in the state of now and with its files of external data, while others go on reading and
+        saving. At the path is nothing, or a former copy of the store, which is overwritten in one step.
+
+        progress      progress(done, total) is told the bytes, on this thread. It may read from the store, and not save;
+                      what it raises ends the copying, and is raised by the call
+        file_mode     the permissions of a new file; None: those of the store
+
+        InvalidArgumentError for a path where another store is; what was there stays then.
+        """
+        raised: list[BaseException] = []
+
+        def tell(_: Any, done: int, total: int) -> bool:
+            if raised:
+                return False
+            try:
+                if progress is not None:
+                    progress(done, total)
+            except BaseException as exception:
+                raised.append(exception)
+            return not raised
+
+        if progress is not None:
+            function(progress, "progress")
+        options = _plain_options(busy_timeout, file_mode)
+        callback = _abi.PROGRESS_FN(tell)
+        handle = one_of(Store, store, "store")._handle
+        try:
+            call(
+                lib.cst_coordinator_backup_store, self._handle, handle, path_argument(path), byref(options), callback,
+                None,
+            )  # fmt: skip
+        except CancelledError:
+            if raised:
+                raise raised[0] from None
+            raise
+        if raised:  # with the last bytes
+            raise raised[0]
+
+    def checkpoint(self, store: Store, mode: str = "passive") -> Checkpoint | None:
+        """Brings the write-ahead log of an SQLite store into its file, as is done now and then anyway: "passive" as far
+        as nobody is in the way, "full" all of it, "restart" until nobody reads the log, "truncate" to cut it to
+        nothing. None for a store without a log; StoreBusyError where others are in the way too long."""
+        pages, done = ctypes.c_uint64(), ctypes.c_uint64()
+        number = CHECKPOINTS.index(choice(mode, "mode", CHECKPOINTS))
+        handle = one_of(Store, store, "store")._handle
+        status = call(lib.cst_coordinator_checkpoint_store, self._handle, handle, number, byref(pages), byref(done))
+        return Checkpoint(pages.value, done.value) if status == _abi.OK else None
+
+    def optimize(self, store: Store) -> int:
+        """Renews what SQLite knows of how values are spread, by which it chooses indexes, and removes files of external
+        data that no row refers to; returns how many. A save of many objects does the first by itself."""
+        removed = ctypes.c_uint64()
+        handle = one_of(Store, store, "store")._handle
+        call(lib.cst_coordinator_optimize_store, self._handle, handle, byref(removed))
+        return removed.value
 
     def observe(
         self, notification: CoordinatorNotification | str, function: Callable[[Coordinator, StoreChanges], Any]

@@ -1,0 +1,147 @@
+import CCorestone
+import CorestoneGraph
+import CorestoneModel
+import CorestoneSQLite
+import CorestoneStack
+import CorestoneValues
+
+@_cdecl("cst_coordinator_replace_store") @implementation
+public func cst_coordinator_replace_store(
+    _ pointer: OpaquePointer?, _ type: cst_string, _ path: cst_string, _ source: cst_string,
+    _ settings: UnsafePointer<cst_store_options>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let coordinator = try coordinator(pointer).coordinator
+        let type = try type.optionalString("type").map { try StoreTypes.type(named: $0) }
+        try coordinator.replaceStore(
+            type, at: try path.filePath("path"), byStoreAt: try source.filePath("source_path"),
+            options: try storeOptions(settings))
+    }
+}
+
+@_cdecl("cst_coordinator_set_store_path") @implementation
+public func cst_coordinator_set_store_path(
+    _ pointer: OpaquePointer?, _ store: OpaquePointer?, _ path: cst_string, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        try coordinator(pointer).coordinator.setPath(try path.filePath("path"), of: try storeBox(store).store)
+    }
+}
+
+@_cdecl("cst_coordinator_store_count") @implementation
+public func cst_coordinator_store_count(_ pointer: OpaquePointer?) -> Int {
+    (try? coordinator(pointer))?.coordinator.stores.count ?? 0
+}
+
+@_cdecl("cst_coordinator_store") @implementation
+public func cst_coordinator_store(
+    _ pointer: OpaquePointer?, _ index: Int, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        let out = try place(out, "out_store")
+        let stores = try coordinator(pointer).coordinator.stores
+        return try lend(stores.indices.contains(index) ? stores[index] : nil, out)
+    }
+}
+
+@_cdecl("cst_coordinator_store_at") @implementation
+public func cst_coordinator_store_at(
+    _ pointer: OpaquePointer?, _ path: cst_string, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        let out = try place(out, "out_store")
+        return try lend(try coordinator(pointer).coordinator.store(at: try path.filePath("path")), out)
+    }
+}
+
+private func lend(_ store: Store?, _ out: UnsafeMutablePointer<OpaquePointer?>) throws -> Status {
+    guard let store else { return .notFound }
+    out.pointee = try HandleTable.make(StoreBox(store), .store)
+    return .ok
+}
+
+// MARK: Metadata
+
+@_cdecl("cst_coordinator_copy_metadata") @implementation
+public func cst_coordinator_copy_metadata(
+    _ pointer: OpaquePointer?, _ store: OpaquePointer?, _ out: UnsafeMutablePointer<cst_buffer>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_plist")
+        let values = try coordinator(pointer).coordinator.metadata(of: try storeBox(store).store)
+        try encodePropertyList(.dictionary(values)).withUnsafeBytes { try out.fill($0) }
+    }
+}
+
+@_cdecl("cst_coordinator_set_metadata") @implementation
+public func cst_coordinator_set_metadata(
+    _ pointer: OpaquePointer?, _ store: OpaquePointer?, _ plist: cst_bytes, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let coordinator = try coordinator(pointer).coordinator
+        let store = try storeBox(store).store
+        try coordinator.setMetadata(entries(plist, of: store.path), of: store)
+    }
+}
+
+@_cdecl("cst_store_set_metadata") @implementation
+public func cst_store_set_metadata(_ path: cst_string, _ plist: cst_bytes, _ error: ErrorOut) -> cst_status {
+    boundary(error) {
+        let path = try path.filePath("path")
+        try StoreMetadata.set(entries(plist, of: path), ofStoreAt: path)
+    }
+}
+
+private func entries(_ plist: cst_bytes, of path: String) throws -> [String: PropertyListValue] {
+    try StoreMetadata.entries(decoding: plist.array("plist", limit: 1 << 28), file: path)
+}
+
+// MARK: Upkeep
+
+@_cdecl("cst_coordinator_backup_store") @implementation
+public func cst_coordinator_backup_store(
+    _ pointer: OpaquePointer?, _ store: OpaquePointer?, _ path: cst_string,
+    _ settings: UnsafePointer<cst_store_options>?, _ progress: cst_progress_fn?, _ userdata: UnsafeMutableRawPointer?,
+    _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let coordinator = try coordinator(pointer).coordinator
+        try coordinator.backup(
+            try storeBox(store).store, to: try path.filePath("path"), options: try storeOptions(settings)
+        ) { done, total in progress?(userdata, UInt64(done), UInt64(total)) ?? true }
+    }
+}
+
+@_cdecl("cst_coordinator_checkpoint_store") @implementation
+public func cst_coordinator_checkpoint_store(
+    _ pointer: OpaquePointer?, _ store: OpaquePointer?, _ mode: UInt32, _ outPages: UnsafeMutablePointer<UInt64>?,
+    _ outDone: UnsafeMutablePointer<UInt64>?, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        outPages?.pointee = 0
+        outDone?.pointee = 0
+        let coordinator = try coordinator(pointer).coordinator
+        let store = try storeBox(store).store
+        guard let mode = CheckpointMode(rawValue: mode) else {
+            throw CoreError(
+                .invalidArgument, "mode is \(mode); use a CST_CHECKPOINT_ constant", key: "mode",
+                value: .int(Int64(mode)))
+        }
+        guard let result = try coordinator.checkpoint(store, mode) else { return .unchanged }
+        outPages?.pointee = UInt64(result.logFrames)
+        outDone?.pointee = UInt64(result.checkpointedFrames)
+        return .ok
+    }
+}
+
+@_cdecl("cst_coordinator_optimize_store") @implementation
+public func cst_coordinator_optimize_store(
+    _ pointer: OpaquePointer?, _ store: OpaquePointer?, _ out: UnsafeMutablePointer<UInt64>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        out?.pointee = 0
+        let coordinator = try coordinator(pointer).coordinator
+        let removed = try coordinator.optimize(try storeBox(store).store)
+        out?.pointee = UInt64(removed.count)
+    }
+}

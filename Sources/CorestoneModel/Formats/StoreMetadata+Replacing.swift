@@ -1,0 +1,53 @@
+import CorestoneValues
+
+extension StoreMetadata {
+    /// What tells a store, its type and its model: no host changes it.
+    private static let guaranteed = [
+        Key.storeType, Key.frameworkVersion, Key.hashes, Key.hashesVersion, Key.identifiers, Key.digest, Key.checksum,
+        Key.autoVacuum, Key.deferredMigration,
+    ]
+
+    /// Every entry, with the store's type and its UUID, as Core Data gives a store's metadata to a host.
+    public var dictionary: [String: PropertyListValue] {
+        var result = values
+        result[Key.uuid] = .string(uuid.description)
+        return result
+    }
+
+    /// The same store with other entries: all that are given, and no others but those that it needs, which stay as they are
+    /// whether they are given or not.
+    ///
+    /// - Parameter file: the store, for errors.
+    /// - Throws: `.invalidArgument` with the key where another value is given for one of those.
+    public func replacing(_ entries: [String: PropertyListValue], file: String) throws -> StoreMetadata {
+        var result = self
+        result.values = entries
+        result.values[Key.uuid] = nil
+        if let given = entries[Key.uuid], given.string.flatMap({ UUIDValue($0) }) != uuid {
+            throw StoreMetadata.refusal(Key.uuid, "is \(uuid), by which the IDs of its objects are known", file)
+        }
+        for key in StoreMetadata.guaranteed {
+            if let given = entries[key], given != values[key] {
+                throw StoreMetadata.refusal(key, "tells what the store is", file)
+            }
+            result.values[key] = values[key]
+        }
+        return result
+    }
+
+    private static func refusal(_ key: String, _ why: String, _ file: String) -> CoreError {
+        CoreError(
+            .invalidArgument, code: .persistentStoreOperation,
+            "\(key) of \(file) cannot be set: it \(why); leave it out, or as it is", key: key, file: file)
+    }
+
+    /// Reads a property list that a host gave.
+    public static func entries(decoding bytes: [UInt8], file: String) throws -> [String: PropertyListValue] {
+        guard let decoded = try? decodeAnyPropertyList(bytes), case .dictionary(let entries) = decoded else {
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreOperation,
+                "the metadata for \(file) is no property list with a dictionary on top, binary or XML", file: file)
+        }
+        return entries
+    }
+}

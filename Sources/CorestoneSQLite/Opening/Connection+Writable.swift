@@ -1,0 +1,44 @@
+import CSQLite
+import CorestoneGraph
+import CorestoneValues
+
+extension Connection {
+    /// Opens a store's file for something that changes the file as a whole. Until it is known to be a store, nothing in it changes, not
+    /// even by closing it.
+    ///
+    /// - Parameters:
+    ///   - purpose: what it is opened for, as "destroy a.sqlite".
+    ///   - mayBeDamaged: whether damage is no reason to refuse.
+    /// - Throws: `.notAStore` for another program's database, `.storeReadOnly` for a file that may not be written.
+    static func forChanging(
+        _ place: StorePlace, busyTimeout: Int, _ purpose: String, mayBeDamaged: Bool = false
+    ) throws -> Connection {
+        let connection = try Connection(place.path, path: place.given, flags: SQLITE_OPEN_READWRITE)
+        do {
+            try FileHeader(connection).requireDatabase(place, connection)
+            if place.hasCompanion("-wal") { _ = cst_sqlite3_checkpoint_on_close(connection.db, 0) }
+            sqlite3_busy_timeout(connection.db, Int32(clamping: busyTimeout))
+            guard sqlite3_db_readonly(connection.db, "main") == 0 else {
+                throw CoreError(
+                    .storeReadOnly, code: .persistentStoreOperation,
+                    "cannot \(purpose): \(place.given) may not be written; make the file writable",
+                    sqliteCode: SQLITE_READONLY, file: place.given)
+            }
+            do {
+                let isStore = try connection.finds(
+                    "SELECT 1 FROM sqlite_schema WHERE name = 'Z_METADATA'", purpose: purpose)
+                guard try isStore || connection.isOfDestroyedStore(purpose) else {
+                    throw CoreError(
+                        .notAStore, code: .persistentStoreOperation,
+                        "\(place.given) is a database of another program, which has no table Z_METADATA; it stays as it is",
+                        file: place.given)
+                }
+                _ = cst_sqlite3_checkpoint_on_close(connection.db, 1)
+            } catch let error as CoreError where error.status == .storeCorrupt && mayBeDamaged {}
+        } catch {
+            connection.close()
+            throw error
+        }
+        return connection
+    }
+}

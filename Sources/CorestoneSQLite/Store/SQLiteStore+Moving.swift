@@ -1,0 +1,45 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+extension SQLiteStore {
+    /// Opens the file at `path` instead, which has to be the same store.
+    func move(to path: String) throws {
+        if isInMemory || path == StorePlace.nowhere {
+            throw refusal(
+                "\(self.path) cannot be moved to \(path): a store in memory has no file; migrate it", path, .unsupported
+            )
+        }
+        var options = options
+        (options.mustExist, options.vacuums, options.analyzes) = (true, false, false)
+        // Of a model that the store carries or that was inferred from its tables, it need not be asked.
+        options.ignoresVersioning = options.ignoresVersioning || modelSource != .given
+        options.keepsHistory = keepsHistory
+        let opened = try StoreOpening(path, model: schema.model, options: options).run()
+        do {
+            guard opened.identifier == identifier else {
+                throw refusal(
+                    "\(path) is another store, with the identifier \(opened.identifier); \(self.path), with \(identifier), is moved to "
+                        + "a copy of its own file, else migrate it or add the other one", path)
+            }
+            guard opened.schema.numbers == schema.numbers,
+                opened.schema.creationStatements == schema.creationStatements
+            else {
+                throw refusal(
+                    "\(path) keeps its objects in other tables than \(self.path), of which it is a copy: it was migrated; add it to "
+                        + "another coordinator", path)
+            }
+            if let reason = opened.readOnlyReason, !isReadOnly {
+                throw refusal("\(path) can only be read: \(reason)", path, .storeReadOnly)
+            }
+            try change(to: opened)
+        } catch {
+            opened.connection.close()
+            throw error
+        }
+    }
+
+    private func refusal(_ message: String, _ path: String, _ status: Status = .invalidArgument) -> CoreError {
+        CoreError(status, code: .persistentStoreOperation, message, file: path)
+    }
+}

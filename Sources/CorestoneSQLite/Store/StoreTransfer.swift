@@ -1,0 +1,261 @@
+import CSQLite
+import CorestoneGraph
+import CorestoneValues
+import Glibc
+
+/// Copies a store, in a state that stays while it is copied, with its files of external data.
+///
+/// Where nothing is, the copy appears when it is complete. A store that is there is overwritten in one transaction of SQLite's that
+/// takes its locks: another process that reads goes on with what it began, and finds the new rows next. Files of external data are
+/// there before the rows that need them, and go after those that needed them.
+struct StoreTransfer {
+    /// Bytes that are done, and bytes of all. False ends the transfer.
+    typealias Progress = (_ done: Int, _ total: Int) -> Bool
+
+    private let source: Connection
+    private let sourceFolder: String
+    private let origin: StorePlace
+    private let place: StorePlace
+    private let options: StoreOptions
+    /// Whether only an older state of the same store may be overwritten.
+    private let keepsOthers: Bool
+    private let progress: Progress
+
+    private let names: Set<String>
+    private let pageSize: Int
+    private let total: Int
+
+    private static let pagesAtATime: Int32 = 256
+
+    /// - Parameters:
+    ///   - source: reads the state that is to be copied, within a transaction unless the file does not change.
+    ///   - sourceFolder: where its values in files of their own lie.
+    ///   - origin: the store's file, for messages.
+    init(
+        from source: Connection, _ sourceFolder: String, _ origin: StorePlace, to place: StorePlace,
+        _ options: StoreOptions, keepingOthers: Bool = false, progress: @escaping Progress = { _, _ in true }
+    ) throws {
+        (self.source, self.sourceFolder, self.origin) = (source, sourceFolder, origin)
+        (self.place, self.options, self.progress) = (place, options, progress)
+        keepsOthers = keepingOthers
+        guard place.path != origin.path else {
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreOperation,
+                "\(place.given) is the store that is to be copied; choose another path", file: place.given)
+        }
+        let tables = try StoreContents(source, place: origin).tables.keys
+        names = try source.namesOfExternalFiles(in: tables)
+        let purpose = "copy \(origin.given)"
+        let pages = try source.integer("PRAGMA page_count", purpose)
+        pageSize = try source.integer("PRAGMA page_size", purpose)
+        total = names.reduce(pages * pageSize) { $0 + StoreTransfer.size("\(sourceFolder)/\($1)") }
+    }
+
+    /// - Parameter removing: called when it is known that the store that is there may be overwritten, and before it is.
+    /// - Returns: the names of files that were not there.
+    @discardableResult
+    func run(removing: () throws -> Void) throws -> Set<String> {
+        guard progress(0, total) else { throw cancelled() }
+        let overwrites = place.state == .present
+        let target = overwrites ? try former() : nil
+        defer { target?.close() }
+        if let target {
+            try removing()
+            try admitPages(to: target)
+        }
+        var made: [String] = []
+        var lost: Set<String> = []
+        do {
+            let done = try copyFiles(&made, &lost)
+            if let target { try copyPages(to: target, done) } else { try make(done) }
+        } catch {
+            for path in made { unlink(path) }
+            throw error
+        }
+        if overwrites { ExternalFile.removeAll(of: place, but: names) }
+        return lost
+    }
+
+    /// The store that is there, which has to be one.
+    private func former() throws -> Connection {
+        let connection = try Connection.forChanging(
+            place, busyTimeout: options.busyTimeoutMilliseconds, "overwrite \(place.given)", mayBeDamaged: true)
+        do {
+            let purpose = "overwrite \(place.given)"
+            if keepsOthers {
+                let query = "SELECT Z_UUID FROM Z_METADATA"
+                let identifier = try StoreTransfer.text(query, source, purpose)
+                let other =
+                    try connection.isOfDestroyedStore(purpose)
+                    ? identifier : StoreTransfer.text(query, connection, purpose)
+                guard identifier == other else {
+                    throw CoreError(
+                        .invalidArgument, code: .persistentStoreOperation,
+                        "\(place.given) is another store than \(origin.given) and stays as it is; choose a path where nothing is, or a former "
+                            + "copy of the store, or replace it (replaceStore)", file: place.given)
+                }
+            }
+            return connection
+        } catch {
+            connection.close()
+            throw error
+        }
+    }
+
+    /// Pages of another size do not go into a file with a log.
+    private func admitPages(to target: Connection) throws {
+        let purpose = "overwrite \(place.given)"
+        if try target.integer("PRAGMA page_size", purpose) != pageSize {
+            try target.execute("PRAGMA journal_mode=DELETE", purpose, cocoaCode: .persistentStoreOperation)
+        }
+    }
+
+    private static func text(_ query: String, _ connection: Connection, _ purpose: String) throws -> String? {
+        let statement = try connection.prepare(query, purpose)
+        return try statement.step(purpose) ? statement.text(0) : nil
+    }
+
+    // MARK: Pages
+
+    private func make(_ done: Int) throws {
+        let draft = "\(place.path).new-\(getpid())-\(UInt32.random(in: .min ... .max))"
+        let companions = ["", "-journal", "-wal", "-shm"]
+        defer { for suffix in companions { unlink(draft + suffix) } }
+        // What nobody but the owner may read there, nobody may read here, also while it is copied.
+        let mode = options.fileMode ?? UInt32(ExternalFile.mode(ofStore: origin.path))
+        let descriptor = open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw failure("make", place.given, errno) }
+        fchmod(descriptor, mode)
+        close(descriptor)
+        let target = try Connection(draft, path: place.given, flags: SQLITE_OPEN_READWRITE)
+        do {
+            defer { target.close() }
+            try copyPages(to: target, done)
+        }
+        // The log of a store that was deleted would be taken for this one's.
+        if place.hasCompanion("-wal") || place.hasCompanion("-journal") {
+            throw CoreError(
+                .storeIO, code: .persistentStoreOperation,
+                "\(place.given) has a log beside it, and no file; move the log away, or choose another path",
+                file: place.given)
+        }
+        if place.state == .empty { unlink(place.path) }
+        if link(draft, place.path) != 0 {
+            let code = errno
+            var facts = stat()
+            let isThere = stat(place.path, &facts) == 0
+            guard code != EEXIST, !isThere, rename(draft, place.path) == 0 else {
+                throw failure("make", place.given, isThere ? EEXIST : code)
+            }
+        }
+        _ = synchronise(folder: place.folder)
+    }
+
+    private func copyPages(to target: Connection, _ done: Int) throws {
+        let purpose = "copy \(origin.given) to \(place.given)"
+        guard let backup = sqlite3_backup_init(target.db, "main", source.db, "main") else {
+            throw target.error(sqlite3_errcode(target.db), purpose, cocoaCode: .persistentStoreOperation)
+        }
+        var code = SQLITE_OK
+        var isWanted = true
+        while code == SQLITE_OK && isWanted {
+            code = sqlite3_backup_step(backup, StoreTransfer.pagesAtATime)
+            let pages = Int(sqlite3_backup_pagecount(backup) - sqlite3_backup_remaining(backup))
+            isWanted = progress(min(done + pages * pageSize, total), total)
+        }
+        let end = sqlite3_backup_finish(backup)
+        guard isWanted || code == SQLITE_DONE else { throw cancelled() }
+        guard code == SQLITE_DONE, end == SQLITE_OK else {
+            throw target.error(code == SQLITE_DONE ? end : code, purpose, cocoaCode: .persistentStoreOperation)
+        }
+    }
+
+    private func cancelled() -> CoreError {
+        CoreError(
+            .cancelled, code: .persistentStoreOperation,
+            "copying \(origin.given) to \(place.given) was cancelled; \(place.given) is as it was", file: place.given)
+    }
+
+    // MARK: Files
+
+    /// Returns the bytes that are done.
+    private func copyFiles(_ made: inout [String], _ lost: inout Set<String>) throws -> Int {
+        if names.isEmpty { return 0 }
+        let folder = ExternalFile.folder(ofStore: place.path)
+        let mode = ExternalFile.mode(ofStore: origin.path)
+        let parent = String(folder[..<(folder.lastIndex(of: "/") ?? folder.startIndex)])
+        for path in [parent, folder] {
+            let code = ExternalFile.makeFolder(path, mode)
+            guard code == 0 || code == EEXIST else { throw failure("make", path, code) }
+        }
+        var done = 0
+        for name in names.sorted() {
+            let size = StoreTransfer.size("\(sourceFolder)/\(name)")
+            // A file of that name never changes.
+            if StoreTransfer.size("\(folder)/\(name)") != size || size == 0 {
+                if try !copy(name, to: folder, mode, &made) { lost.insert(name) }
+            }
+            done += size
+            guard progress(done, total) else { throw cancelled() }
+        }
+        for path in [parent, folder] {
+            let code = synchronise(folder: path)
+            guard code == 0 else { throw failure("write", path, code) }
+        }
+        return done
+    }
+
+    /// False for a file that is not there: a store that lacks one is copied as it is.
+    private func copy(_ name: String, to folder: String, _ mode: mode_t, _ made: inout [String]) throws -> Bool {
+        let (from, path) = ("\(sourceFolder)/\(name)", "\(folder)/\(name)")
+        let input = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard input >= 0 else {
+            if errno == ENOENT { return false }
+            throw failure("read", from, errno)
+        }
+        defer { close(input) }
+        unlink(path)
+        let output = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)
+        guard output >= 0 else { throw failure("make", path, errno) }
+        made.append(path)
+        defer { close(output) }
+        fchmod(output, mode)
+        try withUnsafeTemporaryAllocation(byteCount: 1 << 18, alignment: 16) { buffer in
+            while true {
+                let count = read(input, buffer.baseAddress, buffer.count)
+                if count < 0 && errno == EINTR { continue }
+                guard count >= 0 else { throw failure("read", from, errno) }
+                if count == 0 { break }
+                var written = 0
+                while written < count {
+                    let part = write(output, buffer.baseAddress.map { $0 + written }, count - written)
+                    if part < 0 && errno == EINTR { continue }
+                    guard part > 0 else { throw failure("write", path, errno) }
+                    written += part
+                }
+            }
+        }
+        guard fsync(output) == 0 else { throw failure("write", path, errno) }
+        return true
+    }
+
+    private static func size(_ path: String) -> Int {
+        var facts = stat()
+        return lstat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG ? Int(facts.st_size) : 0
+    }
+
+    private func failure(_ action: String, _ path: String, _ code: Int32) -> CoreError {
+        CoreError(
+            .storeIO, code: .persistentStoreOperation,
+            "cannot \(action) \(path), to copy \(origin.given) to \(place.given): \(StorePlace.text(of: code))",
+            file: path)
+    }
+}
+
+extension Connection {
+    /// The number that a statement gives.
+    func integer(_ sql: String, _ purpose: String) throws -> Int {
+        let statement = try prepare(sql, purpose)
+        return try statement.step(purpose) ? Int(statement.integer(0)) : 0
+    }
+}

@@ -1,0 +1,95 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneSQLite
+import CorestoneValues
+
+extension Coordinator {
+    /// Copies a store that is open, in the state of now and with its files of external data, while others go on reading and saving. The
+    /// copy is a store of its own that keeps the identifier.
+    ///
+    /// A store with a rollback journal, one in memory and one that is written as a whole is not saved meanwhile.
+    ///
+    /// - Parameters:
+    ///   - path: where nothing is, or a former copy of this store, which is overwritten in one step; relative to the working
+    ///     directory at the time of the call.
+    ///   - options: how long to wait for another process's lock on a former copy; the permissions of a new file, which are
+    ///     those of the store otherwise.
+    ///   - progress: told the bytes that are done, and of all, on this thread; may read from the store, and not save. False ends the
+    ///     copying with `.cancelled`.
+    /// - Throws: `.invalidArgument` for a store that is not open here, a path where another store is, or one that is open; `.storeIO`,
+    ///   `.storeBusy`, `.notAStore`. What was at `path` is as it was then.
+    public func backup(
+        _ store: Store, to path: String, options: StoreOptions = StoreOptions(),
+        progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
+    ) throws {
+        try requireOwn(store)
+        if let other = self.store(at: path) {
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreOperation,
+                "\(path) is \(other === store ? "the store that is to be copied" : "a store that the coordinator has open"); choose "
+                    + "another path", file: path)
+        }
+        if path == StorePlace.nowhere {
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreOperation,
+                "\(path) keeps nothing; choose the path of a file for the copy of \(store.path)", file: path)
+        }
+        if let backing = store.backing as? any SQLiteUpkeep {
+            return try store.use { try backing.backup(to: path, options: options, progress: progress) }
+        }
+        guard try StoreTypes.place(of: store) != nil else {
+            throw CoreError(
+                .unsupported, code: .persistentStoreOperation,
+                "\(store.path) lies in memory alone, so there is no file to be copied to \(path); migrate it to another store",
+                file: store.path)
+        }
+        if let there = try? StoreMetadata(ofStoreAt: path), there.uuid.description != store.identifier {
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreOperation,
+                "\(path) is another store than \(store.path) and stays as it is; choose a path where nothing is",
+                file: path)
+        }
+        try performAndWait {
+            try StoreTypes.kind(of: store.type).replace(path, byStoreAt: store.path, options: options) {}
+        }
+        _ = progress(1, 1)
+    }
+
+    /// Brings the write-ahead log of an SQLite store into its file, as is done now and then anyway.
+    ///
+    /// - Returns: nil for a store without a log.
+    /// - Throws: `.storeBusy` where others are in the way for longer than the store's options have patience, `.storeReadOnly`,
+    ///   `.unsupported` for a store of another type, `.invalidArgument` for one that is not open here.
+    @discardableResult
+    public func checkpoint(_ store: Store, _ mode: CheckpointMode = .passive) throws -> CheckpointResult? {
+        let backing = try sqlite(store, "a checkpoint")
+        return try performAndWait { try store.use { try backing.checkpoint(mode) } }
+    }
+
+    /// Renews what SQLite knows of how the values in a store are spread, by which it chooses indexes, and removes files of external data
+    /// that no row refers to. A save of many objects does the first by itself.
+    ///
+    /// - Returns: the files that were removed; none where it cannot be told which nobody needs.
+    /// - Throws: `.storeBusy`, `.storeReadOnly`, `.unsupported` for a store of another type, `.invalidArgument` for one that is not
+    ///   open here.
+    @discardableResult
+    public func optimize(_ store: Store) throws -> [String] {
+        let backing = try sqlite(store, "statistics")
+        return try performAndWait {
+            try store.use { try backing.optimize() }
+            guard try StoreTypes.place(of: store) != nil else { return [] }
+            let leftovers = try StoreLeftovers(ofStoreAt: store.path)
+            return leftovers.sharer != nil || leftovers.names.isEmpty
+                ? [] : try StoreLeftovers.remove(fromStoreAt: store.path).names
+        }
+    }
+
+    private func sqlite(_ store: Store, _ what: String) throws -> any SQLiteUpkeep {
+        try requireOwn(store)
+        if let backing = store.backing as? any SQLiteUpkeep { return backing }
+        throw CoreError(
+            .unsupported, code: .persistentStoreOperation,
+            "\(store.path) is a store of type \(store.type.rawValue), for which there is no such thing as \(what); use a SQLite store",
+            file: store.path)
+    }
+}

@@ -1,0 +1,223 @@
+/* What is done with stores as a whole: moving, replacing, destroying, copying, their metadata, their logs.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "company.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool exists(const char *path) { return access(path, F_OK) == 0; }
+
+/* A store with one employee. */
+static struct company open_with(const char *path, const char *name) {
+    struct company c = company_open(path);
+    OK(cst_release(company_employee(&c, c.context, name, 1)));
+    save(c.context);
+    return c;
+}
+
+static bool count_up(void *userdata, uint64_t done, uint64_t total) {
+    ++*(int *)userdata;
+    return done <= total;
+}
+
+static bool stop(void *userdata, uint64_t done, uint64_t total) {
+    (void)userdata, (void)done, (void)total;
+    return false;
+}
+
+static void an_open_store_is_copied(void) {
+    const char *copy = check_path("copy.sqlite");
+    struct company c = open_with(check_path("a.sqlite"), "Ada");
+    int calls = 0;
+    CHECK_STATUS(CST_E_CANCELLED,
+                 cst_coordinator_backup_store(c.coordinator, c.store, text(copy), NULL, stop, NULL, E));
+    CHECK(!exists(copy));
+    OK(cst_coordinator_backup_store(c.coordinator, c.store, text(copy), NULL, count_up, &calls, E));
+    CHECK(calls > 0);
+    OK(cst_release(company_employee(&c, c.context, "Bob", 2)));
+    save(c.context);
+    struct company other = company_open(copy);
+    CHECK_INT(1, company_count(other.context, other.employee, NULL));
+    CHECK(strcmp(cst_store_identifier(other.store).data, cst_store_identifier(c.store).data) == 0);
+    company_close(&other);
+    OK(cst_coordinator_backup_store(c.coordinator, c.store, text(copy), NULL, NULL, NULL, E));
+    other = company_open(copy);
+    CHECK_INT(2, company_count(other.context, other.employee, NULL));
+    company_close(&other);
+
+    struct company stranger = open_with(check_path("b.sqlite"), "Eve");
+    company_close(&stranger);
+    CHECK_STATUS(
+        CST_E_INVALID_ARGUMENT,
+        cst_coordinator_backup_store(c.coordinator, c.store, text(check_path("b.sqlite")), NULL, NULL, NULL, E));
+    CHECK_CONTAINS("another store", cst_error_message(check_error()));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_coordinator_backup_store(c.coordinator, c.store, cst_store_path(c.store), NULL, NULL, NULL, E));
+    CHECK_STATUS(CST_E_STORE_IO, cst_coordinator_backup_store(c.coordinator, c.store, text(check_path("none/c.sqlite")),
+                                                              NULL, NULL, NULL, E));
+    CHECK_CONTAINS("no folder", cst_error_message(check_error()));
+    company_close(&c);
+}
+
+static void a_store_is_replaced(void) {
+    struct company source = open_with(check_path("source.sqlite"), "Ada");
+    company_close(&source);
+    struct company c = open_with(check_path("a.sqlite"), "Bob");
+    const cst_string path = text(check_path("a.sqlite")), from = text(check_path("source.sqlite")), none = {NULL, 0};
+    CHECK_STATUS(CST_E_STORE_IO,
+                 cst_coordinator_replace_store(c.coordinator, none, path, text(check_path("none.sqlite")), NULL, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_replace_store(c.coordinator, none, path, path, NULL, E));
+    CHECK_INT(1, (int)cst_coordinator_store_count(c.coordinator));
+    OK(cst_coordinator_replace_store(c.coordinator, none, path, from, NULL, E));
+    CHECK_INT(0, (int)cst_coordinator_store_count(c.coordinator));
+    company_close(&c);
+    c = company_open(check_path("a.sqlite"));
+    CHECK_INT(1, company_count(c.context, c.employee, "name == 'Ada'"));
+    OK(cst_coordinator_replace_store(c.coordinator, text("sqlite"), text(check_path("new.sqlite")), from, NULL, E));
+    company_close(&c);
+    c = company_open(check_path("new.sqlite"));
+    CHECK_INT(1, company_count(c.context, c.employee, "name == 'Ada'"));
+    check_write(check_path("text"), "this is no store");
+    CHECK_STATUS(CST_E_NOT_A_STORE,
+                 cst_coordinator_replace_store(c.coordinator, text("SQLite"), text(check_path("text")), from, NULL, E));
+    company_close(&c);
+}
+
+static void a_store_moves_while_it_is_open(void) {
+    struct company c = open_with(check_path("a.sqlite"), "Ada");
+    OK(cst_coordinator_backup_store(c.coordinator, c.store, text(check_path("b.sqlite")), NULL, NULL, NULL, E));
+    OK(cst_coordinator_set_store_path(c.coordinator, c.store, text(check_path("b.sqlite")), E));
+    CHECK_TEXT(check_path("b.sqlite"), cst_store_path(c.store));
+    OK(cst_release(company_employee(&c, c.context, "Bob", 2)));
+    save(c.context);
+    CHECK_INT(2, company_count(c.context, c.employee, NULL));
+    CHECK_STATUS(CST_E_STORE_IO,
+                 cst_coordinator_set_store_path(c.coordinator, c.store, text(check_path("none.sqlite")), E));
+    struct company stranger = open_with(check_path("c.sqlite"), "Eve");
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_coordinator_set_store_path(c.coordinator, c.store, text(check_path("c.sqlite")), E));
+    CHECK_CONTAINS("is another store", cst_error_message(check_error()));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_coordinator_set_store_path(c.coordinator, stranger.store, text(check_path("b.sqlite")), E));
+    company_close(&stranger);
+    CHECK_TEXT(check_path("b.sqlite"), cst_store_path(c.store));
+    company_close(&c);
+    c = company_open(check_path("a.sqlite"));
+    CHECK_INT(1, company_count(c.context, c.employee, NULL));
+    company_close(&c);
+}
+
+static void stores_are_found(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_store *store = NULL;
+    OK(cst_coordinator_store_at(c.coordinator, text(check_path("./a.sqlite")), &store, E));
+    CHECK_TEXT(cst_store_identifier(c.store).data, cst_store_identifier(store));
+    OK(cst_release(store));
+    store = NULL;
+    CHECK_STATUS(CST_NOT_FOUND, cst_coordinator_store_at(c.coordinator, text(check_path("b.sqlite")), &store, E));
+    CHECK(store == NULL);
+    CHECK_INT(1, (int)cst_coordinator_store_count(c.coordinator));
+    CHECK_INT(0, (int)cst_coordinator_store_count(NULL));
+    OK(cst_coordinator_store(c.coordinator, 0, &store, E));
+    CHECK_TEXT(check_path("a.sqlite"), cst_store_path(store));
+    OK(cst_release(store));
+    CHECK_STATUS(CST_NOT_FOUND, cst_coordinator_store(c.coordinator, 1, &store, E));
+    company_close(&c);
+}
+
+static cst_bytes plist(const char *xml) { return (cst_bytes){(const uint8_t *)xml, strlen(xml)}; }
+
+static bool has(cst_buffer *buffer, const char *words) {
+    return memmem(buffer->data, buffer->size, words, strlen(words)) != NULL;
+}
+
+static void metadata_is_written_by_the_next_save(void) {
+    const char *path = check_path("a.sqlite");
+    const char *note = "<plist version=\"1.0\"><dict><key>note</key><string>written</string></dict></plist>";
+    const char *identity = "<plist version=\"1.0\"><dict><key>NSStoreUUID</key><string>0</string></dict></plist>";
+    struct company c = open_with(path, "Ada");
+    cst_buffer found = {0};
+    OK(cst_coordinator_set_metadata(c.coordinator, c.store, plist(note), E));
+    OK(cst_coordinator_copy_metadata(c.coordinator, c.store, &found, E));
+    CHECK(has(&found, "written") && has(&found, "NSStoreUUID") && has(&found, "NSStoreModelVersionHashes"));
+    OK(cst_store_copy_metadata(text(path), &found, E));
+    CHECK(!has(&found, "written"));
+    save(c.context); /* nothing else has changed */
+    OK(cst_store_copy_metadata(text(path), &found, E));
+    CHECK(has(&found, "written"));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_set_metadata(c.coordinator, c.store, plist(identity), E));
+    CHECK_TEXT("NSStoreUUID", cst_error_key(check_error()));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_set_metadata(c.coordinator, c.store, plist("text"), E));
+    company_close(&c);
+
+    OK(cst_store_set_metadata(text(path), plist("<plist version=\"1.0\"><dict><key>x</key><true/></dict></plist>"), E));
+    OK(cst_store_copy_metadata(text(path), &found, E));
+    CHECK(!has(&found, "written") && has(&found, "NSStoreModelVersionHashes"));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_store_set_metadata(text(path), plist(identity), E));
+    CHECK_STATUS(CST_E_STORE_IO, cst_store_set_metadata(text(check_path("none.sqlite")), plist(note), E));
+    c = company_open(path);
+    CHECK_INT(1, company_count(c.context, c.employee, NULL));
+    company_close(&c);
+    cst_buffer_dispose(&found);
+}
+
+static void the_log_is_brought_into_the_file(void) {
+    struct company c = open_with(check_path("a.sqlite"), "Ada");
+    uint64_t pages = 0, done = 0;
+    OK(cst_coordinator_checkpoint_store(c.coordinator, c.store, CST_CHECKPOINT_FULL, &pages, &done, E));
+    CHECK(pages > 0 && pages == done);
+    OK(cst_coordinator_checkpoint_store(c.coordinator, c.store, CST_CHECKPOINT_TRUNCATE, NULL, NULL, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_checkpoint_store(c.coordinator, c.store, 4, &pages, &done, E));
+    uint64_t removed = 7;
+    OK(cst_coordinator_optimize_store(c.coordinator, c.store, &removed, E));
+    CHECK_INT(0, (int)removed);
+    company_close(&c);
+    cst_store_options options = CST_STORE_OPTIONS_INIT;
+    options.flags = CST_STORE_ROLLBACK_JOURNAL;
+    c = company_open_with(check_path("b.sqlite"), &options);
+    CHECK_STATUS(CST_UNCHANGED, cst_coordinator_checkpoint_store(c.coordinator, c.store, 0, &pages, &done, E));
+    cst_store *memory = NULL;
+    OK(cst_coordinator_add_store(c.coordinator, text("InMemory"), text("m"), NULL, &memory, E));
+    CHECK_STATUS(CST_E_UNSUPPORTED, cst_coordinator_checkpoint_store(c.coordinator, memory, 0, &pages, &done, E));
+    CHECK_STATUS(CST_E_UNSUPPORTED, cst_coordinator_optimize_store(c.coordinator, memory, NULL, E));
+    OK(cst_release(memory));
+    company_close(&c);
+}
+
+static void a_locked_store_is_destroyed_by_force(void) {
+    const char *path = check_path("a.sqlite");
+    struct company c = open_with(path, "Ada");
+    company_close(&c);
+    sqlite3 *db = NULL;
+    REQUIRE(sqlite3_open(path, &db) == SQLITE_OK);
+    REQUIRE(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK);
+    cst_model *model = company_model();
+    cst_coordinator *coordinator = NULL;
+    OK(cst_coordinator_new(model, &coordinator, E));
+    cst_store_options options = CST_STORE_OPTIONS_INIT;
+    options.busy_timeout_ms = 10;
+    CHECK_STATUS(CST_E_STORE_BUSY, cst_coordinator_destroy_store(coordinator, text("SQLite"), text(path), &options, E));
+    CHECK(exists(path));
+    options.flags = CST_STORE_FORCE_DESTROY;
+    OK(cst_coordinator_destroy_store(coordinator, text("SQLite"), text(path), &options, E));
+    CHECK(!exists(path) && !exists(check_path("a.sqlite-wal")));
+    sqlite3_close(db);
+    OK(cst_release(coordinator));
+    OK(cst_release(model));
+}
+
+int main(int argc, char **argv) {
+    check_begin(argc, argv);
+    RUN(an_open_store_is_copied);
+    RUN(a_store_is_replaced);
+    RUN(a_store_moves_while_it_is_open);
+    RUN(stores_are_found);
+    RUN(metadata_is_written_by_the_next_save);
+    RUN(the_log_is_brought_into_the_file);
+    RUN(a_locked_store_is_destroyed_by_force);
+    return check_end();
+}

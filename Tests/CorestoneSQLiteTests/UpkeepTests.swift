@@ -1,0 +1,169 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestonePredicate
+import CorestoneStack
+import CorestoneValues
+import Foundation
+import XCTest
+
+@testable import CorestoneSQLite
+
+/// What is done with stores as a whole while others use them.
+final class UpkeepTests: StoreTestCase {
+    private func model() throws -> Model {
+        let model = Model()
+        let note = try model.addEntity(named: "Note")
+        try note.addAttribute(named: "text", type: .string)
+        try note.addAttribute(named: "data", type: .binary).setAllowsExternalStorage(true)
+        return model
+    }
+
+    private func opened(_ name: String, _ model: Model? = nil, _ options: StoreOptions = StoreOptions()) throws -> (
+        coordinator: Coordinator, store: Store
+    ) {
+        let coordinator = try Coordinator(model: model ?? self.model())
+        return (coordinator, try coordinator.addStore(at: path(name), options: options))
+    }
+
+    private func save(_ text: String, _ coordinator: Coordinator, bytes: Int = 200_000) throws {
+        let context = Context(coordinator: coordinator)
+        let note = try context.insert("Note")
+        try note.setValue(.string(text), forKey: "text")
+        try note.setValue(.bytes(Bytes([UInt8](repeating: 7, count: bytes))), forKey: "data")
+        try context.save()
+    }
+
+    private func texts(_ coordinator: Coordinator) throws -> [String] {
+        let context = Context(coordinator: coordinator)
+        return try context.notes().map { try $0.value(forKey: "text").textual?.string ?? "" }.sorted()
+    }
+
+    private func texts(_ name: String) throws -> [String] {
+        var options = StoreOptions()
+        options.mustExist = true
+        return try texts(opened(name, nil, options).coordinator)
+    }
+
+    func testABackupIsOneStateWhileOthersSave() throws {
+        let (coordinator, store) = try opened("a.sqlite")
+        for place in 0..<10 { try save("\(place)", coordinator) }
+        var calls = 0
+        try coordinator.backup(store, to: path("copy.sqlite")) { done, total in
+            calls += 1
+            XCTAssertLessThanOrEqual(done, total)
+            if calls == 1 {
+                // Another thread removes what is being copied.
+                let thread = Thread {
+                    let context = Context(coordinator: coordinator)
+                    for note in (try? context.notes()) ?? [] { try? context.delete(note) }
+                    try? context.save()
+                }
+                thread.start()
+                while !thread.isFinished { usleep(1000) }
+            }
+            return true
+        }
+        XCTAssertGreaterThan(calls, 5)
+        XCTAssertEqual(try texts(coordinator), [])
+        XCTAssertEqual(try texts("copy.sqlite"), (0..<10).map { "\($0)" })
+        XCTAssertEqual(try StoreReport(ofStoreAt: path("copy.sqlite")).problems.map(\.message), [])
+    }
+
+    func testACopyHasThePermissionsOfTheStore() throws {
+        var options = StoreOptions()
+        options.fileMode = 0o600
+        let (coordinator, store) = try opened("a.sqlite", nil, options)
+        try save("x", coordinator)
+        try coordinator.backup(store, to: path("copy.sqlite"))
+        let mode = try FileManager.default.attributesOfItem(atPath: path("copy.sqlite"))[.posixPermissions] as? Int
+        XCTAssertEqual(mode, 0o600)
+    }
+
+    func testReplacingAStoreOfOtherPages() throws {
+        var options = StoreOptions()
+        options.pragmas = ["page_size": "8192"]
+        let (source, sourceStore) = try opened("source.sqlite", nil, options)
+        try save("new", source)
+        try source.remove(sourceStore)
+        let (coordinator, store) = try opened("a.sqlite")
+        try save("old", coordinator)
+        try coordinator.replaceStore(at: path("a.sqlite"), byStoreAt: path("source.sqlite"))
+        XCTAssertFalse(coordinator.stores.contains { $0 === store })
+        XCTAssertEqual(try texts("a.sqlite"), ["new"])
+        XCTAssertEqual(try shell("a.sqlite", "PRAGMA page_size"), "8192")
+        XCTAssertEqual(try StoreReport(ofStoreAt: path("a.sqlite")).problems.map(\.message), [])
+    }
+
+    func testReplacingByAStoreWithALiveLog() throws {
+        let (source, _) = try opened("source.sqlite")
+        try save("new", source)
+        let (coordinator, _) = try opened("a.sqlite")
+        try coordinator.replaceStore(at: path("b.sqlite"), byStoreAt: path("source.sqlite"))
+        try save("later", source)
+        XCTAssertEqual(try texts("b.sqlite"), ["new"])
+        XCTAssertEqual(try texts(source), ["later", "new"])
+    }
+
+    func testAMovedStoreKeepsPinnedStatesAndForgetsRows() throws {
+        let model = try model()
+        let (coordinator, store) = try opened("a.sqlite", model)
+        try save("x", coordinator)
+        let pinned = Context(coordinator: coordinator)
+        try pinned.setQueryGeneration(from: .current)
+        XCTAssertEqual(try pinned.notes().count, 1)
+        try coordinator.backup(store, to: path("b.sqlite"))
+        try coordinator.setPath(path("b.sqlite"), of: store)
+        try save("y", coordinator)
+        XCTAssertEqual(try pinned.notes().count, 1)
+        XCTAssertEqual(try texts(coordinator), ["x", "y"])
+        XCTAssertEqual(try texts("a.sqlite"), ["x"])
+    }
+
+    func testAMigratedCopyIsAnotherStore() throws {
+        let (coordinator, store) = try opened("a.sqlite")
+        try coordinator.backup(store, to: path("b.sqlite"))
+        _ = try shell("b.sqlite", "UPDATE Z_PRIMARYKEY SET Z_ENT = 9; UPDATE ZNOTE SET Z_ENT = 9")
+        let error = failure { try coordinator.setPath(path("b.sqlite"), of: store) }
+        XCTAssertEqual(error.status, .invalidArgument)
+        XCTAssert(error.message.contains("migrated"), error.message)
+        XCTAssertEqual(store.path, path("a.sqlite"))
+        try save("x", coordinator)
+        XCTAssertEqual(try texts(coordinator), ["x"])
+    }
+
+    func testAnEmptySaveWritesMetadataOnce() throws {
+        let (coordinator, store) = try opened("a.sqlite")
+        try coordinator.setMetadata(["note": .string("x")], of: store)
+        try Context(coordinator: coordinator).save()
+        XCTAssertEqual(try StoreMetadata(ofStoreAt: path("a.sqlite")).values["note"], .string("x"))
+        // A save that fails leaves it for the next one.
+        try coordinator.setMetadata(["note": .string("y")], of: store)
+        _ = try shell("a.sqlite", "CREATE TRIGGER no BEFORE INSERT ON ZNOTE BEGIN SELECT RAISE(ABORT, 'no'); END")
+        XCTAssertThrowsError(try save("x", coordinator))
+        XCTAssertEqual(try StoreMetadata(ofStoreAt: path("a.sqlite")).values["note"], .string("x"))
+        _ = try shell("a.sqlite", "DROP TRIGGER no")
+        try Context(coordinator: coordinator).save()
+        XCTAssertEqual(try StoreMetadata(ofStoreAt: path("a.sqlite")).values["note"], .string("y"))
+    }
+
+    func testALargeSaveIsFollowedByALookAtItsValues() throws {
+        let model = Model()
+        let note = try model.addEntity(named: "Note")
+        try note.addAttribute(named: "number", type: .integer64)
+        let (coordinator, store) = try opened("a.sqlite", model)
+        let context = Context(coordinator: coordinator)
+        for number in 0..<100_000 {
+            try context.insert("Note").setValue(.int(Int64(number)), forKey: "number")
+        }
+        try context.save()
+        try coordinator.optimize(store)
+        XCTAssertEqual(try shell("a.sqlite", "SELECT count(*) > 0 FROM sqlite_stat1"), "1")
+        XCTAssertEqual(try StoreReport(ofStoreAt: path("a.sqlite")).problems.map(\.message), [])
+    }
+}
+
+extension Context {
+    fileprivate func notes() throws -> [ManagedObject] {
+        Array(try fetch(FetchRequest(entity: coordinator.model.requireEntity(named: "Note"))))
+    }
+}
