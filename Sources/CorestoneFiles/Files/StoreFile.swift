@@ -101,7 +101,10 @@ final class StoreFile: @unchecked Sendable {
     ///
     /// - Throws: `.storeIO` when none is: what is gone shall not come back by itself.
     func hasChanged() throws -> Bool {
-        guard let state = FileState(place.path) else {
+        let state = FileState(place.path)
+        // Where the store moved to and nothing is yet.
+        if known == nil, state?.size ?? 0 == 0 { return false }
+        guard let state else {
             throw CoreError(
                 .storeIO, code: .persistentStoreOperation,
                 "\(place.given) is no longer there: somebody removed it; put it back, or remove the store from the coordinator "
