@@ -6,17 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corestone import Container, FetchRequest, InvalidArgumentError, Model
+from corestone import FetchRequest, InvalidArgumentError, Model
 from test_pending_changes_fetch import STAFF
 
 
-def test_s038_a_count_by_every_way(store: Path) -> None:
-    with Container(Model(STAFF), store) as container:
+@pytest.mark.needs_file("it reads the store again from its file")
+def test_s038_a_count_by_every_way(opened: Any) -> None:
+    with opened(Model(STAFF)) as container:
         context = container.context()
         for name, salary in (("Alice", 9), ("Bob", 5), ("Carol", 12)):
             context.insert("Employee", name=name, salary=salary)
         context.save()
-    with Container(Model(STAFF), store) as container:
+    with opened(Model(STAFF)) as container:
         context = container.context()
         assert context.execute(FetchRequest("Employee", result_type="count")) == 3
         assert context.execute(FetchRequest("Employee", "salary > 8", result_type="count")) == 2
@@ -46,13 +47,14 @@ def test_s044_the_name_of_an_entity_is_looked_up_at_execution(opened: Any) -> No
         context.execute(FetchRequest("NoSuchEntity"))
 
 
-def test_s047_an_existing_object_is_no_fault(store: Path) -> None:
-    with Container(Model(STAFF), store) as container:
+@pytest.mark.needs_file("it reads the store again from its file")
+def test_s047_an_existing_object_is_no_fault(opened: Any) -> None:
+    with opened(Model(STAFF)) as container:
         context = container.context()
         alice = context.insert("Employee", name="Alice")
         context.save()
         uri = alice.id.uri
-    with Container(Model(STAFF), store) as container:
+    with opened(Model(STAFF)) as container:
         found = container.context().existing(uri)
         assert not found.is_fault
         assert found.name == "Alice"

@@ -52,6 +52,20 @@ def test_s008_order_and_window_are_those_of_the_merged_set(changed: Context) -> 
     assert [each.name for each in found] == ["charlie", "delta"]
 
 
+def test_s011_subentities_are_left_out_of_pending_inserts_too(opened: Any) -> None:
+    context = opened(
+        Model({"Person": {"name": "string?"}, "Manager": {"@parent": "Person", "level": "int32?"}})
+    ).context()
+    pat = context.insert("Person", name="pat")
+    context.insert("Manager", name="mia")
+    context.save()
+    context.insert("Manager", name="max")
+    pat.name = "patricia"
+    assert len(context.fetch("Person")) == 3
+    found = context.fetch("Person", include_subentities=False)
+    assert [each.name for each in found] == ["patricia"]
+
+
 def test_s020_a_pending_deletion_hides_its_row_until_a_reset(opened: Any) -> None:
     context = opened(Model(CARS)).context()
     context.insert("Car", numberPlate="304")

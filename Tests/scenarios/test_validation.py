@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Callable
 
 import pytest
@@ -105,8 +104,8 @@ def test_s143_a_default_does_not_refill_an_explicit_none(opened: Opened) -> None
     assert (failure.value.domain, failure.value.code) == ("NSCocoaErrorDomain", 1570)
 
 
-def test_s146_a_hook_of_the_object_blocks_the_save(store: Path) -> None:
-    with Container(Model({"Reject": {"name": "string?"}}).bind(Reject), store) as container:
+def test_s146_a_hook_of_the_object_blocks_the_save(opened: Opened) -> None:
+    with opened(Model({"Reject": {"name": "string?"}}).bind(Reject)) as container:
         ctx = container.context()
         ctx.insert("Reject")
         with pytest.raises(ValidationError) as failure:

@@ -30,8 +30,8 @@ LIBRARY = {
 }
 
 
-def library(path: Path) -> tuple[Container, Context, Any, Any]:
-    container = Container(Model(LIBRARY), path)
+def library(path: Path, type: str | None = None) -> tuple[Container, Context, Any, Any]:
+    container = Container(Model(LIBRARY), path, type=type)
     ctx = container.context()
     author = ctx.insert("Author", name="Héllo Wörld")
     article = ctx.insert("Article", title="Grand Café", wordCount=12, author=author)

@@ -1,0 +1,50 @@
+"""Coordinators: adding, finding and removing stores, and what stores say about themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import corestone
+import pytest
+from corestone import Container, Coordinator, Model
+from scenario_models import CARS
+
+
+@pytest.mark.only_in("it has a file", "InMemory")
+def test_s313_a_store_in_memory_needs_no_file(tmp_path: Path, store_type: str) -> None:
+    coordinator = Coordinator(Model({}))
+    store = coordinator.add_store("", type=store_type)
+    assert coordinator.stores
+    coordinator.remove_store(store)
+    assert not coordinator.stores
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.needs_file("it writes the metadata of a file")
+def test_s316_metadata_set_without_a_stack_is_seen_by_whoever_opens(store: Path, store_type: str) -> None:
+    model = Model(CARS)
+    first = Coordinator(model)
+    opened = first.add_store(store, type=store_type)
+    container = Container(model, store, type=store_type)  # some stores are files from the first save on
+    container.context().save()
+    container.close()
+    corestone.set_metadata(store, {**corestone.metadata(store), "testKey": "told"})
+    assert corestone.metadata(store)["testKey"] == "told"
+    # What is open need not have noticed.
+    first.remove_store(opened)
+    assert first.metadata(first.add_store(store, type=store_type))["testKey"] == "told"
+    second = Coordinator(model)
+    assert second.metadata(second.add_store(store, type=store_type))["testKey"] == "told"
+
+
+@pytest.mark.needs_file("it looks for a file")
+def test_s318_a_store_is_found_by_its_path(store: Path, store_type: str) -> None:
+    coordinator = Coordinator(Model({"Person": {"name": "string", "age": "int32"}}))
+    added = coordinator.add_store(store, type=store_type)
+    assert len(coordinator.stores) == 1
+    found = coordinator.store_at(store.parent / "." / ".." / store.parent.name / store.name)
+    assert found is not None
+    assert (found.identifier, found.path) == (added.identifier, str(store))
+    coordinator.remove_store(found)
+    assert not coordinator.stores
+    coordinator.destroy_store(store)
