@@ -80,6 +80,7 @@ typedef struct cst_merge_policy cst_merge_policy;
 typedef struct cst_conflict cst_conflict;
 typedef struct cst_query_generation cst_query_generation;
 typedef struct cst_batch_request cst_batch_request;
+typedef struct cst_container cst_container;
 
 /* ======== plain values =================================================================================== */
 
@@ -105,6 +106,7 @@ enum {
     CST_E_VALIDATION = -100,
     CST_E_CONFLICT = -101,
     CST_E_OBJECT_GONE = -102,
+    CST_E_UNSAVED_CHANGES = -103,
 
     CST_E_PREDICATE_SYNTAX = -200,
     CST_E_PREDICATE = -201,
@@ -1599,6 +1601,97 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_obtain_permanent_ids(cst_context 
 /* Turns every object without changes into a fault, so that the next access reads the store's newest state; objects with
  * changes get the newest state under their changes. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_refresh_all(cst_context *context, cst_error **error);
+
+/* ======== container ====================================================================================== */
+/* A model, the stores of its objects, and contexts, in one handle: what most programs begin with. */
+
+typedef struct cst_container_options {
+    size_t struct_size;
+    /* Names the folder of the program's data: $XDG_DATA_HOME/<application>, else $HOME/.local/share/<application>. Null: the
+     * name of the program's file. */
+    cst_string application;
+    size_t model_folder_count; /* where a model is looked for by name, before all other places */
+    const cst_string *model_folders;
+} cst_container_options;
+#define CST_CONTAINER_OPTIONS_INIT {sizeof(cst_container_options), {NULL, 0}, 0, NULL}
+
+/* A container with one store, of type SQLite in the file <name>.sqlite of the program's data folder; nothing is opened yet. `model` is
+ * frozen; NULL: the one called `name` with the ending .momd, .mom, .xcdatamodeld or .xcdatamodel, from the first of these folders
+ * that has it: those of the options; those in CORESTONE_MODEL_PATH; the program's; ../share/<application> seen from there; the
+ * data folder; <application> below each of XDG_DATA_DIRS; the working folder. CST_E_MODEL names them when none has it.
+ * options may be NULL. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_container_new(cst_string name, cst_model *model,
+                                                       const cst_container_options *options,
+                                                       cst_container **out_container CST_OWNED, cst_error **error);
+/* A container of a store that is there already, opened as by cst_coordinator_open_store: without its model if need be. options may
+ * be NULL. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_container_open(cst_string path, cst_model *model,
+                                                        const cst_store_options *options,
+                                                        cst_container **out_container CST_OWNED, cst_error **error);
+/* The program's data folder, which need not be there: the first store makes it. `application` as in the options.
+ * CST_E_INVALID_ARGUMENT where neither XDG_DATA_HOME nor HOME is set to an absolute path. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_container_copy_data_folder(cst_string application, cst_buffer *out_path,
+                                                                    cst_error **error);
+enum {
+    CST_DESCRIPTION_ASYNCHRONOUS = 1u << 0, /* cst_container_load opens the store on a thread of its own */
+    /* A store of another version of the model is not to be migrated, or not without a mapping model. Nothing migrates yet: it is
+       CST_E_MODEL_MISMATCH in any case. */
+    CST_DESCRIPTION_NO_MIGRATION = 1u << 1,
+    CST_DESCRIPTION_NO_INFERENCE = 1u << 2,
+    CST_DESCRIPTION_NO_FOLDER = 1u << 3 /* a missing folder is an error; else it is made, for the user alone */
+};
+typedef struct cst_store_description {
+    size_t struct_size;
+    cst_string type; /* as cst_coordinator_add_store */
+    cst_string path; /* null: in the data folder, with an ending that goes with the type */
+    const cst_store_options *options;
+    uint32_t flags; /* CST_DESCRIPTION_… */
+} cst_store_description;
+#define CST_STORE_DESCRIPTION_INIT {sizeof(cst_store_description), {NULL, 0}, {NULL, 0}, NULL, 0}
+/* Adds a store to those that are to be opened. The first one takes the place of the one that a container has by itself. All is
+ * copied. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_container_add_description(cst_container *container,
+                                                                   const cst_store_description *description,
+                                                                   cst_error **error);
+/* Told once of each store that was to be opened: by the index of its description, with its path as it is, and either the store
+ * or what went wrong. */
+typedef void (*cst_container_load_fn)(void *userdata, size_t index, cst_string path CST_BORROWED,
+                                      cst_store *store CST_BORROWED, cst_error *error CST_BORROWED);
+/* Opens the stores that are not open. `handler` is told of each, on this thread
+ * before the call returns, and for those with CST_DESCRIPTION_ASYNCHRONOUS on a thread of their own; the call itself fails for none.
+ * Without a handler (NULL) all are opened before the call returns; it fails as the one store did that could not be opened, or with
+ * a detail for each; the others are open. What failed is tried again by the next call. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_container_load(cst_container *container, cst_container_load_fn handler,
+                                                        void *userdata, cst_destroy_fn destroy, cst_error **error);
+CST_EXPORT CST_ANY_THREAD cst_status cst_container_coordinator(const cst_container *container,
+                                                               cst_coordinator **out_coordinator CST_BORROWED,
+                                                               cst_error **error);
+/* A context of the main queue, the same each time. The first call makes the thread on which the process began the main one, if
+ * it comes from there and no thread is yet (cst_main_queue_bind). */
+CST_EXPORT CST_ANY_THREAD cst_status cst_container_view_context(cst_container *container,
+                                                                cst_context **out_context CST_BORROWED,
+                                                                cst_error **error);
+/* A new context with a queue of its own. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_container_new_background_context(cst_container *container,
+                                                                          cst_context **out_context CST_OWNED,
+                                                                          cst_error **error);
+/* What a container knows: {"name", "application", "isClosed", "stores": [{"path", "type", "configuration", "isAsynchronous",
+ * "migrates", "infers"}, …], "unsaved": [{"context", "name", "inserted", "updated", "deleted"}, …]}; the counts are null for a
+ * context that is confined to another thread. Waits for the queues of contexts with changes. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_container_copy_report(cst_container *container, cst_buffer *out_json,
+                                                               cst_error **error);
+/* Saves what the contexts of the container's coordinator have not saved, children first. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_container_save(cst_container *container, cst_error **error);
+enum {
+    CST_UNSAVED_REFUSE = 0, /* nothing is closed */
+    CST_UNSAVED_SAVE = 1,   /* they are saved first; what cannot be, keeps the container open */
+    CST_UNSAVED_DISCARD = 2 /* they are lost */
+};
+/* Closes the stores; contexts can read and save nothing any more. `unsaved` says what becomes of changes that were not saved: refused,
+ * they are CST_E_UNSAVED_CHANGES with a detail for each context that has some, with its name and how many objects were
+ * inserted, updated and deleted. Waits for the queues of contexts with changes. Releasing a container asks nobody, and closes the
+ * stores when the last handle of them is gone. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_container_close(cst_container *container, uint32_t unsaved, cst_error **error);
 
 /* ======== nesting ======================================================================================== */
 /* Contexts on top of contexts, and changes that others saved. */

@@ -30,6 +30,21 @@ public func cst_coordinator_new(
     }
 }
 
+/// The handle of a coordinator that was made otherwise than by `cst_coordinator_new`: of the host's model, or of one that the host
+/// knows by this handle alone.
+func coordinatorHandle(_ coordinator: Coordinator, model pointer: OpaquePointer?) throws -> Handle? {
+    _ = graphReleasesTokens
+    let modelToken: Token
+    if pointer == nil {
+        coordinator.model.atEnd = withdrawTokens
+        modelToken = try HandleTable.makeInner(coordinator.model, .model)
+    } else {
+        modelToken = token(pointer)
+        guard HandleTable.retain(modelToken) else { throw invalidHandle(pointer, .model) }
+    }
+    return try HandleTable.make(CoordinatorBox(coordinator, modelToken: modelToken), .coordinator)
+}
+
 @_cdecl("cst_coordinator_open_store") @implementation
 public func cst_coordinator_open_store(
     _ path: cst_string, _ modelPointer: OpaquePointer?, _ settings: UnsafePointer<cst_store_options>?,
@@ -44,16 +59,7 @@ public func cst_coordinator_open_store(
         options.isReadOnly = try !asksForWriting(settings)
         let coordinator = try Coordinator.open(try path.filePath("path"), model: given, options: options)
         guard let store = coordinator.stores.first else { throw CoreError(.internal, "the store was not kept") }
-        _ = graphReleasesTokens
-        let modelToken: Token
-        if modelPointer == nil {
-            coordinator.model.atEnd = withdrawTokens
-            modelToken = try HandleTable.makeInner(coordinator.model, .model)
-        } else {
-            modelToken = token(modelPointer)
-            guard HandleTable.retain(modelToken) else { throw invalidHandle(modelPointer, .model) }
-        }
-        let handle = try HandleTable.make(CoordinatorBox(coordinator, modelToken: modelToken), .coordinator)
+        let handle = try coordinatorHandle(coordinator, model: modelPointer)
         if let outStore {
             do { outStore.pointee = try HandleTable.make(StoreBox(store), .store) } catch {
                 HandleTable.release(token(handle))
@@ -80,7 +86,7 @@ public func cst_coordinator_add_store(
 }
 
 /// The type that a host names, in any case of letters; nil for none.
-private func storeType(_ name: cst_string) throws -> StoreType? {
+func storeType(_ name: cst_string) throws -> StoreType? {
     try name.optionalString("type").map { try StoreTypes.type(named: $0) }
 }
 
@@ -119,7 +125,7 @@ public func cst_coordinator_destroy_store(
     }
 }
 
-private func asksForWriting(_ pointer: UnsafePointer<cst_store_options>?) throws -> Bool {
+func asksForWriting(_ pointer: UnsafePointer<cst_store_options>?) throws -> Bool {
     let flags = try options(pointer, cst_store_options(), "options").flags
     let (writable, readOnly) = (UInt32(CST_STORE_WRITABLE), UInt32(CST_STORE_READ_ONLY))
     guard flags & writable == 0 || flags & readOnly == 0 else {

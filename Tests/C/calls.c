@@ -2,6 +2,7 @@
 #include "calls.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct result result_of_nothing(void) {
@@ -89,6 +90,10 @@ static bool go_on(void *userdata) {
 static uint32_t nowhere(void *userdata, cst_buffer *out_file) {
     (void)userdata, (void)out_file;
     return 0;
+}
+
+static void hear_load(void *userdata, size_t index, cst_string path, cst_store *store, cst_error *error) {
+    (void)userdata, (void)index, (void)path, (void)store, (void)error;
 }
 
 static bool go_further(void *userdata, uint64_t done, uint64_t total) {
@@ -273,6 +278,10 @@ void world_open(struct world *world, const char *folder) {
     struct company *c = &world->company;
     snprintf(world->model_file, sizeof world->model_file, "%.500s/world.contents", folder);
     check_write(world->model_file, small_model);
+    snprintf(world->named_model, sizeof world->named_model, "%.500s/world.xcdatamodel", folder);
+    check_write(world->named_model, small_model);
+    setenv("CORESTONE_MODEL_PATH", folder, 1);
+    setenv("XDG_DATA_HOME", "/tmp", 0);
     snprintf(world->mapping_file, sizeof world->mapping_file, "%.500s/world.xml", folder);
     check_write(world->mapping_file, small_mapping);
     world_renew_draft(world);
@@ -362,6 +371,13 @@ void world_open(struct world *world, const char *folder) {
     cst_snapshot *snapshot = NULL;
     OK(cst_controller_copy_snapshot(controller, &snapshot, E));
     world->live[TYPE_SNAPSHOT] = snapshot;
+    cst_container *container = NULL;
+    cst_store_description description = CST_STORE_DESCRIPTION_INIT;
+    description.type = text("InMemory");
+    OK(cst_container_new(text("world"), c->model, NULL, &container, E));
+    OK(cst_container_add_description(container, &description, E));
+    OK(cst_container_load(container, NULL, NULL, NULL, E));
+    world->live[TYPE_CONTAINER] = container;
 }
 
 void world_close(struct world *world) {
@@ -371,7 +387,7 @@ void world_close(struct world *world) {
         TYPE_FETCH_REQUEST, TYPE_RESULTS,    TYPE_CURSOR,           TYPE_MAPPING_MODEL,
         TYPE_EXPRESSION,    TYPE_ROWS,       TYPE_OBSERVATION,      TYPE_UNDO_MANAGER,
         TYPE_MERGE_POLICY,  TYPE_CONFLICT,   TYPE_QUERY_GENERATION, TYPE_ASYNCHRONOUS_FETCH,
-        TYPE_BATCH_REQUEST, TYPE_CONTROLLER, TYPE_SNAPSHOT};
+        TYPE_BATCH_REQUEST, TYPE_CONTROLLER, TYPE_SNAPSHOT,         TYPE_CONTAINER};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         CHECK_STATUS(CST_OK, cst_release(world->live[owned[i]]));
     CHECK_STATUS(CST_OK, cst_release(world->second[TYPE_OBJECT]));
@@ -387,6 +403,7 @@ void world_close(struct world *world) {
     cst_buffer_dispose(&world->uri);
     cst_buffer_dispose(&world->archived);
     remove(world->model_file);
+    remove(world->named_model);
     remove(world->mapping_file);
     company_close(&world->company);
 }
@@ -432,7 +449,8 @@ static cst_string string_for(struct world *world, const struct call *call, const
         return (cst_string){NULL, 0};
     if (strcmp(name, "store_path") == 0 || strcmp(name, "source_path") == 0)
         return cst_store_path(world->company.store);
-    if (strcmp(name, "path") == 0 && strstr(call->name, "store")) return cst_store_path(world->company.store);
+    if (strcmp(name, "path") == 0 && (strstr(call->name, "store") || is(call, "cst_container_open")))
+        return cst_store_path(world->company.store);
     if (is(call, "cst_entity_set_fetched_request") && strcmp(name, "property") == 0) return text("found");
     if (is(call, "cst_object_copy_fetched") && strcmp(name, "property") == 0) return text("namesakes");
     if (is(call, "cst_model_copy_bound_template")) return text("everybody");
@@ -444,6 +462,7 @@ static cst_string string_for(struct world *world, const struct call *call, const
     if (strcmp(name, "filter") == 0 || strcmp(name, "section_key_path") == 0 || strcmp(name, "cache_name") == 0)
         return (cst_string){NULL, 0};
     if (strcmp(name, "json") == 0) return text("[1]");
+    if (is(call, "cst_container_new")) return text("world");
     if (is(call, "cst_expression_parse")) return text("%@");
     if (strcmp(name, "format") == 0) return text("name == %@");
     if (strcmp(name, "uri") == 0) return text_of_size(world->uri.data, world->uri.size);
@@ -537,6 +556,9 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
     storage->statistics.struct_size = sizeof storage->statistics;
     storage->undo_state.struct_size = sizeof storage->undo_state;
     storage->options.struct_size = sizeof storage->options;
+    storage->container_options.struct_size = sizeof storage->container_options;
+    storage->description = (cst_store_description)CST_STORE_DESCRIPTION_INIT;
+    storage->description.type = text("InMemory");
     storage->callbacks = transformer;
     storage->class_callbacks = archive_class;
     storage->hooks = (cst_lifecycle_hooks){.struct_size = sizeof storage->hooks, .will_save = see, .did_save = see};
@@ -679,6 +701,15 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
             break;
         case KIND_PROGRESS:
             a->progress = go_further;
+            break;
+        case KIND_CONTAINER_LOAD:
+            a->container_load = hear_load;
+            break;
+        case KIND_CONTAINER_OPTIONS:
+            a->pointer = &storage->container_options;
+            break;
+        case KIND_DESCRIPTION:
+            a->pointer = &storage->description;
             break;
         case KIND_INACCESSIBLE:
             a->inaccessible = take;

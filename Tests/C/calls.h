@@ -37,6 +37,7 @@ enum handle_type {
     TYPE_BATCH_REQUEST,
     TYPE_CONTROLLER,
     TYPE_SNAPSHOT,
+    TYPE_CONTAINER,
     TYPE_COUNT
 };
 
@@ -73,6 +74,9 @@ enum kind {
     KIND_CALLBACKS,
     KIND_CALL_SITE,
     KIND_PROGRESS,
+    KIND_CONTAINER_LOAD,
+    KIND_CONTAINER_OPTIONS,
+    KIND_DESCRIPTION,
     KIND_INACCESSIBLE,
     KIND_CLASS_CALLBACKS,
     KIND_HOOKS,
@@ -119,6 +123,7 @@ union argument {
     cst_context_interrupt_fn interrupt;
     cst_call_site_fn call_site;
     cst_progress_fn progress;
+    cst_container_load_fn container_load;
     cst_inaccessible_fault_fn inaccessible;
     cst_predicate_block_fn predicate_block;
     cst_expression_block_fn expression_block;
@@ -185,6 +190,8 @@ struct storage {
     cst_value variables[3]; /* a dictionary, and its one key and value */
     cst_buffer buffer;
     cst_store_options options;
+    cst_container_options container_options;
+    cst_store_description description;
     cst_transformer_callbacks callbacks;
     cst_archive_class_callbacks class_callbacks;
     cst_lifecycle_hooks hooks;
@@ -210,7 +217,7 @@ struct world {
     char folder[512];
     unsigned names; /* for names that were not used yet */
     char fresh[600];
-    char model_file[600];
+    char model_file[600], named_model[600];
     char mapping_file[600];
 };
 

@@ -260,6 +260,7 @@ const char *check_status_name(cst_status status) {
         {CST_E_VALIDATION, "CST_E_VALIDATION"},
         {CST_E_CONFLICT, "CST_E_CONFLICT"},
         {CST_E_OBJECT_GONE, "CST_E_OBJECT_GONE"},
+        {CST_E_UNSAVED_CHANGES, "CST_E_UNSAVED_CHANGES"},
         {CST_E_PREDICATE_SYNTAX, "CST_E_PREDICATE_SYNTAX"},
         {CST_E_PREDICATE, "CST_E_PREDICATE"},
         {CST_E_STORE_IO, "CST_E_STORE_IO"},

@@ -38,6 +38,7 @@ HANDLES = [
     "batch_request",
     "controller",
     "snapshot",
+    "container",
 ]
 SCALARS = {"bool", "size_t", "int32_t", "int64_t", "uint32_t", "uint64_t"} | {
     f"cst_{each}" for each in ("key", "attribute_type", "queue", "schedule")
@@ -64,7 +65,7 @@ MARKS = ("CST_ANY_THREAD", "CST_ON_QUEUE", "CST_ONE_THREAD")
 # Structs and functions, which have a member of their own in `union argument`.
 BY_VALUE = {
     *("STRING", "BYTES", "DESTROY", "PERFORM", "DONE", "INTERRUPT", "VALIDATE", "LOG", "RESOLVE"),
-    *("CALL_SITE", "INACCESSIBLE", "PROGRESS"),
+    *("CALL_SITE", "INACCESSIBLE", "PROGRESS", "CONTAINER_LOAD"),
     *("PREDICATE_BLOCK", "EXPRESSION_BLOCK", "COMPARE", "FUNCTION", "CODE"),
     *("BATCH_ROWS", "BATCH_OBJECT"),
     *("CONTEXT_OBSERVE", "OBJECT_OBSERVE", "COORDINATOR_OBSERVE", "UNDO_ACTION", "UNDO_OBSERVE"),
@@ -125,6 +126,7 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         "cst_context_interrupt_fn": "INTERRUPT",
         "cst_call_site_fn": "CALL_SITE",
         "cst_progress_fn": "PROGRESS",
+        "cst_container_load_fn": "CONTAINER_LOAD",
         "cst_inaccessible_fault_fn": "INACCESSIBLE",
         "cst_predicate_block_fn": "PREDICATE_BLOCK",
         "cst_expression_block_fn": "EXPRESSION_BLOCK",
@@ -150,6 +152,8 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         "const cst_batch_column *": "BATCH_COLUMNS",
         "const cst_index_element *": "ELEMENTS",
         "const cst_store_options *": "OPTIONS",
+        "const cst_container_options *": "CONTAINER_OPTIONS",
+        "const cst_store_description *": "DESCRIPTION",
         "const cst_transformer_callbacks *": "CALLBACKS",
         "const cst_archive_class_callbacks *": "CLASS_CALLBACKS",
         "const cst_lifecycle_hooks *": "HOOKS",

@@ -407,6 +407,9 @@ static void fill(const struct world *world, const struct call *call, union argum
         case KIND_CALLBACKS:
         case KIND_CALL_SITE:
         case KIND_PROGRESS:
+        case KIND_CONTAINER_LOAD:
+        case KIND_CONTAINER_OPTIONS:
+        case KIND_DESCRIPTION:
         case KIND_INACCESSIBLE:
         case KIND_CLASS_CALLBACKS:
         case KIND_HOOKS:

@@ -20,6 +20,7 @@ enum HandleType: UInt32 {
     case asynchronousFetch
     case batchRequest
     case controller, snapshot
+    case container
 
     var name: String {
         switch self {
@@ -49,6 +50,7 @@ enum HandleType: UInt32 {
         case .batchRequest: "batch request"
         case .controller: "controller"
         case .snapshot: "snapshot"
+        case .container: "container"
         }
     }
 

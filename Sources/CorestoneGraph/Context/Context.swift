@@ -26,7 +26,8 @@ public final class Context: @unchecked Sendable {
     public let queueType: QueueType
     /// The thread that may use the context now; 0 for none. Read by any thread, so read and written atomically.
     ///
-    /// Behind it, for objects, which have this pointer at hand: 0 unless rows grow stale (`stalenessInterval`).
+    /// Behind it, for objects, which have this pointer at hand: 0 unless rows grow stale (`stalenessInterval`). And then, for
+    /// any thread: 0 unless something is in the lists of changed objects.
     @usableFromInline let owner: UnsafeMutablePointer<UInt64>
     /// The hot check is one compare with `platform_thread_id()`.
     @inlinable package var ownerThread: UInt64 {
@@ -177,6 +178,7 @@ public final class Context: @unchecked Sendable {
         inbox = ContextInbox(queueType: type, queue: ownQueue)
         owner = inbox.owner
         owner[1] = 0
+        owner[2] = 0
         switch type {
         case .caller: owner.initialize(to: platform_thread_id())
         case .privateQueue: owner.initialize(to: 0)
@@ -245,18 +247,21 @@ extension Context {
     func noteUpdated(_ object: ManagedObject) {
         if object.state.contains(.listedUpdated) { return }
         object.state.insert(.listedUpdated)
+        platform_store64(owner + 2, 1)
         updatedList.append(object)
     }
 
     func noteInserted(_ object: ManagedObject) {
         if object.state.contains(.listedInserted) { return }
         object.state.formUnion([.listedInserted, .touched])
+        platform_store64(owner + 2, 1)
         insertedList.append(object)
     }
 
     func noteDeleted(_ object: ManagedObject) {
         if object.state.contains(.listedDeleted) { return }
         object.state.insert(.listedDeleted)
+        platform_store64(owner + 2, 1)
         deletedList.append(object)
     }
 
@@ -274,6 +279,7 @@ extension Context {
         (vanished, insertedAgain) = ([], [])
         assignedStores = [:]
         undecidedDeletions = []
+        platform_store64(owner + 2, 0)
         event = Event()
         undoRecorder?.stamp += 1
     }

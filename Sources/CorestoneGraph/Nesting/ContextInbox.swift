@@ -17,7 +17,7 @@ struct Renaming: Sendable {
 /// one that is confined to another thread takes it when it next fetches or processes pending changes.
 final class ContextInbox: @unchecked Sendable {
     /// See `Context.owner`. Here, since the context may end before its inbox.
-    let owner = UnsafeMutablePointer<UInt64>.allocate(capacity: 2)
+    let owner = UnsafeMutablePointer<UInt64>.allocate(capacity: 3)
     private let queueType: Context.QueueType
     private let queue: SerialQueue?
 
@@ -126,7 +126,8 @@ final class ContextInbox: @unchecked Sendable {
         }
     }
 
-    private var recipient: Context? {
+    /// The context, unless it ended.
+    var recipient: Context? {
         mail.withLock { mail in
             guard let retained = mail.context.flatMap({ swift_tryRetain($0) }) else { return nil }
             return Unmanaged<Context>.fromOpaque(retained).takeRetainedValue()

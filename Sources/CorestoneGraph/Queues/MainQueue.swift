@@ -50,6 +50,13 @@ public enum MainQueue {
         }
     }
 
+    /// Makes the thread on which the process began the main one, if it is the calling one and no thread is yet.
+    package static func bindFirstThread() {
+        let current = platform_thread_id()
+        guard platform_thread_number(current) == UInt32(bitPattern: getpid()) else { return }
+        state.with { if state.thread == 0 { state.thread = current } }
+    }
+
     /// Runs what waits; waits up to `timeoutMilliseconds` for something (0: not at all, below: for ever). Returns how many
     /// pieces of work ran.
     public static func drain(timeoutMilliseconds: Int32) throws -> Int {

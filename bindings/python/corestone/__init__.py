@@ -46,7 +46,7 @@ from .codes import (
     ValueChangeKind,
 )
 from .collections import ToManyList, ToManySet
-from .container import Container, open_container
+from .container import Container, StoreDescription, UnsavedChanges, data_folder, open_container
 from .context import Context
 from .controller import FetchedResultsController, ResultsSection
 from .coordinator import (
@@ -86,6 +86,7 @@ from .errors import (
     StoreError,
     StoreReadOnlyError,
     TypeMismatchError,
+    UnsavedChangesError,
     UnsupportedError,
     ValidationError,
     WrongThreadError,
@@ -162,6 +163,9 @@ __all__ = [
     "DeleteRule",
     "SnapshotEvents",
     "Container",
+    "StoreDescription",
+    "UnsavedChanges",
+    "data_folder",
     "metadata",
     "set_metadata",
     "Checkpoint",
@@ -266,6 +270,7 @@ __all__ = [
     "StoreError",
     "StoreReadOnlyError",
     "TypeMismatchError",
+    "UnsavedChangesError",
     "UnsupportedError",
     "ValidationError",
     "WrongThreadError",

@@ -38,6 +38,10 @@ STORE_READ_ONLY, STORE_MUST_EXIST, STORE_NORMAL_SYNC, STORE_ROLLBACK_JOURNAL, ST
 )
 STORE_POSTS_OWN_CHANGES, STORE_ANALYZE, STORE_VACUUM, STORE_IGNORE_VERSIONING = (1 << bit for bit in range(6, 10))
 STORE_FORCE_DESTROY = 1 << 10
+DESCRIPTION_ASYNCHRONOUS, DESCRIPTION_NO_MIGRATION, DESCRIPTION_NO_INFERENCE, DESCRIPTION_NO_FOLDER = (
+    1 << bit for bit in range(4)
+)
+UNSAVED = ("refuse", "save", "discard")
 MODEL_KEEP_CURRENT, MODEL_LOSSY = (1 << bit for bit in range(2))
 MODEL_GIVEN, MODEL_CACHED, MODEL_INFERRED = 1, 2, 3
 
@@ -206,6 +210,29 @@ class StoreOptions(Structure):
     )
 
 
+class ContainerOptions(Structure):
+    """cst_container_options"""
+
+    _fields_ = (
+        ("struct_size", ctypes.c_size_t),
+        ("application", InputString),
+        ("model_folder_count", ctypes.c_size_t),
+        ("model_folders", POINTER(InputString)),
+    )
+
+
+class StoreDescription(Structure):
+    """cst_store_description"""
+
+    _fields_ = (
+        ("struct_size", ctypes.c_size_t),
+        ("type", InputString),
+        ("path", InputString),
+        ("options", POINTER(StoreOptions)),
+        ("flags", ctypes.c_uint32),
+    )
+
+
 STATISTICS = [
     "fetches",
     "fetched_rows",
@@ -332,6 +359,7 @@ DONE_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32, ctyp
 COORDINATOR_PERFORM_FN = CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, POINTER(ctypes.c_void_p))
 PERFORM_FN = CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, POINTER(ctypes.c_void_p))
 INTERRUPT_FN = CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)
+CONTAINER_LOAD_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t, String, ctypes.c_void_p, ctypes.c_void_p)
 PROGRESS_FN = CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64)
 CALL_SITE_FN = CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p, POINTER(Buffer))
 INACCESSIBLE_FN = CFUNCTYPE(
@@ -598,6 +626,9 @@ _TYPES: dict[str, Any] = {
     "alone": COORDINATOR_PERFORM_FN,
     "interrupt": INTERRUPT_FN,
     "progress": PROGRESS_FN,
+    "containeroptions": POINTER(ContainerOptions),
+    "description": POINTER(StoreDescription),
+    "containerload": CONTAINER_LOAD_FN,
     "callsite": CALL_SITE_FN,
     "inaccessible": INACCESSIBLE_FN,
     "validate": VALIDATE_FN,
@@ -875,6 +906,18 @@ cst_context_registered_object status handle handle out error
 cst_context_assign status handle handle handle error
 cst_context_obtain_permanent_ids status handle size handles error
 cst_context_refresh_all status handle error
+cst_container_new status in handle containeroptions out error
+cst_container_open status in handle options out error
+cst_container_copy_data_folder status in buffer error
+cst_container_add_description status handle description error
+cst_container_load status handle containerload pointer destroy error
+cst_container_coordinator status handle out error
+cst_container_view_context status handle out error
+cst_container_new_background_context status handle out error
+cst_container_copy_report status handle buffer error
+cst_container_save status handle error
+cst_container_close status handle u32 error
+
 cst_context_new_child status handle i32 out error
 cst_context_parent status handle out error
 cst_context_set_automatically_merges status handle bool error

@@ -22,6 +22,7 @@ class Status(enum.IntEnum):
     VALIDATION = -100
     CONFLICT = -101
     OBJECT_GONE = -102
+    UNSAVED_CHANGES = -103
     PREDICATE_SYNTAX = -200
     PREDICATE = -201
     STORE_IO = -300

@@ -1,38 +1,167 @@
-"""A container: a model, a store file, and the contexts on top of it."""
+"""Containers: a model, the stores of its objects, and the contexts on top of them."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import ctypes
+import functools
+import json
 import os
+import sys
+import threading
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from ctypes import byref
+from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Callable, Literal, NamedTuple, TypeVar, overload
 
 from . import _abi
+from ._abi import lib, optional_text, path_argument, text
+from ._arguments import choice, elements, one_of
+from ._call import call, made, read_error
+from ._interrupt import immortal
 from .context import Context, EntityLike
-from .coordinator import Coordinator, Store, open_store, store_options
-from .errors import CorestoneError, ForkedError, InvalidArgumentError, InvalidHandleError
+from .coordinator import Coordinator, Store, added_options, given_model, store_options
+from .errors import CorestoneError, ForkedError, InvalidArgumentError, InvalidHandleError, WrongThreadError
 from .expression import KeyPath
 from .model import Model, ModelLike
 from .object_id import ObjectID
 from .predicate import Predicate
+from .queue import main_queue
 from .results import Results
 from .sort import SortKey
+
+T = TypeVar("T")
+Policy = Literal["refuse", "save", "discard"]
 
 _QUEUES = {"caller": _abi.QUEUE_CALLER, "private": _abi.QUEUE_PRIVATE, "main": _abi.QUEUE_MAIN}
 
 
-class Container:
-    """Opens the store at `path`, or makes it, and gives contexts.
+class UnsavedChanges(NamedTuple):
+    """What a context holds that is in no store yet. The counts are None for a context that is confined to another
+    thread, which alone can count."""
 
-        with Container(model, "company.store") as container:
-            ctx = container.context()
+    #: What messages call it: its name, and where it was made.
+    context: str
+    #: The name that it was given, if any.
+    name: str | None
+    inserted: int | None
+    updated: int | None
+    deleted: int | None
 
-    The options are those of Coordinator.add_store; further stores are added to its `coordinator`. Closing it closes its
-    contexts, then the store.
+
+class StoreDescription:
+    """What a container opens: where a store lies, of which type, and how.
+
+        StoreDescription("log.xml", type="XML", configuration="Log")
+
+    path          None: in the program's data folder, under the container's name
+    asynchronous  Container.load opens it on a thread of its own, and calls the handler there
+    migrates      whether a store of another version of the model is to be migrated. Nothing migrates yet: it is a
+                  ModelMismatchError in any case
+    infers        whether that goes without a mapping model
+    makes_folder  whether folders that the path names and that are not there are made, for the user alone
+    options       those of Coordinator.add_store
     """
 
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        type: str | None = None,
+        asynchronous: bool = False,
+        migrates: bool = True,
+        infers: bool = True,
+        makes_folder: bool = True,
+        **options: Any,
+    ) -> None:
+        self.path = None if path is None else os.fspath(path)
+        self.type = type
+        self.asynchronous = asynchronous
+        self.migrates = migrates
+        self.infers = infers
+        self.makes_folder = makes_folder
+        self.options = options
+        self._options = added_options(**options)
+
+    def __repr__(self) -> str:
+        return f"<StoreDescription {self.path or 'in the data folder'}>"
+
+
+def _application() -> str:
+    """The name of the program: that of its script, or of its package."""
+    file = getattr(sys.modules.get("__main__"), "__file__", None)
+    if not file:
+        return "python"
+    script = Path(file)
+    return (script.resolve().parent.name if script.stem == "__main__" else script.stem) or "python"
+
+
+def data_folder(application: str | None = None) -> str:
+    """Where a program's stores lie by themselves: $XDG_DATA_HOME/<application>, else ~/.local/share/<application>. The
+    first store makes it.
+
+    application  None: the name of the program's script, or package. InvalidArgumentError where neither XDG_DATA_HOME
+                 nor HOME is set to an absolute path.
+    """
+    buffer = _abi.Buffer()
+    call(lib.cst_container_copy_data_folder, text(application or _application()), byref(buffer))
+    return _abi.take_text(buffer)
+
+
+Handler = Callable[[StoreDescription, "Store | None", "CorestoneError | None"], Any]
+
+
+class _Load:
+    """Whom to tell of stores, and what went wrong in telling."""
+
+    def __init__(self, descriptions: list[StoreDescription], handler: Handler) -> None:
+        self.descriptions = descriptions
+        self.handler = handler
+        self.thread = threading.get_ident()
+        self.raised: BaseException | None = None
+
+
+_loads: dict[int, _Load] = {}
+
+
+def _told(number: int, index: int, path: Any, store: int | None, error: int | None) -> None:
+    load = _loads[number]
+    opened = Store(lib.cst_retain(store)) if store else None
+    problem = read_error(error) if error else None
+    try:
+        load.handler(load.descriptions[index], opened, problem)
+    except BaseException as raised:
+        if threading.get_ident() != load.thread:
+            raise  # shown by ctypes: nobody waits for it
+        load.raised = load.raised or raised
+
+
+_told_callback = immortal(_abi.CONTAINER_LOAD_FN(_told))
+_end_callback = immortal(_abi.DESTROY_FN(lambda number, loads=_loads: loads.pop(number, None) and None))
+
+
+class Container:
+    """A model, the stores of its objects, and contexts: what most programs begin with.
+
+        with Container(model, "company.store") as container:  # opens the store, or makes it
+            ctx = container.context()
+
+        with Container("Company", model) as container:  # ~/.local/share/<program>/Company.sqlite
+            ctx = container.view_context
+
+    Container(model, path) opens one store at once, with the options of Coordinator.add_store. Container(name, model)
+    opens nothing before `load`, or before the `with` block begins; without a model it looks for one of that name (see
+    docs/reference/container.md), without `stores` it has one in the program's data folder.
+
+    unsaved  what `close` does about changes that were not saved: "refuse", with an UnsavedChangesError that names them,
+             "save" or "discard". None: "refuse" for a container with a name, "discard" for one with a path.
+    """
+
+    @overload
     def __init__(
         self,
         model: Model,
@@ -57,43 +186,180 @@ class Container:
         file_mode: int | None = None,
         external_threshold: int | None = None,
         foreign_options: Iterable[str] = (),
-    ) -> None:
-        coordinator = Coordinator(model)
-        store = coordinator.add_store(
-            path,
-            type=type,
-            read_only=read_only,
-            must_exist=must_exist,
-            sync=sync,
-            journal=journal,
-            busy_timeout=busy_timeout,
-            cache_kb=cache_kb,
-            max_connections=max_connections,
-            history=history,
-            configuration=configuration,
-            posts_own_changes=posts_own_changes,
-            watch_interval=watch_interval,
-            pragmas=pragmas,
-            analyze=analyze,
-            vacuum=vacuum,
-            ignore_versioning=ignore_versioning,
-            file_mode=file_mode,
-            external_threshold=external_threshold,
-            foreign_options=foreign_options,
-        )
-        self._keep(coordinator, store)
+        unsaved: Policy | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        name: str,
+        model: ModelLike | None = None,
+        *,
+        stores: Iterable[StoreDescription] = (),
+        application: str | None = None,
+        model_folders: Iterable[str | os.PathLike[str]] = (),
+        unsaved: Policy | None = None,
+    ) -> None: ...
 
-    def _keep(self, coordinator: Coordinator, store: Store) -> None:
-        self.model = coordinator.model
-        self.coordinator = coordinator
-        self.store = store
+    def __init__(self, *given: Any, **options: Any) -> None:
+        self._begin()
+        unsaved = options.pop("unsaved", None)
+        names = ("name", "model") if "name" in options or (given and isinstance(given[0], str)) else ("model", "path")
+        for name, value in zip(names, given):
+            if name in options or len(given) > 2:
+                raise TypeError(f"A container takes {names[0]} and {names[1]}, and all else by name.")
+            options[name] = value
+        if names[0] == "name":
+            self._unsaved = choice(unsaved or "refuse", "unsaved", _abi.UNSAVED)
+            self._make(options.pop("name"), given_model(options.pop("model", None)), **options)
+            return
+        self._unsaved = choice(unsaved or "discard", "unsaved", _abi.UNSAVED)
+        model = one_of(Model, options.pop("model", None), "model")
+        path = options.pop("path", None)
+        if path is None:
+            raise InvalidArgumentError(
+                "A container of a model needs the path of its store, or a name before the model."
+            )
+        store = StoreDescription(path, type=options.pop("type", None), makes_folder=False, **options)
+        self._make("container", model, stores=[store], application="corestone")
+        self.load()
+        _ = self.store
+
+    def _begin(self) -> None:
+        self._handle = 0
+        self._unsaved = "discard"
+        self._descriptions: list[StoreDescription] = []
+        self._store: Store | None = None
         self._contexts: weakref.WeakSet[Context] = weakref.WeakSet()
         self._own: Context | None = None
+        self._view: Context | None = None
         self._is_closed = False
 
-    def _context(self, queue: int, parent: Context | None = None) -> Context:
+    def _make(
+        self,
+        name: str,
+        model: Model | None,
+        stores: Iterable[StoreDescription] = (),
+        application: str | None = None,
+        model_folders: Iterable[str | os.PathLike[str]] = (),
+    ) -> None:
+        folders = [os.fspath(each) for each in elements(model_folders, "model_folders", "a list of folders")]
+        script = getattr(sys.modules.get("__main__"), "__file__", None)
+        if script:
+            folders.append(os.path.dirname(os.path.abspath(script)))
+        options = _abi.ContainerOptions()
+        options.struct_size = ctypes.sizeof(options)
+        options.application = text(application or _application())
+        options.model_folder_count = len(folders)
+        options.model_folders = (_abi.InputString * max(len(folders), 1))(*(path_argument(each) for each in folders))
+        self._adopt(
+            made(lib.cst_container_new, text(name), model._handle if model is not None else None, byref(options)), model
+        )
+        for each in elements(stores, "stores", "a list of StoreDescription"):
+            self.add_store_description(each)
+
+    def _adopt(self, handle: int, model: Model | None) -> None:
+        self._handle = handle
+        coordinator = Coordinator.__new__(Coordinator)
+        coordinator._handle = lib.cst_retain(made(lib.cst_container_coordinator, handle))
+        coordinator.model = model or Model._of(lib.cst_retain(made(lib.cst_coordinator_model, coordinator._handle)))
+        self.coordinator = coordinator
+        self.model = coordinator.model
+
+    def add_store_description(self, description: StoreDescription) -> None:
+        """Adds a store to those that `load` opens. The first one takes the place of the one in the data folder."""
+        given = one_of(StoreDescription, description, "description")
+        told = _abi.StoreDescription()
+        told.struct_size = ctypes.sizeof(told)
+        told.type = optional_text(given.type)
+        told.path = optional_text(None) if given.path is None else path_argument(given.path)
+        told.options = ctypes.pointer(given._options)
+        told.flags = (
+            (_abi.DESCRIPTION_ASYNCHRONOUS if given.asynchronous else 0)
+            | (0 if given.migrates else _abi.DESCRIPTION_NO_MIGRATION)
+            | (0 if given.infers else _abi.DESCRIPTION_NO_INFERENCE)
+            | (0 if given.makes_folder else _abi.DESCRIPTION_NO_FOLDER)
+        )
+        call(lib.cst_container_add_description, self._handle, byref(told))
+        self._descriptions.append(given)
+
+    def load(self, handler: Handler | None = None) -> None:
+        """Opens the stores that are not open.
+
+        handler  called once for each of them, as handler(description, store, error), one of the last two None; here,
+                 and for asynchronous ones on another thread. Without one, all are opened before this returns; it raises
+                 what the one store failed with that could not be opened, or an error whose `details` tell of each. The
+                 others are open then.
+        """
+        self._require_open()
+        if handler is None:
+            call(lib.cst_container_load, self._handle, _abi.CONTAINER_LOAD_FN(), None, _abi.DESTROY_FN())
+            return
+        load = _Load(self._descriptions or [StoreDescription()], handler)
+        number = id(load)
+        _loads[number] = load
+        call(lib.cst_container_load, self._handle, _told_callback, number, _end_callback)
+        if load.raised is not None:
+            raise load.raised
+
+    async def aload(self, handler: Handler | None = None) -> None:
+        """`load` on a thread of its own, while the event loop goes on."""
+        await asyncio.get_running_loop().run_in_executor(None, self.load, handler)
+
+    @property
+    def store(self) -> Store:
+        """The first store."""
+        if self._store is None:
+            found = self.coordinator.stores
+            if not found:
+                raise InvalidHandleError("No store of the container is open. Call its load first.")
+            self._store = found[0]
+        return self._store
+
+    @store.setter
+    def store(self, store: Store) -> None:
+        self._store = store
+
+    @property
+    def view_context(self) -> Context:
+        """The context of the main queue, the same each time. The first use on the thread on which the program began
+        makes that the main one, if no thread is yet: see corestone.main_queue."""
+        self._require_open()
+        if self._view is None:
+            if not main_queue._thread and threading.get_native_id() == os.getpid():
+                with contextlib.suppress(WrongThreadError):  # another thread is, by other means
+                    main_queue.bind()
+            handle = lib.cst_retain(made(lib.cst_container_view_context, self._handle))
+            self._view = Context(self, _abi.QUEUE_MAIN, handle=handle)
+            self._view._name = "view"
+            self._contexts.add(self._view)
+        return self._view
+
+    def perform_background_task(self, function: Callable[..., T], /, *arguments: Any, **named: Any) -> Future[T]:
+        """Calls function(context, …) later, on the queue of a context that is made for it and ends with it. The future
+        has its result or exception; what it does not save is lost.
+
+            count = container.perform_background_task(import_all, path).result()
+        """
+        context = self.background_context()
+        return context.perform(functools.partial(function, context), *arguments, **named)
+
+    @property
+    def unsaved_changes(self) -> list[UnsavedChanges]:
+        """What contexts hold that is in no store yet. Waits for their queues."""
+        buffer = _abi.Buffer()
+        call(lib.cst_container_copy_report, self._handle, byref(buffer))
+        return [UnsavedChanges(**each) for each in json.loads(_abi.take_text(buffer))["unsaved"]]
+
+    def save(self) -> None:
+        """Saves what contexts have not saved, those on top of other contexts first."""
+        call(lib.cst_container_save, self._handle)
+
+    def _require_open(self) -> None:
         if self._is_closed:
             raise InvalidHandleError("The container is closed. Open another one.")
+
+    def _context(self, queue: int, parent: Context | None = None) -> Context:
+        self._require_open()
         context = Context(self, queue, parent)
         self._contexts.add(context)
         return context
@@ -156,35 +422,57 @@ class Container:
 
     def migrate(self, path: str | os.PathLike[str]) -> Store:
         """Saves the store at another path and goes on with that one, as Coordinator.migrate_store does."""
-        self.store = self.coordinator.migrate_store(self.store, path)
-        return self.store
+        self._store = self.coordinator.migrate_store(self.store, path)
+        return self._store
 
-    def close(self) -> None:
-        """Closes the contexts and the store. Changes that were not saved are lost. Closing twice is fine."""
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed."""
+        return self._is_closed
+
+    def close(self, unsaved: Policy | None = None) -> None:
+        """Closes the contexts and the stores. Closing twice is fine.
+
+        unsaved  what becomes of changes that were not saved: "refuse" (UnsavedChangesError names contexts and counts,
+                 and nothing is closed), "save" (what cannot be saved keeps the container open) or "discard". None: what
+                 the container was made with. A context that is confined to another thread is asked by nobody: "refuse"
+                 and "save" name it if it has changes.
+        """
         if self._is_closed:
             return
+        policy = choice(unsaved or self._unsaved, "unsaved", _abi.UNSAVED)
+        if policy != "discard":
+            call(lib.cst_container_close, self._handle, _abi.UNSAVED.index(policy))
         self._is_closed = True
-        self._own = None
+        self._own = self._view = None
         for context in list(self._contexts):
             context.close()
-        # It may have been removed, or destroyed, by hand; and a forked child has no part in it.
-        with contextlib.suppress(InvalidArgumentError, ForkedError):
-            self.coordinator.remove_store(self.store)
+        with contextlib.suppress(ForkedError):  # a forked child has no part in it
+            call(lib.cst_container_close, self._handle, _abi.UNSAVED.index("discard"))
 
     def __enter__(self) -> Container:
+        if not self._is_closed:
+            self.load()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """Closes it; when the block raised, without saving what is half done."""
         try:
-            self.close()
+            self.close(None if raised is None else "discard")
         except CorestoneError:
             if raised is None:
                 raise
 
     def __repr__(self) -> str:
-        return f"<Container {self.store.path}{' (closed)' if self._is_closed else ''}>"
+        found = self._store or next(iter(self.coordinator.stores), None)
+        return f"<Container {found.path if found else 'without an open store'}{' (closed)' * self._is_closed}>"
+
+    def __del__(self, release: Any = lib.cst_release) -> None:
+        handle = getattr(self, "_handle", None)
+        if handle:
+            release(handle)
 
 
 def open_container(
@@ -213,6 +501,10 @@ def open_container(
     options = store_options(
         _abi.STORE_WRITABLE if writable else 0, sync, journal, busy_timeout, cache_kb, max_connections
     )
+    model = given_model(model, for_store=path)
+    handle = model._handle if model is not None else None
     container = Container.__new__(Container)
-    container._keep(*open_store(path, model, options))
+    container._begin()
+    container._adopt(made(lib.cst_container_open, path_argument(path), handle, byref(options)), model)
+    _ = container.store
     return container

@@ -69,7 +69,9 @@ class Context:
     time; use elsewhere is a WrongThreadError.
     """
 
-    def __init__(self, container: Container, queue_type: int, parent: Context | None = None) -> None:
+    def __init__(
+        self, container: Container, queue_type: int, parent: Context | None = None, handle: int | None = None
+    ) -> None:
         self.container = container
         self._parent = parent
         self.model = container.model
@@ -89,11 +91,13 @@ class Context:
         self._remote: Observation | None = None
         #: Whatever is to be at hand with the context.
         self.user_info: Any = None
-        self._handle: int | None = (
-            made(lib.cst_context_new, container.coordinator._handle, queue_type)
-            if parent is None
-            else made(lib.cst_context_new_child, parent._open, queue_type)
-        )
+        if handle is None:
+            handle = (
+                made(lib.cst_context_new, container.coordinator._handle, queue_type)
+                if parent is None
+                else made(lib.cst_context_new_child, parent._open, queue_type)
+            )
+        self._handle: int | None = handle
         self._argument = _abi.argument(self._handle)
         faulting.tell_origin(self._handle)
         contexts.add(self)

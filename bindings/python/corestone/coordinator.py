@@ -167,20 +167,6 @@ def check_apple(path: str | os.PathLike[str], model: ModelLike | None = None) ->
     )
 
 
-def open_store(
-    path: str | os.PathLike[str], model: ModelLike | None, options: _abi.StoreOptions
-) -> tuple[Coordinator, Store]:
-    """A coordinator for a store that is there already, of the given model or of the store's own."""
-    model = given_model(model, for_store=path)
-    coordinator, store = ctypes.c_void_p(), ctypes.c_void_p()
-    handle = model._handle if model is not None else None
-    call(lib.cst_coordinator_open_store, path_argument(path), handle, byref(options), byref(coordinator), byref(store))
-    opened = Coordinator.__new__(Coordinator)
-    opened._handle = coordinator.value or 0
-    opened.model = model or Model._of(lib.cst_retain(made(lib.cst_coordinator_model, opened._handle)))
-    return opened, Store(store.value or 0)
-
-
 def store_options(
     flags: int,
     sync: str,
@@ -229,6 +215,41 @@ def store_options(
     names = [text(each) for each in elements(foreign_options, "foreign_options", "a list of names")]
     options.foreign_option_count = len(names)
     options.foreign_options = (_abi.InputString * max(len(names), 1))(*names)
+    return options
+
+
+def added_options(
+    read_only: bool = False,
+    must_exist: bool = False,
+    sync: str = "full",
+    journal: str = "wal",
+    busy_timeout: float = 5.0,
+    cache_kb: int = 0,
+    max_connections: int = 0,
+    history: bool = False,
+    configuration: str | None = None,
+    posts_own_changes: bool = False,
+    watch_interval: float = 0.0,
+    pragmas: Mapping[str, str | int] | None = None,
+    analyze: bool = False,
+    vacuum: bool = False,
+    ignore_versioning: bool = False,
+    file_mode: int | None = None,
+    external_threshold: int | None = None,
+    foreign_options: Iterable[str] = (),
+) -> _abi.StoreOptions:
+    """The options of a store that is added; Coordinator.add_store tells what they mean."""
+    flags = (
+        (_abi.STORE_READ_ONLY if read_only else 0)
+        | (_abi.STORE_MUST_EXIST if must_exist else 0)
+        | (_abi.STORE_HISTORY if history else 0)
+        | (_abi.STORE_POSTS_OWN_CHANGES if posts_own_changes else 0)
+    )
+    options = store_options(
+        flags, sync, journal, busy_timeout, cache_kb, max_connections, watch_interval, pragmas, analyze, vacuum,
+        ignore_versioning, file_mode, external_threshold, foreign_options,
+    )  # fmt: skip
+    options.configuration = optional_text(configuration)
     return options
 
 
@@ -346,17 +367,11 @@ class Coordinator:
         foreign_options  the names of options of Apple's framework for what does not exist here, which do nothing;
                          Store.warnings says so
         """
-        flags = (
-            (_abi.STORE_READ_ONLY if read_only else 0)
-            | (_abi.STORE_MUST_EXIST if must_exist else 0)
-            | (_abi.STORE_HISTORY if history else 0)
-            | (_abi.STORE_POSTS_OWN_CHANGES if posts_own_changes else 0)
-        )
-        options = store_options(
-            flags, sync, journal, busy_timeout, cache_kb, max_connections, watch_interval, pragmas, analyze, vacuum,
-            ignore_versioning, file_mode, external_threshold, foreign_options,
+        options = added_options(
+            read_only, must_exist, sync, journal, busy_timeout, cache_kb, max_connections, history, configuration,
+            posts_own_changes, watch_interval, pragmas, analyze, vacuum, ignore_versioning, file_mode,
+            external_threshold, foreign_options,
         )  # fmt: skip
-        options.configuration = optional_text(configuration)
         return Store(
             made(lib.cst_coordinator_add_store, self._handle, optional_text(type), path_argument(path), byref(options))
         )

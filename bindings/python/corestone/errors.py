@@ -172,6 +172,12 @@ class ObjectGoneError(CorestoneError):
     default_status = Status.OBJECT_GONE
 
 
+class UnsavedChangesError(CorestoneError):
+    """What is to be closed has changes that were not saved: `details` has an error for each context."""
+
+    default_status = Status.UNSAVED_CHANGES
+
+
 class PredicateError(CorestoneError, ValueError):
     """A predicate that names an unknown key, or cannot be carried out."""
 
@@ -253,6 +259,7 @@ BY_STATUS: dict[int, type[CorestoneError]] = {
         ValidationError,
         ConflictError,
         ObjectGoneError,
+        UnsavedChangesError,
         PredicateError,
         PredicateSyntaxError,
         StoreError,

@@ -64,6 +64,7 @@ PLAIN = {
     "cst_coordinator_perform_fn": _abi.COORDINATOR_PERFORM_FN,
     "cst_context_interrupt_fn": _abi.INTERRUPT_FN,
     "cst_progress_fn": _abi.PROGRESS_FN,
+    "cst_container_load_fn": _abi.CONTAINER_LOAD_FN,
     "cst_call_site_fn": _abi.CALL_SITE_FN,
     "cst_inaccessible_fault_fn": _abi.INACCESSIBLE_FN,
     "cst_predicate_block_fn": _abi.PREDICATE_FN,

@@ -147,7 +147,7 @@ def test_read_only_file(model: Model, path: Path) -> None:
 )
 def test_bad_options(model: Model, path: Path, options: dict[str, object]) -> None:
     with pytest.raises(InvalidArgumentError):
-        Container(model, path, **options)  # type: ignore[arg-type]
+        Container(model, path, **options)  # type: ignore[call-overload]
     assert not path.exists()
 
 
@@ -162,7 +162,7 @@ def test_bad_options(model: Model, path: Path, options: dict[str, object]) -> No
     ],
 )
 def test_options(model: Model, path: Path, options: dict[str, object]) -> None:
-    with Container(model, path, **options) as container:  # type: ignore[arg-type]
+    with Container(model, path, **options) as container:  # type: ignore[call-overload]
         ctx = container.context()
         ctx.insert("Employee", name="Ada")
         ctx.save()

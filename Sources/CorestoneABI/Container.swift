@@ -1,0 +1,228 @@
+import CCorestone
+import CorestoneGraph
+import CorestoneModel
+import CorestoneStack
+import CorestoneValues
+
+/// A container, and the handles that it lends.
+final class ContainerBox {
+    let container: Container
+    /// A reference of the library's.
+    let coordinatorToken: Token
+    private let view = Locked<Handle?>(nil)
+
+    init(_ container: Container, coordinatorToken: Token) {
+        self.container = container
+        self.coordinatorToken = coordinatorToken
+    }
+
+    deinit {
+        _ = HandleTable.releaseForHost(token(view.withLock { $0 }))
+        HandleTable.release(coordinatorToken)
+    }
+
+    func handle(of context: Context) throws -> Handle? {
+        guard HandleTable.retain(coordinatorToken) else {
+            throw CoreError(.internal, "the coordinator's handle is gone")
+        }
+        return try ContextBox(context, coordinatorToken: coordinatorToken).makeHandle()
+    }
+
+    func viewHandle() throws -> Handle? {
+        // Binds the main queue, if nobody did.
+        let context = container.viewContext
+        return try view.withLock { view in
+            if view == nil { view = try handle(of: context) }
+            return view
+        }
+    }
+}
+
+func containerBox(_ pointer: OpaquePointer?) throws -> ContainerBox { try resolve(pointer, .container) }
+
+@_cdecl("cst_container_new") @implementation
+public func cst_container_new(
+    _ name: cst_string, _ modelPointer: OpaquePointer?, _ settings: UnsafePointer<cst_container_options>?,
+    _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try place(out, "out_container")
+        let settings = try options(settings, cst_container_options(), "options")
+        let folders = try array(settings.model_folders, settings.model_folder_count, "options.model_folders")
+        let container = try Container(
+            name: try name.string("name"), model: try modelPointer.map { try model($0) },
+            application: try settings.application.optionalString("options.application"),
+            modelFolders: try folders.map { try $0.filePath("options.model_folders") })
+        out.pointee = try handOver(container, model: modelPointer)
+    }
+}
+
+@_cdecl("cst_container_open") @implementation
+public func cst_container_open(
+    _ path: cst_string, _ modelPointer: OpaquePointer?, _ settings: UnsafePointer<cst_store_options>?,
+    _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try place(out, "out_container")
+        var options = try storeOptions(settings)
+        options.isReadOnly = try !asksForWriting(settings)
+        let container = try Container.open(
+            try path.filePath("path"), model: try modelPointer.map { try model($0) }, options: options)
+        out.pointee = try handOver(container, model: modelPointer)
+    }
+}
+
+private func handOver(_ container: Container, model: OpaquePointer?) throws -> Handle? {
+    let coordinator = try coordinatorHandle(container.coordinator, model: model)
+    defer { _ = HandleTable.releaseForHost(token(coordinator)) }
+    guard HandleTable.retain(token(coordinator)) else { throw invalidHandle(coordinator, .coordinator) }
+    return try HandleTable.make(ContainerBox(container, coordinatorToken: token(coordinator)), .container)
+}
+
+@_cdecl("cst_container_copy_data_folder") @implementation
+public func cst_container_copy_data_folder(
+    _ application: cst_string, _ out: UnsafeMutablePointer<cst_buffer>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_path")
+        try out.fill(try Container.defaultFolder(application: try application.optionalString("application")))
+    }
+}
+
+@_cdecl("cst_container_add_description") @implementation
+public func cst_container_add_description(
+    _ pointer: OpaquePointer?, _ description: UnsafePointer<cst_store_description>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let container = try containerBox(pointer).container
+        guard let description else {
+            throw CoreError(.invalidArgument, "description is NULL; there is no store to add")
+        }
+        let given = try options(description, cst_store_description(), "description")
+        let known = UInt32(
+            CST_DESCRIPTION_ASYNCHRONOUS | CST_DESCRIPTION_NO_MIGRATION | CST_DESCRIPTION_NO_INFERENCE
+                | CST_DESCRIPTION_NO_FOLDER)
+        guard given.flags & ~known == 0 else {
+            throw CoreError(
+                .unsupported,
+                "description.flags is 0x\(String(given.flags, radix: 16)); use CST_DESCRIPTION_ constants")
+        }
+        var added = StoreDescription(
+            path: given.path.data == nil ? nil : try given.path.filePath("description.path"),
+            type: try storeType(given.type), options: try storeOptions(given.options))
+        added.shouldAddStoreAsynchronously = given.flags & UInt32(CST_DESCRIPTION_ASYNCHRONOUS) != 0
+        added.shouldMigrateStoreAutomatically = given.flags & UInt32(CST_DESCRIPTION_NO_MIGRATION) == 0
+        added.shouldInferMappingModelAutomatically = given.flags & UInt32(CST_DESCRIPTION_NO_INFERENCE) == 0
+        added.shouldMakeFolder = given.flags & UInt32(CST_DESCRIPTION_NO_FOLDER) == 0
+        container.add(added)
+    }
+}
+
+@_cdecl("cst_container_load") @implementation
+public func cst_container_load(
+    _ pointer: OpaquePointer?, _ handler: cst_container_load_fn?, _ userdata: UnsafeMutableRawPointer?,
+    _ destroy: cst_destroy_fn?, _ error: ErrorOut
+) -> cst_status {
+    // Freed when the last reference goes: at once on failure, else after the last store.
+    let payload = Userdata(userdata, destroy)
+    return boundary(error) {
+        let container = try containerBox(pointer).container
+        guard let handler else { return try container.loadStores() }
+        try container.loadStores { index, description, result in
+            let path = Text(description.path ?? "")
+            var store: Handle?, failure: Handle?
+            switch result {
+            case .success(let opened): store = try? HandleTable.make(StoreBox(opened), .store)
+            case .failure(let error): failure = try? HandleTable.make(try ErrorBox(error), .error)
+            }
+            handler(payload.pointer, index, cst_string(path), store, failure)
+            _ = HandleTable.releaseForHost(token(store))
+            _ = HandleTable.releaseForHost(token(failure))
+        }
+    }
+}
+
+@_cdecl("cst_container_coordinator") @implementation
+public func cst_container_coordinator(
+    _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try place(out, "out_coordinator")
+        out.pointee = handle(try containerBox(pointer).coordinatorToken)
+    }
+}
+
+@_cdecl("cst_container_view_context") @implementation
+public func cst_container_view_context(
+    _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try place(out, "out_context")
+        out.pointee = try containerBox(pointer).viewHandle()
+    }
+}
+
+@_cdecl("cst_container_new_background_context") @implementation
+public func cst_container_new_background_context(
+    _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try place(out, "out_context")
+        let box = try containerBox(pointer)
+        out.pointee = try box.handle(of: box.container.newBackgroundContext())
+    }
+}
+
+@_cdecl("cst_container_copy_report") @implementation
+public func cst_container_copy_report(
+    _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<cst_buffer>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_json")
+        try out.fill(JSONText(try containerBox(pointer).container.report).text)
+    }
+}
+
+extension Container {
+    fileprivate var report: PropertyValue {
+        func text(_ text: String?) -> PropertyValue { text.map { .string($0) } ?? .null }
+        return .dictionary([
+            "name": .string(name), "application": .string(application), "isClosed": .bool(isClosed),
+            "stores": .array(
+                storeDescriptions.map {
+                    .dictionary([
+                        "path": text($0.path), "type": text($0.type?.rawValue), "configuration": text($0.configuration),
+                        "isAsynchronous": .bool($0.shouldAddStoreAsynchronously),
+                        "migrates": .bool($0.shouldMigrateStoreAutomatically),
+                        "infers": .bool($0.shouldInferMappingModelAutomatically),
+                    ])
+                }),
+            "unsaved": .array(
+                unsavedChanges.map { changes in
+                    func count(_ number: Int?) -> PropertyValue { number.map { .int(Int64($0)) } ?? .null }
+                    return .dictionary([
+                        "context": .string(changes.context), "name": text(changes.name),
+                        "inserted": count(changes.counts?.inserted), "updated": count(changes.counts?.updated),
+                        "deleted": count(changes.counts?.deleted),
+                    ])
+                }),
+        ])
+    }
+}
+
+@_cdecl("cst_container_save") @implementation
+public func cst_container_save(_ pointer: OpaquePointer?, _ error: ErrorOut) -> cst_status {
+    boundary(error) { try containerBox(pointer).container.save() }
+}
+
+@_cdecl("cst_container_close") @implementation
+public func cst_container_close(_ pointer: OpaquePointer?, _ unsaved: UInt32, _ error: ErrorOut) -> cst_status {
+    boundary(error) {
+        let container = try containerBox(pointer).container
+        guard let policy = Container.Unsaved(rawValue: unsaved) else {
+            throw CoreError(
+                .invalidArgument, "\(unsaved) is no policy for unsaved changes; use a CST_UNSAVED_ constant")
+        }
+        try container.close(policy)
+    }
+}

@@ -1,0 +1,243 @@
+/* Containers: where stores lie, opening several, view and background contexts, and what closing says.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "company.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static cst_container *make(const char *name) {
+    cst_model *model = company_model();
+    cst_container *container = NULL;
+    OK(cst_container_new(text(name), model, NULL, &container, E));
+    OK(cst_release(model));
+    return container;
+}
+
+static void describe(cst_container *container, const char *type, const char *path, uint32_t flags) {
+    cst_store_description description = CST_STORE_DESCRIPTION_INIT;
+    cst_store_options options = CST_STORE_OPTIONS_INIT;
+    options.flags = CST_STORE_NORMAL_SYNC;
+    if (type) description.type = text(type);
+    if (path) description.path = text(path);
+    description.options = type && strcmp(type, "SQLite") == 0 ? &options : NULL;
+    description.flags = flags;
+    OK(cst_container_add_description(container, &description, E));
+}
+
+static cst_object *insert(cst_container *container, cst_context *context, const char *name) {
+    cst_coordinator *coordinator = NULL;
+    cst_model *model = NULL;
+    cst_entity *entity = NULL;
+    cst_key key = CST_NO_KEY;
+    cst_object *object = NULL;
+    OK(cst_container_coordinator(container, &coordinator, E));
+    OK(cst_coordinator_model(coordinator, &model, E));
+    OK(cst_model_entity(model, text("Department"), &entity, E));
+    OK(cst_entity_key(entity, text("name"), &key, E));
+    OK(cst_context_insert(context, entity, &object, E));
+    set(object, key, value_text(name));
+    return object;
+}
+
+static bool exists(const char *path) { return access(path, F_OK) == 0; }
+
+static void a_store_lies_in_the_data_folder(void) {
+    cst_buffer found = {0};
+    char *home = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
+    setenv("XDG_DATA_HOME", check_path("data"), 1);
+    OK(cst_container_copy_data_folder(text("my app"), &found, E));
+    char expected[1000];
+    snprintf(expected, sizeof expected, "%s/my app", check_path("data"));
+    CHECK_TEXT(expected, text_of_size(found.data, found.size));
+    cst_model *model = company_model();
+    cst_container_options options = CST_CONTAINER_OPTIONS_INIT;
+    options.application = text("my app");
+    cst_container *container = NULL;
+    OK(cst_container_new(text("Shop"), model, &options, &container, E));
+    CHECK(!exists(check_path("data")));
+    OK(cst_container_load(container, NULL, NULL, NULL, E));
+    CHECK(exists(check_path("data/my app/Shop.sqlite")));
+    struct stat facts;
+    CHECK(stat(check_path("data/my app"), &facts) == 0 && (facts.st_mode & 0777) == 0700);
+    OK(cst_release(container));
+    OK(cst_release(model));
+
+    unsetenv("XDG_DATA_HOME");
+    unsetenv("HOME");
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_container_copy_data_folder(text("x"), &found, E));
+    CHECK_CONTAINS("HOME", cst_error_message(check_error()));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_container_copy_data_folder(text("a/b"), &found, E));
+    if (home) setenv("HOME", home, 1);
+    free(home);
+    cst_buffer_dispose(&found);
+}
+
+static void a_model_is_found_by_name(void) {
+    cst_container *container = NULL;
+    setenv("CORESTONE_MODEL_PATH", check_path("models"), 1);
+    CHECK_STATUS(CST_E_MODEL, cst_container_new(text("Shop"), NULL, NULL, &container, E));
+    CHECK_CONTAINS("Shop", cst_error_message(check_error()));
+    CHECK(container == NULL);
+    REQUIRE(mkdir(check_path("models"), 0700) == 0);
+    check_write(
+        check_path("models/Shop.xcdatamodel"),
+        "<model><entity name='Item'><attribute name='n' attributeType='String' optional='YES'/></entity></model>");
+    OK(cst_container_new(text("Shop"), NULL, NULL, &container, E));
+    cst_coordinator *coordinator = NULL;
+    cst_model *model = NULL;
+    OK(cst_container_coordinator(container, &coordinator, E));
+    OK(cst_coordinator_model(coordinator, &model, E));
+    CHECK_INT(1, (int)cst_model_entity_count(model));
+    OK(cst_release(container));
+    unsetenv("CORESTONE_MODEL_PATH");
+    cst_string folder = text(check_path("models"));
+    cst_container_options options = CST_CONTAINER_OPTIONS_INIT;
+    options.model_folder_count = 1;
+    options.model_folders = &folder;
+    OK(cst_container_new(text("Shop"), NULL, &options, &container, E));
+    OK(cst_release(container));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_container_new(text("a/b"), NULL, NULL, &container, E));
+}
+
+struct told {
+    pthread_mutex_t mutex;
+    int calls, failures, late, destroyed;
+    size_t last;
+    cst_status status;
+    pthread_t thread;
+};
+
+static void hear(void *userdata, size_t index, cst_string path, cst_store *store, cst_error *error) {
+    struct told *told = userdata;
+    pthread_mutex_lock(&told->mutex);
+    told->calls++;
+    told->last = index;
+    if (!pthread_equal(told->thread, pthread_self())) told->late++;
+    if (error) told->failures++, told->status = cst_error_status(error);
+    CHECK((store == NULL) != (error == NULL));
+    CHECK(path.size > 0);
+    if (store) CHECK(cst_store_path(store).size > 0);
+    pthread_mutex_unlock(&told->mutex);
+}
+
+static void count_end(void *userdata) {
+    struct told *told = userdata;
+    pthread_mutex_lock(&told->mutex);
+    told->destroyed++;
+    pthread_mutex_unlock(&told->mutex);
+}
+
+static int destroyed(struct told *told) {
+    pthread_mutex_lock(&told->mutex);
+    int count = told->destroyed;
+    pthread_mutex_unlock(&told->mutex);
+    return count;
+}
+
+static void each_store_is_told_of_once(void) {
+    struct told told = {PTHREAD_MUTEX_INITIALIZER, 0, 0, 0, 0, 0, 0, pthread_self()};
+    cst_container *container = make("Shop");
+    check_write(check_path("text"), "this is no store");
+    describe(container, "SQLite", check_path("a.sqlite"), 0);
+    describe(container, NULL, check_path("text"), 0);
+    describe(container, "InMemory", NULL, 0);
+    OK(cst_container_load(container, hear, &told, count_end, E));
+    CHECK_INT(3, told.calls);
+    CHECK_INT(1, told.failures);
+    CHECK_INT(CST_E_NOT_A_STORE, told.status);
+    CHECK_INT(1, destroyed(&told));
+    OK(cst_container_load(container, hear, &told, NULL, E));
+    CHECK_INT(4, told.calls); /* what failed, and nothing else */
+    CHECK_INT(1, (int)told.last);
+    CHECK_STATUS(CST_E_NOT_A_STORE, cst_container_load(container, NULL, NULL, NULL, E));
+    remove(check_path("text"));
+    OK(cst_container_load(container, NULL, NULL, NULL, E));
+    cst_coordinator *coordinator = NULL;
+    OK(cst_container_coordinator(container, &coordinator, E));
+    CHECK_INT(3, (int)cst_coordinator_store_count(coordinator));
+    cst_store_description description = CST_STORE_DESCRIPTION_INIT;
+    description.flags = 1u << 20;
+    CHECK_STATUS(CST_E_UNSUPPORTED, cst_container_add_description(container, &description, E));
+    OK(cst_release(container));
+}
+
+static void stores_are_opened_on_another_thread(void) {
+    struct told told = {PTHREAD_MUTEX_INITIALIZER, 0, 0, 0, 0, 0, 0, pthread_self()};
+    cst_container *container = make("Shop");
+    describe(container, "SQLite", check_path("a.sqlite"), CST_DESCRIPTION_ASYNCHRONOUS);
+    describe(container, "SQLite", check_path("b.sqlite"), CST_DESCRIPTION_ASYNCHRONOUS | CST_DESCRIPTION_NO_MIGRATION);
+    OK(cst_container_load(container, hear, &told, count_end, E));
+    while (destroyed(&told) == 0)
+        usleep(1000);
+    CHECK_INT(2, told.calls);
+    CHECK_INT(2, told.late);
+    cst_buffer report = {0};
+    OK(cst_container_copy_report(container, &report, E));
+    CHECK(strstr(report.data, "\"isAsynchronous\"") != NULL && strstr(report.data, "b.sqlite") != NULL);
+    cst_buffer_dispose(&report);
+    OK(cst_release(container));
+}
+
+static void closing_refuses_saves_or_discards(void) {
+    cst_container *container = make("Shop");
+    describe(container, "SQLite", check_path("a.sqlite"), 0);
+    OK(cst_container_load(container, NULL, NULL, NULL, E));
+    cst_context *view = NULL, *same = NULL, *background = NULL;
+    OK(cst_container_view_context(container, &view, E));
+    OK(cst_container_view_context(container, &same, E));
+    CHECK(view == same);
+    OK(cst_release(insert(container, view, "R&D")));
+    CHECK_STATUS(CST_E_UNSAVED_CHANGES, cst_container_close(container, CST_UNSAVED_REFUSE, E));
+    CHECK_INT(1, (int)cst_error_detail_count(check_error()));
+    CHECK_CONTAINS("'view'", cst_error_message(check_error()));
+    CHECK_CONTAINS("1 inserted object", cst_error_message(cst_error_detail_at(check_error(), 0)));
+    cst_buffer report = {0};
+    OK(cst_container_copy_report(container, &report, E));
+    CHECK(strstr(report.data, "\"inserted\"") != NULL && strstr(report.data, "view") != NULL);
+    cst_buffer_dispose(&report);
+    OK(cst_container_save(container, E));
+    CHECK(!has_changes(view));
+    OK(cst_release(insert(container, view, "Sales")));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_container_close(container, 3, E));
+    OK(cst_container_new_background_context(container, &background, E));
+    OK(cst_container_close(container, CST_UNSAVED_SAVE, E));
+    OK(cst_container_close(container, CST_UNSAVED_REFUSE, E));
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_container_load(container, NULL, NULL, NULL, E));
+    OK(cst_release(background));
+    OK(cst_release(container));
+
+    cst_model *model = NULL;
+    container = NULL;
+    cst_store_options options = CST_STORE_OPTIONS_INIT;
+    options.flags = CST_STORE_WRITABLE;
+    OK(cst_container_open(text(check_path("a.sqlite")), model, &options, &container, E));
+    OK(cst_container_view_context(container, &view, E));
+    cst_coordinator *coordinator = NULL;
+    cst_entity *department = NULL;
+    OK(cst_container_coordinator(container, &coordinator, E));
+    OK(cst_coordinator_model(coordinator, &model, E));
+    OK(cst_model_entity(model, text("Department"), &department, E));
+    CHECK_INT(2, (int)company_count(view, department, NULL));
+    OK(cst_release(insert(container, view, "lost")));
+    OK(cst_container_close(container, CST_UNSAVED_DISCARD, E));
+    OK(cst_release(container));
+    OK(cst_container_open(text(check_path("a.sqlite")), NULL, NULL, &container, E));
+    OK(cst_container_load(container, NULL, NULL, NULL, E)); /* it is open already */
+    OK(cst_release(container));
+}
+
+int main(int argc, char **argv) {
+    check_begin(argc, argv);
+    RUN(a_store_lies_in_the_data_folder);
+    RUN(a_model_is_found_by_name);
+    RUN(each_store_is_told_of_once);
+    RUN(stores_are_opened_on_another_thread);
+    RUN(closing_refuses_saves_or_discards);
+    return check_end();
+}

@@ -1,0 +1,270 @@
+import Corestone
+import XCTest
+
+final class ContainerTests: XCTestCase {
+    private var folder = ""
+    private var former: [String: String?] = [:]
+
+    override func setUpWithError() throws {
+        folder = FileManager.default.temporaryDirectory.path + "/" + UUID().uuidString
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    }
+
+    override func tearDownWithError() throws {
+        for (name, value) in former { if let value { setenv(name, value, 1) } else { unsetenv(name) } }
+        former = [:]
+        try FileManager.default.removeItem(atPath: folder)
+    }
+
+    private func set(_ name: String, _ value: String?) {
+        if former[name] == nil { former[name] = .some(getenv(name).map { String(cString: $0) }) }
+        if let value { setenv(name, value, 1) } else { unsetenv(name) }
+    }
+
+    private func path(_ name: String) -> String { folder + "/" + name }
+
+    private func model() throws -> Model {
+        let model = Model()
+        let item = try model.addEntity(named: "Item")
+        try item.addAttribute(named: "name", type: .string, isOptional: false)
+        return model
+    }
+
+    private func container(_ path: String = "a.sqlite", name: String = "Shop") throws -> Container {
+        let container = try Container(name: name, model: model(), application: "corestone-test")
+        container.storeDescriptions = [StoreDescription(path: self.path(path))]
+        return container
+    }
+
+    private func failure(_ body: () throws -> Void, line: UInt = #line) -> CoreError {
+        do { try body() } catch let error as CoreError { return error } catch { XCTFail("\(error)", line: line) }
+        XCTFail("nothing failed", line: line)
+        return CoreError(.internal, "")
+    }
+
+    private final class Told: @unchecked Sendable {
+        private let lock = NSLock()
+        private var all: [(index: Int, path: String?, result: Result<Store, CoreError>, thread: pthread_t)] = []
+        func add(_ index: Int, _ description: StoreDescription, _ result: Result<Store, CoreError>) {
+            lock.withLock { all.append((index, description.path, result, pthread_self())) }
+        }
+        var calls: [(index: Int, path: String?, result: Result<Store, CoreError>, thread: pthread_t)] {
+            lock.withLock { all }
+        }
+    }
+
+    func testAStoreLiesInTheDataFolderByItself() throws {
+        set("XDG_DATA_HOME", path("data"))
+        let container = try Container(name: "Shop", model: model(), application: "my app")
+        try container.loadStores()
+        XCTAssertEqual(container.coordinator.stores.map(\.path), [path("data/my app/Shop.sqlite")])
+        var facts = stat()
+        XCTAssertEqual(stat(path("data"), &facts), 0)
+        XCTAssertEqual(facts.st_mode & 0o777, 0o700)
+        try container.close()
+
+        set("XDG_DATA_HOME", "relative")
+        set("HOME", path("home/"))
+        XCTAssertEqual(try Container.defaultFolder(application: "x"), path("home/.local/share/x"))
+        let xml = try Container(name: "Shop", model: model(), application: "x")
+        xml.storeDescriptions = [StoreDescription(type: .xml)]
+        try xml.loadStores()
+        let context = Corestone.Context(coordinator: xml.coordinator)
+        try context.insert("Item", ["name": "a"])
+        try context.save()
+        XCTAssert(FileManager.default.fileExists(atPath: path("home/.local/share/x/Shop.xml")))
+
+        set("HOME", nil)
+        let error = failure { _ = try Container.defaultFolder(application: "x") }
+        XCTAssertEqual(error.status, .invalidArgument)
+        XCTAssert(error.message.contains("XDG_DATA_HOME"), error.message)
+        XCTAssertEqual(
+            failure { try Container(name: "S", model: model(), application: "x").loadStores() }.status, .invalidArgument
+        )
+        for name in ["", "..", "a/b"] {
+            XCTAssertEqual(failure { _ = try Container.defaultFolder(application: name) }.status, .invalidArgument)
+        }
+        XCTAssertEqual(failure { _ = try Container(name: "a/b", model: model()) }.status, .invalidArgument)
+    }
+
+    func testAModelIsFoundByName() throws {
+        set("XDG_DATA_HOME", path("data"))
+        set("CORESTONE_MODEL_PATH", path("nothing") + ":" + path("models"))
+        let error = failure { _ = try Container(name: "Shop") }
+        XCTAssertEqual(error.status, .model)
+        XCTAssert(error.message.contains(path("models")), error.message)
+        try FileManager.default.createDirectory(atPath: path("models"), withIntermediateDirectories: true)
+        try model().write(to: path("models/Shop.mom"))
+        XCTAssertEqual(try Container(name: "Shop").model.entities.map(\.name), ["Item"])
+        set("CORESTONE_MODEL_PATH", nil)
+        XCTAssertEqual(try Container(name: "Shop", modelFolders: [path("models")]).model.entities.count, 1)
+    }
+
+    func testTheHandlerIsToldOncePerStoreAlsoOfFailures() throws {
+        let container = try Container(name: "Shop", model: model(), application: "x")
+        try "no store".write(toFile: path("text"), atomically: true, encoding: .utf8)
+        container.storeDescriptions = [
+            StoreDescription(path: path("a.sqlite")), StoreDescription(path: path("text")),
+            StoreDescription(path: path("new/b.xml"), type: .xml), StoreDescription(type: .inMemory),
+        ]
+        let told = Told()
+        try container.loadStores(told.add)
+        XCTAssertEqual(told.calls.map(\.index), [0, 1, 2, 3])
+        XCTAssertEqual(told.calls.map { (try? $0.result.get()) != nil }, [true, false, true, true])
+        guard case .failure(let error) = told.calls[1].result else { return XCTFail() }
+        XCTAssertEqual(error.status, .notAStore, error.message)
+        XCTAssertEqual(container.coordinator.stores.count, 3)
+        // Those that are open are not opened again.
+        let again = Told()
+        try container.loadStores(again.add)
+        XCTAssertEqual(again.calls.map(\.index), [1])
+        XCTAssertEqual(failure { try container.loadStores() }.status, .notAStore)
+        unlink(path("text"))
+        try container.loadStores()
+        XCTAssertEqual(container.coordinator.stores.count, 4)
+        let none = Told()
+        try container.loadStores(none.add)
+        XCTAssert(none.calls.isEmpty)
+    }
+
+    func testSeveralFailuresAreChildren() throws {
+        let container = try Container(name: "Shop", model: model(), application: "x")
+        container.storeDescriptions = ["a", "b", "c"].map { StoreDescription(path: path($0)) }
+        for name in ["a", "b"] { try "no store".write(toFile: path(name), atomically: true, encoding: .utf8) }
+        let error = failure { try container.loadStores() }
+        XCTAssertEqual(error.children.compactMap(\.file), [path("a"), path("b")])
+        XCTAssert(error.message.contains("2 of 3"), error.message)
+        XCTAssertEqual(container.coordinator.stores.count, 1)
+    }
+
+    func testAStoreOfAnotherModelIsTold() throws {
+        let first = try container()
+        try first.loadStores()
+        try first.viewContext.insert("Item", ["name": "a"])
+        try first.close(.save)
+        let other = Model()
+        try other.addEntity(named: "Item").addAttribute(named: "label", type: .string)
+        let container = try Container(name: "Shop", model: other, application: "x")
+        container.storeDescriptions = [StoreDescription(path: path("a.sqlite"))]
+        XCTAssert(container.storeDescriptions[0].shouldMigrateStoreAutomatically)
+        XCTAssert(container.storeDescriptions[0].shouldInferMappingModelAutomatically)
+        XCTAssertEqual(failure { try container.loadStores() }.status, .modelMismatch)
+    }
+
+    func testStoresAreOpenedOnAThreadOfTheirOwn() throws {
+        let container = try Container(name: "Shop", model: model(), application: "x")
+        var later = StoreDescription(path: path("later.sqlite"))
+        later.shouldAddStoreAsynchronously = true
+        container.storeDescriptions = [later, StoreDescription(path: path("now.sqlite"))]
+        let told = Told()
+        let done = expectation(description: "both")
+        done.expectedFulfillmentCount = 2
+        try container.loadStores {
+            told.add($0, $1, $2); done.fulfill()
+        }
+        XCTAssert(told.calls.contains { $0.index == 1 })
+        wait(for: [done], timeout: 20)
+        XCTAssertEqual(Set(told.calls.map(\.index)), [0, 1])
+        for call in told.calls { XCTAssertEqual(pthread_equal(call.thread, pthread_self()) != 0, call.index == 1) }
+    }
+
+    func testAsync() async throws {
+        let container = try container()
+        try await container.loadStores()
+        let count = try await container.performBackgroundTask { context in
+            try context.insert("Item", ["name": "a"])
+            try context.save()
+            return try context.count("Item")
+        }
+        XCTAssertEqual(count, 1)
+        try await container.loadStores()
+        try container.close()
+    }
+
+    func testTheViewContextBelongsToTheMainQueue() throws {
+        let container = try container()
+        try container.loadStores()
+        let view = container.viewContext
+        XCTAssert(view === container.viewContext)
+        XCTAssertEqual(view.queueType, .main)
+        try view.insert("Item", ["name": "a"])
+        try view.save()
+        XCTAssertEqual(try container.newBackgroundContext().performAndWait { try $0.count("Item") }, 1)
+    }
+
+    func testClosingRefusesNamingWhatIsUnsaved() throws {
+        let container = try container()
+        try container.loadStores()
+        let view = container.viewContext
+        let kept = try view.insert("Item", ["name": "kept"])
+        let gone = try view.insert("Item", ["name": "gone"])
+        try view.save()
+        try kept.set("name", "other")
+        try view.delete(gone)
+        let background = container.newBackgroundContext()
+        background.name = "import"
+        let child = Corestone.Context(parent: background, queue: .privateQueue)
+        try child.performAndWait { context in for _ in 0..<3 { try context.insert("Item", ["name": "new"]) } }
+        let error = failure { try container.close() }
+        XCTAssertEqual(error.status, .unsavedChanges)
+        XCTAssertEqual(error.children.count, 2)
+        XCTAssert(error.message.contains("context 'view'"), error.message)
+        XCTAssert(error.message.contains("1 updated, 1 deleted objects"), error.message)
+        XCTAssert(error.message.contains("3 inserted objects"), error.message)
+        XCTAssertFalse(container.isClosed)
+        XCTAssertEqual(
+            container.unsavedChanges.first { $0.name == "view" }?.counts, .init(inserted: 0, updated: 1, deleted: 1))
+        // A child's changes go through its parent to the store.
+        try container.close(.save)
+        XCTAssert(container.isClosed)
+        XCTAssertEqual(failure { try container.loadStores() }.status, .invalidHandle)
+        try container.close()
+        let again = try self.container()
+        try again.loadStores()
+        XCTAssertEqual(try Corestone.Context(coordinator: again.coordinator).count("Item"), 4)
+    }
+
+    func testWhatCannotBeSavedKeepsAContainerOpen() throws {
+        let container = try container()
+        try container.loadStores()
+        let context = Corestone.Context(coordinator: container.coordinator)
+        try context.insert("Item")
+        XCTAssertEqual(failure { try container.close(.save) }.status, .validation)
+        XCTAssertFalse(container.isClosed)
+        try container.close(.discard)
+        XCTAssert(container.coordinator.stores.isEmpty)
+        XCTAssertNotEqual(failure { try context.save() }.status, .internal)
+    }
+
+    func testContextsOfOtherThreads() throws {
+        let container = try container()
+        try container.loadStores()
+        final class Box: @unchecked Sendable { var context: Corestone.Context? }
+        let box = Box()
+        let made = DispatchSemaphore(value: 0), end = DispatchSemaphore(value: 0), ended = DispatchSemaphore(value: 0)
+        let thread = Thread {
+            let context = Corestone.Context(coordinator: container.coordinator)
+            try? context.insert("Item", ["name": "a"])
+            box.context = context
+            made.signal()
+            end.wait()
+            ended.signal()
+        }
+        thread.start()
+        made.wait()
+        let error = failure { try container.close() }
+        XCTAssertEqual(error.status, .unsavedChanges)
+        XCTAssert(error.message.contains("another thread"), error.message)
+        XCTAssertNil(container.unsavedChanges.first?.counts)
+        end.signal()
+        ended.wait()
+        while !thread.isFinished { usleep(1000) }
+        usleep(50_000)
+        // Nobody else can save it now.
+        try container.close(.save)
+        let again = try self.container()
+        try again.loadStores()
+        XCTAssertEqual(try Corestone.Context(coordinator: again.coordinator).count("Item"), 1)
+        box.context = nil
+    }
+}
