@@ -105,4 +105,49 @@ final class MergedRelationshipTests: GraphTestCase {
         XCTAssertTrue(try third.get("spouse", as: ManagedObject.self) === ada)
         XCTAssertNil(try bob.get("spouse", as: ManagedObject.self))
     }
+
+    /// The pair that others ended stays ended when the deletion of one side is undone.
+    func testAPairThatOthersEndedWhileOneSideWasDeleted() throws {
+        let project = try one("Project", "P", here)
+        let (theirAda, theirProject) = (try one("Employee", "Ada", context), try one("Project", "P", context))
+        try theirAda.add(theirProject, to: "projects")
+        try context.save()
+        XCTAssertEqual(try project.memberCount("staff"), 1)
+        try here.delete(ada)
+        try here.processPendingChanges()
+        try theirAda.remove(theirProject, from: "projects")
+        try context.save()
+        XCTAssertTrue(try here.undo())
+        XCTAssertEqual(try [ada.memberCount("projects"), project.memberCount("staff")], [0, 0])
+        XCTAssertFalse(here.hasChanges)
+    }
+
+    /// Undo leaves lists alone that nobody has read and that are right in the store: the row of a refreshed member tells where it is.
+    func testUndoOfWhatWasRefreshedIsNoDifferenceOfAList() throws {
+        for (away, then, expected) in [(nil, "C", [0, 0, 1]), ("B", "B", [0, 1, 0])] {
+            try setUpWithError()
+            try ada.set("department", away.map { try one("Department", $0, here) })
+            try here.processPendingChanges()
+            try here.refresh(ada, mergeChanges: false)
+            try here.refreshAll()
+            try here.undo()
+            try move(then)
+            XCTAssertEqual(try counts, expected)
+            XCTAssertFalse(here.hasChanges)
+        }
+    }
+
+    /// One that was refreshed stays what it is where its partner's deletion is undone.
+    func testARefreshedSpouseStaysUnmarried() throws {
+        let bob = try one("Employee", "Bob", here)
+        try bob.set("spouse", ada)
+        try here.processPendingChanges()
+        try here.delete(bob)
+        try here.processPendingChanges()
+        try here.refresh(ada, mergeChanges: false)
+        XCTAssertTrue(try here.undo())
+        XCTAssertFalse(bob.isDeleted)
+        XCTAssertNil(try bob.get("spouse", as: ManagedObject.self))
+        XCTAssertNil(try ada.get("spouse", as: ManagedObject.self))
+    }
 }

@@ -138,4 +138,24 @@ extension Context {
             }
         }
     }
+
+    /// Has those that list one of `objects` in a many-to-many relationship let go of it where its own list lacks them: an undo may have
+    /// put it back there, while others ended the pair.
+    func settlePartners(of objects: [ManagedObject]) throws {
+        let objects = objects.filter { $0.context === self && !$0.isDeleted && $0.entity.hasPairs }
+        if objects.isEmpty { return }
+        for partner in registeredObjects where partner.isSettled(in: self) {
+            for keeper in partner.toManyRelationships {
+                guard let keeper, let inverse = keeper.relationship.settledInverse, inverse.isToMany else { continue }
+                for object in objects where object.entity.isKind(of: inverse.entity) && keeper.lists(object) {
+                    if try object.toMany(inverse).contains(partner) { continue }
+                    settle(object, in: keeper, isMember: false, isStored: false)
+                }
+            }
+        }
+    }
+}
+
+extension Entity {
+    fileprivate var hasPairs: Bool { relationships.contains { $0.isToMany && $0.settledInverse?.isToMany == true } }
 }

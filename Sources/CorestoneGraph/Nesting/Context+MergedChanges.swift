@@ -32,6 +32,7 @@ extension Context {
             let former = targets(of: late)
             try takeIn(ids)
             for (object, former) in zip(late, former) { try object.unlessGhost { try settleWhole(object, former) } }
+            try settlePartners(of: late)
         }
         noteMerged(ids)
         try processPendingChanges()

@@ -107,6 +107,11 @@ final class ToManyRelationship {
     /// Those that are known without asking the store.
     var knownMembers: [ManagedObject] { isLoaded ? members.objects : addedMembers }
 
+    /// Whether an object is one of the members, as far as they are known without the store.
+    func lists(_ object: ManagedObject) -> Bool {
+        isLoaded ? members.contains(object) : differences?.added.contains(object) == true
+    }
+
     /// Whether an object that the store has for a member was taken out here.
     func lost(_ object: ManagedObject) -> Bool { differences?.removed.contains(object) == true }
 

@@ -207,11 +207,23 @@ struct Restoration {
         if record.recorder.refreshed.isEmpty { return }
         // Those that were refreshed stay what they are, also where they let go of an object that comes back.
         for (object, events) in awakening where events == .undoDeletion && object.context === context {
-            for keeper in object.toManyRelationships {
-                guard let keeper, let inverse = keeper.relationship.settledInverse, inverse.isToMany else { continue }
+            try letGoOfRefreshed(object)
+        }
+    }
+
+    private func letGoOfRefreshed(_ object: ManagedObject) throws {
+        for relationship in object.entity.relationships {
+            guard let inverse = relationship.settledInverse, inverse.isToMany == relationship.isToMany else { continue }
+            if relationship.isToMany {
+                let keeper = try object.toMany(relationship)
                 for member in keeper.knownMembers where isOutdated(member) && member.context === context {
                     if try !member.toMany(inverse).contains(object) { keeper.drop(member) }
                 }
+            } else if let partner = try object.target(of: relationship), isOutdated(partner),
+                partner.context === context,
+                try partner.target(of: inverse) !== object
+            {
+                try object.writeTarget(nil, relationship)
             }
         }
     }
@@ -238,6 +250,7 @@ struct Restoration {
             return (try? member.target(of: inverse)) === object
         }
         for member in change.added where member.isGone || member.isDeleted || !leadsHere(member) {
+            if let inverse, !inverse.isToMany, isAbsent(member, inverse, from: keeper) { continue }
             leave(member, keeper)
         }
         for member in change.removed where member.context === context && !member.isDeleted {
@@ -247,9 +260,22 @@ struct Restoration {
                 if !inverse.isToMany, member.storedTarget(of: inverse) !== object { keeper.forget { $0 === member } }
                 continue
             }
+            if let inverse, !inverse.isToMany, isStored(member, inverse, in: keeper) { continue }
             enter(member, keeper)
         }
         if let order = change.order { keeper.restore(order: order) }
+    }
+
+    /// Whether the store has the member there, and nobody says otherwise: then its coming back is no difference, and it is to go
+    /// again where its row leads elsewhere.
+    private func isStored(_ member: ManagedObject, _ inverse: Relationship, in keeper: ToManyRelationship) -> Bool {
+        !keeper.isLoaded && !keeper.lost(member) && member.storedTarget(of: inverse) === keeper.owner
+    }
+
+    /// Whether neither the store nor anybody else has the member there: then its leaving is no difference, and it is to be there
+    /// where its row leads here later.
+    private func isAbsent(_ member: ManagedObject, _ inverse: Relationship, from keeper: ToManyRelationship) -> Bool {
+        !keeper.isLoaded && !keeper.lists(member) && !member.isGone && member.storedTarget(of: inverse) !== keeper.owner
     }
 
     // Called from several places, and large when inlined.
