@@ -93,17 +93,19 @@ test-leaks: build ## the tests in C with LeakSanitizer, against the release libr
 test-tsan: deps ## the Swift tests and the C stress program with ThreadSanitizer
 	@$(TIMED); scripts/test_tsan.sh $(BUILD)
 
-stress: build ## many threads, 200,000 random predicates and rows, 10 million random steps over a graph of objects
+stress: build ## many threads, 200,000 random predicates and rows, 10 million steps over a graph, then the two that follow
 	@$(TIMED); $(RELEASE) --product graph-steps; \
-	    scripts/stress.sh $(BUILD) "$$($(RELEASE) --show-bin-path)/graph-steps"
+	    scripts/stress.sh $(BUILD) "$$($(RELEASE) --show-bin-path)/graph-steps"; \
+	    $(MAKE) stress-processes stress-faults
 
-stress-processes: build ## two processes, and eight threads of Python, on one store for STRESS_SECONDS (60) each
+stress-processes: build ## two processes, and eight threads of Python, on one store of each kind for STRESS_SECONDS (60) each
 	@$(TIMED); set -e; \
-	    for mode in "--journal wal" "--journal rollback" "--history" "--processes 1 --threads 8"; do \
+	    for mode in "--journal wal" "--journal rollback" "--history" "--type XML" "--type Binary" \
+	    "--processes 1 --threads 8" "--processes 1 --threads 8 --type Binary"; do \
 	    $(VENV)/bin/python Tests/stress/processes.py --seconds $(STRESS_SECONDS) $$mode; done
 
-stress-faults: build ## a save with each of its calls on files failing in every way, and 500 processes killed
-	@$(TIMED); set -e; for program in faults kills; do $(VENV)/bin/python Tests/faults/$$program.py; done
+stress-faults: build ## a save with each of its calls failing in every way, 500 processes killed, 40,000 damaged files
+	@$(TIMED); set -e; for program in faults kills damage; do $(VENV)/bin/python Tests/faults/$$program.py; done
 
 fuzz: deps ## libFuzzer on each reader of foreign files, FUZZ_SECONDS (600) each
 	@$(TIMED); $(VENV)/bin/python scripts/fuzz.py --seconds $(FUZZ_SECONDS)

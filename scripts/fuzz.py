@@ -12,7 +12,9 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import plistlib
 import re
+import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -64,6 +66,43 @@ def xml_stores() -> list[bytes]:
     return [whole.encode()] + [path.read_bytes() for path in files if path.stat().st_size <= LARGEST]
 
 
+def binary_stores() -> list[bytes]:
+    """What lies beneath the checksum, by the same model: two things with a value of each type, and their owner."""
+
+    def packed(*values: int) -> bytes:
+        return struct.pack(f"<{len(values)}q", *values)
+
+    widths = {"bool": 1, "int16": 2, "int32": 4, "int64": 8, "double": 8, "date": 8, "uuid": 16, "decimal": 18}
+    kinds = {100: "int16", 200: "int32", 300: "int64", 400: "decimal", 500: "double", 600: "double", 700: "text"}
+    kinds |= {800: "bool", 900: "date", 1000: "bytes", 1100: "uuid", 1200: "uri", 1800: "bytes"}
+    columns: dict[str, dict[str, object]] = {}
+    for number, kind in kinds.items():
+        values = bytes(range(1, 1 + 2 * widths[kind])) if kind in widths else b"ab"
+        columns[f"a{number}"] = {"type": kind, "present": b"\x03", "values": values}
+        if kind not in widths:
+            columns[f"a{number}"]["ends"] = packed(1, 2)
+    owner = struct.pack("<qI", 1, 1)
+    columns["owner"] = {"type": "object", "present": b"\x03", "values": owner * 2}
+    things = {"name": "Thing", "lastKey": 2, "keys": packed(1, 2), "versions": packed(1, 1), "columns": columns}
+    owners = {"name": "Owner", "lastKey": 1, "keys": packed(1), "versions": packed(1), "columns": {}}
+    lists = [("Owner.things", [1], [2, 1]), ("Thing.friends", [1, 2], [2, 1]), ("Owner.likes", [1], [2, 1])]
+    content = {
+        "uuid": "343C8D7F-A000-42C4-8463-43FA1E5EF3FB",
+        "metadata": {"a": "b"},
+        "entities": [things, owners],
+        "relationships": [
+            {
+                "name": name,
+                "owners": packed(*keys),
+                "counts": packed(*[len(members) // len(keys)] * len(keys)),
+                "members": packed(*members),
+            }
+            for name, keys, members in lists
+        ],
+    }
+    return [plistlib.dumps(content, fmt=plistlib.FMT_BINARY)]
+
+
 def predicates() -> list[bytes]:
     """The formats of the sample cases, and those of the tests of the language."""
     texts = set(
@@ -78,6 +117,7 @@ def predicates() -> list[bytes]:
 SEEDS: dict[str, Callable[[], list[bytes]]] = {name: reader[0] for name, reader in READERS.items()} | {
     "store": stores,
     "xml-store": xml_stores,
+    "binary-store": binary_stores,
     "predicate": predicates,
     "evaluation": predicates,
 }

@@ -45,6 +45,14 @@ extension AtomicStore {
         RowBatch(ContiguousArray(primaryKeys.compactMap { nodes.node(root, $0)?.record }))
     }
 
+    /// As others left them, since these are asked for to find out what others changed.
+    package func versions(of root: Entity, primaryKeys: [Int64]) throws -> [Int64: Int32] {
+        try catchUp()
+        var versions: [Int64: Int32] = [:]
+        for key in primaryKeys { versions[key] = nodes.node(root, key)?.record.version }
+        return versions
+    }
+
     package func row(of root: Entity, primaryKey: Int64) -> (record: Record, chunk: RecordChunk)? {
         nodes.node(root, primaryKey).map { ($0.record, $0.chunk) }
     }

@@ -16,6 +16,8 @@ package final class AtomicStore: PersistentStore, @unchecked Sendable {
     private let isMoved = Locked(false)
     package let isReadOnly: Bool
     package let readOnlyReason: String?
+    package let postsOwnChanges: Bool
+    private let watchInterval: Int32
     /// What the store says about itself.
     package private(set) var metadata: StoreMetadata
     /// How often it was saved.
@@ -30,11 +32,13 @@ package final class AtomicStore: PersistentStore, @unchecked Sendable {
     /// - Parameter file: nil for a store in memory alone.
     init(
         _ nodes: Nodes, _ metadata: StoreMetadata, type: StoreType, file: StoreFile?, path: String,
-        readOnlyReason: String? = nil
+        _ options: StoreOptions
     ) {
         (self.nodes, self.metadata, self.type, self.file) = (nodes, metadata, type, file)
         location = Locked(path)
-        (isReadOnly, self.readOnlyReason) = (readOnlyReason != nil, readOnlyReason)
+        (isReadOnly, postsOwnChanges) = (options.isReadOnly, options.postsOwnChanges)
+        watchInterval = Int32(clamping: options.watchIntervalMilliseconds)
+        readOnlyReason = isReadOnly ? Store.isOpenForReading : nil
         identifier = metadata.uuid.description
         // Others write into a file: which rows are known, and how new they are, is for the row cache to say.
         abilities = file == nil ? [.uniqueConstraints, .rowsInMemory] : .uniqueConstraints
@@ -68,6 +72,13 @@ package final class AtomicStore: PersistentStore, @unchecked Sendable {
     package func setInterruptCheck(_ check: (() -> Bool)?) { interruptCheck = check }
     package func endRead() {}
     package func close() { file?.close() }
+
+    package func watch(_ tell: @escaping @Sendable (ForeignChanges) -> Void) throws -> (any StoreWatch)? {
+        guard let file else { return nil }
+        let watch = FileWatch(file.place.path, file.sights, interval: watchInterval)
+        try watch.start(tell)
+        return watch
+    }
 
     // MARK: Saving
 
@@ -128,6 +139,7 @@ package final class AtomicStore: PersistentStore, @unchecked Sendable {
                     + "remove the store from the coordinator and add it again", file: path)
         }
         nodes.takeOver(others)
+        file.sights.withLock { $0.noteTakenOver() }
         self.metadata = metadata
         saves.withLock { $0 += 1 }
     }

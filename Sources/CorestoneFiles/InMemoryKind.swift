@@ -11,7 +11,14 @@ package struct InMemoryKind: StoreKind {
     package init() {}
 
     package func open(_ path: String, model: Model, options: StoreOptions) throws -> any PersistentStore {
-        AtomicStore(Nodes(model), StoreMetadata(model: model, type: type), type: type, file: nil, path: path)
+        if options.mustExist {
+            throw CoreError(
+                .storeIO, code: .persistentStoreOpen,
+                "a store in memory begins when it is added, so there is none that \(path) could be; add it without the option that it "
+                    + "must exist", file: path)
+        }
+        return AtomicStore(
+            Nodes(model), StoreMetadata(model: model, type: type), type: type, file: nil, path: path, options)
     }
 
     package func metadata(ofStoreAt path: String) throws -> StoreMetadata { throw nowhere(path) }

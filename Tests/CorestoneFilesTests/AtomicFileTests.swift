@@ -367,6 +367,148 @@ final class AtomicFileTests: XCTestCase {
         }
     }
 
+    /// Whatever else lies there is called what it is, never damaged.
+    func testWhatIsNoSuchStore() throws {
+        let files: [(String, StoreType)] = [("s", .sqlite), ("x", .xml), ("b", .binary)]
+        for (name, type) in files { _ = try coordinator(name, type) }
+        for wanted in AtomicFileTests.types {
+            for (name, type) in files where type != wanted {
+                XCTAssertThrowsError(try coordinator(name, wanted)) {
+                    let error = $0 as? CoreError
+                    XCTAssertEqual(error?.status, .unsupported)
+                    XCTAssertEqual(error?.code, 134000)
+                    for word in ["\(type.rawValue) store", "no \(wanted.rawValue) store", "\"\(type.rawValue)\""] {
+                        XCTAssertTrue(error?.message.contains(word) == true, error?.message ?? "")
+                    }
+                }
+                XCTAssertThrowsError(try StoreMetadata(ofStoreAt: path(name), type: wanted)) {
+                    XCTAssertEqual(($0 as? CoreError)?.status, .unsupported)
+                }
+            }
+            for text in ["no store", "\u{7F}\u{0}\u{1}abc"] {
+                try text.write(toFile: path("t"), atomically: false, encoding: .utf8)
+                XCTAssertThrowsError(try coordinator("t", wanted)) {
+                    XCTAssertEqual(($0 as? CoreError)?.status, .notAStore)
+                    XCTAssertEqual(($0 as? CoreError)?.code, 134080)
+                }
+            }
+        }
+    }
+
+    /// A store that is refused has no descriptor left.
+    func testNoDescriptorIsLeft() throws {
+        func count() throws -> Int { try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count }
+        for type in AtomicFileTests.types {
+            let name = "a.\(type.rawValue)"
+            try fill(Context(coordinator: coordinator(name, type)))
+            let before = try count()
+            for _ in 0..<20 {
+                let model = try AtomicFileTests.library()
+                try model.entity(named: "Author")?.addAttribute(named: "born", type: .date)
+                XCTAssertThrowsError(try Coordinator(model: model).addStore(at: path(name)))
+                let store = try coordinator(name, type)
+                try store.remove(store.stores[0])
+            }
+            XCTAssertLessThan(try count(), before + 10, type.rawValue)
+        }
+    }
+
+    /// A context merges what others save, and who listens hears of it; nobody hears of what the store itself saved.
+    func testWhatOthersSaveIsToldOf() throws {
+        for type in AtomicFileTests.types {
+            let name = "a.\(type.rawValue)"
+            let (here, there) = (try coordinator(name, type), try coordinator(name, type))
+            let heard = HeardChanges()
+            let observation = here.observe(.remoteChange) { _, changes in heard.add(changes.remote) }
+            let context = Context(coordinator: here)
+            let follower = Context(coordinator: here)
+            follower.automaticallyMergesRemoteChanges = true
+            let ada = try context.insert("Author", ["name": "Ada"])
+            try context.save()
+            let followed = try XCTUnwrap(try follower.fetch("Author").first)
+            XCTAssertEqual(try followed.get("name"), "Ada")
+            usleep(200_000)
+            XCTAssertEqual(heard.count, 0, "\(type.rawValue): the store's own save")
+            let other = Context(coordinator: there)
+            try other.fetch("Author").first?.set("name", "Lovelace")
+            try other.save()
+            for _ in 0..<500 where heard.count == 0 { usleep(10_000) }
+            XCTAssertEqual(heard.count, 1, type.rawValue)
+            XCTAssertEqual(heard.last?.isOwn, false)
+            XCTAssertEqual(heard.last?.file, .written)
+            try follower.processPendingChanges()
+            XCTAssertEqual(try followed.get("name"), "Lovelace", type.rawValue)
+            // Somebody else's save, and at once one of ours on top.
+            try other.insert("Author", ["name": "Eve"])
+            try other.save()
+            try context.refresh(ada, mergeChanges: false)
+            try ada.set("name", "Byron")
+            try context.save()
+            for _ in 0..<500 where heard.count == 1 { usleep(10_000) }
+            usleep(200_000)
+            XCTAssertEqual(heard.count, 2, type.rawValue)
+            try FileManager.default.removeItem(atPath: path(name))
+            for _ in 0..<500 where heard.count == 2 { usleep(10_000) }
+            XCTAssertEqual(heard.last?.file, .removed)
+            observation.cancel()
+        }
+    }
+
+    func testOwnChangesArePosted() throws {
+        for type in AtomicFileTests.types + [.inMemory] {
+            var options = StoreOptions()
+            options.postsOwnChanges = true
+            let coordinator = try coordinator("own.\(type.rawValue)", type, options: options)
+            let heard = HeardChanges()
+            let observation = coordinator.observe(.remoteChange) { _, changes in heard.add(changes.remote) }
+            let context = Context(coordinator: coordinator)
+            try context.insert("Author", ["name": "Ada"])
+            try context.save()
+            XCTAssertEqual(heard.count, 1, type.rawValue)
+            XCTAssertEqual(heard.last?.isOwn, true)
+            observation.cancel()
+        }
+    }
+
+    func testOptionsOfStoresInMemory() throws {
+        var options = StoreOptions()
+        options.mustExist = true
+        XCTAssertThrowsError(try coordinator("m", .inMemory, options: options)) {
+            XCTAssertEqual(($0 as? CoreError)?.status, .storeIO)
+        }
+        options.mustExist = false
+        options.isReadOnly = true
+        let readOnly = try coordinator("m", .inMemory, options: options)
+        let context = Context(coordinator: readOnly)
+        try context.insert("Author", ["name": "Ada"])
+        XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? CoreError)?.status, .storeReadOnly) }
+    }
+
+    func testHardLinksAreWarnedOf() throws {
+        for type in AtomicFileTests.types {
+            let name = "a.\(type.rawValue)"
+            XCTAssertEqual(try coordinator(name, type).stores[0].warnings, [])
+            try FileManager.default.linkItem(atPath: path(name), toPath: path("b"))
+            let warnings = try coordinator(name, type).stores[0].warnings
+            XCTAssertEqual(warnings.count, 1)
+            XCTAssertTrue(warnings.first?.contains("hard link") == true)
+            XCTAssertEqual(try coordinator(name, type, options: .readOnly).stores[0].warnings, [])
+            try FileManager.default.removeItem(atPath: path("b"))
+        }
+    }
+
+    func testNamesThatAreTooLong() throws {
+        for type in AtomicFileTests.types {
+            XCTAssertThrowsError(try coordinator(String(repeating: "n", count: 226), type)) {
+                XCTAssertEqual(($0 as? CoreError)?.status, .invalidArgument)
+                XCTAssertTrue(($0 as? CoreError)?.message.contains("225") == true)
+            }
+            let name = String(repeating: "n", count: 224 - type.rawValue.count) + type.rawValue
+            try fill(Context(coordinator: coordinator(name, type)))
+            XCTAssertEqual(try Context(coordinator: coordinator(name, type)).count("Book"), 3)
+        }
+    }
+
     func testAnotherStoreInItsPlaceIsNotOverwritten() throws {
         for type in AtomicFileTests.types {
             let name = "a.\(type.rawValue)"
@@ -434,8 +576,8 @@ final class AtomicFileTests: XCTestCase {
             for author in 0..<20 { try context.insert("Author", ["name": "author \(author)"]) }
             try context.save()
             let whole = try Data(contentsOf: URL(fileURLWithPath: path(name)))
-            // XML is damaged at every place elsewhere, where another reader tells what is to be found (test_xml_store.py).
-            let step = type == .xml ? 8 : 1
+            // Every place is damaged elsewhere, where another reader tells what is to be found (Tests/faults/damage.py).
+            let step = 8
             var damages: [Data] = stride(from: 0, to: min(whole.count, 4096), by: step).map { place in
                 var copy = whole
                 copy[place] ^= UInt8(1 << (place / step % 8))
@@ -457,4 +599,14 @@ final class AtomicFileTests: XCTestCase {
             XCTAssertGreaterThan(refused, damages.count / 2)
         }
     }
+}
+
+/// What a coordinator told of writes, on any thread.
+private final class HeardChanges: @unchecked Sendable {
+    private let lock = NSLock()
+    private var heard: [RemoteChange] = []
+
+    func add(_ change: RemoteChange?) { lock.withLock { if let change { heard.append(change) } } }
+    var count: Int { lock.withLock { heard.count } }
+    var last: RemoteChange? { lock.withLock { heard.last } }
 }

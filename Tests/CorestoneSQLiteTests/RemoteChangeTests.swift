@@ -93,7 +93,7 @@ final class RemoteChangeTests: StoreTestCase {
         let all = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")
         // One may end between the two looks.
         let names = all.compactMap { try? String(contentsOfFile: "/proc/self/task/\($0)/comm", encoding: .utf8) }
-        return names.filter { $0 == SQLiteWatch.threadName + "\n" }.count
+        return names.filter { $0 == FolderWatch.threadName + "\n" }.count
     }
 
     /// The same when those of tests before have ended.

@@ -16,6 +16,7 @@ private let readers: [String: @Sendable ([UInt8]) throws -> Void] = [
     "archive": { _ = try decodeArchive($0) },
     "store": { try readStore($0) },
     "xml-store": { try readXMLStore($0) },
+    "binary-store": { try readBinaryStore($0) },
     "predicate": { try readPredicate($0) },
     "evaluation": { try evaluatePredicate($0) },
 ]

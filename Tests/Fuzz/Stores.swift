@@ -10,31 +10,39 @@ func readStore(_ bytes: [UInt8]) throws {
     try withFile(bytes) { path in look(at: try Coordinator.open(path)) }
 }
 
-/// An XML store of a model with properties of every kind, read, written in a form of our own, and read again: nothing may be
-/// lost or refused then.
-func readXMLStore(_ bytes: [UInt8]) throws {
-    try withFile(bytes) { path in
-        let coordinator = try Coordinator(model: xmlModel)
-        var options = StoreOptions()
-        options.mustExist = true
-        try coordinator.addStore(.xml, at: path, options: options)
-        look(at: coordinator)
-        let context = Context(coordinator: coordinator)
-        let before = try context.count("Thing")
-        try context.insert("Owner")
-        do {
-            try context.save()
-            let again = try Coordinator(model: xmlModel)
-            try again.addStore(.xml, at: path, options: options)
-            guard try Context(coordinator: again).count("Thing") == before else { fatalError("objects were lost") }
-        } catch {
-            fatalError("a store that was read cannot be written and read again: \(error)")
-        }
+/// An XML store of a model with properties of every kind.
+func readXMLStore(_ bytes: [UInt8]) throws { try withFile(bytes) { try readWhole(.xml, $0) } }
+
+/// The content of a binary store, which gets the checksum that it should have.
+func readBinaryStore(_ bytes: [UInt8]) throws {
+    let file: [String: PropertyListValue] = [
+        StoreType.binaryMark: .integer(1), "checksum": .integer(Int64(checksum(bytes))), "content": .data(bytes),
+    ]
+    try withFile(encodePropertyList(.dictionary(file))) { try readWhole(.binary, $0) }
+}
+
+/// Reads a store, writes it in a form of our own, and reads it again: nothing may be lost or refused then.
+private func readWhole(_ type: StoreType, _ path: String) throws {
+    let coordinator = try Coordinator(model: wholeModel)
+    var options = StoreOptions()
+    options.mustExist = true
+    try coordinator.addStore(type, at: path, options: options)
+    look(at: coordinator)
+    let context = Context(coordinator: coordinator)
+    let before = try context.count("Thing")
+    try context.insert("Owner")
+    do {
+        try context.save()
+        let again = try Coordinator(model: wholeModel)
+        try again.addStore(type, at: path, options: options)
+        guard try Context(coordinator: again).count("Thing") == before else { fatalError("objects were lost") }
+    } catch {
+        fatalError("a store that was read cannot be written and read again: \(error)")
     }
 }
 
 /// Names of the mapping models are in it too, so that these are read to their end.
-nonisolated(unsafe) private let xmlModel: Model = {
+nonisolated(unsafe) private let wholeModel: Model = {
     do {
         let model = Model()
         let (thing, owner) = (try model.addEntity(named: "Thing"), try model.addEntity(named: "Owner"))
@@ -45,6 +53,7 @@ nonisolated(unsafe) private let xmlModel: Model = {
         try things.setInverse(try thing.addRelationship(named: "owner", destination: owner))
         let friends = try thing.addRelationship(named: "friends", destination: thing, isToMany: true)
         try friends.setInverse(friends)
+        try owner.addRelationship(named: "likes", destination: thing, isToMany: true)
         return model
     } catch { fatalError("\(error)") }
 }()

@@ -9,9 +9,11 @@ says so. At the end
 - no reader ever saw half of a save;
 - a context of each of them that merges what the others save shows the final state, without being told otherwise.
 
-Usage: processes.py [--seconds 60] [--processes 2] [--threads 1] [--journal wal|rollback] [--history]
+Usage: processes.py [--seconds 60] [--processes 2] [--threads 1] [--type SQLite|XML|Binary] [--journal wal|rollback]
+    [--history]
 
-Threads of one process share its coordinator and have contexts of their own.
+Threads of one process share its coordinator and have contexts of their own. At the end the store is read by other means
+than the library: plain SQL, or the readers of the tests' own. An XML store does not tell the versions of its rows.
 """
 
 from __future__ import annotations
@@ -27,9 +29,13 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bindings/python/tests"))
+
+import binary_reader
 import corestone
+import xml_reader
 from corestone import ConflictError, Container, Context, ManagedObject, Model
 
 COUNTERS, ACCOUNTS, BALANCE = 4, 6, 1000
@@ -44,6 +50,12 @@ def model() -> Model:
             "Note": {"text": "string"},
         }
     )
+
+
+def opened(options: argparse.Namespace) -> Container:
+    if options.type == "SQLite":
+        return Container(model(), options.store, journal=options.journal, history=options.history)
+    return Container(model(), options.store, type=options.type)
 
 
 class Worker:
@@ -158,7 +170,7 @@ class Worker:
 
 def run_worker(options: argparse.Namespace) -> list[dict[str, Any]]:
     """What one of the processes does: its threads work, then it waits until the other processes are done as well."""
-    container = Container(model(), options.store, journal=options.journal, history=options.history)
+    container = opened(options)
 
     def work(number: int) -> Worker:
         name = f"process {options.worker}" + (f", thread {number}" if options.threads > 1 else "")
@@ -174,7 +186,7 @@ def run_worker(options: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def fill(options: argparse.Namespace) -> None:
-    with Container(model(), options.store, journal=options.journal, history=options.history) as container:
+    with opened(options) as container:
         ctx = container.context()
         for number in range(COUNTERS):
             ctx.insert("Tally", number=number)
@@ -183,8 +195,8 @@ def fill(options: argparse.Namespace) -> None:
         ctx.save()
 
 
-def problems(store: str, results: list[dict[str, Any]]) -> list[str]:
-    """What is wrong with the store, as raw SQL sees it, by what the processes say that they saved."""
+def problems(store: str, kind: str, results: list[dict[str, Any]]) -> list[str]:
+    """What is wrong with the store, as another reader sees it, by what the processes say that they saved."""
     found = []
     saves: Counter[str] = Counter()
     for result in results:
@@ -196,21 +208,69 @@ def problems(store: str, results: list[dict[str, Any]]) -> list[str]:
         found += [f"{name}: {totals[what]} {what}" for what in totals if what.startswith(("torn", "conflicts w"))]
         if result["merged_after"] is None:
             found.append(f"{name} did not merge what the others saved")
-    database = sqlite3.connect(store)
-    for number, value, version in database.execute("SELECT ZNUMBER, ZVALUE, Z_OPT FROM ZTALLY"):
+    rows, state = READERS[kind](store)
+    for number, value, version in rows["Tally"]:
         if value != saves[f"Tally {number}"]:
             found.append(f"tally {number} is {value} after {saves[f'Tally {number}']} increments")
-        if version != value + 1:
+        if version not in (None, value + 1):
             found.append(f"tally {number} has version {version} after {value} saves")
-    for number, version in database.execute("SELECT ZNUMBER, Z_OPT FROM ZACCOUNT"):
-        if version != saves[f"Account {number}"] + 1:
+    for number, _, version in rows["Account"]:
+        if version not in (None, saves[f"Account {number}"] + 1):
             found.append(f"account {number} has version {version} after {saves[f'Account {number}']} saves")
-    (balance,) = database.execute("SELECT sum(ZBALANCE) FROM ZACCOUNT").fetchone()
+    if (len(rows["Tally"]), len(rows["Account"])) != (COUNTERS, ACCOUNTS):
+        found.append("there are not as many rows as were made")
+    balance = sum(balance for _, balance, _ in rows["Account"])
     if balance != ACCOUNTS * BALANCE:
         found.append(f"the accounts hold {balance} instead of {ACCOUNTS * BALANCE}")
+    return found if state == "ok" else [*found, state]
+
+
+# Number, value and version of each counter and account, as another reader finds them, and whether the file is sound.
+Rows = dict[str, list[tuple[int, int, Optional[int]]]]
+
+
+def read_sqlite(store: str) -> tuple[Rows, str]:
+    database = sqlite3.connect(store)
+    rows: Rows = {
+        "Tally": database.execute("SELECT ZNUMBER, ZVALUE, Z_OPT FROM ZTALLY").fetchall(),
+        "Account": database.execute("SELECT ZNUMBER, ZBALANCE, Z_OPT FROM ZACCOUNT").fetchall(),
+    }
     (state,) = database.execute("PRAGMA integrity_check").fetchone()
     database.close()
-    return found if state == "ok" else [*found, state]
+    return rows, state
+
+
+def read_xml(store: str) -> tuple[Rows, str]:
+    rows: Rows = {"Tally": [], "Account": []}
+    for item in xml_reader.read(Path(store).read_bytes()).values():
+        if item.entity != "NOTE":
+            value = item.values["value" if item.entity == "TALLY" else "balance"]
+            rows[item.entity.capitalize()].append((item.values["number"], value, None))
+    return rows, left_behind(store)
+
+
+def read_binary(store: str) -> tuple[Rows, str]:
+    content = Path(store).read_bytes()
+    rows: Rows = {"Tally": [], "Account": []}
+    versions = {
+        (table["name"], key): version
+        for table in binary_reader.content(content)["entities"]
+        for key, version in zip(binary_reader.numbers(table["keys"]), binary_reader.numbers(table["versions"]))
+    }
+    for (entity, key), row in binary_reader.read(content, {}).items():
+        if entity != "Note":
+            value = row["value" if entity == "Tally" else "balance"]
+            rows[entity].append((row["number"], value, versions[entity, key]))
+    return rows, left_behind(store)
+
+
+def left_behind(store: str) -> str:
+    """What a save leaves beside its store is a fault."""
+    names = sorted(each.name for each in Path(store).parent.iterdir() if each != Path(store))
+    return f"files are left: {names}" if names else "ok"
+
+
+READERS = {"SQLite": read_sqlite, "XML": read_xml, "Binary": read_binary}
 
 
 def main() -> int:
@@ -218,6 +278,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--threads", type=int, default=1, help="of each process")
+    parser.add_argument("--type", choices=READERS, default="SQLite")
     parser.add_argument("--journal", choices=("wal", "rollback"), default="wal")
     parser.add_argument("--history", action="store_true")
     parser.add_argument("--store", help=argparse.SUPPRESS)
@@ -230,7 +291,7 @@ def main() -> int:
         options.store = str(Path(folder) / "shared.store")
         fill(options)
         results = work(options)
-        found = problems(options.store, results)
+        found = problems(options.store, options.type, results)
     if options.seconds >= 10 and not any(result["totals"].get("conflicts") for result in results):
         found.append("there was no conflict, so none could be missed")
     totals: Counter[str] = Counter()
@@ -239,7 +300,8 @@ def main() -> int:
         print(f"{result['name']}: {result['totals']}, merged the last of it after {result['merged_after']} s")
     for problem in found:
         print(f"PROBLEM: {problem}")
-    how = f"{options.seconds:g} s, {options.journal}{' with history' * options.history}"
+    how = f"{options.seconds:g} s, "
+    how += f"{options.journal}{' with history' * options.history}" if options.type == "SQLite" else options.type
     print(
         f"{options.processes} x {options.threads} threads, {how}: {totals['attempts']} saves tried, "
         f"{totals['saves']} done, {totals['conflicts']} conflicts, {totals['reads']} reads, {totals['heard']} changes "
@@ -250,7 +312,16 @@ def main() -> int:
 
 def work(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Has the processes work, and gives what they say about it."""
-    common = [sys.executable, __file__, "--seconds", str(options.seconds), "--journal", options.journal]
+    common = [
+        sys.executable,
+        __file__,
+        "--seconds",
+        str(options.seconds),
+        "--journal",
+        options.journal,
+        "--type",
+        options.type,
+    ]
     common += ["--threads", str(options.threads), "--store", options.store] + ["--history"] * options.history
     workers = [
         subprocess.Popen([*common, "--worker", str(number)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

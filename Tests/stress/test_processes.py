@@ -11,12 +11,19 @@ import pytest
 THREADS = ["--processes", "1", "--threads", "8"]
 
 
-@pytest.mark.parametrize("options", [[], ["--journal", "rollback"], ["--history"]], ids=["log", "journal", "history"])
+TYPES = [["--type", "XML"], ["--type", "Binary"]]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [[], ["--journal", "rollback"], ["--history"], *TYPES],
+    ids=["log", "journal", "history", "XML", "Binary"],
+)
 def test_two_processes(options: list[str]) -> None:
     run(options)
 
 
-@pytest.mark.parametrize("options", [[], ["--journal", "rollback"]], ids=["log", "journal"])
+@pytest.mark.parametrize("options", [[], ["--journal", "rollback"], *TYPES], ids=["log", "journal", "XML", "Binary"])
 def test_eight_threads(options: list[str]) -> None:
     run([*THREADS, *options])
 

@@ -60,8 +60,8 @@ struct BinaryColumn {
     /// A bit for each row, the lowest first: whether it has a value.
     private(set) var present: [UInt8]
     private(set) var values: [UInt8] = []
-    /// Where values of varying length end.
-    private(set) var ends: [Int64] = []
+    /// Where values of varying length end; packed, as it lies in the file.
+    private var ends: PackedNumbers?
 
     enum Key {
         static let type = "type"
@@ -74,6 +74,7 @@ struct BinaryColumn {
     init(_ type: BinaryColumnType, of nodes: [Node], _ slot: Int, _ layout: SlotLayout) {
         self.type = type
         present = [UInt8](repeating: 0, count: (nodes.count + 7) / 8)
+        var ends: [Int64] = []
         if let width = type.width {
             values.reserveCapacity(width * nodes.count)
         } else {
@@ -83,7 +84,9 @@ struct BinaryColumn {
             let view = node.record.view(slot, layout)
             if view.type != .null { present[row >> 3] |= 1 << UInt8(row & 7) }
             append(view)
+            if type.width == nil { ends.append(Int64(values.count)) }
         }
+        if type.width == nil { self.ends = PackedNumbers(ends) }
     }
 
     private mutating func append(_ view: ValueView) {
@@ -105,7 +108,6 @@ struct BinaryColumn {
             append(UInt32(truncatingIfNeeded: view.high))
         case .text, .uri, .bytes:
             if view.type != .null { values.append(contentsOf: view.bytes) }
-            ends.append(Int64(values.count))
         }
     }
 
@@ -117,16 +119,20 @@ struct BinaryColumn {
         var entries: [String: PropertyListValue] = [
             Key.type: .string(type.rawValue), Key.present: .data(present), Key.values: .data(values),
         ]
-        if type.width == nil { entries[Key.ends] = .data(PackedNumbers.bytes(ends)) }
+        if let ends { entries[Key.ends] = .data(ends.bytes) }
         return .dictionary(entries)
     }
 }
 
 extension BinaryColumn {
-    /// Takes a column as a file has it: nil unless it is whole, for that many rows.
+    /// The type that a column in a file names; nil when it names none.
+    static func type(of value: PropertyListValue) -> BinaryColumnType? {
+        value.dictionary?[Key.type]?.string.flatMap { BinaryColumnType(rawValue: $0) }
+    }
+
+    /// Takes a column as a file has it: nil unless it is whole, for that many rows. Nothing is copied.
     init?(_ value: PropertyListValue, rows: Int) {
-        guard let entries = value.dictionary,
-            let type = entries[Key.type]?.string.flatMap({ BinaryColumnType(rawValue: $0) }),
+        guard let entries = value.dictionary, let type = BinaryColumn.type(of: value),
             let present = entries[Key.present]?.data, let values = entries[Key.values]?.data,
             present.count == (rows + 7) / 8
         else { return nil }
@@ -136,12 +142,12 @@ extension BinaryColumn {
             guard !overflow, values.count == size else { return nil }
         } else {
             guard let numbers = PackedNumbers(entries[Key.ends]), numbers.count == rows else { return nil }
-            ends = Array(numbers)
             var last: Int64 = 0
-            for end in ends {
+            for end in numbers {
                 guard end >= last, end <= values.count else { return nil }
                 last = end
             }
+            ends = numbers
         }
     }
 
@@ -168,7 +174,7 @@ extension BinaryColumn {
                 return try body(ValueView(.decimal, number(0), number(8), aux: aux))
             case .object: return try body(ValueView(.objectID, number(0), UInt64(number(8, UInt32.self))))
             case .text, .uri, .bytes:
-                let (start, end) = (row == 0 ? 0 : Int(ends[row - 1]), Int(ends[row]))
+                let (start, end) = ends.map { (row == 0 ? 0 : Int($0[row - 1]), Int($0[row])) } ?? (0, 0)
                 let bytes = UnsafeRawBufferPointer(rebasing: values[start..<end])
                 let valueType: ValueType = type == .text ? .string : type == .uri ? .uri : .bytes
                 return try body(
@@ -180,7 +186,7 @@ extension BinaryColumn {
     /// The first row whose value nothing can be done with; nil when all are sound.
     func firstUnsound() -> Int? {
         guard [.text, .uri].contains(type) else { return nil }
-        return ends.indices.first { row in
+        return ends?.indices.first { row in
             guard isPresent(row) else { return false }
             return withView(row) { !isValidUTF8($0.bytes) }
         }

@@ -28,6 +28,8 @@ struct BinaryFormat: AtomicFormat {
 
     /// What is written, and the highest that can be read.
     static let version: Int64 = 1
+    /// Bytes of memory that rows may take before their values, for each byte of the file and besides: more than any that was written.
+    private static let (mostMemory, spareMemory) = (64, 1 << 20)
 
     // MARK: Writing
 
@@ -52,7 +54,7 @@ struct BinaryFormat: AtomicFormat {
     private func list(_ relationship: Relationship, _ nodes: Nodes) -> PropertyListValue {
         let lists = nodes.lists(of: relationship)
         return .dictionary([
-            Key.name: .string("\(relationship.entity.name).\(relationship.name)"),
+            Key.name: .string(relationship.listName),
             Key.owners: .data(PackedNumbers.bytes(lists.map(\.owner))),
             Key.counts: .data(PackedNumbers.bytes(lists.map { Int64($0.members.count) })),
             Key.members: .data(PackedNumbers.bytes(lists.flatMap(\.members))),
@@ -63,10 +65,22 @@ struct BinaryFormat: AtomicFormat {
 
     func decode(_ bytes: [UInt8], into nodes: Nodes, path: String) throws -> StoreMetadata {
         let content = try content(of: bytes, path)
-        let tables = try (content[Key.entities]?.array ?? []).map { try BinaryTable($0, nodes.model, path) }
+        guard let listed = content[Key.entities]?.array, let lists = content[Key.relationships]?.array else {
+            throw BinaryFormat.damaged(path, "it has no list of entities, or none of relationships")
+        }
+        var budget = BinaryFormat.spareMemory + bytes.count * BinaryFormat.mostMemory
+        var tables: [BinaryTable] = []
+        for value in listed {
+            let table = try BinaryTable(value, nodes.model, path, budget: &budget)
+            if tables.contains(where: { $0.entity === table.entity }) {
+                let name = table.entity.name
+                throw BinaryFormat.damaged(path, "it has two tables of \(name)", entity: name)
+            }
+            tables.append(table)
+        }
         let entities = tables.map(\.entity)
         for table in tables { try table.read(into: nodes, entities, path) }
-        for list in content[Key.relationships]?.array ?? [] { try readList(list, into: nodes, path) }
+        try BinaryLists(nodes, path).read(lists)
         return try metadata(in: content, path)
     }
 
@@ -100,6 +114,7 @@ struct BinaryFormat: AtomicFormat {
     private func dictionary(_ bytes: [UInt8], _ path: String) throws -> [String: PropertyListValue] {
         var limits = PropertyListLimits()
         limits.size = .max
+        limits.isStrict = true
         do {
             if case .dictionary(let entries) = try decodePropertyList(bytes, limits: limits) { return entries }
         } catch let error as CoreError {
@@ -119,32 +134,10 @@ struct BinaryFormat: AtomicFormat {
         return metadata
     }
 
-    private func readList(_ list: PropertyListValue, into nodes: Nodes, _ path: String) throws {
-        let entries = list.dictionary ?? [:]
-        let name = entries[Key.name]?.string ?? ""
-        guard let relationship = nodes.listedRelationships.first(where: { "\($0.entity.name).\($0.name)" == name })
-        else {
-            throw CoreError(
-                .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
-                "\(path) has members of the relationship \(name), which the model does not have; open it with the model that it "
-                    + "was written with", key: name, file: path)
-        }
-        guard let owners = PackedNumbers(entries[Key.owners]), let counts = PackedNumbers(entries[Key.counts]),
-            let members = PackedNumbers(entries[Key.members]), owners.count == counts.count
-        else { throw BinaryFormat.damaged(path, "the members of \(name) are incomplete") }
-        var place = 0
-        for (owner, count) in zip(owners, counts) {
-            guard count >= 0, count <= Int64(members.count - place),
-                nodes.node(relationship.entity.root, owner) != nil
-            else { throw BinaryFormat.damaged(path, "the members of \(name) do not belong to objects") }
-            nodes.setMembers(relationship, owner, Array(members[place..<place + Int(count)]))
-            place += Int(count)
-        }
-    }
-
-    static func damaged(_ path: String, _ what: String, entity: String? = nil) -> CoreError {
+    static func damaged(_ path: String, _ what: String, entity: String? = nil, key: String? = nil) -> CoreError {
         CoreError(
             .storeCorrupt, code: .persistentStoreOpen,
-            "\(path) cannot be read as a binary store: \(what); restore it from a backup", entity: entity, file: path)
+            "\(path) cannot be read as a binary store: \(what); restore it from a backup", entity: entity, key: key,
+            file: path)
     }
 }

@@ -5,8 +5,8 @@ import CorestoneValues
 /// The objects of one entity, without those that inherit from it, in a binary store.
 struct BinaryTable {
     let entity: Entity
-    private let keys: [Int64]
-    private let versions: [Int64]
+    private let keys: PackedNumbers
+    private let versions: PackedNumbers
     /// By the path of the property.
     private let columns: [String: BinaryColumn]
     /// Of the inheritance tree: the highest key that was ever handed out.
@@ -17,8 +17,8 @@ struct BinaryTable {
     init(of entity: Entity, in nodes: Nodes) {
         self.entity = entity
         let rows = nodes.rows(of: entity)
-        keys = rows.map(\.record.primaryKey)
-        versions = rows.map { Int64($0.record.version) }
+        keys = PackedNumbers(rows.map(\.record.primaryKey))
+        versions = PackedNumbers(rows.map { Int64($0.record.version) })
         var columns: [String: BinaryColumn] = [:]
         for property in entity.properties {
             let slot = Int(property.slot)
@@ -32,7 +32,7 @@ struct BinaryTable {
     var propertyList: PropertyListValue {
         .dictionary([
             Key.name: .string(entity.name), Key.lastKey: .integer(lastKey),
-            Key.keys: .data(PackedNumbers.bytes(keys)), Key.versions: .data(PackedNumbers.bytes(versions)),
+            Key.keys: .data(keys.bytes), Key.versions: .data(versions.bytes),
             Key.columns: .dictionary(columns.mapValues(\.propertyList)),
         ])
     }
@@ -41,10 +41,11 @@ struct BinaryTable {
 // MARK: - Reading
 
 extension BinaryTable {
-    /// Takes a table as a file has it.
+    /// Takes a table as a file has it. Names are compared with the model before anything is unpacked, and nothing is copied.
     ///
-    /// - Throws: `.storeCorrupt` for one that is not whole; `.modelMismatch` for an entity that the model does not have.
-    init(_ table: PropertyListValue, _ model: Model, _ path: String) throws {
+    /// - Parameter budget: bytes of memory that all rows of the file may still take before their values.
+    /// - Throws: `.storeCorrupt` for one that is not whole; `.modelMismatch` for what the model does not have.
+    init(_ table: PropertyListValue, _ model: Model, _ path: String, budget: inout Int) throws {
         let entries = table.dictionary ?? [:]
         let name = entries[Key.name]?.string ?? ""
         guard let entity = model.entity(named: name) else { throw BinaryTable.unknown(name, nil, path) }
@@ -53,15 +54,31 @@ extension BinaryTable {
             keys.count == versions.count, let lastKey = entries[Key.lastKey]?.integer,
             let columns = entries[Key.columns]?.dictionary
         else { throw BinaryFormat.damaged(path, "the table of \(name) is incomplete", entity: name) }
-        (self.keys, self.versions, self.lastKey) = (Array(keys), Array(versions), lastKey)
+        (self.keys, self.versions, self.lastKey) = (keys, versions, lastKey)
+        // Of a file without columns each key would become a row of nulls.
+        budget -= keys.count * entity.layout.fixedSize
+        guard budget >= 0 else {
+            throw BinaryFormat.damaged(
+                path, "it names \(keys.count) objects of \(name), and is far too small to hold them", entity: name)
+        }
+        let properties = Dictionary(entity.properties.map { ($0.path, $0) }) { first, _ in first }
+        for (key, value) in columns {
+            // A column that the model has no place for would be lost by the next save.
+            guard let property = properties[key] else { throw BinaryTable.unknown(name, key, path) }
+            let type = BinaryColumn.type(of: value)
+            guard type == nil || type == BinaryColumnType(entity.layout.slots[Int(property.slot)].kind) else {
+                throw BinaryTable.unknown(name, "\(key) of type \(type?.rawValue ?? "")", path)
+            }
+        }
         self.columns = try [String: BinaryColumn](
             uniqueKeysWithValues: columns.map { key, value in
                 guard let column = BinaryColumn(value, rows: keys.count) else {
-                    throw BinaryFormat.damaged(path, "the column \(name).\(key) is incomplete", entity: name)
+                    throw BinaryFormat.damaged(path, "the column \(name).\(key) is incomplete", entity: name, key: key)
                 }
                 if let row = column.firstUnsound() {
                     throw BinaryFormat.damaged(
-                        path, "\(name).\(key) of the object \(keys[row]) is no \(column.type.rawValue)", entity: name)
+                        path, "\(name).\(key) of the object \(keys[row]) is no \(column.type.rawValue)", entity: name,
+                        key: key)
                 }
                 return (key, column)
             })
@@ -78,7 +95,7 @@ extension BinaryTable {
 
     /// - Parameter entities: those that the file lists.
     func read(into nodes: Nodes, _ entities: [Entity], _ path: String) throws {
-        let fillings = try fillings(path)
+        let fillings = fillings()
         var writer = RecordWriter(expectedBytes: keys.count * entity.layout.fixedSize)
         for (row, key) in keys.enumerated() {
             guard key > 0, key <= lastKey, nodes.node(entity.root, key) == nil,
@@ -89,10 +106,12 @@ extension BinaryTable {
                 try filling.column.withView(row) { view in
                     var view = view
                     if let destination = filling.destination {
-                        guard let target = entities.at(view.high), target.root === destination.root, view.integer > 0
+                        guard let target = entities.at(view.high), target.isKind(of: destination), view.integer > 0
                         else {
+                            let name = entity.properties[filling.slot].name
                             throw BinaryFormat.damaged(
-                                path, "a relationship of the object \(key) leads nowhere", entity: entity.name)
+                                path, "\(entity.name).\(name) of the object \(key) leads nowhere", entity: entity.name,
+                                key: name)
                         }
                         view.high = UInt64(target.index)
                     }
@@ -108,18 +127,13 @@ extension BinaryTable {
         nodes.reserveKeys(of: entity.root, upTo: lastKey)
     }
 
-    /// A column that the model has no place for would be lost by the next save.
-    private func fillings(_ path: String) throws -> [Filling] {
-        let properties = Dictionary(entity.properties.map { ($0.path, $0) }) { first, _ in first }
-        return try columns.sorted { $0.key < $1.key }.map { name, column in
-            guard let property = properties[name] else { throw BinaryTable.unknown(entity.name, name, path) }
-            let layout = entity.layout.slots[Int(property.slot)]
-            guard BinaryColumnType(layout.kind) == column.type else {
-                throw BinaryTable.unknown(entity.name, "\(name) of type \(column.type.rawValue)", path)
+    private func fillings() -> [Filling] {
+        entity.properties.compactMap { property in
+            columns[property.path].map {
+                Filling(
+                    column: $0, slot: Int(property.slot), layout: entity.layout.slots[Int(property.slot)],
+                    destination: (property as? Relationship)?.destination)
             }
-            return Filling(
-                column: column, slot: Int(property.slot), layout: layout,
-                destination: (property as? Relationship)?.destination)
         }
     }
 

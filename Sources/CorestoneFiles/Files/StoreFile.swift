@@ -14,10 +14,15 @@ final class StoreFile: @unchecked Sendable {
     private(set) var place: StorePlace
     /// What was read or written last. It stays open, so that no later file can have its number.
     private var known: (descriptor: Int32, state: FileState?)?
+    /// The same for whoever watches the file, on a thread of its own.
+    let sights = Locked(FileSights())
 
     init(_ place: StorePlace, _ format: any AtomicFormat, _ options: StoreOptions) {
         (self.place, self.format, self.options) = (place, format, options)
     }
+
+    /// Whoever refused what was read has no store to close.
+    deinit { if let known { Glibc.close(known.descriptor) } }
 
     private var file: ModelFile { ModelFile(place.path, shownAs: place.given) }
 
@@ -32,12 +37,18 @@ final class StoreFile: @unchecked Sendable {
         let metadata = try mayMake ? make(nodes) : read(into: nodes)
         try checkModel(metadata, model)
         return AtomicStore(
-            nodes, metadata, type: format.type, file: self, path: place.absolute,
-            readOnlyReason: options.isReadOnly ? Store.isOpenForReading : nil)
+            nodes, metadata, type: format.type, file: self, path: place.absolute, options)
     }
 
     /// A file that nobody may write is not replaced, either.
     private func requireWritable() throws {
+        if file.name.utf8.count > ModelFile.longestName {
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreOpen,
+                "the name of \(place.given) has \(file.name.utf8.count) bytes, and \(ModelFile.longestName) are the most of a store that is "
+                    + "saved by way of a file beside it; choose a shorter name, or open it read-only", file: place.given
+            )
+        }
         let mayWrite = place.state == .missing || faccessat(AT_FDCWD, place.path, W_OK, AT_EACCESS) == 0
         if mayWrite, place.mayWriteFolder { return }
         let what = mayWrite ? "the folder \(place.folder) of \(place.given)" : place.given
@@ -119,6 +130,7 @@ final class StoreFile: @unchecked Sendable {
     private func know(_ descriptor: Int32?) {
         if let known { Glibc.close(known.descriptor) }
         known = descriptor.map { ($0, FileState(descriptor: $0)) }
+        sights.withLock { $0.note(known?.state) }
     }
 
     private func opened(_ path: String) throws -> Int32 {

@@ -11,7 +11,7 @@ final class Nodes {
     /// By relationship and owner, for both sides.
     private var pairs: [UInt32: [Int64: MemberList]] = [:]
     /// The order of members that point to their owner by a to-one relationship.
-    private var orders: [UInt32: [Int64: [Int64]]] = [:]
+    private var orders: [UInt32: [Int64: MemberList]] = [:]
 
     /// What the transaction changed, as it was before, in order; nil outside of one.
     private var journal: [Former]?
@@ -23,7 +23,7 @@ final class Nodes {
     private enum Former {
         case node(root: Int, key: Int64, Node?)
         case pairs(Place, MemberList?)
-        case order(Place, [Int64]?)
+        case order(Place, MemberList?)
     }
 
     private struct Place: Hashable {
@@ -170,7 +170,7 @@ final class Nodes {
                 let inverse = target.relationship.inverse, inverse.isOrdered
             else { continue }
             // Should it come back by itself, it stands at the end.
-            setOrder(inverse, left) { $0.removeAll { $0 == key } }
+            removeFromOrder(inverse, left, key)
         }
         return former
     }
@@ -183,9 +183,9 @@ final class Nodes {
                 note(place)
                 pairs[place.relationship]?[place.owner] = nil
                 guard let inverse = relationship.inverse else { continue }
-                for member in list.keys { setPairs(inverse, member) { $0.remove([place.owner]) } }
+                for member in list.keys { setPairs(inverse, member) { $0.remove(place.owner) } }
             }
-            setOrder(relationship, place.owner) { $0 = [] }
+            if orders[place.relationship]?[place.owner] != nil { setOrder(relationship, place.owner, []) }
         }
     }
 
@@ -197,7 +197,7 @@ final class Nodes {
             return pairs[relationship.key]?[owner]?.keys ?? []
         }
         let keys = targetIndex(inverse).sources(of: owner)
-        guard relationship.isOrdered, let order = orders[relationship.key]?[owner] else { return keys }
+        guard relationship.isOrdered, let order = orders[relationship.key]?[owner]?.keys else { return keys }
         let (known, placed) = (Set(keys), Set(order))
         return order.filter(known.contains) + keys.filter { !placed.contains($0) }
     }
@@ -213,10 +213,10 @@ final class Nodes {
     /// How many members an object has.
     func memberCount(_ relationship: Relationship, _ owner: Int64) -> Int {
         if let inverse = relationship.inverse, !inverse.isToMany { return targetIndex(inverse).count(of: owner) }
-        let keys = pairs[relationship.key]?[owner]?.keys ?? []
+        guard let list = pairs[relationship.key]?[owner] else { return 0 }
         // Nobody takes rows that go out of a relationship without inverse.
-        if relationship.inverse != nil { return keys.count }
-        return keys.count { node(relationship.destination.root, $0) != nil }
+        if relationship.inverse != nil { return list.count }
+        return list.keys.count { node(relationship.destination.root, $0) != nil }
     }
 
     /// Who points to whom by a to-one relationship.
@@ -241,7 +241,7 @@ final class Nodes {
 
     private func change(_ relationship: Relationship, _ added: [(Int64, Int64)], _ removed: [(Int64, Int64)]) {
         for (owner, links) in Dictionary(grouping: removed, by: \.0) {
-            setPairs(relationship, owner) { $0.remove(Set(links.map(\.1))) }
+            setPairs(relationship, owner) { list in for link in links { list.remove(link.1) } }
         }
         for (owner, member) in added { setPairs(relationship, owner) { $0.add(member) } }
     }
@@ -249,7 +249,7 @@ final class Nodes {
     /// All members of an object, in order.
     func setMembers(_ relationship: Relationship, _ owner: Int64, _ members: [Int64]) {
         if let inverse = relationship.inverse, !inverse.isToMany {
-            setOrder(relationship, owner) { $0 = members }
+            setOrder(relationship, owner, members)
         } else {
             setPairs(relationship, owner) { $0 = MemberList(members) }
         }
@@ -260,14 +260,24 @@ final class Nodes {
         body(&pairs[relationship.key, default: [:]][owner, default: MemberList()])
     }
 
-    private func setOrder(_ relationship: Relationship, _ owner: Int64, _ body: (inout [Int64]) -> Void) {
+    private func setOrder(_ relationship: Relationship, _ owner: Int64, _ keys: [Int64]) {
         let place = Place(relationship: relationship.key, owner: owner)
-        let former = orders[place.relationship]?[owner]
-        var keys = former ?? []
-        body(&keys)
-        if keys == former ?? [] { return }
-        if journal != nil, notedOrders.insert(place).inserted { journal?.append(.order(place, former)) }
-        orders[place.relationship, default: [:]][owner] = keys
+        if orders[place.relationship]?[owner]?.keys ?? [] == keys { return }
+        noteOrder(place)
+        orders[place.relationship, default: [:]][owner] = MemberList(keys)
+    }
+
+    private func removeFromOrder(_ relationship: Relationship, _ owner: Int64, _ key: Int64) {
+        let place = Place(relationship: relationship.key, owner: owner)
+        if orders[place.relationship]?[owner] == nil { return }
+        noteOrder(place)
+        orders[place.relationship]?[owner]?.remove(key)
+    }
+
+    /// Before an order changes.
+    private func noteOrder(_ place: Place) {
+        guard journal != nil, notedOrders.insert(place).inserted else { return }
+        journal?.append(.order(place, orders[place.relationship]?[place.owner]))
     }
 
     /// Before the pairs change.

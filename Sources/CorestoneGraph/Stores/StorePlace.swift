@@ -72,6 +72,12 @@ package struct StorePlace {
         state = .missing
     }
 
+    /// Whether the file has hard links besides the one that the path names.
+    package var hasOtherNames: Bool {
+        var facts = stat()
+        return stat(path, &facts) == 0 && facts.st_nlink > 1
+    }
+
     /// Throws unless there is a file with something in it.
     package func requireStore() throws {
         switch state {

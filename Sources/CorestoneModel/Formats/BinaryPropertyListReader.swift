@@ -33,14 +33,18 @@ private struct BinaryPropertyListReader {
     private let tableStart: Int
     private let top: Int
     private var states: [State]
+    /// How many bytes of content may still be read. Objects that lie within each other would be more than the file.
+    private var allowance: Int
 
     init(bytes: [UInt8], limits: PropertyListLimits) throws {
         self.bytes = bytes
         self.limits = limits
+        // A writer that does not know that two values are the same may well have them share a place.
+        allowance = 4 * min(bytes.count, Int.max / 4)
         guard bytes.count <= limits.size else {
             throw corrupt("it has \(bytes.count) bytes; \(limits.size) is the most that is read", at: 0)
         }
-        guard bytes.count >= 40, bytes.starts(with: "bplist0".utf8) else {
+        guard bytes.count >= 40, bytes.starts(with: (limits.isStrict ? "bplist00" : "bplist0").utf8) else {
             throw corrupt("it does not begin with \"bplist00\", or is shorter than 40 bytes", at: 0)
         }
         let trailer = bytes.count - 32
@@ -57,7 +61,7 @@ private struct BinaryPropertyListReader {
         else {
             throw corrupt("a table of \(count) offsets at \(table), which does not fit", at: trailer + 8)
         }
-        guard top < count, count <= UInt64(limits.count) else {
+        guard top < count, count <= UInt64(limits.count), count <= table - 8 else {
             throw corrupt("\(count) objects with number \(top) on top", at: trailer + 16)
         }
         tableStart = Int(table)
@@ -90,15 +94,17 @@ private struct BinaryPropertyListReader {
     }
 
     /// The bytes of an object's content, which must end before the table of offsets.
-    private func content(_ start: Int, _ count: UInt64, unit: Int) throws -> Range<Int> {
+    private mutating func content(_ start: Int, _ count: UInt64, unit: Int) throws -> Range<Int> {
         guard start <= tableStart, count <= UInt64((tableStart - start) / unit) else {
             throw corrupt("\(count) elements, more than there are bytes", at: start)
         }
+        allowance -= Int(count) * unit
+        guard allowance >= 0 else { throw corrupt("an object that lies within others", at: start) }
         return start..<(start + Int(count) * unit)
     }
 
     /// The count in a marker, or in the integer behind it, and where the content begins.
-    private func length(at offset: Int) throws -> (count: UInt64, start: Int) {
+    private mutating func length(at offset: Int) throws -> (count: UInt64, start: Int) {
         let small = bytes[offset] & 15
         guard small == 15 else { return (UInt64(small), offset + 1) }
         guard offset + 1 < tableStart, bytes[offset + 1] & 0xF0 == 0x10, bytes[offset + 1] & 15 <= 3 else {
@@ -118,7 +124,7 @@ private struct BinaryPropertyListReader {
         }
     }
 
-    private func readScalar(at offset: Int) throws -> PropertyListValue {
+    private mutating func readScalar(at offset: Int) throws -> PropertyListValue {
         let marker = bytes[offset]
         let size = 1 << Int(marker & 15)
         switch marker {
@@ -147,14 +153,23 @@ private struct BinaryPropertyListReader {
         case 0x50...0x5F, 0x70...0x7F:
             // 0x7_ is text in UTF-8, which newer writers use; ASCII is part of it.
             let (count, start) = try length(at: offset)
-            return .string(String(decoding: bytes[try content(start, count, unit: 1)], as: UTF8.self))
+            let range = try content(start, count, unit: 1)
+            try bytes.withUnsafeBytes { bytes in
+                let text = UnsafeRawBufferPointer(rebasing: bytes[range])
+                if limits.isStrict, marker < 0x60 ? text.contains(where: { $0 > 0x7F }) : !isValidUTF8(text) {
+                    throw corrupt("text that is none", at: offset)
+                }
+            }
+            return .string(String(decoding: bytes[range], as: UTF8.self))
         case 0x60...0x6F:
             let (count, start) = try length(at: offset)
             let range = try content(start, count, unit: 2)
             let units = stride(from: range.lowerBound, to: range.upperBound, by: 2).map {
                 UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1])
             }
-            return .string(String(decoding: units, as: UTF16.self))
+            let text = String(decoding: units, as: UTF16.self)
+            if limits.isStrict, !text.utf16.elementsEqual(units) { throw corrupt("text that is none", at: offset) }
+            return .string(text)
         case 0x80...0x87:
             let range = try content(offset + 1, UInt64(marker & 15) + 1, unit: 1)
             guard let number = UInt32(exactly: number(at: range.lowerBound, range.count)) else {
@@ -203,7 +218,9 @@ private struct BinaryPropertyListReader {
             let key = try read(try reference(at: place), depth: depth + 1)
             guard case .string(let name) = key.value else { throw corrupt("a key that is no string", at: place) }
             let known = try read(try reference(at: place + half), depth: depth + 1)
-            entries[name] = known.value
+            if entries.updateValue(known.value, forKey: name) != nil, limits.isStrict {
+                throw corrupt("the key \(name) twice", at: place)
+            }
             (weight, height) = (weight + 1 + known.weight, max(height, known.height))
             guard weight <= limits.count else { throw tooMany(at: offset) }
         }

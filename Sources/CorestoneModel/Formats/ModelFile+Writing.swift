@@ -40,6 +40,9 @@ extension ModelFile {
 
     private static let endOfDraft = ".corestone-part"
 
+    /// Bytes of a name beside which there is room for that of a draft, of 255 that file systems take.
+    package static let longestName = 255 - 15 - endOfDraft.utf8.count
+
     /// Writes a new file, down to the disk.
     /// - Parameter permissions: those of the file that it replaces.
     func create(_ bytes: [UInt8], _ permissions: Permissions?) throws {

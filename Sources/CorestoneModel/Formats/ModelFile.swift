@@ -15,7 +15,7 @@ package struct ModelFile {
     }
 
     /// The last part of the path, and without what follows its last dot.
-    var name: String { path.split(separator: "/").last.map(String.init) ?? path }
+    package var name: String { path.split(separator: "/").last.map(String.init) ?? path }
     var stem: String { ModelFile.stem(name) }
 
     static func stem(_ name: String) -> String {

@@ -43,6 +43,9 @@ public struct PropertyListLimits: Sendable {
     public var count = 4_000_000
     /// The size of the file in bytes.
     public var size = 256 << 20
+    /// Refuses text that is not what its marker says and a key that comes twice, where others would mend the one and take the last
+    /// of the other.
+    package var isStrict = false
 
     public init() {}
 

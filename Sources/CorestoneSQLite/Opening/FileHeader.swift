@@ -45,8 +45,23 @@ struct FileHeader {
     /// Throws unless the file is an SQLite database; the error says what it is instead, as far as its bytes tell.
     func requireDatabase(_ place: StorePlace, _ connection: Connection) throws {
         if isDatabase || bytes.isEmpty { return }
-        let kind = try kind(place, connection)
-        throw CoreError(
+        throw other(try kind(place, connection, wanted: .sqlite), place)
+    }
+
+    /// Throws when the file is no store of a type that has no other test than to be read; what may be a damaged one passes.
+    func require(_ type: StoreType, _ place: StorePlace, _ connection: Connection) throws {
+        if bytes.isEmpty { return }
+        let found = try storeType(connection)
+        if found == type { return }
+        if found == nil {
+            if type == .xml, XMLParser.mayRead(bytes), !contains("<model") { return }
+            if type == .binary, bytes.starts(with: Array("bplist0".utf8)), !contains("NSManagedObjectModel") { return }
+        }
+        throw other(try kind(place, connection, wanted: type), place)
+    }
+
+    private func other(_ kind: Kind, _ place: StorePlace) -> CoreError {
+        CoreError(
             kind.isStore ? .unsupported : .notAStore,
             code: kind.isStore ? .persistentStoreInvalidType : .persistentStoreOpen,
             "\(place.given) is \(kind.text)", file: place.given)
@@ -58,12 +73,12 @@ struct FileHeader {
         /// A store of another type than ours.
         var isStore = false
 
-        static func ofType(_ type: StoreType) -> Kind {
+        static func ofType(_ type: StoreType, wanted: StoreType) -> Kind {
             let name = type.rawValue
             return Kind(
                 text:
-                    "\(name == "XML" ? "an" : "a") \(name) store, and no SQLite store; add it as a store of type \"\(name)\"",
-                isStore: true)
+                    "\(type == .binary ? "a" : "an") \(name) store, and no \(wanted.rawValue) store; add it as a store of type "
+                    + "\"\(name)\"", isStore: true)
         }
 
         static let otherStore =
@@ -73,16 +88,17 @@ struct FileHeader {
     /// Texts in it may have any character.
     private var isXMLStore: Bool { XMLParser.mayRead(bytes) && contains("<database") }
 
-    private func kind(_ place: StorePlace, _ connection: Connection) throws -> Kind {
-        if isXMLStore { return .ofType(.xml) }
+    private func kind(_ place: StorePlace, _ connection: Connection, wanted: StoreType) throws -> Kind {
+        if isDatabase { return .ofType(.sqlite, wanted: wanted) }
+        if isXMLStore { return .ofType(.xml, wanted: wanted) }
         if isText {
             if contains("<model") {
                 return Kind(text: "a model in source form, and no store; open the store and give it this model")
             }
             return Kind(text: "a text file and no store; give the path of a store, or of a file that is not there yet")
         }
-        if contains(StoreType.binaryMark) { return .ofType(.binary) }
-        if bytes.starts(with: Array("bplist0".utf8)) { return try propertyListKind(connection) }
+        if contains(StoreType.binaryMark) { return .ofType(.binary, wanted: wanted) }
+        if bytes.starts(with: Array("bplist0".utf8)) { return try propertyListKind(connection, wanted) }
         if bytes.starts(with: [0x04, 0x0b] + Array("streamtyped".utf8)) {
             return Kind(text: "an archive of Apple's, perhaps a binary store; \(Kind.otherStore)", isStore: true)
         }
@@ -94,14 +110,16 @@ struct FileHeader {
                 text: "no SQLite database that can be read: it looks encrypted (by SQLCipher, for example); "
                     + "decrypt it with its key and open the result")
         }
-        return Kind(text: "no SQLite database; give the path of a store, or of a file that is not there yet")
+        let name = wanted == .sqlite ? "SQLite database" : "\(wanted.rawValue) store"
+        return Kind(text: "no \(name); give the path of a store, or of a file that is not there yet")
     }
 
-    private func propertyListKind(_ connection: Connection) throws -> Kind {
+    private func propertyListKind(_ connection: Connection, _ wanted: StoreType) throws -> Kind {
         let all = try connection.bytes(from: 0, count: 16 << 20)
         func names(_ text: String) -> Bool { position(of: Array(text.utf8), in: all) != nil }
         if names("NSStoreModelVersionHashes") {
-            return Kind(text: "a binary store of Apple's, and no SQLite store; \(Kind.otherStore)", isStore: true)
+            let text = "a binary store of Apple's, and no \(wanted.rawValue) store; \(Kind.otherStore)"
+            return Kind(text: text, isStore: true)
         }
         if names("NSManagedObjectModel") {
             return Kind(text: "a compiled model, and no store; open the store and give it this model")

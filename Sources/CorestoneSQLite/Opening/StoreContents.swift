@@ -126,9 +126,15 @@ extension StoreContents {
         let statement = try connection.prepare(
             "SELECT Z_NAME, Z_ENT, Z_SUPER FROM Z_PRIMARYKEY WHERE Z_NAME IS NOT NULL ORDER BY Z_ENT", purpose)
         while try statement.step(purpose) {
-            entities.append(
-                StoredEntity(
-                    name: statement.text(0) ?? "", number: statement.integer(1), parent: statement.integer(2)))
+            let (name, number) = (statement.text(0) ?? "", statement.integer(1))
+            // Its rows, which bear a number, would be nobody's.
+            guard number > 0 else {
+                throw CoreError(
+                    .storeCorrupt, code: .persistentStoreOpen,
+                    "\(place.given) is damaged: its table Z_PRIMARYKEY has no number (Z_ENT) for the entity \(name); restore it from "
+                        + "a backup", entity: name, file: place.given)
+            }
+            entities.append(StoredEntity(name: name, number: number, parent: statement.integer(2)))
         }
         return entities
     }

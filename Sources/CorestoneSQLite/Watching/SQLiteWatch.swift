@@ -3,33 +3,21 @@ import CorestoneGraph
 import CorestoneValues
 import Glibc
 
-/// A thread that looks out for what others commit to a store.
-///
-/// It sleeps until the file system tells that the store's file, its log or its journal was written, and then asks SQLite whether
-/// that was a commit. The file may tell before the commit can be seen, so it looks again after a while, and after twice that
-/// while, until something comes or the longest while is reached; which is short where the file system tells nothing.
+/// Looks out for what others commit to a store: whenever its file, its log or its journal was written, it asks SQLite whether that
+/// was a commit.
 final class SQLiteWatch: StoreWatch, @unchecked Sendable {
     private let isReadOnly: Bool
     private let tell: @Sendable (ForeignChanges) -> Void
     private let path: String
-    private let name: String
     /// Guards what follows; nothing else is locked under it.
     private let lock = RecursiveLock(.watch)
     /// nil once stopped: the thread, which ends a moment later, keeps nothing of the store.
     private var source: Source?
     private var schema: StoreSchema?
     private let hasHistory: Bool
-    /// Readable when the thread is to end.
-    private let stopping: Int32
-    /// Readable when something happened in the store's folder; -1 where the system gives no such descriptor.
-    private let folder: Int32
-    /// Milliseconds.
-    private let longest: Int32
+    private let folder: FolderWatch
     private var file: RemoteChange.File = .written
     private let identity: FileIdentity?
-
-    /// Milliseconds between two looks at least.
-    private static let shortest: Int32 = 10
 
     /// Where the watch looks.
     private enum Source {
@@ -53,26 +41,17 @@ final class SQLiteWatch: StoreWatch, @unchecked Sendable {
                 defer { free(text) }
                 return String(cString: text)
             } ?? store.path
-        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
-        name = parts.last.map(String.init) ?? path
-        let place = parts.dropLast().joined(separator: "/")
         identity = FileIdentity(path)
-        stopping = platform_event_new()
-        folder = listens ? platform_folder_watch(place.isEmpty ? "/" : place) : -1
-        let isTold = folder >= 0 && platform_folder_tells(place.isEmpty ? "/" : place)
-        longest = store.watchInterval > 0 ? store.watchInterval : isTold ? 30_000 : 500
+        folder = FolderWatch(path, listens: listens, interval: store.watchInterval)
         isReadOnly = store.isReadOnly
     }
 
     /// Begins to watch: what is committed from now on is told.
     func start() throws {
         try lock.with { source = isReadOnly ? .facts(SQLiteWatch.facts(of: path)) : try open() }
-        guard stopping >= 0, startThread() else {
+        do { try folder.start(path, look: look, tell: tell) } catch {
             stop()
-            throw CoreError(
-                .noMemory, code: .persistentStoreOperation,
-                "the system gives no thread to watch \(path) (error \(errno)); nothing tells what others write there",
-                file: path)
+            throw error
         }
     }
 
@@ -83,11 +62,6 @@ final class SQLiteWatch: StoreWatch, @unchecked Sendable {
         { return .unopened }
     }
 
-    deinit {
-        if stopping >= 0 { close(stopping) }
-        if folder >= 0 { close(folder) }
-    }
-
     func stop() {
         // The thread and the file are the parent's after a fork, and so is the descriptor that would wake it.
         if platform_is_forked() { return }
@@ -96,7 +70,7 @@ final class SQLiteWatch: StoreWatch, @unchecked Sendable {
             source = nil
             schema = nil
         }
-        if stopping >= 0 { platform_event_signal(stopping) }
+        folder.stop()
     }
 
     /// The store itself has begun to write.
@@ -110,69 +84,9 @@ final class SQLiteWatch: StoreWatch, @unchecked Sendable {
         }
     }
 
-    // MARK: - The thread
-
-    private func startThread() -> Bool {
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        defer { pthread_attr_destroy(&attributes) }
-        // Signals are for the host's threads.
-        var (all, former) = (sigset_t(), sigset_t())
-        sigfillset(&all)
-        pthread_sigmask(SIG_SETMASK, &all, &former)
-        defer { pthread_sigmask(SIG_SETMASK, &former, nil) }
-        var thread = pthread_t()
-        let watch = Unmanaged.passRetained(self)
-        let code = pthread_create(
-            &thread, &attributes,
-            { watch in
-                if let watch { Unmanaged<SQLiteWatch>.fromOpaque(watch).takeRetainedValue().run() }
-                return nil
-            }, watch.toOpaque())
-        if code != 0 { watch.release() }
-        return code == 0
-    }
-
-    /// The name of the thread, as `top -H` shows it.
-    static let threadName = "corestone watch"
-
-    private func run() {
-        platform_set_thread_name(pthread_self(), SQLiteWatch.threadName)
-        var pause = longest
-        while true {
-            if wait(pause, forFolder: true) { pause = SQLiteWatch.shortest }
-            switch look() {
-            case .stopped: return
-            case .nothing: pause = pause < longest / 2 ? pause * 2 : longest
-            case .changes(let changes):
-                pause = SQLiteWatch.shortest
-                tell(changes)
-            }
-            _ = wait(SQLiteWatch.shortest, forFolder: false)
-        }
-    }
-
-    /// Whether the folder told of the store's file before the time was over.
-    private func wait(_ milliseconds: Int32, forFolder: Bool) -> Bool {
-        var descriptors = [
-            pollfd(fd: stopping, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: folder, events: Int16(POLLIN), revents: 0),
-        ]
-        _ = poll(&descriptors, forFolder && folder >= 0 ? 2 : 1, milliseconds)
-        return descriptors[1].revents != 0 && platform_folder_changed(folder, name)
-    }
-
     // MARK: - Looking
 
-    private enum Sight {
-        /// Nothing of others that can be seen yet.
-        case nothing
-        case changes(ForeignChanges)
-        case stopped
-    }
-
-    private func look() -> Sight {
+    @Sendable private func look() -> FolderWatch.Sight {
         lock.with {
             if source == nil { return .stopped }
             if let lost = fileState() { return .changes(lost) }

@@ -46,7 +46,7 @@ extension Coordinator {
     public func migrateStore(
         _ store: Store, to type: StoreType, at path: String, options: StoreOptions = StoreOptions()
     ) throws -> Store {
-        let kind = try StoreTypes.kind(of: type)
+        let kind = try StoreTypes.kind(of: type, at: path)
         let warnings = try StoreTypes.warnings(options, type, path)
         let place = try StoreTypes.place(path, kind)
         if let place, try place.path == StoreTypes.place(of: store)?.path {

@@ -82,6 +82,12 @@ extension StoreTypes {
                         + "\(type.rawValue) does not have; use a SQLite store")
             }
         }
+        if type == .xml || type == .binary, !options.isReadOnly, let place = try? StorePlace(path), place.hasOtherNames
+        {
+            warnings.append(
+                "the file of \(path) has another name besides (a hard link), and a save puts a new file in its place: by the other "
+                    + "name nobody will see what is saved; use a symbolic link")
+        }
         if DebugLog.sqlDetail != .nothing {
             for warning in warnings { DebugLog.write("CoreData: warning: \(warning)") }
         }

@@ -39,8 +39,13 @@ public enum StoreTypes {
     }
 
     /// The kind of the type that a host named, or of what lies at `path` when it named none.
+    ///
+    /// - Throws: `.unsupported` (134000) where a store of another type is, `.notAStore` where none is; SQLite says so itself later.
     static func kind(of type: StoreType?, at path: String) throws -> any StoreKind {
-        try type.map { try kind(of: $0) } ?? kind(ofStoreAt: path)
+        guard let type else { return try kind(ofStoreAt: path) }
+        let kind = try kind(of: type)
+        if type == .xml || type == .binary { try type.require(at: path) }
+        return kind
     }
 
     private static func unknown(_ name: String) -> CoreError {

@@ -104,19 +104,21 @@ class AppleModel:
 
 
 class AppleStore:
-    """A store with the columns of its model's properties."""
+    """A store with the columns of its model's properties: of the given model, else of the one that it carries."""
 
-    def __init__(self, path: Path, decode: Any) -> None:
+    # Behind the name of a table that is read.
+    hint = ""
+
+    def __init__(self, path: Path, decode: Any, model: Optional[AppleModel] = None) -> None:
         self.connection: sqlite3.Connection = decode.open_store(str(path))
-        compiled = decode.model_from_store(str(path))
-        self.model = AppleModel(decode.unarchive(compiled)[0], decode)
+        self.model = model or AppleModel(decode.unarchive(decode.model_from_store(str(path)))[0], decode)
         self.numbers: dict[str, int] = dict(self.connection.execute("SELECT Z_NAME, Z_ENT FROM Z_PRIMARYKEY"))
         self.names = {number: name for name, number in self.numbers.items()}
-        tables = self.connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
+        # By the names in their own SQL, which those beside it may contradict in a damaged file.
+        tables = self.connection.execute("SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'")
         self.columns: dict[str, list[str]] = {
             name: [row[1] for row in self.connection.execute(f'PRAGMA table_info("{name}")')]
-            for name, sql in tables.fetchall()
-            if not sql.startswith("CREATE VIRTUAL")
+            for (name,) in tables.fetchall()
         }
         for root in {self.model.root(name) for name in self.model.parents}:
             self._name_columns(root)
@@ -161,11 +163,16 @@ class AppleStore:
 
     def rows(self, entity: str) -> dict[int, dict[str, Any]]:
         """The rows of exactly this entity, by primary key."""
+        names = ["Z_PK"]
+        for name in self.model.lineage(entity):
+            names += [each.column for each in self.model.attributes[name].values()]
+            names += [each.column for each in self.model.relationships[name].values()]
+        names = [column for column in dict.fromkeys(names) if column]
+        chosen = ", ".join(f'"{column}"' for column in names)
         cursor = self.connection.execute(
-            f'SELECT * FROM "{self.table(entity)}" WHERE Z_ENT = ?', (self.numbers[entity],)
+            f'SELECT {chosen} FROM "{self.table(entity)}"{self.hint} WHERE Z_ENT = ?', (self.numbers[entity],)
         )
-        names = [column[0] for column in cursor.description]
-        return {row[names.index("Z_PK")]: dict(zip(names, row)) for row in cursor}
+        return {row[0]: dict(zip(names, row)) for row in cursor}
 
     def entity_of(self, entity: str, key: int) -> Optional[str]:
         """The concrete entity of a row; None when there is no such row."""
@@ -208,7 +215,9 @@ class AppleStore:
         else:
             return self._joined(relationship, inverse, key)
         sort = f"{order}, Z_PK" if relationship.is_ordered else "Z_PK"
-        rows = self.connection.execute(f'SELECT Z_PK FROM "{table}" WHERE {column} = ? ORDER BY {sort}', (key,))
+        rows = self.connection.execute(
+            f'SELECT Z_PK FROM "{table}"{self.hint} WHERE {column} = ? ORDER BY {sort}', (key,)
+        )
         return [row[0] for row in rows]
 
     def join(self, relationship: Relationship, inverse: Relationship) -> tuple[str, str, str]:
@@ -231,10 +240,13 @@ class AppleStore:
         table, owner, member = self.join(relationship, inverse)
         if relationship.is_ordered:
             order = self._present(table, "Z_FOK_" + member[2:])
-            text = f'SELECT {member} FROM "{table}" WHERE {owner} = ? ORDER BY {order}, {member}'
+            text = f'SELECT {member} FROM "{table}"{self.hint} WHERE {owner} = ? ORDER BY {order}, {member}'
             return [row[0] for row in self.connection.execute(text, (key,))]
-        found = {row[0] for row in self.connection.execute(f'SELECT {member} FROM "{table}" WHERE {owner} = ?', (key,))}
+        found = {
+            row[0]
+            for row in self.connection.execute(f'SELECT {member} FROM "{table}"{self.hint} WHERE {owner} = ?', (key,))
+        }
         if inverse is relationship:
-            others = self.connection.execute(f'SELECT {owner} FROM "{table}" WHERE {member} = ?', (key,))
+            others = self.connection.execute(f'SELECT {owner} FROM "{table}"{self.hint} WHERE {member} = ?', (key,))
             found |= {row[0] for row in others}
         return sorted(found)

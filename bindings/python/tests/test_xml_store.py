@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import random
 import re
 import shutil
-from datetime import timedelta
-from decimal import Decimal
 from pathlib import Path
-from typing import Any
-from uuid import UUID
 
 import pytest
+from samples import ROOTS, THINGS, fill
 from xml_reader import (
-    EPOCH,
     MAPPING_ROOTS,
     canonical,
     graph,
@@ -24,84 +19,13 @@ from xml_reader import (
 )
 
 import corestone
-from corestone import URL, Container, CorestoneError, Model, ModelMismatchError, StoreCorruptError, UnsupportedError
-
-THINGS: dict[str, dict[str, Any]] = {
-    "Thing": {
-        "title": "string?",
-        "flag": "bool?",
-        "small": "int16?",
-        "medium": "int32?",
-        "large": "int64?",
-        "price": "decimal?",
-        "single": "float? nan",
-        "real": "double? nan",
-        "made": "date?",
-        "data": "binary?",
-        "key": "uuid?",
-        "homepage": "uri?",
-        "where": {"latitude": "double?", "town": "string?"},
-        "owner": "to-one Owner? inverse things",
-        "friends": "to-many Thing inverse friends",
-    },
-    "Special": {"@parent": "Thing", "note": "string?"},
-    "Owner": {
-        "name": "string?",
-        "things": "to-many ordered Thing inverse owner",
-        "likes": "to-many Thing",
-    },
-}
-ROOTS = ["Thing", "Owner"]
+from corestone import Container, CorestoneError, Model, ModelMismatchError, StoreCorruptError, UnsupportedError
 
 
 def mappings(fixtures: Path) -> list[Path]:
     found = sorted(fixtures.glob("mapping-models/*/*.xcmappingmodel/xcmapping.xml"))
     assert len(found) == 11
     return found
-
-
-def fill(container: Container) -> None:
-    context = container.context()
-    texts = [
-        "",
-        " ",
-        "\n",
-        "\r\n\tx ",
-        "a < b > c & d \\ \\u3c00 \\\\",
-        "\x00\x01\x1f\x7f\x85\ufffe\uffff",
-        "\uff08\uff09\ufe0f\ufefe\ufeff\uf8ff",
-        "😀é",
-        "]]>",
-    ]
-    things = [
-        context.insert("Thing", title=text, homepage=URL("https://example.org/?a=b&c=" + str(place)))
-        for place, text in enumerate(texts)
-    ]
-    things.append(
-        context.insert(
-            "Special",
-            note="x",
-            flag=True,
-            small=-(2**15),
-            medium=2**31 - 1,
-            large=-(2**63),
-            price=Decimal("-1234567890.123"),
-            single=0.10000000149011612,
-            real=-1.7976931348623157e308,
-            made=EPOCH + timedelta(seconds=387448838.073201),
-            data=bytes(range(256)) * 3,
-            key=UUID(int=7),
-            where={"latitude": 5e-324, "town": "Zoë"},
-        )
-    )
-    things.append(context.insert("Thing", flag=False, real=0.1, data=b"", made=EPOCH, large=0, small=0, single=-0.0))
-    things.append(context.insert("Thing", data=b"x" * 57, made=EPOCH + timedelta(days=-700000, microseconds=1)))
-    things.append(context.insert("Thing", data=b"x" * 58, real=1e-5))
-    owner = context.insert("Owner", name="Ada", things=list(reversed(things[:5])), likes=set(things[3:7]))
-    things[0].friends = {things[1], things[2], things[0]}
-    things[1].owner = context.insert("Owner", name="Eve")
-    assert len(list(owner.things)) == 4
-    context.save()
 
 
 def test_every_mapping_model_of_xcode_opens_as_a_store(fixtures: Path, tmp_path: Path) -> None:
@@ -307,48 +231,6 @@ def test_sides_that_do_not_agree_are_refused(tmp_path: Path) -> None:
     with Container(Model(THINGS), path, type="XML") as container:
         owner = container.fetch("Owner")[0]
         assert sorted(thing.title for thing in owner.things) == ["a", "b"]
-
-
-def test_damaged_files_give_an_error_or_what_another_reader_finds(fixtures: Path, tmp_path: Path) -> None:
-    things = tmp_path / "things.xml"
-    with Container(Model(THINGS), things, type="XML") as container:
-        fill(container)
-    mapping = fixtures / "mapping-models/corestore/Advanced.EvolutionDemo.V1.FromV2.xcmappingmodel/xcmapping.xml"
-    mapped = mapping_model(tmp_path)
-    tried = refused = 0
-    for model, roots, content in [
-        (Model(THINGS), ROOTS, things.read_bytes()),
-        (mapped, MAPPING_ROOTS, mapping.read_bytes()),
-    ]:
-        chance = random.Random(7)
-        damages = []
-        for place in range(min(len(content), 4096)):
-            damaged = bytearray(content)
-            damaged[place] ^= chance.choice([1, 2, 4, 8, 16, 32, 64, 128, 255])
-            damages.append(bytes(damaged))
-        step = max(len(content) // 200, 1)
-        damages += [content[:place] for place in range(1, len(content), step)]
-        for place in range(0, len(content), max(len(content) // 60, 64)):
-            damages.append(content[:place] + bytes(64) + content[place + 64 :])
-        path = tmp_path / "damaged.xml"
-        for damage in damages:
-            tried += 1
-            path.write_bytes(damage)
-            try:
-                container = Container(model, path, type="XML", read_only=True)
-            except CorestoneError:
-                refused += 1
-                continue
-            with container:
-                found = stored(container, roots)
-            for item in found.values():
-                for key, value in (item.values.pop("where", None) or {}).items():
-                    item.values["where." + key] = value
-            wanted = in_any_order(read(damage))
-            for name, item in in_any_order(found).items():
-                assert item == wanted.pop(name, None), f"damage {tried}"
-            assert not wanted
-    print(f"{tried} damaged files: {refused} refused, {tried - refused} read as another reader does")
 
 
 def test_metadata_without_a_model(fixtures: Path, tmp_path: Path) -> None:

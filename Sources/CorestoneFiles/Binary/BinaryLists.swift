@@ -1,0 +1,139 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+/// The members of relationships as a binary store lists them. Both sides of a relationship are in the file, and have to agree.
+struct BinaryLists {
+    private let nodes: Nodes
+    private let path: String
+
+    private typealias Key = BinaryFormat.Key
+
+    /// - Parameter nodes: have all rows of the file.
+    init(_ nodes: Nodes, _ path: String) { (self.nodes, self.path) = (nodes, path) }
+
+    /// - Throws: `.storeCorrupt` with entity and key for what is not whole, comes twice, or is contradicted by the other side;
+    ///   `.modelMismatch` for a relationship that the model does not have.
+    func read(_ lists: [PropertyListValue]) throws {
+        var listed: Set<UInt32> = []
+        for list in lists {
+            let entries = list.dictionary ?? [:]
+            let name = entries[Key.name]?.string ?? ""
+            guard let relationship = nodes.listedRelationships.first(where: { $0.listName == name }) else {
+                throw CoreError(
+                    .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
+                    "\(path) has members of the relationship \(name), which the model does not have; open it with the model that "
+                        + "it was written with", key: name, file: path)
+            }
+            guard listed.insert(relationship.key).inserted else {
+                throw damaged(relationship, "are there twice")
+            }
+            try read(entries, relationship)
+        }
+        for relationship in nodes.model.entities.flatMap(\.ownRelationships) where !relationship.isTransient {
+            guard let inverse = relationship.inverse, !inverse.isTransient else { continue }
+            if relationship.isToMany, inverse.isToMany {
+                try checkMembers(relationship, inverse)
+            } else if !relationship.isToMany {
+                try checkTargets(relationship, inverse)
+            }
+        }
+    }
+
+    private func read(_ entries: [String: PropertyListValue], _ relationship: Relationship) throws {
+        guard let owners = PackedNumbers(entries[Key.owners]), let counts = PackedNumbers(entries[Key.counts]),
+            let members = PackedNumbers(entries[Key.members]), owners.count == counts.count
+        else { throw damaged(relationship, "are incomplete") }
+        var place = 0
+        var known: Set<Int64> = []
+        for (owner, count) in zip(owners, counts) {
+            guard count >= 0, count <= Int64(members.count - place), known.insert(owner).inserted,
+                entity(owner, relationship.entity)?.isKind(of: relationship.entity) ?? false
+            else { throw damaged(relationship, "do not belong to objects") }
+            var keys = Array(members[place..<place + Int(count)])
+            place += Int(count)
+            try settle(&keys, relationship, owner)
+            nodes.setMembers(relationship, owner, keys)
+        }
+        if place != members.count { throw damaged(relationship, "are more than their owners have") }
+    }
+
+    /// Has all members be objects of the right entity, each once.
+    private func settle(_ keys: inout [Int64], _ relationship: Relationship, _ owner: Int64) throws {
+        var known: Set<Int64> = []
+        let (destination, inverse) = (relationship.destination, relationship.inverse)
+        var isMended = false
+        for key in keys {
+            guard known.insert(key).inserted else { throw damaged(relationship, "of \(owner) have \(key) twice") }
+            guard let member = nodes.node(destination.root, key)?.record else {
+                // Nobody takes an object that goes out of a relationship without inverse.
+                guard inverse == nil else { throw damaged(relationship, "of \(owner) have \(key), which is not there") }
+                isMended = true
+                continue
+            }
+            guard nodes.model.entities[Int(member.header.pointee.entity)].isKind(of: destination) else {
+                throw damaged(relationship, "of \(owner) have \(key), which is no \(destination.name)")
+            }
+            if let inverse, !inverse.isToMany, target(of: member, inverse) != owner {
+                throw damaged(relationship, "of \(owner) have \(key), which does not lead back")
+            }
+        }
+        if isMended { keys.removeAll { nodes.node(destination.root, $0) == nil } }
+    }
+
+    private func entity(_ key: Int64, _ like: Entity) -> Entity? {
+        nodes.node(like.root, key).map { nodes.model.entities[Int($0.record.header.pointee.entity)] }
+    }
+
+    private func target(of record: Record, _ relationship: Relationship) -> Int64? {
+        let entity = nodes.model.entities[Int(record.header.pointee.entity)]
+        let slot = Int(relationship.slot)
+        return entity.isKind(of: relationship.entity) ? record.target(slot, entity.layout.slots[slot])?.primaryKey : nil
+    }
+
+    // MARK: Both sides
+
+    /// Two sides that list each other's members.
+    private func checkMembers(_ relationship: Relationship, _ inverse: Relationship) throws {
+        var back: [Int64: Set<Int64>] = [:]
+        for (owner, members) in nodes.lists(of: inverse) { back[owner] = Set(members) }
+        for (owner, members) in nodes.lists(of: relationship) {
+            if let member = members.first(where: { !(back[$0]?.contains(owner) ?? false) }) {
+                throw damaged(relationship, "of \(owner) have \(member), whose \(inverse.name) does not lead back")
+            }
+        }
+    }
+
+    /// What rows say of where they lead. A rule that does nothing may leave them lead to what is gone.
+    private func checkTargets(_ relationship: Relationship, _ inverse: Relationship) throws {
+        var failure: CoreError?
+        nodes.tree(of: relationship.entity).forEach { record in
+            let owner = nodes.model.entities[Int(record.header.pointee.entity)]
+            let slot = Int(relationship.slot)
+            guard owner.isKind(of: relationship.entity),
+                let target = record.target(slot, owner.layout.slots[slot]),
+                let other = nodes.node(relationship.destination.root, target.primaryKey)?.record
+            else { return true }
+            let key = record.primaryKey
+            if other.header.pointee.entity != target.entity {
+                failure = damaged(relationship, "of \(key) is \(target.primaryKey), which is of another entity")
+            } else if !inverse.isToMany, self.target(of: other, inverse) != key {
+                failure = damaged(
+                    relationship, "of \(key) is \(target.primaryKey), whose \(inverse.name) does not lead back")
+            }
+            return failure == nil
+        }
+        if let failure { throw failure }
+    }
+
+    private func damaged(_ relationship: Relationship, _ what: String) -> CoreError {
+        BinaryFormat.damaged(
+            path, "\(relationship.isToMany ? "the members of " : "")\(relationship.listName) \(what)",
+            entity: relationship.entity.name, key: relationship.name)
+    }
+}
+
+extension Relationship {
+    /// What a binary store calls it.
+    var listName: String { "\(entity.name).\(name)" }
+}

@@ -1,0 +1,82 @@
+"""What holds for stores that are in memory as a whole, be there a file or not."""
+
+from __future__ import annotations
+
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corestone import Container, Context, Model
+
+ORGANISATION: dict[str, dict[str, Any]] = {
+    "Owner": {
+        "items": "to-many ordered Item inverse owner",
+        "tags": "to-many Tag inverse owners",
+        "places": "to-many ordered Place inverse owners",
+    },
+    "Item": {"number": "int = 0", "owner": "to-one Owner? inverse items"},
+    "Tag": {"number": "int = 0", "owners": "to-many Owner inverse tags"},
+    "Place": {"number": "int = 0", "owners": "to-many ordered Owner inverse places"},
+}
+RELATIONSHIPS = {"items": "Item", "tags": "Tag", "places": "Place"}
+
+
+@pytest.mark.parametrize("kind", ["InMemory", "Binary"])
+def test_members_of_one_owner_are_deleted_in_time_that_grows_with_their_number(kind: str, tmp_path: Path) -> None:
+    with Container(Model(ORGANISATION), tmp_path / "a.store", type=kind) as container:
+        for name, entity in RELATIONSHIPS.items():
+            context = container.context()
+            owner = context.insert("Owner")
+            setattr(owner, name, [context.insert(entity, number=number) for number in range(40_000)])
+            context.save()
+            context = container.context()
+            for item in list(context.fetch(entity)):
+                context.delete(item)
+            begin = time.process_time()
+            context.save()
+            spent = time.process_time() - begin
+            assert spent < 5, f"{name}: {spent:.1f} s of the processor"
+            assert container.context().count(entity) == 0
+
+
+@pytest.mark.parametrize("kind", ["InMemory", "Binary", "SQLite"])
+def test_members_stay_in_order_whatever_goes_and_comes(kind: str, tmp_path: Path) -> None:
+    chance = random.Random(7)
+    with Container(Model(ORGANISATION), tmp_path / "a.store", type=kind) as container:
+        context = container.context()
+        owner = context.insert("Owner")
+        known: dict[str, list[int]] = {name: [] for name in RELATIONSHIPS}
+        number = 0
+        for _ in range(40):
+            for name, entity in RELATIONSHIPS.items():
+                members = list(getattr(owner, name))
+                for item in chance.sample(members, len(members) // 3):
+                    if chance.random() < 0.5:
+                        context.delete(item)
+                    else:
+                        getattr(owner, name).remove(item)
+                    known[name].remove(item.number)
+                for _ in range(chance.randrange(30)):
+                    number += 1
+                    getattr(owner, name).add(context.insert(entity, number=number)) if name == "tags" else getattr(
+                        owner, name
+                    ).append(context.insert(entity, number=number))
+                    known[name].append(number)
+                strangers = [
+                    item for item in context.fetch(entity) if item.number not in known[name] and not item.is_deleted
+                ]
+                for item in strangers[:5]:
+                    getattr(owner, name).add(item) if name == "tags" else getattr(owner, name).append(item)
+                    known[name].append(item.number)
+            context.save()
+            fresh: Context = container.context()
+            (found,) = fresh.fetch("Owner")
+            for name in RELATIONSHIPS:
+                numbers = [item.number for item in getattr(found, name)]
+                if name == "tags":
+                    assert sorted(numbers) == sorted(known[name])
+                else:
+                    assert numbers == known[name]
