@@ -4,10 +4,11 @@ public enum Status: Int32, Sendable {
     case `internal` = -1, invalidArgument = -2, invalidHandle = -3, wrongThread = -4, invalidUTF8 = -5, typeMismatch =
         -6
     case noMemory = -7, callback = -8, unsupported = -9, forked = -10, cancelled = -11
-    case validation = -100, conflict = -101, objectGone = -102, unsavedChanges = -103
+    case validation = -100, conflict = -101, objectGone = -102
     case predicateSyntax = -200, predicate = -201
     case storeIO = -300, storeBusy = -301, storeCorrupt = -302, storeReadOnly = -303, notAStore = -304
     case modelMismatch = -400, migration = -401, model = -402
+    case unsavedChanges = -103
 }
 
 /// The one error of the library: what failed, on which entity, key, value and object, and what to do about it.
