@@ -150,4 +150,28 @@ final class MergedRelationshipTests: GraphTestCase {
         XCTAssertNil(try bob.get("spouse", as: ManagedObject.self))
         XCTAssertNil(try ada.get("spouse", as: ManagedObject.self))
     }
+
+    /// Reading a list from which a deletion took a member is no change, and the member is there again when that is undone; whether the
+    /// deleted object's own list was read since or not.
+    func testUndoOfADeletionAfterThePartnerWasRefreshed() throws {
+        try one("Employee", "Bob", context).add(try one("Employee", "Ada", context), to: "friends")
+        try context.save()
+        for readsAgain in [true, false] {
+            here = other()
+            try here.setUndoManager(UndoManager())
+            let (ada, bob) = (try one("Employee", "Ada", here), try one("Employee", "Bob", here))
+            XCTAssertEqual(try [ada.memberCount("friends"), bob.memberCount("friends")], [1, 1])
+            try here.delete(ada)
+            try here.processPendingChanges()
+            try here.refreshAll()
+            try here.refresh(bob, mergeChanges: false)
+            XCTAssertEqual(try bob.memberCount("friends"), 0)
+            if readsAgain { XCTAssertEqual(try ada.memberCount("friends"), 1) }
+            XCTAssertTrue(try here.undo())
+            XCTAssertFalse(ada.isDeleted)
+            XCTAssertEqual(try [ada.memberCount("friends"), bob.memberCount("friends")], [1, 1])
+            XCTAssertFalse(here.hasChanges)
+            XCTAssertFalse(try here.undo(), "there was one step")
+        }
+    }
 }

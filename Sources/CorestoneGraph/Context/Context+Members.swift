@@ -116,7 +116,7 @@ extension Context {
         keeper.didLoad(members)
         // What was deleted here, its delete rules applied, is no member any more.
         for member in members where member.state.contains(.propagated) && relationship.inverse != nil {
-            keeper.drop(member)
+            settle(member, in: keeper, isMember: false, isStored: true)
         }
         // Nor is one that leads elsewhere by now.
         guard let inverse = relationship.settledInverse, !inverse.isToMany else { return }

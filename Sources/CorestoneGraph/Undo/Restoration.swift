@@ -216,8 +216,15 @@ struct Restoration {
             guard let inverse = relationship.settledInverse, inverse.isToMany == relationship.isToMany else { continue }
             if relationship.isToMany {
                 let keeper = try object.toMany(relationship)
-                for member in keeper.knownMembers where isOutdated(member) && member.context === context {
-                    if try !member.toMany(inverse).contains(object) { keeper.drop(member) }
+                for member in try keeper.all() where isOutdated(member) && member.context === context {
+                    let others = try member.toMany(inverse)
+                    if try others.contains(object) { continue }
+                    // Gone with the deletion alone, and stored: so it was read since.
+                    if others.lost(object) {
+                        context.settle(object, in: others, isMember: true, isStored: true)
+                    } else {
+                        keeper.drop(member)
+                    }
                 }
             } else if let partner = try object.target(of: relationship), isOutdated(partner),
                 partner.context === context,
