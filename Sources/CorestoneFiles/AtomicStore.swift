@@ -69,6 +69,7 @@ package final class AtomicStore: PersistentStore, @unchecked Sendable {
         isMoved.withLock { $0 = true }
     }
 
+    package var isNew: Bool { file?.isNew ?? false }
     package func setInterruptCheck(_ check: (() -> Bool)?) { interruptCheck = check }
     package func endRead() {}
     package func close() { file?.close() }

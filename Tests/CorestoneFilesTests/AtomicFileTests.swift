@@ -497,6 +497,57 @@ final class AtomicFileTests: XCTestCase {
         }
     }
 
+    /// One migration of two to the same new path succeeds, and what it copied is there.
+    func testMigratingTwiceToOnePathAtATime() throws {
+        for type in AtomicFileTests.types + [.sqlite] {
+            for round in 0..<10 {
+                let coordinators = try (0..<2).map { try coordinator("from\($0)-\(round).\(type.rawValue)", .sqlite) }
+                for coordinator in coordinators { try fill(Context(coordinator: coordinator)) }
+                let target = path("to-\(round).\(type.rawValue)")
+                let successes = Successes()
+                DispatchQueue.concurrentPerform(iterations: 2) { number in
+                    let coordinator = coordinators[number]
+                    let done = try? coordinator.migrateStore(coordinator.stores[0], to: type, at: target)
+                    if done != nil { successes.add() }
+                }
+                XCTAssertEqual(successes.count, 1, "\(type.rawValue) \(round)")
+                let found = try Coordinator(model: AtomicFileTests.library())
+                try found.addStore(type, at: target)
+                XCTAssertEqual(try Context(coordinator: found).count("Book"), 3, "\(type.rawValue) \(round)")
+            }
+        }
+    }
+
+    /// An object that outlives its context, its coordinator and its model says that it is gone.
+    func testAnObjectThatOutlivesAll() throws {
+        func left(byReset: Bool) throws -> [ManagedObject] {
+            let context = Context(coordinator: try coordinator("left", .inMemory))
+            let ada = try context.insert("Author", ["name": "Ada"])
+            try context.save()
+            let deleted = try context.insert("Author", ["name": "Eve"])
+            try context.save()
+            try context.delete(deleted)
+            try context.save()
+            if byReset { try context.reset() }
+            return [ada, deleted]
+        }
+        for byReset in [false, true] {
+            for object in try left(byReset: byReset) {
+                XCTAssertTrue(object.isGone)
+                XCTAssertEqual(object.entity.name, "Author")
+                XCTAssertTrue(object.objectID.uri.contains("/Author/p"))
+                XCTAssertThrowsError(try object.get("name", as: String.self)) {
+                    XCTAssertEqual(($0 as? CoreError)?.status, .objectGone)
+                    XCTAssertEqual(($0 as? CoreError)?.entity, "Author")
+                }
+                XCTAssertThrowsError(try object.set("name", "X")) {
+                    XCTAssertEqual(($0 as? CoreError)?.status, .objectGone)
+                }
+                XCTAssertThrowsError(try object.members("books"))
+            }
+        }
+    }
+
     func testNamesThatAreTooLong() throws {
         for type in AtomicFileTests.types {
             XCTAssertThrowsError(try coordinator(String(repeating: "n", count: 226), type)) {
@@ -609,4 +660,12 @@ private final class HeardChanges: @unchecked Sendable {
     func add(_ change: RemoteChange?) { lock.withLock { if let change { heard.append(change) } } }
     var count: Int { lock.withLock { heard.count } }
     var last: RemoteChange? { lock.withLock { heard.last } }
+}
+
+private final class Successes: @unchecked Sendable {
+    private let lock = NSLock()
+    private var number = 0
+
+    func add() { lock.withLock { number += 1 } }
+    var count: Int { lock.withLock { number } }
 }

@@ -16,6 +16,8 @@ final class StoreFile: @unchecked Sendable {
     private var known: (descriptor: Int32, state: FileState?)?
     /// The same for whoever watches the file, on a thread of its own.
     let sights = Locked(FileSights())
+    /// Whether opening it made it.
+    private(set) var isNew = false
 
     init(_ place: StorePlace, _ format: any AtomicFormat, _ options: StoreOptions) {
         (self.place, self.format, self.options) = (place, format, options)
@@ -63,6 +65,7 @@ final class StoreFile: @unchecked Sendable {
             if FileState(place.path)?.size ?? 0 > 0 { return try read(into: nodes) }
             let metadata = StoreMetadata(model: nodes.model, type: format.type)
             try write(nodes, metadata)
+            isNew = true
             return metadata
         }
     }

@@ -46,6 +46,8 @@ public final class Context: @unchecked Sendable {
     let generationState = GenerationState()
     /// Objects about which the handler is asked right now.
     var objectsInQuestion: Set<ObjectIdentifier> = []
+    /// For objects that leave; see there.
+    private(set) lazy var departure = Departure(coordinator.model, coordinator.storeKeeper)
     /// Every registered object, if the context keeps them.
     var retained: [ObjectIdentifier: ManagedObject]?
     /// Notes single faults, for a policy or for numbers that somebody asked for.

@@ -79,6 +79,7 @@ extension ManagedObject {
     /// Cuts the object off from its context; handles to it tell so from now on.
     /// - Parameter alone: false where the context gives up all of its objects.
     func leaveContext(alone: Bool = true) {
+        let departure = context?.departure
         context?.retained?.removeValue(forKey: ObjectIdentifier(self))
         dropChanges()
         dropRecord()
@@ -89,5 +90,6 @@ extension ManagedObject {
         // Its places on lists, and the event's entry, are told by the state as long as they last.
         state = state.intersection([.listedInserted, .listedUpdated, .listedDeleted, .snapshotting]).union(
             alone ? [.gone, .left] : .gone)
+        if let departure { depart(departure) }
     }
 }

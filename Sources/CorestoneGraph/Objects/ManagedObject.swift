@@ -98,6 +98,8 @@ public final class ManagedObject {
         static var partial: State { State(rawValue: 1 << 27) }
         /// It left its context alone, as deleted: not with all others, by a reset.
         static var left: State { State(rawValue: 1 << 18) }
+        /// Left its context, and keeps a `Departure` by `owner`.
+        static var departed: State { State(rawValue: 1 << 28) }
         /// Somebody observes its properties.
         @usableFromInline static var observed: State { State(rawValue: 1 << 17) }
     }
@@ -134,6 +136,8 @@ public final class ManagedObject {
         }
         dropRecord()
         if toOneTargets != nil || overlay != nil || toManyKeepers != nil { letGo() }
+        // The entity may end with it.
+        dropDeparture()
     }
 
     /// Lets go of the objects that this one leads to; see `PutOffEnds`.
@@ -187,8 +191,19 @@ extension ManagedObject {
         if state.remove(.unattached) != nil { owner.deallocate() }
     }
 
+    private func dropDeparture() {
+        if state.remove(.departed) != nil { Departure.release(owner) }
+    }
+
+    /// Keeps what it takes to say later that it left.
+    func depart(_ departure: Departure) {
+        owner = departure.retained()
+        state.insert(.departed)
+    }
+
     private func changeOwner() {
         dropOwnPlace()
+        dropDeparture()
         owner = context?.owner ?? platform_nobody()
     }
 }

@@ -61,6 +61,7 @@ package struct ForeignChanges: Sendable {
 extension PersistentStore {
     package var postsOwnChanges: Bool { false }
     package var lastOwnTransaction: Int64? { nil }
+    package var isNew: Bool { false }
 
     package func watch(_ tell: @escaping @Sendable (ForeignChanges) -> Void) throws -> (any StoreWatch)? { nil }
 }

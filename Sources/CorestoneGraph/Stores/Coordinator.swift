@@ -11,7 +11,7 @@ public final class Coordinator: @unchecked Sendable {
     private let lock = RecursiveLock(.stores)
     private var openStores: [Store] = []
     /// Objects of removed stores still point to them.
-    private var removedStores: [Store] = []
+    let storeKeeper = StoreKeeper()
     private var storesMade: UInt32 = 0
     let countLock = RecursiveLock(.leaf)
     /// Guarded by `countLock`.
@@ -72,6 +72,7 @@ public final class Coordinator: @unchecked Sendable {
             let store = Store(
                 backing: backing, number: storesMade, coordinator: ObjectIdentifier(self), configuration: configuration,
                 holdings: holdings, warnings: warnings)
+            storeKeeper.stores.append(store)
             openStores.insert(store, at: openStores.firstIndex { $0 === former } ?? openStores.count)
             return (store, nil)
         }
@@ -123,7 +124,6 @@ public final class Coordinator: @unchecked Sendable {
             // Who was told may have removed it.
             try requireOwn(store)
             openStores.removeAll { $0 === store }
-            removedStores.append(store)
         }
         // Should somebody have begun to listen meanwhile.
         remote.end(store)

@@ -76,6 +76,9 @@ package protocol PersistentStore: StoreReading, Sendable {
     /// The number of the last transaction that the store wrote into its history; nil without one.
     var lastOwnTransaction: Int64? { get }
 
+    /// Whether opening it made it, and nobody else.
+    var isNew: Bool { get }
+
     /// Closes the file. Every later call throws `Status.objectGone`.
     func close()
 }

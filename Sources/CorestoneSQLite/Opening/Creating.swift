@@ -31,7 +31,8 @@ struct StoreCreation {
         }
     }
 
-    func run() throws {
+    /// False when somebody else has made the store meanwhile.
+    func run() throws -> Bool {
         try refuseUnknownDerivations(StoreSchema(model: model))
         if place.hasCompanion("-wal") || place.hasCompanion("-journal") { return try fillBesideRemains() }
         let draft = "\(place.path).new-\(getpid())-\(UInt32.random(in: .min ... .max))"
@@ -39,26 +40,30 @@ struct StoreCreation {
         if let mode = options.fileMode { try make(draft, mode) }
         try fill(draft)
         // Another process may have made the store meanwhile: then that one is opened.
-        if link(draft, place.path) != 0 && errno != EEXIST {
+        var isNew = link(draft, place.path) == 0
+        if !isNew && errno != EEXIST {
             // A file system without hard links.
             var facts = stat()
-            if stat(place.path, &facts) != 0 && rename(draft, place.path) != 0 {
+            isNew = stat(place.path, &facts) != 0
+            if isNew && rename(draft, place.path) != 0 {
                 throw CoreError(
                     .storeIO, code: .persistentStoreOpen, "cannot make \(place.given): \(StorePlace.text(of: errno))",
                     file: place.given)
             }
         }
         _ = synchronise(folder: place.folder)
+        return isNew
     }
 
     /// The log of a store that was deleted would be taken for the new one's. SQLite drops it when it fills an empty
     /// file.
-    private func fillBesideRemains() throws {
-        guard try make(place.path, options.fileMode) else { return }
+    private func fillBesideRemains() throws -> Bool {
+        guard try make(place.path, options.fileMode) else { return false }
         do { try fill(place.path) } catch {
             unlink(place.path)
             throw error
         }
+        return true
     }
 
     /// Makes an empty file. False when there is one.

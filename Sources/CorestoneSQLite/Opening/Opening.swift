@@ -23,6 +23,8 @@ struct OpenedStore {
     let history: HistoryDesign?
     /// How many connections there may be.
     var maximumConnections = 1
+    /// Whether this opening made it.
+    var isNew = false
     /// Frames of the write-ahead log after which it is brought into the file; 0 for never.
     var longLog = ConnectionPool.usualLongLog
     /// Makes a connection more; nil where readers would be in each other's way, or in a writer's.
@@ -62,10 +64,12 @@ struct StoreOpening {
         if path == StorePlace.nowhere { return try openInMemory() }
         let place = try StorePlace(path)
         if place.state == .missing, !options.isReadOnly, !options.mustExist, let model {
-            try creation(model, place).run()
-        } else {
-            try place.requireStore()
+            let isNew = try creation(model, place).run()
+            var opened = try openWritable(place)
+            opened.isNew = isNew
+            return opened
         }
+        try place.requireStore()
         return options.isReadOnly
             ? try openReadOnly(place) : try openWritable(place)
     }

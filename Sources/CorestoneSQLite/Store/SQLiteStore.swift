@@ -26,6 +26,7 @@ final class SQLiteStore: PersistentStore, SQLiteReading {
     let options: StoreOptions
     let compiler: FetchCompiler
     let postsOwnChanges: Bool
+    let isNew: Bool
     /// Milliseconds; 0: as the file system allows.
     let watchInterval: Int32
     let watched = Locked(WatchedStore())
@@ -41,7 +42,7 @@ final class SQLiteStore: PersistentStore, SQLiteReading {
     let computed = Locked<Set<TriggerFunctions.Row>>([])
 
     init(_ opened: OpenedStore, options: StoreOptions = StoreOptions()) throws {
-        postsOwnChanges = options.postsOwnChanges
+        (postsOwnChanges, isNew) = (options.postsOwnChanges, opened.isNew)
         watchInterval = Int32(clamping: options.watchIntervalMilliseconds)
         identifier = opened.identifier
         location = Locked((opened.path, opened.externalFolder))
@@ -70,7 +71,7 @@ final class SQLiteStore: PersistentStore, SQLiteReading {
         readOnlyReason = Store.isOpenForReading
         (externalDataThreshold, abilities) = (.max, store.abilities)
         compiler = store.compiler
-        postsOwnChanges = false
+        (postsOwnChanges, isNew) = (false, false)
         watchInterval = 0
         let file = try OpenFile(store.connectionForReading(), schema: schema, reaper: nil, isFixed: true)
         reaper = ReadReaper()

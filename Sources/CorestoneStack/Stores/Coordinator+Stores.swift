@@ -59,8 +59,8 @@ extension Coordinator {
         options.keepsHistory = options.keepsHistory || store.backing.keepsHistory
         let backing = try kind.open(path, model: model, options: options)
         do { return try migrate(store, to: backing, warnings: warnings) } catch {
-            // Nobody else knows what was made for this.
-            if let place, place.state == .missing { kind.unlink(place) }
+            // What was made for this, unless somebody else has found it meanwhile and saved into it.
+            if let place, backing.isNew, StoreTypes.isEmpty(kind, place.path, model) { kind.unlink(place) }
             throw error
         }
     }
@@ -174,6 +174,14 @@ extension StoreTypes {
     /// Where a store lies; nil for one that lies nowhere.
     static func place(of store: Store) throws -> StorePlace? {
         try place(store.path, kind(of: store.type))
+    }
+
+    /// Whether a store that can be read has no object.
+    static func isEmpty(_ kind: any StoreKind, _ path: String, _ model: Model) -> Bool {
+        guard let backing = try? kind.open(path, model: model, options: .readOnly) else { return false }
+        defer { backing.close() }
+        let roots = model.entities.filter { $0.parent == nil }
+        return (try? roots.allSatisfy { try backing.fetch(StoreFetch(entity: $0, result: .count)).count == 0 }) ?? false
     }
 
     /// nil for a path that is a mere name, and for that of an SQLite store in memory.
