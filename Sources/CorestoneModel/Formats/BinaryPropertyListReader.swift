@@ -151,12 +151,13 @@ private struct BinaryPropertyListReader {
             let (count, start) = try length(at: offset)
             return .data(Array(bytes[try content(start, count, unit: 1)]))
         case 0x50...0x5F, 0x70...0x7F:
-            // 0x7_ is text in UTF-8, which newer writers use; ASCII is part of it.
+            // 0x7_ is text in UTF-8, which newer writers use; ASCII is part of it. Few readers know it.
+            if limits.isStrict, marker >= 0x70 { throw corrupt("the marker of a newer form", at: offset) }
             let (count, start) = try length(at: offset)
             let range = try content(start, count, unit: 1)
             try bytes.withUnsafeBytes { bytes in
                 let text = UnsafeRawBufferPointer(rebasing: bytes[range])
-                if limits.isStrict, marker < 0x60 ? text.contains(where: { $0 > 0x7F }) : !isValidUTF8(text) {
+                if limits.isStrict, text.contains(where: { $0 > 0x7F }) {
                     throw corrupt("text that is none", at: offset)
                 }
             }
