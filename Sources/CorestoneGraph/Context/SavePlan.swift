@@ -91,7 +91,8 @@ extension ManagedObject {
         return [target]
     }
 
-    fileprivate func leadsAway(
+    /// Two objects, their stores, and what to do instead.
+    func leadsAway(
         _ relationship: Relationship, from store: Store?, to other: ManagedObject, in otherStore: Store?
     ) -> CoreError {
         CoreError(

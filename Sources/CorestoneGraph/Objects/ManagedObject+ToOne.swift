@@ -199,10 +199,7 @@ extension ManagedObject {
                 value: .object(member), objectURI: objectID.uri)
         }
         if let store, let other = member.store, store !== other {
-            throw CoreError(
-                .invalidArgument, code: .managedObjectExternalRelationship,
-                "\(entity.name).\(relationship.name) cannot lead to an object in another store", entity: entity.name,
-                key: relationship.name, value: .object(member), objectURI: objectID.uri)
+            throw leadsAway(relationship, from: store, to: member, in: other)
         }
     }
 
