@@ -81,6 +81,7 @@ typedef struct cst_conflict cst_conflict;
 typedef struct cst_query_generation cst_query_generation;
 typedef struct cst_batch_request cst_batch_request;
 typedef struct cst_container cst_container;
+typedef struct cst_document cst_document;
 
 /* ======== plain values =================================================================================== */
 
@@ -1692,6 +1693,104 @@ enum {
  * inserted, updated and deleted. Waits for the queues of contexts with changes. Releasing a container asks nobody, and closes the
  * stores when the last handle of them is gone. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_close(cst_container *container, uint32_t unsaved, cst_error **error);
+
+/* ---- records: rows as plain values, for programs that want neither contexts nor objects.
+ *
+ * A record is a JSON object: an entry for each attribute (dates as ISO 8601, decimals, UUIDs and URIs as text, bytes in base64), for
+ * each relationship the URI of the object that it leads to or a list of them, and its own URI as "objectID". What is read can be
+ * written again. Each call works in a context of its own on the calling thread and saves before it returns: all, or nothing. */
+
+/* Told of success before the call returns: `records` is a JSON list, null of deletions. */
+typedef void (*cst_records_fn)(void *userdata, cst_string records CST_BORROWED, size_t count);
+/* Told of failure before the call returns, which fails with the same error. */
+typedef void (*cst_failure_fn)(void *userdata, const cst_error *error CST_BORROWED);
+/* Inserts objects: `json` is one record or a list of them. Values are converted as the attribute wants them; null is the default. A
+ * relationship takes the URI of an object or a record, a to-many one a list of these: a record with "objectID" changes that object,
+ * any other inserts one of the relationship's entity, or of the one it names as "entity". CST_E_TYPE_MISMATCH and
+ * CST_E_INVALID_ARGUMENT name entity, key and value. success and failure may be NULL, here and below. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_container_insert(cst_container *container, cst_string entity_name,
+                                                          cst_string json, cst_records_fn success,
+                                                          cst_failure_fn failure, void *userdata, cst_error **error);
+/* The records that a filter holds for (a predicate, or an object's URI; null: all), at most `limit` of them (0: all), ordered by
+ * `sort`: key paths with commas between them, "-" before those that go the other way than `ascending` says; null: in no order. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_container_read(cst_container *container, cst_string entity_name,
+                                                        cst_string filter, cst_string sort, bool ascending,
+                                                        uint64_t limit, cst_records_fn success, cst_failure_fn failure,
+                                                        void *userdata, cst_error **error);
+/* Sets what `json`, a record, names, of the objects that a filter holds for; tells of them as they are then. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_container_update(cst_container *container, cst_string entity_name,
+                                                          cst_string filter, cst_string json, cst_records_fn success,
+                                                          cst_failure_fn failure, void *userdata, cst_error **error);
+/* Deletes the objects that a filter holds for, which is not null; delete rules follow. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_container_delete(cst_container *container, cst_string entity_name,
+                                                          cst_string filter, cst_records_fn success,
+                                                          cst_failure_fn failure, void *userdata, cst_error **error);
+/* Deletes all objects of an entity, and of those that inherit from it. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_container_delete_all(cst_container *container, cst_string entity_name,
+                                                              cst_records_fn success, cst_failure_fn failure,
+                                                              void *userdata, cst_error **error);
+
+/* ======== document ======================================================================================= */
+/* One store as a document: opened, edited with undo, saved, saved elsewhere, reverted. */
+
+/* A document without a place, of a type "SQLite", "XML" or "Binary" (null: SQLite). What it has lies in a folder of its own in TMPDIR,
+ * which ends with it. Its context has the queue and an undo manager (cst_context_copy_undo_manager). */
+CST_EXPORT CST_ANY_THREAD cst_status cst_document_new(cst_model *model, cst_string type, cst_queue queue,
+                                                      cst_document **out_document CST_OWNED, cst_error **error);
+/* Opens a document that is there, for writing. `model` and `options` may be NULL, as for cst_coordinator_open_store. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_document_open(cst_string path, cst_model *model,
+                                                       const cst_store_options *options, cst_queue queue,
+                                                       cst_document **out_document CST_OWNED, cst_error **error);
+CST_EXPORT CST_ANY_THREAD cst_status cst_document_context(const cst_document *document,
+                                                          cst_context **out_context CST_BORROWED, cst_error **error);
+/* Where it is; CST_NOT_FOUND for one without a place. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_document_copy_path(const cst_document *document, cst_buffer *out_path,
+                                                            cst_error **error);
+/* How a document stands. */
+enum {
+    CST_DOCUMENT_EDITED = 1u << 0, /* something is in no file that the host chose */
+    CST_DOCUMENT_SAVING = 1u << 1,
+    CST_DOCUMENT_CONFLICT = 1u << 2,        /* the last save met objects that somebody else had changed */
+    CST_DOCUMENT_FAILED = 1u << 3,          /* the last save failed: cst_document_copy_error */
+    CST_DOCUMENT_UNTITLED = 1u << 4,        /* it has no place yet */
+    CST_DOCUMENT_CHANGED_ON_DISK = 1u << 5, /* somebody else wrote the file since it was opened, saved or reverted */
+    CST_DOCUMENT_CLOSED = 1u << 6
+};
+/* As of the last event of the context; looks at the file. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_document_state(const cst_document *document, uint32_t *out_flags,
+                                                        cst_error **error);
+/* Processes pending changes and says whether something is unsaved; undoing all since the last save leaves nothing. Waits for the
+ * context's queue. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_document_has_unsaved_changes(const cst_document *document, bool *out_unsaved,
+                                                                      cst_error **error);
+/* What the last save failed with, an autosave too; CST_NOT_FOUND when it went well. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_document_copy_error(const cst_document *document,
+                                                             cst_error **out_failure CST_OWNED, cst_error **error);
+/* Told the CST_DOCUMENT_ flags whenever they change, on the thread that changes them: the context's queue, who saves, or the watch
+ * of the store. */
+typedef void (*cst_document_observe_fn)(void *userdata, uint32_t flags);
+CST_EXPORT CST_ANY_THREAD cst_status cst_document_observe(cst_document *document, cst_document_observe_fn observe,
+                                                          void *userdata, cst_destroy_fn destroy,
+                                                          cst_observation **out_observation CST_OWNED,
+                                                          cst_error **error);
+/* Has the document saved by itself, on its context's queue: after so many events that left something to save, and when nothing was
+ * changed for so many milliseconds; 0 for neither. What it fails with shows in the state, and the changes stay. One without a place is
+ * saved into its own folder and stays edited. CST_E_INVALID_ARGUMENT for CST_QUEUE_CALLER. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_document_set_autosave(cst_document *document, uint32_t changes,
+                                                               uint32_t idle_ms, cst_error **error);
+/* Saves what was changed. CST_E_CONFLICT for objects that somebody else changed in the file: a merge policy of the context settles
+ * them, or cst_document_revert. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_document_save(cst_document *document, cst_error **error);
+/* Saves the document to `path` and goes on there; what is at its former place stays as it was last saved. `type` null: as it is; of
+ * another one every object has a new ID, and handles of objects are CST_E_OBJECT_GONE. A store at the path is overwritten only
+ * if `replaces`. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_document_save_as(cst_document *document, cst_string type, cst_string path,
+                                                          bool replaces, cst_error **error);
+/* Throws away what was not saved, and reads the file as it is now, also what others wrote. Steps to undo are forgotten. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_document_revert(cst_document *document, cst_error **error);
+/* Closes the file; `unsaved` is a CST_UNSAVED_ constant. CST_E_UNSAVED_CHANGES has the counts and the error of the last save, if that
+ * failed, as details. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_document_close(cst_document *document, uint32_t unsaved, cst_error **error);
 
 /* ======== nesting ======================================================================================== */
 /* Contexts on top of contexts, and changes that others saved. */

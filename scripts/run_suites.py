@@ -93,6 +93,7 @@ def mypy_commands() -> list[list[str]]:
         "examples/orders",
         "examples/live",
         "examples/events",
+        "examples/signals",
         "bench",
         "bench/peers",
         "Tests/tool",

@@ -11,7 +11,7 @@ extension Container {
     /// - Throws: what the one store failed with; for several, an error whose children tell of each.
     public func loadStores() async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            loadStoresInBackground { continuation.resume(with: $0) }
+            inBackground({ try $0.loadStores() as Void }, { continuation.resume(with: $0) })
         }
     }
 

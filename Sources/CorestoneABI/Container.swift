@@ -219,10 +219,11 @@ public func cst_container_save(_ pointer: OpaquePointer?, _ error: ErrorOut) -> 
 public func cst_container_close(_ pointer: OpaquePointer?, _ unsaved: UInt32, _ error: ErrorOut) -> cst_status {
     boundary(error) {
         let container = try containerBox(pointer).container
-        guard let policy = Container.Unsaved(rawValue: unsaved) else {
-            throw CoreError(
-                .invalidArgument, "\(unsaved) is no policy for unsaved changes; use a CST_UNSAVED_ constant")
-        }
-        try container.close(policy)
+        try container.close(try unsavedPolicy(unsaved))
     }
+}
+
+func unsavedPolicy(_ number: UInt32) throws -> Container.Unsaved {
+    if let policy = Container.Unsaved(rawValue: number) { return policy }
+    throw CoreError(.invalidArgument, "\(number) is no policy for unsaved changes; use a CST_UNSAVED_ constant")
 }

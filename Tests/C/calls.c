@@ -96,6 +96,14 @@ static void hear_load(void *userdata, size_t index, cst_string path, cst_store *
     (void)userdata, (void)index, (void)path, (void)store, (void)error;
 }
 
+static void hear_records(void *userdata, cst_string records, size_t count) {
+    (void)userdata, (void)records, (void)count;
+}
+
+static void hear_failure(void *userdata, const cst_error *error) { (void)userdata, (void)error; }
+
+static void hear_document(void *userdata, uint32_t flags) { (void)userdata, (void)flags; }
+
 static bool go_further(void *userdata, uint64_t done, uint64_t total) {
     (void)userdata;
     return done <= total;
@@ -378,6 +386,12 @@ void world_open(struct world *world, const char *folder) {
     OK(cst_container_add_description(container, &description, E));
     OK(cst_container_load(container, NULL, NULL, NULL, E));
     world->live[TYPE_CONTAINER] = container;
+    cst_document *document = NULL;
+    OK(cst_document_new(c->model, text("XML"), CST_QUEUE_PRIVATE, &document, E));
+    char saved[700];
+    snprintf(saved, sizeof saved, "%.500s/world.document", folder);
+    OK(cst_document_save_as(document, (cst_string){NULL, 0}, text(saved), true, E));
+    world->live[TYPE_DOCUMENT] = document;
 }
 
 void world_close(struct world *world) {
@@ -387,7 +401,8 @@ void world_close(struct world *world) {
         TYPE_FETCH_REQUEST, TYPE_RESULTS,    TYPE_CURSOR,           TYPE_MAPPING_MODEL,
         TYPE_EXPRESSION,    TYPE_ROWS,       TYPE_OBSERVATION,      TYPE_UNDO_MANAGER,
         TYPE_MERGE_POLICY,  TYPE_CONFLICT,   TYPE_QUERY_GENERATION, TYPE_ASYNCHRONOUS_FETCH,
-        TYPE_BATCH_REQUEST, TYPE_CONTROLLER, TYPE_SNAPSHOT,         TYPE_CONTAINER};
+        TYPE_BATCH_REQUEST, TYPE_CONTROLLER, TYPE_SNAPSHOT,         TYPE_CONTAINER,
+        TYPE_DOCUMENT};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         CHECK_STATUS(CST_OK, cst_release(world->live[owned[i]]));
     CHECK_STATUS(CST_OK, cst_release(world->second[TYPE_OBJECT]));
@@ -430,6 +445,11 @@ static bool builds_model(const struct call *call) {
 
 static cst_string string_for(struct world *world, const struct call *call, const struct parameter *parameter) {
     const char *name = parameter->name;
+    if (is(call, "cst_document_save_as")) {
+        if (strcmp(name, "type") == 0) return (cst_string){NULL, 0};
+        snprintf(world->fresh, sizeof world->fresh, "%.500s/fresh%u.xml", world->folder, world->names++);
+        return text(world->fresh);
+    }
     if (strcmp(name, "path") == 0 && (is(call, "cst_coordinator_add_store") || strstr(call->name, "destroy_store") ||
                                       is(call, "cst_coordinator_migrate_store") ||
                                       strstr(call->name, "replace_store") || strstr(call->name, "backup_store"))) {
@@ -449,7 +469,8 @@ static cst_string string_for(struct world *world, const struct call *call, const
         return (cst_string){NULL, 0};
     if (strcmp(name, "store_path") == 0 || strcmp(name, "source_path") == 0)
         return cst_store_path(world->company.store);
-    if (strcmp(name, "path") == 0 && (strstr(call->name, "store") || is(call, "cst_container_open")))
+    if (strcmp(name, "path") == 0 &&
+        (strstr(call->name, "store") || (is(call, "cst_container_open") || is(call, "cst_document_open"))))
         return cst_store_path(world->company.store);
     if (is(call, "cst_entity_set_fetched_request") && strcmp(name, "property") == 0) return text("found");
     if (is(call, "cst_object_copy_fetched") && strcmp(name, "property") == 0) return text("namesakes");
@@ -459,9 +480,13 @@ static cst_string string_for(struct world *world, const struct call *call, const
         is(call, "cst_context_aggregate"))
         return text("name");
     if (is(call, "cst_controller_section_for_title")) return text("A"); /* of the first section, Alice's */
+    if (is(call, "cst_container_delete") && strcmp(name, "filter") == 0) return text("name == 'nobody'");
     if (strcmp(name, "filter") == 0 || strcmp(name, "section_key_path") == 0 || strcmp(name, "cache_name") == 0)
         return (cst_string){NULL, 0};
+    if (strcmp(name, "json") == 0 && strstr(call->name, "cst_container")) return text("{\"name\": \"Eve\"}");
     if (strcmp(name, "json") == 0) return text("[1]");
+    if (strcmp(name, "sort") == 0) return text("name");
+    if (is(call, "cst_document_new")) return text("XML");
     if (is(call, "cst_container_new")) return text("world");
     if (is(call, "cst_expression_parse")) return text("%@");
     if (strcmp(name, "format") == 0) return text("name == %@");
@@ -704,6 +729,15 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
             break;
         case KIND_CONTAINER_LOAD:
             a->container_load = hear_load;
+            break;
+        case KIND_RECORDS:
+            a->records = hear_records;
+            break;
+        case KIND_FAILURE:
+            a->failure = hear_failure;
+            break;
+        case KIND_DOCUMENT_OBSERVE:
+            a->document_observe = hear_document;
             break;
         case KIND_CONTAINER_OPTIONS:
             a->pointer = &storage->container_options;

@@ -38,6 +38,7 @@ enum handle_type {
     TYPE_CONTROLLER,
     TYPE_SNAPSHOT,
     TYPE_CONTAINER,
+    TYPE_DOCUMENT,
     TYPE_COUNT
 };
 
@@ -75,6 +76,9 @@ enum kind {
     KIND_CALL_SITE,
     KIND_PROGRESS,
     KIND_CONTAINER_LOAD,
+    KIND_RECORDS,
+    KIND_FAILURE,
+    KIND_DOCUMENT_OBSERVE,
     KIND_CONTAINER_OPTIONS,
     KIND_DESCRIPTION,
     KIND_INACCESSIBLE,
@@ -124,6 +128,9 @@ union argument {
     cst_call_site_fn call_site;
     cst_progress_fn progress;
     cst_container_load_fn container_load;
+    cst_records_fn records;
+    cst_failure_fn failure;
+    cst_document_observe_fn document_observe;
     cst_inaccessible_fault_fn inaccessible;
     cst_predicate_block_fn predicate_block;
     cst_expression_block_fn expression_block;

@@ -39,6 +39,7 @@ HANDLES = [
     "controller",
     "snapshot",
     "container",
+    "document",
 ]
 SCALARS = {"bool", "size_t", "int32_t", "int64_t", "uint32_t", "uint64_t"} | {
     f"cst_{each}" for each in ("key", "attribute_type", "queue", "schedule")
@@ -66,6 +67,7 @@ MARKS = ("CST_ANY_THREAD", "CST_ON_QUEUE", "CST_ONE_THREAD")
 BY_VALUE = {
     *("STRING", "BYTES", "DESTROY", "PERFORM", "DONE", "INTERRUPT", "VALIDATE", "LOG", "RESOLVE"),
     *("CALL_SITE", "INACCESSIBLE", "PROGRESS", "CONTAINER_LOAD"),
+    *("RECORDS", "FAILURE", "DOCUMENT_OBSERVE"),
     *("PREDICATE_BLOCK", "EXPRESSION_BLOCK", "COMPARE", "FUNCTION", "CODE"),
     *("BATCH_ROWS", "BATCH_OBJECT"),
     *("CONTEXT_OBSERVE", "OBJECT_OBSERVE", "COORDINATOR_OBSERVE", "UNDO_ACTION", "UNDO_OBSERVE"),
@@ -127,6 +129,9 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         "cst_call_site_fn": "CALL_SITE",
         "cst_progress_fn": "PROGRESS",
         "cst_container_load_fn": "CONTAINER_LOAD",
+        "cst_records_fn": "RECORDS",
+        "cst_failure_fn": "FAILURE",
+        "cst_document_observe_fn": "DOCUMENT_OBSERVE",
         "cst_inaccessible_fault_fn": "INACCESSIBLE",
         "cst_predicate_block_fn": "PREDICATE_BLOCK",
         "cst_expression_block_fn": "EXPRESSION_BLOCK",

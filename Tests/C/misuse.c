@@ -50,6 +50,8 @@ static bool may_be_null(const struct call *call, const struct parameter *paramet
         {"cst_container_open", "model"},
         {"cst_container_open", "options"},
         {"cst_container_load", "handler"},
+        {"cst_document_open", "model"},
+        {"cst_document_open", "options"},
         {"cst_store_check_apple", "model"},
         {"cst_store_check", "model"},
         {"cst_main_queue_drain", "out_count"},
@@ -83,7 +85,8 @@ static bool may_be_null(const struct call *call, const struct parameter *paramet
         {"cst_context_set_query_generation", "generation"},
     };
     if (parameter->kind == KIND_ERROR || parameter->kind == KIND_USERDATA || parameter->kind == KIND_DESTROY ||
-        parameter->kind == KIND_VARIABLES || parameter->kind == KIND_COMPARE)
+        parameter->kind == KIND_RECORDS || parameter->kind == KIND_FAILURE || parameter->kind == KIND_VARIABLES ||
+        parameter->kind == KIND_COMPARE)
         return true;
     for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++) {
         if (strcmp(allowed[i][0], call->name) == 0 && strcmp(allowed[i][1], parameter->name) == 0) return true;

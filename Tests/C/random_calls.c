@@ -359,8 +359,9 @@ static void fill(const struct world *world, const struct call *call, union argum
             a->number = below(NEAR);
             break;
         case KIND_STRING:
-            a->string =
-                strstr(call->name, "store") && strcmp(p->name, "path") == 0 ? random_path(world) : random_string(world);
+            a->string = (strstr(call->name, "store") || strstr(call->name, "document")) && strcmp(p->name, "path") == 0
+                            ? random_path(world)
+                            : random_string(world);
             if (strcmp(p->name, "type") == 0 && !one_in(5)) a->string = text("SQLite");
             break;
         case KIND_BYTES:
@@ -409,6 +410,9 @@ static void fill(const struct world *world, const struct call *call, union argum
         case KIND_PROGRESS:
         case KIND_CONTAINER_LOAD:
         case KIND_CONTAINER_OPTIONS:
+        case KIND_RECORDS:
+        case KIND_FAILURE:
+        case KIND_DOCUMENT_OBSERVE:
         case KIND_DESCRIPTION:
         case KIND_INACCESSIBLE:
         case KIND_CLASS_CALLBACKS:

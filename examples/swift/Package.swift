@@ -7,6 +7,9 @@ let package = Package(
     targets: [
         .executableTarget(
             name: "ten-lines", dependencies: [.product(name: "Corestone", package: "corestone")], path: ".",
-            sources: ["ten_lines.swift"])
+            sources: ["ten_lines.swift"]),
+        .executableTarget(
+            name: "signals", dependencies: [.product(name: "Corestone", package: "corestone")], path: ".",
+            sources: ["signals.swift"]),
     ]
 )

@@ -20,7 +20,7 @@ enum HandleType: UInt32 {
     case asynchronousFetch
     case batchRequest
     case controller, snapshot
-    case container
+    case container, document
 
     var name: String {
         switch self {
@@ -51,6 +51,7 @@ enum HandleType: UInt32 {
         case .controller: "controller"
         case .snapshot: "snapshot"
         case .container: "container"
+        case .document: "document"
         }
     }
 

@@ -10,7 +10,7 @@ package struct JSONText {
     package init(_ value: PropertyValue) { add(value) }
 
     /// Plain JSON: of what it has no type for there must be nothing.
-    init(plain value: PropertyValue) {
+    package init(plain value: PropertyValue) {
         isPlain = true
         add(value)
     }

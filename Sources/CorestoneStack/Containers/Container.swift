@@ -177,9 +177,12 @@ public final class Container: Sendable {
         }
     }
 
-    /// The same on a thread of its own, which calls `ended`.
-    package func loadStoresInBackground(_ ended: @escaping @Sendable (Result<Void, any Error>) -> Void) {
-        let work: @Sendable () -> Void = { [self] in ended(Result { try loadStores() }) }
+    /// Runs `body` on a thread of the container's, and then `ended` there.
+    package func inBackground<Value>(
+        _ body: @escaping @Sendable (Container) throws -> Value,
+        _ ended: @escaping @Sendable (Result<Value, any Error>) -> Void
+    ) {
+        let work: @Sendable () -> Void = { [self] in ended(Result { try body(self) }) }
         do { try opener.run(work) } catch { ended(.failure(error)) }
     }
 

@@ -61,6 +61,7 @@ from .coordinator import (
     set_metadata,
 )
 from .cursor import Cursor
+from .document import Document, DocumentState
 from .entity import Entity
 from .errors import (
     CallbackError,
@@ -164,6 +165,8 @@ __all__ = [
     "SnapshotEvents",
     "Container",
     "StoreDescription",
+    "Document",
+    "DocumentState",
     "UnsavedChanges",
     "data_folder",
     "metadata",

@@ -42,6 +42,15 @@ DESCRIPTION_ASYNCHRONOUS, DESCRIPTION_NO_MIGRATION, DESCRIPTION_NO_INFERENCE, DE
     1 << bit for bit in range(4)
 )
 UNSAVED = ("refuse", "save", "discard")
+(
+    DOCUMENT_EDITED,
+    DOCUMENT_SAVING,
+    DOCUMENT_CONFLICT,
+    DOCUMENT_FAILED,
+    DOCUMENT_UNTITLED,
+    DOCUMENT_CHANGED_ON_DISK,
+    DOCUMENT_CLOSED,
+) = (1 << bit for bit in range(7))
 MODEL_KEEP_CURRENT, MODEL_LOSSY = (1 << bit for bit in range(2))
 MODEL_GIVEN, MODEL_CACHED, MODEL_INFERRED = 1, 2, 3
 
@@ -360,6 +369,9 @@ COORDINATOR_PERFORM_FN = CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, POINTER(ctyp
 PERFORM_FN = CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, POINTER(ctypes.c_void_p))
 INTERRUPT_FN = CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)
 CONTAINER_LOAD_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t, String, ctypes.c_void_p, ctypes.c_void_p)
+RECORDS_FN = CFUNCTYPE(None, ctypes.c_void_p, String, ctypes.c_size_t)
+FAILURE_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+DOCUMENT_OBSERVE_FN = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint32)
 PROGRESS_FN = CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64)
 CALL_SITE_FN = CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p, POINTER(Buffer))
 INACCESSIBLE_FN = CFUNCTYPE(
@@ -629,6 +641,9 @@ _TYPES: dict[str, Any] = {
     "containeroptions": POINTER(ContainerOptions),
     "description": POINTER(StoreDescription),
     "containerload": CONTAINER_LOAD_FN,
+    "records": RECORDS_FN,
+    "failure": FAILURE_FN,
+    "documentobserve": DOCUMENT_OBSERVE_FN,
     "callsite": CALL_SITE_FN,
     "inaccessible": INACCESSIBLE_FN,
     "validate": VALIDATE_FN,
@@ -917,6 +932,25 @@ cst_container_new_background_context status handle out error
 cst_container_copy_report status handle buffer error
 cst_container_save status handle error
 cst_container_close status handle u32 error
+cst_container_insert status handle in in records failure pointer error
+cst_container_read status handle in in in bool u64 records failure pointer error
+cst_container_update status handle in in in records failure pointer error
+cst_container_delete status handle in in records failure pointer error
+cst_container_delete_all status handle in records failure pointer error
+
+cst_document_new status handle in i32 out error
+cst_document_open status in handle options i32 out error
+cst_document_context status handle out error
+cst_document_copy_path status handle buffer error
+cst_document_state status handle u32* error
+cst_document_has_unsaved_changes status handle bool* error
+cst_document_copy_error status handle out error
+cst_document_observe status handle documentobserve pointer destroy out error
+cst_document_set_autosave status handle u32 u32 error
+cst_document_save status handle error
+cst_document_save_as status handle in in bool error
+cst_document_revert status handle error
+cst_document_close status handle u32 error
 
 cst_context_new_child status handle i32 out error
 cst_context_parent status handle out error

@@ -23,6 +23,7 @@ from ._abi import lib, optional_text, path_argument, text
 from ._arguments import choice, elements, one_of
 from ._call import call, made, read_error
 from ._interrupt import immortal
+from ._records import Records
 from .context import Context, EntityLike
 from .coordinator import Coordinator, Store, added_options, given_model, store_options
 from .errors import CorestoneError, ForkedError, InvalidArgumentError, InvalidHandleError, WrongThreadError
@@ -144,7 +145,7 @@ _told_callback = immortal(_abi.CONTAINER_LOAD_FN(_told))
 _end_callback = immortal(_abi.DESTROY_FN(lambda number, loads=_loads: loads.pop(number, None) and None))
 
 
-class Container:
+class Container(Records):
     """A model, the stores of its objects, and contexts: what most programs begin with.
 
         with Container(model, "company.store") as container:  # opens the store, or makes it

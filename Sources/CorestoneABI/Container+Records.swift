@@ -1,0 +1,104 @@
+import CCorestone
+import CorestoneGraph
+import CorestoneModel
+import CorestoneStack
+import CorestoneValues
+
+/// Runs a call on records, and tells how it ended.
+private func records(
+    _ pointer: OpaquePointer?, _ success: cst_records_fn?, _ failure: cst_failure_fn?,
+    _ userdata: UnsafeMutableRawPointer?, _ error: ErrorOut, _ body: (Container) throws -> (String?, Int)
+) -> cst_status {
+    boundary(error) {
+        do {
+            let (json, count) = try body(try containerBox(pointer).container)
+            guard let success else { return }
+            let text = json.map { Text($0) }
+            success(userdata, cst_string(text), count)
+            withExtendedLifetime(text) {}
+        } catch {
+            if let failure, let known = error as? CoreError {
+                let handle = try? HandleTable.make(try ErrorBox(known), .error)
+                failure(userdata, handle)
+                _ = HandleTable.releaseForHost(token(handle))
+            }
+            throw error
+        }
+    }
+}
+
+private func json(_ records: [Container.Record]) -> (String?, Int) {
+    (JSONText(plain: .array(records.map { PropertyValue.dictionary($0).asPlainJSON })).text, records.count)
+}
+
+private func record(_ value: PropertyValue) throws -> Container.Record {
+    if case .dictionary(let record) = value { return record }
+    throw CoreError(.invalidArgument, "json is no object, as a record is; write {\"key\": value}")
+}
+
+private func decoded(_ json: cst_string) throws -> PropertyValue { try decodeJSON(Array(try json.string("json").utf8)) }
+
+@_cdecl("cst_container_insert") @implementation
+public func cst_container_insert(
+    _ pointer: OpaquePointer?, _ entity: cst_string, _ text: cst_string, _ success: cst_records_fn?,
+    _ failure: cst_failure_fn?, _ userdata: UnsafeMutableRawPointer?, _ error: ErrorOut
+) -> cst_status {
+    records(pointer, success, failure, userdata, error) { container in
+        var given: [Container.Record] = []
+        switch try decoded(text) {
+        case .array(let list): given = try list.map { try record($0) }
+        case let one: given = [try record(one)]
+        }
+        return json(try container.insert(try entity.string("entity_name"), given))
+    }
+}
+
+@_cdecl("cst_container_read") @implementation
+public func cst_container_read(
+    _ pointer: OpaquePointer?, _ entity: cst_string, _ filter: cst_string, _ sort: cst_string, _ ascending: Bool,
+    _ limit: UInt64, _ success: cst_records_fn?, _ failure: cst_failure_fn?, _ userdata: UnsafeMutableRawPointer?,
+    _ error: ErrorOut
+) -> cst_status {
+    records(pointer, success, failure, userdata, error) { container in
+        let keys = try sort.optionalString("sort")?.split(separator: ",").map { key in
+            String(key.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+        }
+        return json(
+            try container.read(
+                try entity.string("entity_name"), where: try filter.optionalString("filter"), sort: keys ?? [],
+                ascending: ascending, limit: Int(clamping: limit)))
+    }
+}
+
+@_cdecl("cst_container_update") @implementation
+public func cst_container_update(
+    _ pointer: OpaquePointer?, _ entity: cst_string, _ filter: cst_string, _ text: cst_string,
+    _ success: cst_records_fn?, _ failure: cst_failure_fn?, _ userdata: UnsafeMutableRawPointer?, _ error: ErrorOut
+) -> cst_status {
+    records(pointer, success, failure, userdata, error) { container in
+        json(
+            try container.update(
+                try entity.string("entity_name"), where: try filter.optionalString("filter"),
+                try record(try decoded(text))))
+    }
+}
+
+@_cdecl("cst_container_delete") @implementation
+public func cst_container_delete(
+    _ pointer: OpaquePointer?, _ entity: cst_string, _ filter: cst_string, _ success: cst_records_fn?,
+    _ failure: cst_failure_fn?, _ userdata: UnsafeMutableRawPointer?, _ error: ErrorOut
+) -> cst_status {
+    records(pointer, success, failure, userdata, error) { container in
+        (nil, try container.delete(try entity.string("entity_name"), where: try filter.string("filter")))
+    }
+}
+
+@_cdecl("cst_container_delete_all") @implementation
+public func cst_container_delete_all(
+    _ pointer: OpaquePointer?, _ entity: cst_string, _ success: cst_records_fn?, _ failure: cst_failure_fn?,
+    _ userdata: UnsafeMutableRawPointer?, _ error: ErrorOut
+) -> cst_status {
+    records(pointer, success, failure, userdata, error) { container in
+        (nil, try container.deleteAll(try entity.string("entity_name")))
+    }
+}

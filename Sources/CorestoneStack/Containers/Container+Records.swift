@@ -1,0 +1,269 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+/// Rows as plain values, for programs that want neither contexts nor objects.
+///
+/// A record has an entry for each attribute, for each relationship the URI of the object that it leads to, or a list of them, and the
+/// object's own URI as `objectID`. What such a record has is taken back, too. Each call works in a context of its own on the calling
+/// thread, and saves before it returns: all of it, or nothing when it throws.
+extension Container {
+    public typealias Record = [String: PropertyValue]
+    /// The key of an object's URI in a record.
+    public static let idKey = "objectID"
+    /// The key that names the entity of a nested record, where that is one which inherits from the relationship's.
+    public static let entityKey = "entity"
+
+    /// Inserts objects.
+    ///
+    /// Values are converted as the attribute wants them: text to numbers, dates (ISO 8601), UUIDs, bytes (base64). Null is the default.
+    /// A relationship takes the URI of an object, the object's ID, or a record, a to-many one a list of those: a record with `objectID`
+    /// changes that object, any other inserts one of the relationship's entity, or of the one that it names as `entity`.
+    ///
+    /// - Returns: the records of the objects, in order, without those that were nested.
+    /// - Throws: `.typeMismatch` and `.invalidArgument` with entity, key and value; what a save throws.
+    @discardableResult
+    public func insert(_ entity: String, _ records: [Record]) throws -> [Record] {
+        try work { work in
+            let entity = try work.context.coordinator.model.requireEntity(named: entity)
+            let objects = try records.map { try work.insert(entity, $0) }
+            try work.context.save()
+            return try objects.map { try work.record(of: $0) }
+        }
+    }
+
+    /// The records of the objects that a predicate holds for, in order.
+    ///
+    /// - Parameters:
+    ///   - filter: a predicate, or an object's URI; nil: all.
+    ///   - sort: key paths, with `-` before those that go the other way.
+    ///   - limit: 0: all.
+    public func read(
+        _ entity: String, where filter: String? = nil, sort: [String] = [], ascending: Bool = true, limit: Int = 0,
+        offset: Int = 0
+    ) throws -> [Record] {
+        try work { work in
+            let request = try work.request(entity, filter)
+            request.sortDescriptors = sort.map { key in
+                let isTurned = key.hasPrefix("-")
+                return SortDescriptor(
+                    isTurned || key.hasPrefix("+") ? String(key.dropFirst()) : key, ascending: ascending != isTurned)
+            }
+            request.limit = limit
+            request.offset = offset
+            return try work.context.fetch(request).map { try work.record(of: $0) }
+        }
+    }
+
+    /// Sets values of the objects that a predicate holds for.
+    ///
+    /// - Parameter values: as `insert` takes them; what is not named stays.
+    /// - Returns: their records, as they are now.
+    @discardableResult
+    public func update(_ entity: String, where filter: String?, _ values: Record) throws -> [Record] {
+        try work { work in
+            let objects = try work.context.fetch(try work.request(entity, filter))
+            for object in objects { try work.set(values, of: object) }
+            try work.context.save()
+            return try objects.map { try work.record(of: $0) }
+        }
+    }
+
+    /// Deletes the objects that a predicate holds for; delete rules follow.
+    ///
+    /// - Returns: how many there were.
+    @discardableResult
+    public func delete(_ entity: String, where filter: String) throws -> Int { try remove(entity, filter) }
+
+    /// Deletes all objects of an entity, and of those that inherit from it.
+    @discardableResult
+    public func deleteAll(_ entity: String) throws -> Int { try remove(entity, nil) }
+
+    private func remove(_ entity: String, _ filter: String?) throws -> Int {
+        try work { work in
+            let objects = try work.context.fetch(try work.request(entity, filter))
+            for object in objects { try work.context.delete(object) }
+            try work.context.save()
+            return objects.count
+        }
+    }
+
+    private func work<Result>(_ body: (RecordWork) throws -> Result) throws -> Result {
+        if isClosed { throw CoreError(.invalidHandle, "the container \(name) is closed; make another one") }
+        return try newBackgroundContext().use { try body(RecordWork(context: $0)) }
+    }
+}
+
+/// One call's work on records.
+private struct RecordWork {
+    let context: Context
+
+    private static let maximumDepth = 64
+
+    func request(_ entity: String, _ filter: String?) throws -> FetchRequest {
+        let request = FetchRequest(entity: try context.coordinator.model.requireEntity(named: entity))
+        guard let filter else { return request }
+        if filter.hasPrefix("x-coredata:") {
+            request.predicate = try Predicate.parse(
+                "SELF == %@", arguments: [.object(ObjectIDReference(try id(filter)))])
+        } else {
+            request.predicate = try Predicate.parse(filter)
+        }
+        return request
+    }
+
+    private func id(_ uri: String, entity: String? = nil, key: String? = nil) throws -> ObjectID {
+        if let id = try? context.coordinator.objectID(forURI: uri) { return id }
+        throw CoreError(
+            .invalidArgument,
+            "\(entity.map { "\($0).\(key ?? ""): " } ?? "")\"\(uri)\" is the URI of no object in an open store; use the objectID of a record",
+            entity: entity, key: key, value: .string(uri))
+    }
+
+    func insert(_ entity: Entity, _ record: Container.Record, depth: Int = 0) throws -> ManagedObject {
+        let object = try context.insert(entity)
+        try set(record, of: object, depth: depth)
+        return object
+    }
+
+    func set(_ record: Container.Record, of object: ManagedObject, depth: Int = 0) throws {
+        let entity = object.entity
+        guard depth < RecordWork.maximumDepth else {
+            throw CoreError(
+                .invalidArgument, "a record of \(entity.name) is nested more than \(RecordWork.maximumDepth) deep",
+                entity: entity.name)
+        }
+        for (key, value) in record.sorted(by: { $0.key < $1.key }) {
+            if key == Container.idKey || key == Container.entityKey,
+                !entity.properties.contains(where: { $0.name == key })
+            {
+                continue
+            }
+            switch try entity.requireProperty(named: key) {
+            case let attribute as Attribute:
+                do { try object.setValue(try attribute.converted(value), forKey: key) } catch let error as CoreError
+                    where error.value == nil
+                {
+                    throw CoreError(
+                        error.status, error.message, domain: error.domain, customCode: error.code, entity: entity.name,
+                        key: key, value: value)
+                }
+            case let relationship as Relationship:
+                try set(relationship, of: object, to: value, depth)
+            default:
+                throw CoreError(
+                    .invalidArgument, "\(entity.name).\(key) is fetched, and cannot be set", entity: entity.name,
+                    key: key,
+                    value: value)
+            }
+        }
+    }
+
+    private func set(_ relationship: Relationship, of object: ManagedObject, to value: PropertyValue, _ depth: Int)
+        throws
+    {
+        guard relationship.isToMany else {
+            return try object.setValue(
+                value.isNull ? .null : .object(try partner(relationship, of: object, value, depth)),
+                forKey: relationship.name)
+        }
+        let values: [PropertyValue]
+        switch value {
+        case .null: values = []
+        case .array(let list): values = list
+        case .set(let list): values = Array(list)
+        default: throw unsuitable(relationship, of: object, value, "a list of URIs or records")
+        }
+        let members = try values.map { try partner(relationship, of: object, $0, depth) }
+        try object.setMembers(members, key: relationship.key)
+    }
+
+    /// What a value of a relationship stands for.
+    private func partner(
+        _ relationship: Relationship, of object: ManagedObject, _ value: PropertyValue, _ depth: Int
+    ) throws -> ManagedObject {
+        let found: ManagedObject
+        switch value {
+        case .text(let uri), .uri(let uri):
+            found = try existing(uri.string, relationship, of: object)
+        case .object(let reference as ObjectIDReference):
+            found = try existing(reference.id.uri, relationship, of: object)
+        case .object(let other as ManagedObject): found = try existing(other.objectID.uri, relationship, of: object)
+        case .dictionary(let record):
+            if let id = record[Container.idKey], !id.isNull {
+                guard case .text(let uri) = id else {
+                    throw unsuitable(relationship, of: object, id, "an objectID that is a URI")
+                }
+                found = try existing(uri.string, relationship, of: object)
+                try set(record, of: found, depth: depth + 1)
+            } else {
+                var entity: Entity = relationship.destination
+                if case .text(let name)? = record[Container.entityKey] {
+                    entity = try context.coordinator.model.requireEntity(named: name.string)
+                }
+                found = try insert(entity, record, depth: depth + 1)
+            }
+        default: throw unsuitable(relationship, of: object, value, "the URI of an object, or a record")
+        }
+        return found
+    }
+
+    private func existing(_ uri: String, _ relationship: Relationship, of object: ManagedObject) throws -> ManagedObject
+    {
+        let id = try id(uri, entity: object.entity.name, key: relationship.name)
+        if let found = try? context.existingObject(with: id) { return found }
+        throw CoreError(
+            .invalidArgument, "\(object.entity.name).\(relationship.name): the object \(uri) is not there any more",
+            entity: object.entity.name, key: relationship.name, value: .string(uri))
+    }
+
+    private func unsuitable(
+        _ relationship: Relationship, of object: ManagedObject, _ value: PropertyValue, _ wanted: String
+    ) -> CoreError {
+        CoreError(
+            .typeMismatch,
+            "\(object.entity.name).\(relationship.name) leads to \(relationship.destination.name) and takes \(wanted), not a \(value.kindName)",
+            entity: object.entity.name, key: relationship.name, value: value)
+    }
+
+    func record(of object: ManagedObject) throws -> Container.Record {
+        var record: Container.Record = [Container.idKey: .string(object.objectID.uri)]
+        for property in object.entity.properties {
+            switch property {
+            case let attribute as Attribute:
+                // What a transformer made has no place in a record.
+                if attribute.type == .transformable || attribute.type == .undefined { continue }
+                record[attribute.name] = try object.value(forKey: attribute.name)
+            case let relationship as Relationship where relationship.isToMany:
+                record[relationship.name] = .array(
+                    try object.members(key: relationship.key).map { .string($0.objectID.uri) })
+            case let relationship as Relationship:
+                if case .object(let target as ManagedObject) = try object.value(forKey: relationship.name) {
+                    record[relationship.name] = .string(target.objectID.uri)
+                } else {
+                    record[relationship.name] = .null
+                }
+            default: continue
+            }
+        }
+        return record
+    }
+}
+
+extension PropertyValue {
+    /// As JSON that `Container.insert` takes back: what JSON has no type for is text.
+    package var asPlainJSON: PropertyValue {
+        switch self {
+        case .decimal(let number): .string(number.description)
+        case .date(let seconds): .string(ReferenceDate.description(seconds))
+        case .uuid(let uuid): .string(uuid.description)
+        case .uri(let uri): .text(uri)
+        case .bytes(let bytes): .string(base64(bytes.array))
+        case .double(let number) where !number.isFinite: .string("\(number)")
+        case .array(let values): .array(values.map(\.asPlainJSON))
+        case .dictionary(let entries): .dictionary(entries.mapValues(\.asPlainJSON))
+        default: self
+        }
+    }
+}

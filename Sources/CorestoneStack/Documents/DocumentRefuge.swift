@@ -1,0 +1,41 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+import Glibc
+
+/// The folder of a document that has no place yet.
+enum DocumentRefuge {
+    static func make() throws -> String {
+        let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        let path = parent + "/corestone-document-" + UUIDValue.random().description
+        guard mkdir(path, 0o700) == 0 else {
+            throw CoreError(
+                .storeIO, code: .persistentStoreOpen,
+                "the folder \(path) for a document without a place cannot be made: \(String(cString: strerror(errno)))",
+                file: path)
+        }
+        return path
+    }
+
+    /// With all that is in it; links are not followed.
+    static func remove(_ path: String) {
+        if let folder = opendir(path) {
+            defer { closedir(folder) }
+            while let entry = readdir(folder) {
+                let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+                }
+                if name == "." || name == ".." { continue }
+                if unlink(path + "/" + name) != 0 { remove(path + "/" + name) }
+            }
+        }
+        rmdir(path)
+    }
+
+    /// A store that was made for nothing, or is to be replaced, with its companions.
+    static func removeStore(_ path: String, _ coordinator: Coordinator, _ type: StoreType?) {
+        guard access(path, F_OK) == 0 else { return }
+        _ = try? coordinator.destroyStore(type, at: path)
+        for ending in ["", "-wal", "-shm"] { unlink(path + ending) }
+    }
+}

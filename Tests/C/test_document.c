@@ -1,0 +1,267 @@
+/* Documents: from nothing to a file, elsewhere, as another type, back; saved by themselves; and records of a container.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "company.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const cst_string none = {NULL, 0};
+
+static bool exists(const char *path) { return access(path, F_OK) == 0; }
+
+static cst_document *make(const char *type, cst_queue queue) {
+    cst_model *model = company_model();
+    cst_document *document = NULL;
+    OK(cst_document_new(model, type ? text(type) : none, queue, &document, E));
+    OK(cst_release(model));
+    return document;
+}
+
+static cst_context *context_of(cst_document *document) {
+    cst_context *context = NULL;
+    OK(cst_document_context(document, &context, E));
+    return context;
+}
+
+struct adding {
+    const char *name;
+    int64_t count;
+};
+
+/* Inserts a department, or counts them where there is no name. */
+static cst_status add(void *userdata, cst_context *context, cst_error **error) {
+    struct adding *adding = userdata;
+    cst_coordinator *coordinator = NULL;
+    cst_model *model = NULL;
+    cst_entity *entity = NULL;
+    cst_key key = CST_NO_KEY;
+    cst_object *object = NULL;
+    OK(cst_context_coordinator(context, &coordinator, error));
+    OK(cst_coordinator_model(coordinator, &model, error));
+    OK(cst_model_entity(model, text("Department"), &entity, error));
+    if (!adding->name) {
+        adding->count = (int64_t)company_count(context, entity, NULL);
+        return CST_OK;
+    }
+    OK(cst_entity_key(entity, text("name"), &key, error));
+    OK(cst_context_insert(context, entity, &object, error));
+    if (*adding->name) set(object, key, value_text(adding->name));
+    return cst_release(object);
+}
+
+static void insert(cst_document *document, const char *name) {
+    struct adding adding = {name, 0};
+    OK(cst_context_perform_and_wait(context_of(document), add, &adding, E));
+}
+
+static int64_t count(cst_document *document) {
+    struct adding adding = {NULL, 0};
+    OK(cst_context_perform_and_wait(context_of(document), add, &adding, E));
+    return adding.count;
+}
+
+static int64_t count_at(const char *path) {
+    cst_model *model = company_model();
+    cst_document *document = NULL;
+    OK(cst_document_open(text(path), model, NULL, CST_QUEUE_CALLER, &document, E));
+    const int64_t found = count(document);
+    OK(cst_document_close(document, CST_UNSAVED_REFUSE, E));
+    OK(cst_release(document));
+    OK(cst_release(model));
+    return found;
+}
+
+static uint32_t flags(cst_document *document) {
+    uint32_t found = 0;
+    OK(cst_document_state(document, &found, E));
+    return found;
+}
+
+static void from_nothing_to_files(void) {
+    static const char *const types[] = {"SQLite", "XML", "Binary"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        char one[20], two[20];
+        snprintf(one, sizeof one, "one%zu", i);
+        snprintf(two, sizeof two, "two%zu", i);
+        cst_document *document = make(types[i], CST_QUEUE_PRIVATE);
+        cst_buffer path = {0};
+        CHECK_STATUS(CST_NOT_FOUND, cst_document_copy_path(document, &path, E));
+        CHECK_INT(CST_DOCUMENT_UNTITLED, flags(document));
+        insert(document, "R&D");
+        CHECK_INT(CST_DOCUMENT_UNTITLED | CST_DOCUMENT_EDITED, flags(document));
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_document_save(document, E));
+        CHECK_STATUS(CST_E_UNSAVED_CHANGES, cst_document_close(document, CST_UNSAVED_REFUSE, E));
+        CHECK_CONTAINS("1 inserted", cst_error_message(cst_error_detail_at(check_error(), 0)));
+        OK(cst_document_save_as(document, none, text(check_path(one)), false, E));
+        OK(cst_document_copy_path(document, &path, E));
+        CHECK_TEXT(check_path(one), text_of_size(path.data, path.size));
+        CHECK_INT(0, flags(document));
+        insert(document, "Sales");
+        OK(cst_document_save_as(document, none, text(check_path(two)), false, E));
+        CHECK_INT(1, count_at(check_path(one)));
+        CHECK_INT(2, count_at(check_path(two)));
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_document_save_as(document, none, text(check_path(one)), false, E));
+        OK(cst_document_save_as(document, none, text(check_path(one)), true, E));
+        insert(document, ""); /* has no name */
+        CHECK_STATUS(CST_E_VALIDATION, cst_document_save_as(document, none, text(check_path("new")), false, E));
+        CHECK(!exists(check_path("new")));
+        OK(cst_document_revert(document, E));
+        OK(cst_document_close(document, CST_UNSAVED_REFUSE, E));
+        CHECK_INT(CST_DOCUMENT_CLOSED, flags(document));
+        CHECK_STATUS(CST_E_INVALID_HANDLE, cst_document_save(document, E));
+        OK(cst_release(document));
+        cst_buffer_dispose(&path);
+    }
+}
+
+static void as_another_type(void) {
+    cst_document *document = make(NULL, CST_QUEUE_CALLER);
+    insert(document, "R&D");
+    OK(cst_document_save_as(document, none, text(check_path("one")), false, E));
+    insert(document, "Sales");
+    OK(cst_document_save_as(document, text("Binary"), text(check_path("two")), false, E));
+    CHECK_INT(2, count(document));
+    CHECK_INT(1, count_at(check_path("one")));
+    OK(cst_document_close(document, CST_UNSAVED_REFUSE, E));
+    OK(cst_release(document));
+    CHECK_INT(2, count_at(check_path("two")));
+}
+
+static void undone_to_what_was_saved(void) {
+    cst_document *document = make(NULL, CST_QUEUE_CALLER);
+    bool unsaved = true;
+    OK(cst_document_save_as(document, none, text(check_path("one")), false, E));
+    insert(document, "R&D");
+    CHECK_INT(CST_DOCUMENT_EDITED, flags(document));
+    cst_undo_manager *manager = NULL;
+    OK(cst_context_copy_undo_manager(context_of(document), &manager, E));
+    CHECK(manager != NULL);
+    OK(cst_release(manager));
+    OK(cst_context_undo(context_of(document), E));
+    CHECK_INT(0, flags(document));
+    OK(cst_document_has_unsaved_changes(document, &unsaved, E));
+    CHECK(!unsaved);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_document_set_autosave(document, 1, 0, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_document_close(document, 7, E));
+    OK(cst_document_close(document, CST_UNSAVED_REFUSE, E));
+    OK(cst_release(document));
+}
+
+static uint32_t seen;
+
+static void see(void *userdata, uint32_t state) {
+    (void)userdata;
+    __atomic_or_fetch(&seen, state, __ATOMIC_SEQ_CST);
+}
+
+static void saved_by_itself(void) {
+    cst_document *document = make(NULL, CST_QUEUE_PRIVATE);
+    cst_observation *observation = NULL;
+    cst_error *failure = NULL;
+    OK(cst_document_save_as(document, none, text(check_path("one")), false, E));
+    OK(cst_document_observe(document, see, NULL, NULL, &observation, E));
+    OK(cst_document_set_autosave(document, 2, 0, E));
+    insert(document, "R&D");
+    insert(document, "Sales");
+    for (int i = 0; i < 1000 && flags(document) != 0; i++)
+        usleep(10000);
+    CHECK_INT(2, count_at(check_path("one")));
+    CHECK((__atomic_load_n(&seen, __ATOMIC_SEQ_CST) & CST_DOCUMENT_SAVING) != 0);
+    CHECK_STATUS(CST_NOT_FOUND, cst_document_copy_error(document, &failure, E));
+    OK(cst_document_set_autosave(document, 0, 30, E));
+    insert(document, "");
+    for (int i = 0; i < 1000 && (flags(document) & CST_DOCUMENT_FAILED) == 0; i++)
+        usleep(10000);
+    OK(cst_document_copy_error(document, &failure, E));
+    CHECK_INT(CST_E_VALIDATION, cst_error_status(failure));
+    OK(cst_release(failure));
+    CHECK_STATUS(CST_E_UNSAVED_CHANGES, cst_document_close(document, CST_UNSAVED_REFUSE, E));
+    CHECK_INT(2, (int)cst_error_detail_count(check_error()));
+    OK(cst_document_close(document, CST_UNSAVED_DISCARD, E));
+    OK(cst_observation_cancel(observation, E));
+    OK(cst_release(observation));
+    OK(cst_release(document));
+}
+
+struct heard {
+    size_t count;
+    int successes, failures;
+    cst_status status;
+    char json[2000], key[100];
+};
+
+static void succeed(void *userdata, cst_string records, size_t number) {
+    struct heard *heard = userdata;
+    heard->successes++;
+    heard->count = number;
+    snprintf(heard->json, sizeof heard->json, "%.*s", (int)records.size, records.data ? records.data : "");
+}
+
+static void fail(void *userdata, const cst_error *error) {
+    struct heard *heard = userdata;
+    heard->failures++;
+    heard->status = cst_error_status(error);
+    const cst_string key = cst_error_key(error);
+    snprintf(heard->key, sizeof heard->key, "%.*s", (int)key.size, key.data ? key.data : "");
+}
+
+static void records(void) {
+    cst_model *model = company_model();
+    cst_container *container = NULL;
+    cst_store_description description = CST_STORE_DESCRIPTION_INIT;
+    description.type = text("InMemory");
+    OK(cst_container_new(text("Records"), model, NULL, &container, E));
+    OK(cst_container_add_description(container, &description, E));
+    OK(cst_container_load(container, NULL, NULL, NULL, E));
+    struct heard heard = {0};
+    const cst_string employee = text("Employee");
+    OK(cst_container_insert(container, employee,
+                            text("[{\"name\": \"Ada\", \"number\": \"7\", \"hired\": \"2001-01-02T00:00:00Z\", "
+                                 "\"department\": {\"name\": \"R&D\"}}, {\"name\": \"Bob\", \"number\": 3}]"),
+                            succeed, fail, &heard, E));
+    CHECK_INT(2, (int)heard.count);
+    CHECK(strstr(heard.json, "\"number\": 7") != NULL || strstr(heard.json, "\"number\":7") != NULL);
+    CHECK(strstr(heard.json, "2001-01-02T00:00:00Z") != NULL);
+    CHECK_STATUS(CST_E_TYPE_MISMATCH,
+                 cst_container_insert(container, employee, text("{\"name\": \"Eve\", \"number\": \"many\"}"), succeed,
+                                      fail, &heard, E));
+    CHECK_INT(1, heard.failures);
+    CHECK_INT(CST_E_TYPE_MISMATCH, heard.status);
+    CHECK(strcmp(heard.key, "number") == 0);
+    CHECK_TEXT("Employee", cst_error_entity(check_error()));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_container_insert(container, employee, text("[1]"), NULL, NULL, NULL, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_container_insert(container, employee, text("{\"name\": "), NULL, NULL, NULL, E));
+    OK(cst_container_read(container, employee, none, text("-number"), true, 1, succeed, fail, &heard, E));
+    CHECK_INT(1, (int)heard.count);
+    CHECK(strstr(heard.json, "Ada") != NULL);
+    OK(cst_container_read(container, employee, text("department.name == 'R&D'"), none, true, 0, succeed, fail, &heard,
+                          E));
+    CHECK_INT(1, (int)heard.count);
+    OK(cst_container_update(container, employee, text("number == 3"), text("{\"number\": 4}"), succeed, fail, &heard,
+                            E));
+    CHECK_INT(1, (int)heard.count);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_container_delete(container, employee, none, succeed, fail, &heard, E));
+    OK(cst_container_delete(container, employee, text("number == 4"), succeed, fail, &heard, E));
+    CHECK_INT(1, (int)heard.count);
+    CHECK(heard.json[0] == 0);
+    OK(cst_container_delete_all(container, employee, succeed, NULL, &heard, E));
+    CHECK_INT(1, (int)heard.count);
+    OK(cst_container_close(container, CST_UNSAVED_REFUSE, E));
+    OK(cst_release(container));
+    OK(cst_release(model));
+}
+
+int main(int argc, char **argv) {
+    check_begin(argc, argv);
+    RUN(from_nothing_to_files);
+    RUN(as_another_type);
+    RUN(undone_to_what_was_saved);
+    RUN(saved_by_itself);
+    RUN(records);
+    return check_end();
+}

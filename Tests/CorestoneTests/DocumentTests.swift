@@ -1,0 +1,266 @@
+import Corestone
+import XCTest
+
+final class DocumentTests: XCTestCase {
+    private var folder = ""
+    private static let types: [StoreType] = [.sqlite, .xml, .binary]
+
+    override func setUpWithError() throws {
+        folder = FileManager.default.temporaryDirectory.path + "/" + UUID().uuidString
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    }
+
+    override func tearDownWithError() throws { try FileManager.default.removeItem(atPath: folder) }
+
+    private func path(_ name: String) -> String { folder + "/" + name }
+
+    private func model() throws -> Model {
+        let model = Model()
+        let item = try model.addEntity(named: "Item")
+        try item.addAttribute(named: "name", type: .string, isOptional: false)
+        try item.addAttribute(named: "size", type: .integer64)
+        return model
+    }
+
+    private func failure(_ body: () throws -> Void, line: UInt = #line) -> CoreError {
+        do { try body() } catch let error as CoreError { return error } catch { XCTFail("\(error)", line: line) }
+        XCTFail("nothing failed", line: line)
+        return CoreError(.internal, "")
+    }
+
+    private func names(_ document: Document) throws -> [String] {
+        try document.context.performAndWait { try $0.fetch("Item", sort: ["name"]).compactMap { try $0.get("name") } }
+    }
+
+    private func names(_ path: String) throws -> [String] {
+        let other = try Document.open(path, model: model(), options: .readOnly)
+        defer { try? other.close(.discard) }
+        return try names(other)
+    }
+
+    private func wait(_ line: UInt = #line, until body: () throws -> Bool) rethrows {
+        for _ in 0..<500 {
+            if try body() { return }
+            usleep(20_000)
+        }
+        XCTFail("it did not happen", line: line)
+    }
+
+    private func add(_ name: String, to document: Document) throws {
+        try document.context.performAndWait { _ = try $0.insert("Item", ["name": name]) }
+    }
+
+    func testANewDocumentIsSavedToAPlaceOfItsOwn() throws {
+        for type in DocumentTests.types {
+            let document = try Document(model: model(), type: type)
+            XCTAssertNil(document.path)
+            XCTAssertEqual(document.state, .untitled)
+            XCTAssertFalse(try document.hasUnsavedChanges())
+            try add("a", to: document)
+            XCTAssertEqual(document.state, [.untitled, .edited])
+            XCTAssert(try document.hasUnsavedChanges())
+            XCTAssertEqual(failure { try document.save() }.status, .invalidArgument)
+            XCTAssertEqual(failure { try document.close() }.status, .unsavedChanges)
+            let refuge = (document.store.path as NSString).deletingLastPathComponent
+            XCTAssert(refuge.contains("corestone-document-"))
+            try document.saveAs(path("a.\(type.rawValue)"))
+            XCTAssertEqual(document.state, [])
+            XCTAssertEqual(document.path, path("a.\(type.rawValue)"))
+            XCTAssertFalse(FileManager.default.fileExists(atPath: refuge))
+            try add("b", to: document)
+            try document.save()
+            XCTAssertFalse(try document.hasUnsavedChanges())
+            try document.close()
+            XCTAssertEqual(document.state, .closed)
+            XCTAssertEqual(failure { try document.save() }.status, .invalidHandle)
+            XCTAssertEqual(try names(path("a.\(type.rawValue)")), ["a", "b"])
+        }
+        XCTAssertEqual(failure { _ = try Document(model: model(), type: .inMemory) }.status, .invalidArgument)
+        XCTAssertEqual(failure { _ = try Document.open(path("none"), model: model()) }.status, .storeIO)
+    }
+
+    func testSavingElsewhereLeavesTheFormerFileAsItWas() throws {
+        for type in DocumentTests.types {
+            let (one, two) = (path("one.\(type.rawValue)"), path("two.\(type.rawValue)"))
+            let document = try Document(model: model(), type: type)
+            try add("a", to: document)
+            try document.saveAs(one)
+            let kept = try document.context.performAndWait { try XCTUnwrap($0.fetch("Item").first) }
+            let id = kept.objectID
+            try document.context.performAndWait { _ in try kept.set("size", 7) }
+            try add("b", to: document)
+            try document.saveAs(two)
+            XCTAssertEqual(document.path, two)
+            XCTAssertEqual(try names(one), ["a"])
+            XCTAssertEqual(try names(two), ["a", "b"])
+            // Objects stay what they are.
+            try document.context.performAndWait { _ in
+                XCTAssertEqual(kept.objectID, id)
+                XCTAssertEqual(try kept.get("size"), 7)
+                try kept.set("name", "c")
+            }
+            try document.save()
+            XCTAssertEqual(try names(one), ["a"])
+            XCTAssertEqual(try names(two), ["b", "c"])
+            XCTAssertEqual(failure { try document.saveAs(two) }.status, .invalidArgument)
+            XCTAssertEqual(failure { try document.saveAs(one) }.status, .invalidArgument)
+            try document.saveAs(one, replaces: true)
+            XCTAssertEqual(try names(one), ["b", "c"])
+            try document.close()
+        }
+    }
+
+    func testSavingElsewhereThatFailsChangesNothing() throws {
+        for type in DocumentTests.types {
+            let (one, two) = (path("one.\(type.rawValue)"), path("two.\(type.rawValue)"))
+            let document = try Document(model: model(), type: type)
+            try add("a", to: document)
+            try document.saveAs(one)
+            try document.context.performAndWait { _ = try $0.insert("Item") }
+            XCTAssertEqual(failure { try document.saveAs(two) }.status, .validation)
+            XCTAssertFalse(FileManager.default.fileExists(atPath: two))
+            XCTAssertEqual(document.path, one)
+            XCTAssertEqual(failure { try document.saveAs(path("none/x")) }.status, .validation)
+            try document.revert()
+            try add("b", to: document)
+            XCTAssertEqual(failure { try document.saveAs(path("none/x")) }.status, .storeIO)
+            XCTAssertEqual(document.path, one)
+            try document.save()
+            XCTAssertEqual(try names(one), ["a", "b"])
+            try document.close()
+        }
+    }
+
+    func testAnotherTypeIsAnotherStore() throws {
+        for (from, to) in [(StoreType.sqlite, StoreType.xml), (.xml, .binary), (.binary, .sqlite)] {
+            let (one, two) = (path("one.\(from.rawValue)"), path("two.\(to.rawValue).\(from.rawValue)"))
+            let document = try Document(model: model(), type: from)
+            try add("a", to: document)
+            try document.saveAs(one)
+            try add("b", to: document)
+            try document.saveAs(two, type: to)
+            XCTAssertEqual(document.type, to)
+            XCTAssertEqual(document.state, [])
+            XCTAssertEqual(try names(document), ["a", "b"])
+            XCTAssertEqual(try names(one), ["a"])
+            try add("c", to: document)
+            try document.save()
+            try document.close()
+            XCTAssertEqual(try names(two), ["a", "b", "c"])
+            // At once from no place.
+            let fresh = try Document(model: model(), type: from)
+            try add("x", to: fresh)
+            try fresh.saveAs(path("fresh.\(to.rawValue)"), type: to)
+            try fresh.close()
+            XCTAssertEqual(try names(path("fresh.\(to.rawValue)")), ["x"])
+        }
+    }
+
+    func testUndoingBackToWhatWasSavedIsNoEdit() throws {
+        let document = try Document(model: model())
+        try add("a", to: document)
+        try document.saveAs(path("a"))
+        try add("b", to: document)
+        XCTAssertEqual(document.state, .edited)
+        try document.context.performAndWait { _ = try $0.undo() }
+        XCTAssertEqual(document.state, [])
+        XCTAssertFalse(try document.hasUnsavedChanges())
+        try document.context.performAndWait { _ = try $0.redo() }
+        XCTAssertEqual(document.state, .edited)
+        try document.save()
+        // Past a save, undoing is an edit, and doing it again none.
+        try document.context.performAndWait { _ = try $0.undo() }
+        XCTAssertEqual(document.state, .edited)
+        XCTAssertEqual(try names(document), ["a"])
+        try document.close(.discard)
+    }
+
+    func testRevertingReadsWhatOthersWrote() throws {
+        for type in DocumentTests.types {
+            let file = path("a.\(type.rawValue)")
+            let document = try Document(model: model(), type: type)
+            try add("a", to: document)
+            try document.saveAs(file)
+            let other = try Document.open(file, model: model())
+            try other.context.performAndWait { try $0.fetch("Item")[0].set("name", "theirs") }
+            try other.save()
+            wait { document.state.contains(.changedOnDisk) }
+            try document.context.performAndWait { try $0.fetch("Item")[0].set("name", "mine") }
+            let error = failure { try document.save() }
+            XCTAssertEqual(error.status, .conflict, "\(type)")
+            XCTAssert(document.state.isSuperset(of: [.edited, .failed, .conflict]), "\(type)")
+            XCTAssertEqual(document.lastError?.status, .conflict)
+            XCTAssertEqual(failure { try document.close() }.children.count, 2)
+            try document.revert()
+            XCTAssertEqual(document.state, [], "\(type)")
+            XCTAssertNil(document.lastError)
+            XCTAssertEqual(try names(document), ["theirs"])
+            try document.context.performAndWait { try $0.fetch("Item")[0].set("name", "mine") }
+            try document.close(.save)
+            XCTAssertEqual(try names(file), ["mine"])
+            try other.close(.discard)
+        }
+    }
+
+    func testItIsSavedAfterSoManyChanges() throws {
+        let document = try Document(model: model())
+        try document.saveAs(path("a"))
+        let saved = expectation(description: "saved")
+        let observation = document.observe { if $0.isEmpty { saved.fulfill() } }
+        try document.setAutosave(afterChanges: 3)
+        for name in ["a", "b"] { try add(name, to: document) }
+        XCTAssertEqual(try names(path("a")), [])
+        try add("c", to: document)
+        wait(for: [saved], timeout: 20)
+        XCTAssertEqual(try names(path("a")), ["a", "b", "c"])
+        observation.cancel()
+        try document.close()
+    }
+
+    func testItIsSavedWhenIdleAndErrorsAreKept() throws {
+        let document = try Document(model: model())
+        try document.saveAs(path("a"))
+        try document.setAutosave(idleSeconds: 0.1)
+        let states = Locker<[Document.State]>([])
+        let observation = document.observe { state in states.with { $0.append(state) } }
+        try add("a", to: document)
+        try wait { try !names(path("a")).isEmpty }
+        XCTAssertEqual(try names(path("a")), ["a"])
+        wait { document.state == [] }
+        XCTAssertEqual(states.with { $0 }, [.edited, [.edited, .saving], []])
+        try document.context.performAndWait { _ = try $0.insert("Item") }
+        wait { document.lastError != nil }
+        XCTAssertEqual(document.lastError?.status, .validation)
+        XCTAssertEqual(document.state, [.edited, .failed])
+        let error = failure { try document.close() }
+        XCTAssertEqual(error.children.map(\.status), [.unsavedChanges, .validation])
+        XCTAssertEqual(failure { try document.close(.save) }.status, .validation)
+        try document.close(.discard)
+        observation.cancel()
+        let confined = try Document(model: model(), queue: .caller)
+        XCTAssertEqual(failure { try confined.setAutosave(afterChanges: 1) }.status, .invalidArgument)
+        try confined.close()
+    }
+
+    func testWhatHasNoPlaceIsSavedByItselfAndStaysEdited() throws {
+        let document = try Document(model: model())
+        try document.setAutosave(afterChanges: 1)
+        try add("a", to: document)
+        try document.context.performAndWait { _ in }
+        try wait { try document.context.performAndWait { !$0.hasChanges } }
+        XCTAssertEqual(document.state, [.untitled, .edited])
+        XCTAssert(try document.hasUnsavedChanges())
+        XCTAssertEqual(failure { try document.close() }.status, .unsavedChanges)
+        try document.saveAs(path("a"))
+        XCTAssertEqual(document.state, [])
+        try document.close()
+        XCTAssertEqual(try names(path("a")), ["a"])
+    }
+
+    private final class Locker<Value>: @unchecked Sendable {
+        private let lock = NSLock()
+        private var value: Value
+        init(_ value: Value) { self.value = value }
+        func with<Result>(_ body: (inout Value) -> Result) -> Result { lock.withLock { body(&value) } }
+    }
+}

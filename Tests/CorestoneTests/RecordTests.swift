@@ -1,0 +1,140 @@
+import Corestone
+import XCTest
+
+/// The façade of a container: rows as plain values.
+final class RecordTests: XCTestCase {
+    private var container: Container!
+
+    override func setUpWithError() throws {
+        let model = Model()
+        let item = try model.addEntity(named: "Item")
+        try item.addAttribute(named: "name", type: .string, isOptional: false)
+        try item.addAttribute(named: "price", type: .decimal)
+        try item.addAttribute(named: "made", type: .date)
+        try item.addAttribute(named: "count", type: .integer16)
+        try item.addAttribute(named: "mark", type: .uuid)
+        try item.addAttribute(named: "data", type: .binary)
+        let shop = try model.addEntity(named: "Shop")
+        try shop.addAttribute(named: "name", type: .string)
+        let items = try shop.addRelationship(named: "items", destination: item, isToMany: true)
+        let back = try item.addRelationship(named: "shop", destination: shop)
+        try items.setInverse(back)
+        let special = try model.addEntity(named: "Special")
+        try special.setParent(item)
+        container = try Container(name: "Records", model: model, application: "x")
+        container.storeDescriptions = [StoreDescription(type: .inMemory)]
+        try container.loadStores()
+    }
+
+    private func failure(_ body: () throws -> Void, line: UInt = #line) -> CoreError {
+        do { try body() } catch let error as CoreError { return error } catch { XCTFail("\(error)", line: line) }
+        XCTFail("nothing failed", line: line)
+        return CoreError(.internal, "")
+    }
+
+    func testValuesAreConverted() throws {
+        let date = ReferenceDate.description(86400)
+        let uuid = UUIDValue.random()
+        let record = try container.insert(
+            "Item",
+            [
+                [
+                    "name": .int(5), "price": .string("12.50"), "made": .string(date), "count": .string("7"),
+                    "mark": .string(uuid.description), "data": .string("AQI="),
+                ]
+            ])[0]
+        XCTAssertEqual(record["name"], .string("5"))
+        XCTAssertEqual(record["price"], .decimal(try DecimalNumber("12.5")))
+        XCTAssertEqual(record["made"], .date(86400))
+        XCTAssertEqual(record["count"], .int(7))
+        XCTAssertEqual(record["mark"], .uuid(uuid))
+        XCTAssertEqual(record["data"], .bytes(Bytes([1, 2])))
+        XCTAssertEqual(record["shop"], .null)
+        // What was read can be written again.
+        var again = record
+        again["objectID"] = nil
+        XCTAssertEqual(try container.insert("Item", [again])[0]["price"], record["price"])
+    }
+
+    func testErrorsNameEntityKeyAndValue() throws {
+        for (key, value) in [
+            ("count", PropertyValue.string("many")), ("count", .int(100_000)), ("made", .string("yesterday")),
+            ("shop", .int(3)), ("shop", .string("x-coredata://nowhere/Shop/p1")), ("price", .bool(true)),
+        ] {
+            let error = failure { try container.insert("Item", [["name": "a", key: value]]) }
+            XCTAssertEqual(error.entity, "Item", error.message)
+            XCTAssertEqual(error.key, key, error.message)
+            XCTAssertEqual(error.value, value, error.message)
+        }
+        XCTAssertEqual(failure { try container.insert("Item", [["nam": "a"]]) }.entity, "Item")
+        XCTAssertEqual(failure { try container.insert("Thing", [[:]]) }.status, .invalidArgument)
+        XCTAssertEqual(failure { try container.insert("Item", [["name": "a"], [:]]) }.status, .validation)
+        // All, or nothing.
+        XCTAssertEqual(try container.read("Item").count, 0)
+    }
+
+    func testRelationshipsTakeRecordsAndURIs() throws {
+        let shop = try container.insert(
+            "Shop",
+            [
+                [
+                    "name": "Toys",
+                    "items": .array([
+                        .dictionary(["name": "ball"]), .dictionary(["name": "kite", "entity": "Special"]),
+                    ]),
+                ]
+            ])[0]
+        guard case .array(let items)? = shop["items"] else { return XCTFail() }
+        XCTAssertEqual(items.count, 2)
+        XCTAssertEqual(try container.read("Special").count, 1)
+        let id = try XCTUnwrap(shop["objectID"])
+        let doll = try container.insert("Item", [["name": "doll", "shop": id]])[0]
+        XCTAssertEqual(doll["shop"], id)
+        let other = try container.insert(
+            "Item", [["name": "yo-yo", "shop": .dictionary(["objectID": id, "name": "Old toys"])]])[0]
+        XCTAssertEqual(other["shop"], id)
+        XCTAssertEqual(try container.read("Shop").map { $0["name"] }, ["Old toys"])
+        try container.update("Item", where: "name == 'doll'", ["shop": .null])
+        XCTAssertEqual(try container.read("Item", where: "shop == nil").map { $0["name"] }, ["doll"])
+    }
+
+    func testReadingUpdatingDeleting() throws {
+        try container.insert("Item", (0..<10).map { ["name": .string("n\($0)"), "count": .int(Int64($0 % 3))] })
+        func names(_ records: [Container.Record]) -> [PropertyValue] { records.compactMap { $0["name"] } }
+        XCTAssertEqual(names(try container.read("Item", sort: ["count", "-name"], limit: 3)), ["n9", "n6", "n3"])
+        XCTAssertEqual(names(try container.read("Item", sort: ["name"], ascending: false, limit: 2)), ["n9", "n8"])
+        XCTAssertEqual(names(try container.read("Item", where: "count == 1", sort: ["name"], offset: 1)), ["n4", "n7"])
+        XCTAssertEqual(try container.update("Item", where: "count == 2", ["count": "20"]).count, 3)
+        let one = try container.read("Item", where: "name == 'n0'")[0]
+        guard case .text(let uri)? = one["objectID"] else { return XCTFail() }
+        XCTAssertEqual(names(try container.read("Item", where: uri.string)), ["n0"])
+        XCTAssertEqual(try container.delete("Item", where: uri.string), 1)
+        XCTAssertEqual(try container.delete("Item", where: "count == 20"), 3)
+        XCTAssertEqual(try container.deleteAll("Item"), 6)
+        XCTAssertEqual(try container.deleteAll("Item"), 0)
+        XCTAssertEqual(failure { _ = try container.read("Item", where: "name ===") }.status, .predicateSyntax)
+        try container.close()
+        XCTAssertEqual(failure { _ = try container.read("Item") }.status, .invalidHandle)
+    }
+
+    func testCallbacksAndAsync() async throws {
+        let told = expectation(description: "told")
+        container.insert("Item", [["name": "a"]]) { result in
+            XCTAssertEqual((try? result.get())?.count, 1)
+            told.fulfill()
+        }
+        await fulfillment(of: [told], timeout: 20)
+        let failed = expectation(description: "failed")
+        container.read("Thing") { result in
+            if case .failure(let error as CoreError) = result {
+                XCTAssertEqual(error.status, .invalidArgument)
+            } else {
+                XCTFail()
+            }
+            failed.fulfill()
+        }
+        await fulfillment(of: [failed], timeout: 20)
+        let records = try await container.records { try $0.read("Item") }
+        XCTAssertEqual(records.count, 1)
+    }
+}

@@ -1,0 +1,182 @@
+"""Documents: made, opened, saved, saved elsewhere, reverted, saved by themselves, closed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from corestone import (
+    ConflictError,
+    Document,
+    DocumentState,
+    InvalidArgumentError,
+    InvalidHandleError,
+    Model,
+    StoreError,
+    UnsavedChangesError,
+    ValidationError,
+)
+
+TYPES = ["SQLite", "XML", "Binary"]
+
+
+@pytest.fixture
+def items() -> Model:
+    return Model({"Item": {"name": "string", "size": "int?"}})
+
+
+def add(document: Document, *names: str) -> None:
+    with document.context.perform() as ctx:
+        for name in names:
+            ctx.insert("Item", name=name)
+
+
+def found(document: Document) -> list[str]:
+    with document.context.perform() as ctx:
+        return [each.name for each in ctx.fetch("Item", sort="name")]
+
+
+def at(path: Path, model: Model) -> list[str]:
+    with Document.open(path, model, read_only=False) as document:
+        return found(document)
+
+
+def wait(body: Callable[[], bool]) -> None:
+    for _ in range(500):
+        if body():
+            return
+        time.sleep(0.02)
+    raise AssertionError("it did not happen")
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_from_nothing_to_a_file(items: Model, tmp_path: Path, type: str) -> None:
+    document = Document(items, type=type)
+    assert document.path is None
+    assert document.state == DocumentState.UNTITLED
+    add(document, "a")
+    assert document.state == DocumentState.UNTITLED | DocumentState.EDITED
+    assert document.has_unsaved_changes
+    refuge = Path(document.store.path).parent
+    assert refuge.is_dir()
+    with pytest.raises(InvalidArgumentError, match="place"):
+        document.save()
+    with pytest.raises(UnsavedChangesError, match="without a place"):
+        document.close()
+    document.save_as(tmp_path / "one")
+    assert not refuge.exists()
+    assert document.path == str(tmp_path / "one")
+    assert document.state == DocumentState(0)
+    add(document, "b")
+    document.save_as(tmp_path / "two")
+    assert at(tmp_path / "one", items) == ["a"]
+    assert at(tmp_path / "two", items) == ["a", "b"]
+    with pytest.raises(InvalidArgumentError, match="already"):
+        document.save_as(tmp_path / "one")
+    document.save_as(tmp_path / "one", replace=True)
+    document.close()
+    document.close()
+    assert document.is_closed
+    with pytest.raises(InvalidHandleError):
+        document.save()
+    assert at(tmp_path / "one", items) == ["a", "b"]
+
+
+def test_another_type(items: Model, tmp_path: Path) -> None:
+    with Document(items) as document:
+        add(document, "a")
+        document.save_as(tmp_path / "one")
+        add(document, "b")
+        document.save_as(tmp_path / "two.xml", type="XML")
+        assert document.store.type == "XML"
+        assert found(document) == ["a", "b"]
+    assert at(tmp_path / "one", items) == ["a"]
+    assert (tmp_path / "two.xml").read_text().startswith("<?xml")
+    with pytest.raises(InvalidArgumentError, match="InMemory"):
+        Document(items, type="InMemory")
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_others_write_the_file(items: Model, tmp_path: Path, type: str) -> None:
+    path = tmp_path / "one"
+    with Document(items, type=type, unsaved="save") as document:
+        add(document, "a")
+        document.save_as(path)
+        with Document.open(path, items) as other:
+            with other.context.perform() as ctx:
+                ctx.first("Item").name = "theirs"
+            other.save()
+            wait(lambda: bool(document.state & DocumentState.CHANGED_ON_DISK))
+            with document.context.perform() as ctx:
+                ctx.first("Item").name = "mine"
+            with pytest.raises(ConflictError):
+                document.save()
+            assert document.state & (DocumentState.CONFLICT | DocumentState.FAILED)
+            assert isinstance(document.last_error, ConflictError)
+            with pytest.raises(UnsavedChangesError) as caught:
+                document.close("refuse")
+            assert len(caught.value.details) == 2
+            document.revert()
+        assert found(document) == ["theirs"]
+        assert document.last_error is None
+        assert document.state == DocumentState(0)
+        add(document, "z")
+    assert at(path, items) == ["theirs", "z"]
+
+
+def test_undo(items: Model, tmp_path: Path) -> None:
+    with Document(items, queue="caller") as document:
+        document.save_as(tmp_path / "one")
+        ctx = document.context
+        ctx.insert("Item", name="a")
+        assert document.has_unsaved_changes
+        assert document.state == DocumentState.EDITED
+        assert document.undo_manager.can_undo
+        ctx.undo()
+        assert not document.has_unsaved_changes
+        assert document.state == DocumentState(0)
+
+
+def test_autosave(items: Model, tmp_path: Path) -> None:
+    states: list[DocumentState] = []
+    document = Document(items)
+    document.save_as(tmp_path / "one")
+    observation = document.observe(states.append)
+    document.set_autosave(changes=2)
+    add(document, "a")
+    assert not document.state & DocumentState.SAVING
+    add(document, "b")
+    wait(lambda: document.state == DocumentState(0))
+    assert at(tmp_path / "one", items) == ["a", "b"]
+    document.set_autosave(idle=0.05)
+    add(document, "c")
+    wait(lambda: document.state == DocumentState(0))
+    assert DocumentState.EDITED in states
+    with document.context.perform() as ctx:
+        ctx.insert("Item")
+    wait(lambda: bool(document.state & DocumentState.FAILED))
+    assert isinstance(document.last_error, ValidationError)
+    with pytest.raises(ValidationError):
+        document.close("save")
+    document.close("discard")
+    observation.cancel()
+    assert at(tmp_path / "one", items) == ["a", "b", "c"]
+    with Document(items, queue="caller") as confined, pytest.raises(InvalidArgumentError, match="confined"):
+        confined.set_autosave(changes=1)
+
+
+def test_mistakes(items: Model, tmp_path: Path) -> None:
+    with pytest.raises(StoreError):
+        Document.open(tmp_path / "none", items)
+    with pytest.raises(InvalidArgumentError):
+        Document(items, queue="none")
+    with Document(items, unsaved="discard") as document:
+        add(document, "a")
+        with pytest.raises(StoreError):
+            document.save_as(tmp_path / "none" / "a")
+        assert document.has_unsaved_changes
+        child = document.context.child("private")
+        assert child.parent is document.context
