@@ -1232,12 +1232,20 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_optimize_store(cst_coordina
                                                                     uint64_t *out_removed, cst_error **error);
 /* Saves a store as one of another type (null: "SQLite") or at another `path`, where nothing is or a store without objects, and goes on with that one: all that it holds
  * is copied, then it is removed, as by cst_coordinator_remove_store; its file stays. Every object has a new ID, of which
- * CST_COORDINATOR_STORES_DID_CHANGE tells. options and out_store may be NULL; the configuration is that of the old store. On failure
+ * CST_COORDINATOR_STORES_DID_CHANGE tells. options, progress (which is told objects) and out_store may be NULL; the configuration is that of the old store. On failure
  * the old store is open as before, and a file that was made for the new one is gone. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_migrate_store(cst_coordinator *coordinator, cst_store *store,
                                                                    cst_string type, cst_string path,
                                                                    const cst_store_options *options,
+                                                                   cst_progress_fn progress, void *userdata,
                                                                    cst_store **out_store CST_OWNED, cst_error **error);
+/* Whether the first stores of two coordinators hold the same graph, whatever their types and the keys of their rows. Objects of an
+ * entity are paired in the order of their keys, which a migration keeps; values are compared to the last bit, members of ordered
+ * relationships in order. The report is JSON: {"objects": …, "values": …, "equal": …, "differences": …, "details": [sentences, the
+ * first ones]}; the stores are equal where differences is 0. CST_E_INVALID_ARGUMENT for models with different entities. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_compare(const cst_coordinator *coordinator,
+                                                             const cst_coordinator *other, cst_buffer *out_report,
+                                                             cst_error **error);
 /* The model of the coordinator. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_model(const cst_coordinator *coordinator,
                                                            cst_model **out_model CST_BORROWED, cst_error **error);
@@ -1388,6 +1396,18 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_store_copy_leftovers(cst_string path, c
  * damaged database, whose rows cannot tell; CST_E_UNSUPPORTED for a folder that another store shares. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_remove_leftovers(cst_string path, cst_buffer *out_report,
                                                                 cst_error **error);
+/* How views show dates. */
+enum {
+    CST_DATES_TEXT = 0,     /* ISO 8601 in UTC, to the millisecond */
+    CST_DATES_UNIX = 1,     /* seconds since 1970 */
+    CST_DATES_REFERENCE = 2 /* seconds since 2001, as they are stored */
+};
+/* SQL statements that make views of the SQLite store at `path` with the names of its model: one for each entity, and one for each
+ * relationship whose pairs lie in a table of their own. By `model`, or when that is NULL by the store's own, or one inferred from its
+ * tables. `temporary` ones end with the connection that makes them. Others are for copies of the store: Apple's framework could not
+ * migrate a store with views. Changes nothing. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_store_copy_views(cst_string path, cst_model *model, uint32_t dates,
+                                                          bool temporary, cst_buffer *out_sql, cst_error **error);
 
 /* ======== main queue ===================================================================================== */
 /* Linux has no main run loop: the host says which thread is the main one and drains its queue there. */

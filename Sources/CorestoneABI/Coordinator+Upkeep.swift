@@ -145,3 +145,41 @@ public func cst_coordinator_optimize_store(
         out?.pointee = UInt64(removed.count)
     }
 }
+
+// MARK: For people
+
+@_cdecl("cst_coordinator_compare") @implementation
+public func cst_coordinator_compare(
+    _ pointer: OpaquePointer?, _ other: OpaquePointer?, _ out: UnsafeMutablePointer<cst_buffer>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_report")
+        let found = try GraphComparison(coordinator(pointer).coordinator, coordinator(other).coordinator)
+        let report: [String: PropertyValue] = [
+            "objects": .int(Int64(found.objects)), "values": .int(Int64(found.values)),
+            "equal": .int(Int64(found.equalValues)), "differences": .int(Int64(found.differenceCount)),
+            "details": .array(found.differences.map { .string($0) }),
+        ]
+        try out.fill(JSONText(.dictionary(report)).text)
+    }
+}
+
+@_cdecl("cst_store_copy_views") @implementation
+public func cst_store_copy_views(
+    _ path: cst_string, _ modelPointer: OpaquePointer?, _ dates: UInt32, _ isTemporary: Bool,
+    _ out: UnsafeMutablePointer<cst_buffer>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_sql")
+        guard let dates = StoreViews.Dates(rawValue: dates) else {
+            throw CoreError(
+                .invalidArgument,
+                "dates is \(dates), which is none of CST_DATES_TEXT, CST_DATES_UNIX and CST_DATES_REFERENCE",
+                key: "dates", value: .int(Int64(dates)))
+        }
+        let views = try StoreViews(
+            ofStoreAt: path.filePath("path"), model: modelPointer.map { try model($0) }, dates: dates,
+            isTemporary: isTemporary)
+        try out.fill(views.script)
+    }
+}

@@ -99,7 +99,8 @@ private func storePath(_ path: cst_string, _ type: StoreType?) throws -> String 
 @_cdecl("cst_coordinator_migrate_store") @implementation
 public func cst_coordinator_migrate_store(
     _ pointer: OpaquePointer?, _ old: OpaquePointer?, _ type: cst_string, _ path: cst_string,
-    _ settings: UnsafePointer<cst_store_options>?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+    _ settings: UnsafePointer<cst_store_options>?, _ progress: cst_progress_fn?, _ userdata: UnsafeMutableRawPointer?,
+    _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
         out?.pointee = nil
@@ -107,7 +108,10 @@ public func cst_coordinator_migrate_store(
         let old = try storeBox(old).store
         let options = try storeOptions(settings)
         let type = try storeType(type) ?? .sqlite
-        let new = try coordinator.migrateStore(old, to: type, at: storePath(path, type), options: options)
+        let new = try coordinator.migrateStore(old, to: type, at: storePath(path, type), options: options) {
+            done, total in
+            progress?(userdata, UInt64(done), UInt64(total)) ?? true
+        }
         out?.pointee = try HandleTable.make(StoreBox(new), .store)
     }
 }

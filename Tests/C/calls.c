@@ -590,7 +590,7 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
     storage->delegate = (cst_controller_delegate){.struct_size = sizeof storage->delegate, .will_change = see_change};
     storage->options.flags = CST_STORE_NORMAL_SYNC;
     storage->predicate_info.struct_size = sizeof storage->predicate_info;
-    if (is(call, "cst_coordinator_migrate_store")) renew_store(world);
+    if (is(call, "cst_coordinator_migrate_store") && !world->keeps_store) renew_store(world);
     for (int i = 0; i < call->parameter_count; i++) {
         const struct parameter *p = &call->parameters[i];
         union argument *a = &arguments[i];

@@ -226,6 +226,7 @@ struct world {
     char fresh[600];
     char model_file[600], named_model[600];
     char mapping_file[600];
+    bool keeps_store; /* random calls may have let go of it, and have others */
 };
 
 void world_open(struct world *world, const char *folder);

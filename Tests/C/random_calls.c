@@ -575,6 +575,7 @@ static void survive(void) {
         fputs("this is no store", not_a_store);
         fclose(not_a_store);
         world_open(&world, check_path("."));
+        world.keeps_store = true;
         for (int i = 0; i < CALLS_PER_WORLD && done < wanted; i++, done++, number_of_call++)
             call_once(&world);
         abandon(&world);

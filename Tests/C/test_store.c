@@ -12,6 +12,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static bool stop(void *userdata, uint64_t done, uint64_t total) {
+    (void)userdata, (void)done, (void)total;
+    return false;
+}
+
+static bool note_rows(void *userdata, uint64_t done, uint64_t total) {
+    *(uint64_t *)userdata = done;
+    return done <= total;
+}
+
 static bool exists(const char *path) { return access(path, F_OK) == 0; }
 
 static void a_store_is_made_and_reopened(void) {
@@ -518,15 +528,24 @@ static void a_store_moves_to_another_path(void) {
     cst_store *copy = NULL, *none = NULL;
     cst_string type = text("SQLite");
     OK(cst_coordinator_observe(c.coordinator, CST_COORDINATOR_STORES_DID_CHANGE, hear_move, &moved, NULL, &changes, E));
-    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_migrate_store(c.coordinator, c.store, type,
-                                                                       text(check_path("a.sqlite")), NULL, &none, E));
-    OK(cst_coordinator_migrate_store(c.coordinator, c.store, type, text(check_path("b.sqlite")), NULL, &copy, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_coordinator_migrate_store(c.coordinator, c.store, type, text(check_path("a.sqlite")), NULL, NULL,
+                                               NULL, &none, E));
+    uint64_t rows = 0;
+    CHECK_STATUS(CST_E_CANCELLED,
+                 cst_coordinator_migrate_store(c.coordinator, c.store, type, text(check_path("b.sqlite")), NULL, stop,
+                                               NULL, &none, E));
+    CHECK(!exists(check_path("b.sqlite")));
+    OK(cst_coordinator_migrate_store(c.coordinator, c.store, type, text(check_path("b.sqlite")), NULL, note_rows, &rows,
+                                     &copy, E));
+    CHECK_INT(2, (long long)rows);
     CHECK_TEXT("added;moved;removed;", text_of_size(moved.lines, strlen(moved.lines)));
     CHECK_INT(4, moved.ids);
     cst_context *fresh = company_context(&c, CST_QUEUE_CALLER);
     CHECK_INT(1, company_count(fresh, c.employee, "name == 'Ada' AND manager.name == 'Bob'"));
-    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_migrate_store(c.coordinator, c.store, type,
-                                                                       text(check_path("c.sqlite")), NULL, &none, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_coordinator_migrate_store(c.coordinator, c.store, type, text(check_path("c.sqlite")), NULL, NULL,
+                                               NULL, &none, E));
     CHECK(!exists(check_path("c.sqlite")));
     OK(cst_release(changes));
     OK(cst_release(fresh));
@@ -552,10 +571,10 @@ static void a_store_may_lie_in_memory_alone(void) {
     save(context);
     CHECK_INT(1, company_count(context, c.employee, "name == 'Ada' AND manager == nil"));
     CHECK_STATUS(CST_UNCHANGED, cst_coordinator_destroy_store(coordinator, text("InMemory"), text("x"), NULL, E));
-    OK(cst_coordinator_migrate_store(coordinator, memory, text("SQLite"), text(check_path("b.sqlite")), NULL, &file,
-                                     E));
+    OK(cst_coordinator_migrate_store(coordinator, memory, text("SQLite"), text(check_path("b.sqlite")), NULL, NULL,
+                                     NULL, &file, E));
     cst_store *back = NULL;
-    OK(cst_coordinator_migrate_store(coordinator, file, text("InMemory"), text("back"), NULL, &back, E));
+    OK(cst_coordinator_migrate_store(coordinator, file, text("InMemory"), text("back"), NULL, NULL, NULL, &back, E));
     CHECK_TEXT("back", cst_store_path(back));
     cst_context *fresh = NULL;
     OK(cst_context_new(coordinator, CST_QUEUE_CALLER, &fresh, E));

@@ -135,6 +135,40 @@ static bool has(cst_buffer *buffer, const char *words) {
     return memmem(buffer->data, buffer->size, words, strlen(words)) != NULL;
 }
 
+static void stores_are_compared(void) {
+    struct company c = open_with(check_path("a.sqlite"), "Ada"), other = open_with(check_path("b.sqlite"), "Ada");
+    cst_buffer report = {NULL, 0, 0};
+    OK(cst_coordinator_compare(c.coordinator, other.coordinator, &report, E));
+    CHECK(has(&report, "\"differences\":0") || has(&report, "\"differences\": 0"));
+    cst_buffer_dispose(&report);
+    OK(cst_release(company_employee(&other, other.context, "Eve", 2)));
+    save(other.context);
+    OK(cst_coordinator_compare(c.coordinator, other.coordinator, &report, E));
+    CHECK(has(&report, "1 objects in") && has(&report, "b.sqlite"));
+    cst_buffer_dispose(&report);
+    cst_coordinator *empty = NULL;
+    OK(cst_coordinator_new(c.model, &empty, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_compare(c.coordinator, empty, &report, E));
+    OK(cst_release(empty));
+    company_close(&other);
+    company_close(&c);
+}
+
+static void views_have_the_names_of_the_model(void) {
+    struct company c = open_with(check_path("a.sqlite"), "Ada");
+    cst_buffer sql = {NULL, 0, 0};
+    OK(cst_store_copy_views(cst_store_path(c.store), NULL, CST_DATES_TEXT, true, &sql, E));
+    CHECK(has(&sql, "CREATE TEMP VIEW \"Employee\" AS") && has(&sql, "AS \"manager_id\""));
+    cst_buffer_dispose(&sql);
+    OK(cst_store_copy_views(cst_store_path(c.store), c.model, CST_DATES_UNIX, false, &sql, E));
+    CHECK(has(&sql, "CREATE VIEW \"Employee\" AS"));
+    cst_buffer_dispose(&sql);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_store_copy_views(cst_store_path(c.store), NULL, 7, true, &sql, E));
+    CHECK_TEXT("dates", cst_error_key(check_error()));
+    CHECK_STATUS(CST_E_STORE_IO, cst_store_copy_views(text(check_path("none.sqlite")), NULL, 0, true, &sql, E));
+    company_close(&c);
+}
+
 static void metadata_is_written_by_the_next_save(void) {
     const char *path = check_path("a.sqlite");
     const char *note = "<plist version=\"1.0\"><dict><key>note</key><string>written</string></dict></plist>";
@@ -216,6 +250,8 @@ int main(int argc, char **argv) {
     RUN(a_store_is_replaced);
     RUN(a_store_moves_while_it_is_open);
     RUN(stores_are_found);
+    RUN(stores_are_compared);
+    RUN(views_have_the_names_of_the_model);
     RUN(metadata_is_written_by_the_next_save);
     RUN(the_log_is_brought_into_the_file);
     RUN(a_locked_store_is_destroyed_by_force);

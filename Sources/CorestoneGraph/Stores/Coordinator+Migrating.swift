@@ -6,14 +6,15 @@ extension Coordinator {
     ///
     /// - Parameter backing: an empty store, which the coordinator takes over, also when it fails.
     package func migrate(
-        _ store: Store, to backing: any PersistentStore, warnings: [String] = []
+        _ store: Store, to backing: any PersistentStore, warnings: [String] = [],
+        progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
     ) throws -> Store {
         let (new, ids) = try performAndWait {
             let copy: StoreCopy
             do {
                 try requireOwn(store)
                 try check(backing.abilities, ofStoreAt: backing.path)
-                copy = try copied(store, into: backing)
+                copy = try copied(store, into: backing, progress)
             } catch {
                 backing.close()
                 throw error
@@ -30,7 +31,9 @@ extension Coordinator {
         return new
     }
 
-    private func copied(_ store: Store, into backing: any PersistentStore) throws -> StoreCopy {
+    private func copied(
+        _ store: Store, into backing: any PersistentStore, _ progress: @escaping (Int, Int) -> Bool
+    ) throws -> StoreCopy {
         for root in model.entities where root.parent == nil {
             guard try backing.fetch(StoreFetch(entity: root, result: .count)).count == 0 else {
                 throw CoreError(
@@ -44,7 +47,8 @@ extension Coordinator {
         defer { if let pinned { store.backing.unpin(pinned) } }
         var result: StoreCopy?
         try backing.save { transaction in
-            var copy = StoreCopy(of: store.backing, read: pinned ?? store.backing, model, into: transaction)
+            var copy = StoreCopy(
+                of: store.backing, read: pinned ?? store.backing, model, into: transaction, progress: progress)
             try copy.run()
             result = copy
         }

@@ -10,6 +10,9 @@ struct StoreCopy {
     let store: any PersistentStore
     let model: Model
     let transaction: any SaveTransaction
+    /// Told how many rows are done, and of how many; false ends the copying.
+    let progress: (_ done: Int, _ total: Int) -> Bool
+    private var done = 0
     /// The rows, by the index of their entity.
     private(set) var keys: [[Int64]]
     /// What the keys of an inheritance tree grow by, by the index of its root.
@@ -19,15 +22,18 @@ struct StoreCopy {
 
     init(
         of store: any PersistentStore, read source: any StoreReading, _ model: Model,
-        into transaction: any SaveTransaction
+        into transaction: any SaveTransaction,
+        progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
     ) {
         (self.store, self.source, self.model, self.transaction) = (store, source, model, transaction)
+        self.progress = progress
         keys = Array(repeating: [], count: model.entities.count)
         shifts = Array(repeating: 0, count: model.entities.count)
     }
 
     mutating func run() throws {
         for root in model.entities where root.parent == nil { try findRows(of: root) }
+        try report(0)
         for root in model.entities where root.parent == nil { try copyRows(of: root) }
         for entity in model.entities {
             for relationship in entity.ownRelationships where relationship.isToMany {
@@ -35,6 +41,15 @@ struct StoreCopy {
             }
         }
         try transaction.setApplicationMetadata(store.applicationMetadata())
+    }
+
+    private mutating func report(_ rows: Int) throws {
+        done += rows
+        guard progress(done, keys.reduce(0) { $0 + $1.count }) else {
+            throw CoreError(
+                .cancelled, code: .persistentStoreOperation,
+                "copying \(store.path) was ended by its progress function; nothing was made", file: store.path)
+        }
     }
 
     // MARK: Rows
@@ -50,7 +65,7 @@ struct StoreCopy {
         shifts[Int(root.index)] = try transaction.reservePrimaryKeys(of: root, count: Int(highest)) - 1
     }
 
-    private func copyRows(of root: Entity) throws {
+    private mutating func copyRows(of root: Entity) throws {
         for entity in root.withDescendants {
             for batch in batches(of: keys[Int(entity.index)]) {
                 let found = try source.rows(of: root, primaryKeys: Array(batch))
@@ -60,6 +75,7 @@ struct StoreCopy {
                         .map { try copy($0, entity, &writer) }
                 }
                 try withExtendedLifetime(writer.chunks) { try transaction.insert(copies, entity: entity) }
+                try report(batch.count)
             }
         }
     }

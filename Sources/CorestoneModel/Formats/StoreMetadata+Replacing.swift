@@ -7,6 +7,9 @@ extension StoreMetadata {
         Key.autoVacuum, Key.deferredMigration,
     ]
 
+    /// Whether an entry tells what the store is, so that it stays as it is.
+    public static func isGuaranteed(_ key: String) -> Bool { key == Key.uuid || guaranteed.contains(key) }
+
     /// Every entry, with the store's type and its UUID, as Core Data gives a store's metadata to a host.
     public var dictionary: [String: PropertyListValue] {
         var result = values

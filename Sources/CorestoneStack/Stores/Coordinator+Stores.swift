@@ -39,12 +39,15 @@ extension Coordinator {
     ///   - type: of the new store.
     ///   - path: where nothing is, or a store without objects; relative to the working directory at the time of the call.
     ///   - options: of the new store; its configuration is that of the old one, and it keeps a history if that one does.
+    ///   - progress: told the objects that are copied, and of all, on this thread; may read from the store, and not save. False ends
+    ///     it with `.cancelled`.
     /// - Returns: the new store, in the old one's place.
     /// - Throws: `.invalidArgument` for a store that is not open here and for a path where objects are; what reading the one and making
     ///   the other fails with. The old store is open as before then.
     @discardableResult
     public func migrateStore(
-        _ store: Store, to type: StoreType, at path: String, options: StoreOptions = StoreOptions()
+        _ store: Store, to type: StoreType, at path: String, options: StoreOptions = StoreOptions(),
+        progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
     ) throws -> Store {
         let kind = try StoreTypes.kind(of: type, at: path)
         let warnings = try StoreTypes.warnings(options, type, path)
@@ -58,7 +61,7 @@ extension Coordinator {
         options.configuration = store.configuration
         options.keepsHistory = options.keepsHistory || store.backing.keepsHistory
         let backing = try kind.open(path, model: model, options: options)
-        do { return try migrate(store, to: backing, warnings: warnings) } catch {
+        do { return try migrate(store, to: backing, warnings: warnings, progress: progress) } catch {
             // What was made for this, unless somebody else has found it meanwhile and saved into it.
             if let place, backing.isNew, StoreTypes.isEmpty(kind, place.path, model) { kind.unlink(place) }
             throw error

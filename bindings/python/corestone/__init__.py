@@ -30,7 +30,7 @@ from .archive import (
 from .arrow import ArrowData
 from .asynchronous import AsynchronousFetch, FetchProgress
 from .batch import BatchDeleteRequest, BatchInsertRequest, BatchUpdateRequest
-from .checking import Leftovers, Problem, check, leftovers, remove_leftovers
+from .checking import Comparison, Leftovers, Problem, check, compare, leftovers, remove_leftovers
 from .codes import (
     Aggregate,
     AttributeType,
@@ -122,6 +122,7 @@ from .rows import ExpressionDescription
 from .sort import Sort, SortDescriptor, SortKey, set_sort_locale, sort, sort_locale
 from .transformer import raw_value, register_transformer, set_raw_value, unregister_transformer
 from .undo import UndoManager
+from .views import views
 
 __version__ = "0.1.0"
 
@@ -178,6 +179,9 @@ __all__ = [
     "check",
     "Problem",
     "ProblemKind",
+    "compare",
+    "Comparison",
+    "views",
     "leftovers",
     "remove_leftovers",
     "Leftovers",

@@ -841,7 +841,8 @@ cst_transformer_is_registered status in bool* error
 cst_coordinator_new status handle out error
 cst_coordinator_add_store status handle in in options out error
 cst_coordinator_open_store status in handle options out out error
-cst_coordinator_migrate_store status handle handle in in options out error
+cst_coordinator_migrate_store status handle handle in in options progress pointer out error
+cst_coordinator_compare status handle handle buffer error
 cst_coordinator_remove_store status handle handle error
 cst_coordinator_destroy_store status handle in in options error
 cst_coordinator_replace_store status handle in in in options error
@@ -875,6 +876,7 @@ cst_store_check_apple status in handle bool* buffer error
 cst_store_check status in handle out error
 cst_store_copy_leftovers status in buffer error
 cst_store_remove_leftovers status in buffer error
+cst_store_copy_views status in handle u32 bool buffer error
 
 cst_main_queue_bind status error
 cst_main_queue_drain status i32 size* error

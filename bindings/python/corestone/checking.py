@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 from . import _abi
 from ._abi import lib, path_argument
+from ._arguments import one_of
 from ._call import call, read_error
 from .codes import ProblemKind
-from .coordinator import given_model
+from .coordinator import Coordinator, given_model
 from .model import ModelLike
 
 
@@ -87,3 +88,26 @@ def _leftovers(function: Any, path: str | os.PathLike[str]) -> Leftovers:
     report = json.loads(_abi.take_text(buffer))
     sharer = report["sharer"]
     return Leftovers(Path(report["folder"]), report["names"], report["bytes"], Path(sharer) if sharer else None)
+
+
+class Comparison(NamedTuple):
+    """What two stores have in common."""
+
+    objects: int
+    values: int  # of attributes, to-one relationships and lists of members, that were compared
+    equal: int
+    differences: int
+    details: list[str]  # a sentence for each, the first ones
+
+
+def compare(first: Coordinator, second: Coordinator) -> Comparison:
+    """Whether the first stores of two coordinators hold the same graph, whatever their types and the keys of their
+    rows.
+
+    Objects of an entity are paired in the order of their keys, which a migration keeps. Values are compared to the last
+    bit, members of ordered relationships in order. InvalidArgumentError for models with different entities.
+    """
+    buffer = _abi.Buffer()
+    handles = [one_of(Coordinator, each, name)._handle for each, name in ((first, "first"), (second, "second"))]
+    call(lib.cst_coordinator_compare, *handles, byref(buffer))
+    return Comparison(**json.loads(_abi.take_text(buffer)))

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
 
 from . import _abi, queue
 from ._abi import lib, optional_text, path_argument, text
-from ._arguments import MOST_SMALL, choice, elements, flag, function, milliseconds, one_of, whole
+from ._arguments import MOST_SMALL, choice, elements, flag, milliseconds, one_of, whole
 from ._call import call, made
 from ._notifications import Notifications
+from ._progress import told
 from .codes import CoordinatorNotification
-from .errors import CancelledError, InvalidArgumentError, TypeMismatchError
+from .errors import InvalidArgumentError, TypeMismatchError
 from .generation import QueryGeneration, optional_generation
 from .model import Model, ModelLike
 from .object_id import ObjectID
@@ -392,6 +393,7 @@ class Coordinator:
         cache_kb: int = 0,
         max_connections: int = 0,
         history: bool = False,
+        progress: Callable[[int, int], Any] | None = None,
     ) -> Store:
         """Saves a store at another path, where nothing is or a store without objects, and goes on with that one: all
         that it holds is copied, then it is removed; its file stays. Returns the new store.
@@ -399,11 +401,15 @@ class Coordinator:
         Every object has a new ID, of which the coordinator tells ("stores_did_change": `uuid_changed.migrated_ids`).
         Objects of contexts are those of a removed store; save before. The options are those of add_store; the
         configuration is that of the old store. When it fails, the old store is open as before.
+
+        progress      progress(done, total) is told the objects, on this thread. It may read from the store, and not
+                      save; what it raises ends the copying, and is raised by the call
         """
         flags = _abi.STORE_HISTORY if history else 0
         options = store_options(flags, sync, journal, busy_timeout, cache_kb, max_connections)
         arguments = (self._handle, store._handle, text(type), path_argument(path), byref(options))
-        return Store(made(lib.cst_coordinator_migrate_store, *arguments))
+        with told(progress) as callback:
+            return Store(made(lib.cst_coordinator_migrate_store, *arguments, callback, None))
 
     def perform(self, function: Callable[..., T], *arguments: Any, **named: Any) -> Future[T]:
         """Runs a function while nothing is saved to the coordinator's stores but by the function itself, later and on
@@ -511,34 +517,13 @@ class Coordinator:
 
         InvalidArgumentError for a path where another store is; what was there stays then.
         """
-        raised: list[BaseException] = []
-
-        def tell(_: Any, done: int, total: int) -> bool:
-            if raised:
-                return False
-            try:
-                if progress is not None:
-                    progress(done, total)
-            except BaseException as exception:
-                raised.append(exception)
-            return not raised
-
-        if progress is not None:
-            function(progress, "progress")
         options = _plain_options(busy_timeout, file_mode)
-        callback = _abi.PROGRESS_FN(tell)
         handle = one_of(Store, store, "store")._handle
-        try:
+        with told(progress) as callback:
             call(
                 lib.cst_coordinator_backup_store, self._handle, handle, path_argument(path), byref(options), callback,
                 None,
             )  # fmt: skip
-        except CancelledError:
-            if raised:
-                raise raised[0] from None
-            raise
-        if raised:  # with the last bytes
-            raise raised[0]
 
     def checkpoint(self, store: Store, mode: str = "passive") -> Checkpoint | None:
         """Brings the write-ahead log of an SQLite store into its file, as is done now and then anyway: "passive" as far

@@ -1,0 +1,43 @@
+"""Stores for people with plain SQL."""
+
+from __future__ import annotations
+
+import os
+from ctypes import byref
+
+from . import _abi
+from ._abi import lib, path_argument
+from ._arguments import choice, flag
+from ._call import call
+from .coordinator import given_model
+from .model import ModelLike
+
+_DATES = {"text": 0, "unix": 1, "reference": 2}
+
+
+def views(
+    path: str | os.PathLike[str],
+    model: ModelLike | str | os.PathLike[str] | None = None,
+    *,
+    dates: str = "text",
+    temporary: bool = True,
+) -> str:
+    """SQL statements that make views of the SQLite store at a path with the names of its model: one for each entity,
+    and one for each relationship whose pairs lie in a table of their own. Changes nothing.
+
+    `sqlite3.Connection.executescript` takes them. Temporary views end with the connection; others are for copies of the
+    store, since Apple's framework could not migrate a store with views.
+
+    dates         how dates are shown: "text" (ISO 8601 in UTC), "unix" (seconds since 1970), "reference" (since 2001)
+    """
+    given = given_model(model, for_store=path)
+    buffer = _abi.Buffer()
+    call(
+        lib.cst_store_copy_views,
+        path_argument(path),
+        given._handle if given is not None else None,
+        _DATES[choice(dates, "dates", _DATES)],
+        flag(temporary, "temporary"),
+        byref(buffer),
+    )
+    return _abi.take_text(buffer)
