@@ -5,7 +5,9 @@ import Glibc
 enum Tool {
     static let name = "corestone"
     static let commands: [any Command.Type] = [
-        ShowCommand.self, FetchCommand.self, CheckCommand.self, InitCommand.self,
+        ShowCommand.self, FetchCommand.self, CheckCommand.self, MetadataCommand.self, CopyCommand.self,
+        BackupCommand.self, ConvertCommand.self, ViewsCommand.self, DumpCommand.self, LoadCommand.self,
+        DestroyCommand.self, InitCommand.self,
     ]
     static let groups = [CommandGroup.model]
 
@@ -127,8 +129,8 @@ enum Tool {
             + groups.map { ("\(name) \($0.name) COMMAND", $0.summary) }
             + [("\(name) help COMMAND", "all about a command"), ("\(name) --version", "the version of the tool")]
         return """
-            Core Data stores and models from the command line. No store that it looks at is changed,
-            except that check --remove-leftovers removes files that no row refers to.
+            Core Data stores and models from the command line. No store that it looks at is changed; load,
+            destroy, metadata --set and --remove, and check --remove-leftovers change the one they name.
 
             \(list(lines))
             Examples
@@ -136,6 +138,8 @@ enum Tool {
               \(name) fetch Notes.sqlite Note "title CONTAINS[c] 'milk'" --sort -modified --limit 10
               \(name) fetch Notes.sqlite Note --format csv > notes.csv
               \(name) check Notes.sqlite
+              \(name) views Notes.sqlite --into Readable.sqlite
+              \(name) dump Notes.sqlite -o notes.jsonl
               \(name) model diagram Notes.xcdatamodeld -o Notes.svg
 
             \(ExitCode.help)

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from conftest import TOOL, compare, run, settled
 
+STORE_COMMANDS = ["metadata", "copy", "backup", "convert", "views", "dump", "load", "destroy"]
 MODEL_COMMANDS = [
     f"model {name}"
     for name in (
@@ -111,7 +112,7 @@ def test_help(arguments: list[str]) -> None:
     compare("help.txt", found.stdout)
 
 
-@pytest.mark.parametrize("command", ["show", "fetch", "check", *MODEL_COMMANDS])
+@pytest.mark.parametrize("command", ["show", "fetch", "check", *STORE_COMMANDS, *MODEL_COMMANDS])
 def test_help_of_each_command(command: str) -> None:
     found = run(*command.split(), "--help")
     assert (found.returncode, found.stderr) == (0, "")

@@ -23,7 +23,8 @@ extension Command {
 /// How the tool ends; the same for every command.
 enum ExitCode: Int32 {
     case done = 0
-    /// `check` or `model lint` found problems, `model diff` differences.
+    /// `check` or `model lint` found problems, `model diff` or `convert --check` differences, `load` lines that it left out; or
+    /// a person did not confirm `destroy`.
     case problems = 1
     /// The command line asks for what does not exist: a command, an option, an entity, a key, a predicate.
     case usage = 2
@@ -40,7 +41,8 @@ enum ExitCode: Int32 {
     static let help = """
         Exit codes
           0   done; also when the reader of a pipe had seen enough
-          1   check or model lint found problems, model diff found differences
+          1   check or model lint found problems, model diff or convert --check differences, load lines that
+              it left out; or destroy was not confirmed
           2   wrong usage: no such command, option, entity or key, or a predicate that cannot be read
           3   the store or the model, or some value in it, cannot be opened or read; or the output cannot be
               written, as on a full disk

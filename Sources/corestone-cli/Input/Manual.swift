@@ -53,8 +53,8 @@ extension Manual {
     static let help = Option("help", "print this")
     static let model = Option(
         "model",
-        "read the store by this model (.xcdatamodeld, .xcdatamodel, .momd, .mom) instead of its own; "
-            + "of several versions by the one that wrote the store",
+        "read the store by this model (.xcdatamodeld, .xcdatamodel, .momd, .mom, or a store that carries it) instead of "
+            + "its own; of several versions by the one that wrote the store",
         value: "MODEL")
 
     /// The command in one line, as it is typed.

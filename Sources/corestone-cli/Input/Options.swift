@@ -25,11 +25,17 @@ struct Options {
     }
 
     /// The model that `--model` names; of a bundle the current version.
-    func model() throws -> Model? { try self["model"].map { try Model(contentsOf: $0) } }
+    func model() throws -> Model? { try self["model"].map { try carried(by: $0) ?? Model(contentsOf: $0) } }
 
     /// The model that `--model` names for a store; of a bundle the version that the store was written with.
     func model(forStoreAt path: String) throws -> Model? {
-        try self["model"].map { try Model.load($0, forStoreAt: path) }
+        try self["model"].map { try carried(by: $0) ?? Model.load($0, forStoreAt: path) }
+    }
+
+    /// The model in a store; nil for what is none that carries one.
+    private func carried(by path: String) throws -> Model? {
+        guard !looksLikeModel(path), (try? StoreType(ofStoreAt: path)) == .some(.sqlite) else { return nil }
+        return try Coordinator.open(path, options: .readOnly).model
     }
 }
 

@@ -71,6 +71,13 @@ struct OutputFile {
     /// Removes a folder with the files in it; one with folders in it is none of a version.
     func removeFolder() throws {
         guard let folder = opendir(path) else { throw failure(OutputFile.reason) }
+        let names = OutputFile.names(in: folder)
+        for name in names { unlink("\(path)/\(name)") }
+        guard rmdir(path) == 0 else { throw failure(OutputFile.reason) }
+    }
+
+    /// The names in a folder, which is closed then.
+    private static func names(in folder: OpaquePointer) -> [String] {
         var names: [String] = []
         while let entry = readdir(folder) {
             let name = withUnsafePointer(to: &entry.pointee.d_name) {
@@ -79,8 +86,17 @@ struct OutputFile {
             if name != "." && name != ".." { names.append(name) }
         }
         closedir(folder)
-        for name in names { unlink("\(path)/\(name)") }
-        guard rmdir(path) == 0 else { throw failure(OutputFile.reason) }
+        return names
+    }
+
+    /// Removes a folder with all that is in it, as far as that can be removed.
+    func removeTree() {
+        var facts = stat()
+        guard lstat(path, &facts) == 0 else { return }
+        if facts.st_mode & S_IFMT == S_IFDIR, let folder = opendir(path) {
+            for name in OutputFile.names(in: folder) { OutputFile(path: "\(path)/\(name)").removeTree() }
+        }
+        _ = remove(path)
     }
 
     var exists: Bool { access(path, F_OK) == 0 }

@@ -1,0 +1,144 @@
+import Corestone
+
+/// `corestone metadata`: what a store says about itself.
+struct MetadataCommand: Command {
+    static let manual = Manual(
+        command: "metadata", summary: "print what a store says about itself, or set it",
+        operands: [.init("STORE", "a store of any type; no model is needed")],
+        options: [
+            .init(
+                "set", "have it say this; TYPE is string (when left out), int, real, bool, date, data (base64) or json",
+                value: "KEY[:TYPE]=VALUE", repeatable: true),
+            .init("remove", "have it say nothing under this key", value: "KEY", repeatable: true),
+            .init("format", "table (the default) or json", value: "FORMAT"),
+        ],
+        details: [
+            "Without --set and --remove nothing is changed and nothing locked. Entries whose names begin with NS are the framework's: which type the "
+                + "store has, its UUID, the version hashes of its entities; an application adds others. Those that tell what the "
+                + "store is stay as they are: setting one to something else, or removing it, is an error.",
+            "json is one object; data is base64 in it, and dates are ISO 8601.",
+        ],
+        examples: [
+            "corestone metadata Notes.sqlite", "corestone metadata Notes.sqlite --format json | jq -r .NSStoreUUID",
+            "corestone metadata Notes.sqlite --set owner=Ada --set seen:int=3 --set 'tags:json=[\"a\", \"b\"]'",
+            "corestone metadata Notes.sqlite --remove owner",
+        ])
+
+    private let path: String
+    private let changes: [(key: String, value: PropertyListValue)]
+    private let removed: [String]
+    private let format: Format
+
+    init(_ options: Options) throws {
+        path = options.operand(0) ?? ""
+        changes = try options.all("set").map(MetadataCommand.change)
+        removed = options.all("remove")
+        format = try Format.chosen(by: options, among: [.table, .json])
+    }
+
+    func run(to output: Output) throws -> ExitCode {
+        if !changes.isEmpty || !removed.isEmpty { try change() }
+        let values = try takingStore(path) { try StoreMetadata(ofStoreAt: path) }.dictionary
+        switch format {
+        case .json: try output.write(JSON(values).pretty() + "\n")
+        default:
+            for line in lines(values) { try output.write(line + "\n") }
+        }
+        return .done
+    }
+
+    private func change() throws {
+        var values = try takingStore(path) { try StoreMetadata(ofStoreAt: path) }.dictionary
+        for key in removed {
+            guard values[key] != nil else {
+                let hint = nearestName(to: key, among: values.keys.sorted()).map { "; did you mean \"\($0)\"?" } ?? ""
+                throw UsageError("the metadata of \(path) has no entry \"\(key)\"\(hint)")
+            }
+            guard !StoreMetadata.isGuaranteed(key) else {
+                throw UsageError("\(key) of \(path) cannot be removed: it tells what the store is")
+            }
+            values[key] = nil
+        }
+        for (key, value) in changes { values[key] = value }
+        try StoreMetadata.set(values, ofStoreAt: path)
+    }
+
+    // MARK: Reading values
+
+    private static let types = ["string", "int", "real", "bool", "date", "data", "json"]
+
+    /// `KEY=VALUE` or `KEY:TYPE=VALUE`.
+    private static func change(_ word: String) throws -> (String, PropertyListValue) {
+        let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }
+        guard parts.count == 2, !parts[0].isEmpty else {
+            throw UsageError("--set takes KEY=VALUE or KEY:TYPE=VALUE, not \"\(word)\"")
+        }
+        guard let colon = parts[0].lastIndex(of: ":") else { return (parts[0], .string(parts[1])) }
+        let (key, type) = (String(parts[0][..<colon]), String(parts[0][parts[0].index(after: colon)...]))
+        guard types.contains(type), !key.isEmpty else {
+            throw UsageError(
+                "--set \(word): there is no type \"\(type)\"; "
+                    + "\(types.dropLast().joined(separator: ", ")) and \(types.last ?? "") are")
+        }
+        guard let value = try value(parts[1], type) else {
+            throw UsageError("--set \(word): \"\(parts[1])\" is no value of the type \(type)")
+        }
+        return (key, value)
+    }
+
+    private static func value(_ text: String, _ type: String) throws -> PropertyListValue? {
+        switch type {
+        case "int": return Int64(text).map { .integer($0) }
+        case "real": return Double(text).map { .real($0) }
+        case "bool":
+            return ["true": true, "yes": true, "1": true, "false": false, "no": false, "0": false][text].map {
+                .bool($0)
+            }
+        case "date":
+            do { return .date(try ReferenceDate.parse(text, assumingUTC: true)) } catch let error as CoreError {
+                throw UsageError("--set: \(error.message)")
+            }
+        case "data": return decodeBase64(Array(text.utf8)).map { .data($0) }
+        case "json":
+            do { return PropertyListValue(try decodeJSON(Array(text.utf8))) } catch let error as CoreError {
+                throw UsageError("--set: \(error.message)")
+            }
+        default: return .string(text)
+        }
+    }
+
+    // MARK: Printing
+
+    /// What it is, then what the application adds, then all about the model.
+    private func lines(_ values: [String: PropertyListValue]) -> [String] {
+        let first = [
+            StoreMetadata.Key.storeType, StoreMetadata.Key.uuid, StoreMetadata.Key.frameworkVersion,
+        ]
+        let own = values.keys.filter { !$0.hasPrefix("NS") && !$0.hasPrefix("_NS") }.sorted()
+        let rest = values.keys.filter { !first.contains($0) && !own.contains($0) }.sorted()
+        let keys = first.filter { values[$0] != nil } + own + rest
+        let width = min(keys.map { DisplayWidth.of(DisplayWidth.plain($0)) }.max() ?? 0, 48)
+        return keys.flatMap { key -> [String] in
+            guard let value = values[key] else { return [] }
+            let name = DisplayWidth.plain(key)
+            let head = name + String(repeating: " ", count: max(0, width - DisplayWidth.of(name))) + "  "
+            // A line for each entity.
+            guard key == StoreMetadata.Key.hashes, case .dictionary(let hashes) = value else {
+                return [head + text(value)]
+            }
+            return [head + plural(hashes.count, "entity", "entities")]
+                + hashes.sorted { $0.key < $1.key }.map { name, hash in
+                    "  \(name): \(hash.data.map(ModelText.hex) ?? text(hash))"
+                }
+        }
+    }
+
+    private func text(_ value: PropertyListValue) -> String {
+        switch value {
+        case .string(let text): DisplayWidth.plain(text)
+        case .date(let seconds): ReferenceDate.description(seconds)
+        case .data(let bytes): bytes.count <= 64 ? base64(bytes) : plural(bytes.count, "byte")
+        default: DisplayWidth.plain(JSON(value).line)
+        }
+    }
+}

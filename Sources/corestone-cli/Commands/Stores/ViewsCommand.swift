@@ -1,0 +1,85 @@
+import Corestone
+import Glibc
+
+/// `corestone views`: SQL views with the names of the model.
+struct ViewsCommand: Command {
+    static let manual = Manual(
+        command: "views", summary: "write SQL views of a store with the names of its model",
+        operands: [.init("STORE", "an SQLite store; neither the file nor its folder changes")],
+        options: [
+            .init("into", "make a copy of the store at FILE, with the views in it", value: "FILE"),
+            .init("replace", "overwrite the copy that is at FILE"),
+            .init(
+                "dates", "text (ISO 8601 in UTC, the default), unix (seconds since 1970) or reference (since 2001)",
+                value: "FORM"),
+            .init("list", "print the names of the views instead"),
+            Manual.model,
+        ],
+        details: [
+            "Prints statements for the sqlite3 shell that make temporary views: they last as long as the session, and the store stays as it is. "
+                + "For tools that cannot run them, --into makes a copy of the store with lasting views. None are ever written "
+                + "into the store itself, since Apple's framework could not migrate it any more.",
+            "The view of an entity has the key of each object (id), for entities of an inheritance tree which one it is (entity), and its "
+                + "attributes under their names: dates as text, UUIDs as text, booleans as 0 and 1, large values as bytes or as the "
+                + "name of their file (photo, photo_file). A to-one relationship owner is owner_id, which joins the id of the other "
+                + "view, and owner_name or the like where its entity has such an attribute; owner_order is the place in an ordered "
+                + "to-many relationship. Many-to-many relationships have views of their own, such as Note_tags (note_id, tags_id).",
+        ],
+        examples: [
+            "corestone views Photos.sqlite > views.sql",
+            "sqlite3 -readonly Photos.sqlite -cmd '.read views.sql' 'SELECT * FROM \"Asset\" LIMIT 10'",
+            "corestone views Photos.sqlite --into Readable.sqlite",
+        ])
+
+    private let path: String
+    private let options: Options
+    private let dates: StoreViews.Dates
+
+    init(_ options: Options) throws {
+        self.options = options
+        path = options.operand(0) ?? ""
+        let form = options["dates"] ?? "text"
+        guard let dates = StoreViews.Dates.allCases.first(where: { "\($0)" == form }) else {
+            throw UsageError("--dates is text, unix or reference, not \"\(form)\"")
+        }
+        self.dates = dates
+        if options.has("replace"), options["into"] == nil { throw UsageError("--replace goes with --into") }
+    }
+
+    func run(to output: Output) throws -> ExitCode {
+        let type = try takingStore(path) { try StoreType(ofStoreAt: path) }
+        if let type, type != .sqlite {
+            throw UsageError(
+                "\(path) is a store of type \(type.rawValue), of which there can be no views; corestone convert makes a SQLite store of it"
+            )
+        }
+        let model = try takingStore(path) { try options.model(forStoreAt: path) }
+        let views = try takingStore(path) {
+            try StoreViews(ofStoreAt: path, model: model, dates: dates, isTemporary: options["into"] == nil)
+        }
+        if let copy = options["into"] {
+            if !options.has("replace") { try requireFree(copy, "choose another path, or add --replace") }
+            var settings = StoreOptions()
+            var facts = stat()
+            // A store that nobody may write gets a copy into which views can be written.
+            if stat(path, &facts) == 0 { settings.fileMode = facts.st_mode & 0o777 | 0o600 }
+            try bareCoordinator().replaceStore(.sqlite, at: copy, byStoreAt: path, options: settings)
+            try views.add(toCopyAt: copy)
+            if !options.has("list") {
+                try output.write("\(copy) is a copy of \(path) with \(plural(views.views.count, "view"))\n")
+            }
+        }
+        if options.has("list") {
+            for view in views.views { try output.write(view.name + "\n") }
+        } else if options["into"] == nil {
+            try output.write(
+                """
+                -- SQL views of a Core Data store, under the names of its model. They last as long as the session:
+                --   sqlite3 -readonly STORE -cmd '.read THIS-FILE'
+
+                """)
+            try output.write(views.script)
+        }
+        return .done
+    }
+}

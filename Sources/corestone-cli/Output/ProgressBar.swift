@@ -1,0 +1,118 @@
+import Corestone
+import Glibc
+
+/// How far something has come, on one line of standard error; silent where that is no terminal.
+///
+/// It is drawn ten times a second at most, not at all for what is done sooner than half a second, and gone when it ends.
+final class ProgressBar {
+    /// What is counted: bytes are told as such, anything else by its name.
+    enum Unit {
+        case bytes
+        case things(String)
+
+        fileprivate func text(_ count: Int) -> String {
+            switch self {
+            case .things(let name): return "\(ProgressBar.grouped(count)) \(name)"
+            case .bytes:
+                var (value, place) = (Double(count), 0)
+                let names = ["B", "KB", "MB", "GB", "TB"]
+                while value >= 1000, place < names.count - 1 { (value, place) = (value / 1000, place + 1) }
+                let tenths = Int((value * 10).rounded())
+                return place == 0 ? "\(count) B" : "\(tenths / 10).\(tenths % 10) \(names[place])"
+            }
+        }
+    }
+
+    private let title: String
+    private let unit: Unit
+    private let isShown: Bool
+    private let usesBlocks: Bool
+    private let start = ProgressBar.now
+    private var last = 0.0
+    private var isDrawn = false
+
+    private static let interval = 0.1
+    private static let patience = 0.5
+
+    init(_ title: String, _ unit: Unit) {
+        (self.title, self.unit) = (title, unit)
+        let terminal = getenv("TERM").map { String(cString: $0) }
+        isShown = isatty(STDERR_FILENO) == 1 && terminal != "dumb"
+        let settings: [String] = ["LC_ALL", "LC_CTYPE", "LANG"]
+        let locale = settings.compactMap { name in getenv(name).map { String(cString: $0) } }.first { !$0.isEmpty }
+        usesBlocks = locale.map { $0.uppercased().hasSuffix("UTF-8") || $0.uppercased().hasSuffix("UTF8") } ?? false
+    }
+
+    deinit { end() }
+
+    /// - Parameter total: 0 where nobody knows it.
+    func show(_ done: Int, of total: Int) {
+        guard isShown else { return }
+        let now = ProgressBar.now
+        guard now - start >= ProgressBar.patience, now - last >= ProgressBar.interval else { return }
+        last = now
+        draw(done, total, seconds: now - start)
+    }
+
+    /// Takes the line away.
+    func end() {
+        guard isDrawn else { return }
+        isDrawn = false
+        put("\r\u{1B}[K")
+    }
+
+    private func draw(_ done: Int, _ total: Int, seconds: Double) {
+        let width = ProgressBar.columns - 1
+        var words = unit.text(done)
+        var bar = ""
+        if total > 0 {
+            let part = min(1, max(0, Double(done) / Double(total)))
+            if case .things = unit { words = ProgressBar.grouped(done) }
+            words += " of \(unit.text(total))"
+            if part > 0, part < 1 { words += ", \(ProgressBar.duration(seconds * (1 - part) / part)) left" }
+            let percent = "\(Int(part * 100))"
+            let room = min(30, width - DisplayWidth.of(title) - DisplayWidth.of(words) - 9)
+            if room >= 5 {
+                let full = Int(part * Double(room))
+                let (mark, rest) = usesBlocks ? ("█", "░") : ("#", ".")
+                bar = String(repeating: mark, count: full) + String(repeating: rest, count: room - full) + " "
+            }
+            bar += String(repeating: " ", count: 3 - percent.count) + percent + " % "
+        } else {
+            words += ", \(ProgressBar.duration(seconds))"
+        }
+        put("\r" + DisplayWidth.cut("\(title) \(bar)\(words)", to: max(width, 10)) + "\u{1B}[K")
+        isDrawn = true
+    }
+
+    private func put(_ text: String) { _ = text.withCString { write(STDERR_FILENO, $0, strlen($0)) } }
+
+    private static var columns: Int {
+        var size = winsize()
+        return ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 ? Int(size.ws_col) : 80
+    }
+
+    private static var now: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+
+    private static func duration(_ seconds: Double) -> String {
+        let whole = Int(seconds.rounded(.up))
+        return whole < 60
+            ? "\(whole) s"
+            : whole < 3600 ? "\(whole / 60) min \(whole % 60) s" : "\(whole / 3600) h \(whole / 60 % 60) min"
+    }
+
+    /// With commas between thousands.
+    static func grouped(_ number: Int) -> String {
+        var (text, count) = ("", 0)
+        for digit in String(number).reversed() {
+            if count > 0, count % 3 == 0, digit != "-" { text = "," + text }
+            text = String(digit) + text
+            count += 1
+        }
+        return text
+    }
+}

@@ -1,0 +1,120 @@
+import Corestone
+import Glibc
+
+/// `corestone dump`: objects as text from which `load` makes the same ones.
+struct DumpCommand: Command {
+    static let manual = Manual(
+        command: "dump", summary: "write the objects of a store as JSON or CSV, for load and other programs",
+        operands: [
+            .init("STORE", "a store of any type; it is opened read-only"),
+            .init("ENTITY", optional: true, "only this entity, with those that inherit from it; all when left out"),
+            .init("PREDICATE", optional: true, "only objects for which it holds, as NSPredicate writes it"),
+        ],
+        options: [
+            .init("format", "jsonl (an object on each line, the default), json (one array) or csv", value: "FORMAT"),
+            .init(
+                "output",
+                "write FILE instead, whole or not at all; its extension tells the format. Of csv without ENTITY a folder, with a file "
+                    + "for each entity", value: "FILE", letter: "o"),
+            Manual.model,
+        ],
+        details: [
+            "An object has @id, its name in the dump (Note/p12), @entity, its attributes and relationships, which are names of objects, in "
+                + "order where they have one. Of two relationships that tell the same a whole dump has one: folder, not notes.",
+            "Every value can be read again to the last bit: binary and transformable values are base64 (archives are not looked into; fetch does "
+                + "that), decimals and whole numbers have all of their digits, dates are ISO 8601 with as many digits as they "
+                + "need, or seconds since 2001 where that would not be exact. In csv null is an empty field, empty text \"\".",
+            "Objects are written as they are read, entities that others lead to first; memory does not grow with their number. On a "
+                + "terminal a bar shows how far it is.",
+        ],
+        examples: [
+            "corestone dump Notes.sqlite -o notes.jsonl",
+            "corestone dump Notes.sqlite Note \"folder.name == 'Work'\" --format csv > work.csv",
+            "corestone dump Notes.sqlite -o tables --format csv",
+            "corestone dump Notes.sqlite | jq -c 'select(.\"@entity\" == \"Note\") | .title'",
+        ])
+
+    enum Form: String, CaseIterable { case jsonl, json, csv }
+
+    private let store: String
+    private let entityName: String?
+    private let predicate: Predicate?
+    private let form: Form
+    private let file: String?
+    private let options: Options
+
+    init(_ options: Options) throws {
+        self.options = options
+        store = options.operand(0) ?? ""
+        entityName = options.operand(1)
+        predicate = try options.operand(2).map { try Predicate.parse($0) }
+        file = options["output"]
+        form = try Form.chosen(options["format"], file)
+        if form == .csv, entityName == nil, file == nil {
+            throw UsageError(
+                "csv has the objects of one entity: name it, or write a file for each into a folder with -o FOLDER")
+        }
+    }
+
+    func run(to output: Output) throws -> ExitCode {
+        let coordinator = try openStore(store, options)
+        if coordinator.stores.first?.modelSource == .inferred {
+            Tool.note(
+                "\(store) is read by a model inferred from its tables; --model names the one that it was written with")
+        }
+        let chosen = try entityName.map { try coordinator.model.requireEntity(named: $0) }
+        let plan = DumpPlan(chosen?.withDescendants ?? coordinator.model.preorder, isWhole: chosen == nil)
+        let context = Context(coordinator: coordinator)
+        var total = 0
+        for part in plan.parts { total += try context.count(request(part)) }
+        // A bar between the lines would help nobody.
+        let bar = output.isTerminal && file == nil ? nil : ProgressBar("dumping", .things("objects"))
+        let reader = FieldReader(decodesArchives: false)
+        var writer = DumpWriter(context: context, reader: reader, bar: bar, total: total)
+        if let file, form == .csv, chosen == nil {
+            guard mkdir(file, 0o755) == 0 || errno == EEXIST else {
+                throw OutputFile(path: file).failure(String(cString: strerror(errno)))
+            }
+            for part in plan.parts {
+                let table = try TextFile("\(file)/\(part.entity.name).csv")
+                try writer.writeTable([part], request, to: table)
+                try table.finish()
+            }
+        } else {
+            let sink = try file.map { try TextFile($0) }
+            let target: any TextSink = sink ?? output
+            switch form {
+            case .csv: try writer.writeTable(plan.parts, request, to: target)
+            case .json, .jsonl: try writer.writeObjects(plan.parts, request, isArray: form == .json, to: target)
+            }
+            try sink?.finish()
+        }
+        bar?.end()
+        try reader.finish()
+        if let file { try output.write("\(file) has \(plural(writer.count, "object")) of \(store)\n") }
+        return .done
+    }
+
+    private func request(_ part: DumpPlan.Part) -> FetchRequest {
+        let request = FetchRequest(entity: part.entity, predicate: predicate)
+        request.includesSubentities = false
+        return request
+    }
+}
+
+extension DumpCommand.Form {
+    /// By the option, else by the name of a file.
+    static func chosen(_ name: String?, _ file: String?) throws -> DumpCommand.Form {
+        if let name {
+            guard let form = DumpCommand.Form(rawValue: name) else {
+                throw UsageError("--format is jsonl, json or csv, not \"\(name)\"")
+            }
+            return form
+        }
+        switch file.map({ OutputFile(path: $0).kind }) {
+        case "json": return .json
+        case "csv": return .csv
+        default: return .jsonl
+        }
+    }
+}

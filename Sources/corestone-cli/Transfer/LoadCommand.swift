@@ -1,0 +1,185 @@
+import Corestone
+import Glibc
+
+/// `corestone load`: objects from JSON or CSV.
+struct LoadCommand: Command {
+    static let manual = Manual(
+        command: "load", summary: "put the objects of JSON or CSV files into a store",
+        operands: [
+            .init("STORE", "a store of any type; it is made where nothing is, which takes --model"),
+            .init(
+                "FILE", optional: true, repeatable: true,
+                "what dump writes, or others; standard input when left out, or for \"-\""),
+        ],
+        options: [
+            .init(
+                "format", "jsonl, json or csv; told by the name of the file when left out, else jsonl", value: "FORMAT"),
+            .init(
+                "entity", "the entity of lines that name none; of csv the name of the file when left out", value: "NAME"
+            ),
+            .init(
+                "map", "a column is this property (nothing: it is left out); owner.name finds the owner by its name",
+                value: "COLUMN=KEY", repeatable: true),
+            .init("separator", "what stands between the fields of csv, one character or \"tab\"", value: "CHARACTER"),
+            .init("skip-unknown", "pass over properties that the model lacks"),
+            .init("upsert", "change the object that has the unique values of a line already"),
+            .init("keep-going", "leave out lines that cannot be loaded, and go on"),
+            .init("dry-run", "save nothing: tell what would be loaded, and what not"),
+            .init("type", "the type of a new store: SQLite, XML or Binary; SQLite when left out", value: "TYPE"),
+            .init(
+                "model",
+                "read the store by this model instead of its own, or make a new store for it; a store's name stands for the model that it "
+                    + "carries", value: "MODEL"),
+        ],
+        details: [
+            "Values are converted as the model has it: numbers, true and false (yes, no, 1, 0), dates in ISO 8601 (UTC where they say nothing) "
+                + "or as seconds since 2001, UUIDs, base64. An empty field of csv is null, or the default where null is not "
+                + "allowed. Relationships hold names of objects, the @id of lines before or behind; several with spaces between in csv. "
+                + "Derived attributes are computed anew.",
+            "A line that cannot be loaded is named on standard error with file, line, entity, key and value; it ends the load, or with "
+                + "--keep-going is left out. The exit code is 1 then. Objects are saved a thousand at a time, so what was saved before stays; "
+                + "--dry-run first finds all mistakes that need no save.",
+            "Memory does not grow with the size of the files, but for the names of objects (some 50 bytes each), and for lines that lack a "
+                + "required relationship until it comes.",
+        ],
+        examples: [
+            "corestone dump Notes.sqlite | corestone load Copy.sqlite --model Notes.sqlite",
+            "corestone load Notes.sqlite people.csv --entity Person --map \"Full name=name\" --map \"Group=group.title\" --upsert",
+            "corestone load Notes.sqlite notes.jsonl --dry-run --keep-going",
+        ])
+
+    private let store: String
+    private let files: [String]
+    private let map: [String: String]
+    private let separator: UInt8
+    private let options: Options
+
+    init(_ options: Options) throws {
+        self.options = options
+        store = options.operand(0) ?? ""
+        files = options.operands.count > 1 ? Array(options.operands.dropFirst()) : ["-"]
+        map = try LoadCommand.map(options.all("map"))
+        let mark = options["separator"] ?? ","
+        let bytes = Array((mark == "tab" ? "\t" : mark).utf8)
+        guard bytes.count == 1, bytes[0] < 0x80, ![0x22, 0x0A, 0x0D].contains(bytes[0]) else {
+            throw UsageError("--separator is one character, such as \";\", or tab, not \"\(mark)\"")
+        }
+        separator = bytes[0]
+    }
+
+    private static func map(_ words: [String]) throws -> [String: String] {
+        var map: [String: String] = [:]
+        for word in words {
+            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }
+            guard parts.count == 2, !parts[0].isEmpty else {
+                throw UsageError("--map takes COLUMN=KEY, not \"\(word)\"")
+            }
+            guard map.updateValue(parts[1], forKey: parts[0]) == nil else {
+                throw UsageError("--map says twice what \"\(parts[0])\" is")
+            }
+        }
+        return map
+    }
+
+    func run(to output: Output) throws -> ExitCode {
+        let isTrial = options.has("dry-run")
+        let (coordinator, isNew) = try openTarget(isTrial)
+        var rules = Loader.Rules()
+        rules.upserts = options.has("upsert")
+        rules.skipsUnknown = options.has("skip-unknown")
+        rules.isTrial = isTrial
+        let bar = ProgressBar("loading", .bytes)
+        let (keepsGoing, refusals) = (options.has("keep-going"), Refusals())
+        let loader = try Loader(coordinator, rules) { failure in
+            refusals.count += 1
+            bar.end()
+            Tool.note("\(failure.line): \(failure.message)")
+            if !keepsGoing { throw Ended() }
+        }
+        do {
+            for file in files { try load(file, loader, coordinator.model, bar) }
+            try loader.finish()
+        } catch is Ended {} catch {
+            bar.end()
+            if isNew, loader.inserted == 0 { discard(coordinator) }
+            throw error
+        }
+        bar.end()
+        if isNew, !keepsGoing, refusals.count > 0, loader.inserted == 0 { discard(coordinator) }
+        try output.write(summary(loader, refusals.count, isTrial) + "\n")
+        return refusals.count > 0 ? .problems : .done
+    }
+
+    /// A line was refused that nothing is to go on behind.
+    private struct Ended: Error {}
+    private final class Refusals { var count = 0 }
+
+    private func load(_ file: String, _ loader: Loader, _ model: Model, _ bar: ProgressBar) throws {
+        let source = try ByteSource(file)
+        let form = try DumpCommand.Form.chosen(options["format"], file)
+        loader.rules.entity =
+            try options["entity"].map { try model.requireEntity(named: $0) } ?? entity(namedBy: file, model)
+        let reader: any LoadReader =
+            form == .csv ? CSVLoadReader(source, map: map, separator: separator) : JSONLoadReader(source)
+        if form != .csv, !map.isEmpty {
+            throw UsageError("--map is for columns of csv, and \(source.name) is read as json")
+        }
+        while true {
+            do {
+                guard let record = try reader.next() else { return }
+                try loader.add(record)
+            } catch let failure as LoadFailure { try loader.refuse(failure) }
+            bar.show(source.done, of: source.size)
+        }
+    }
+
+    /// `Note.csv` has notes.
+    private func entity(namedBy file: String, _ model: Model) -> Entity? {
+        let name = file.split(separator: "/").last.map { String($0) } ?? ""
+        let stem = name.split(separator: ".").first.map { String($0) } ?? ""
+        return model.entities.first { $0.name.lowercased() == stem.lowercased() && !$0.isAbstract }
+    }
+
+    private func openTarget(_ isTrial: Bool) throws -> (Coordinator, isNew: Bool) {
+        var facts = stat()
+        let isThere = stat(store, &facts) == 0 && facts.st_size > 0
+        let model = try options["model"].map { path in
+            isThere && looksLikeModel(path) ? try Model.load(path, forStoreAt: store) : try NamedModel(path).model
+        }
+        if isThere {
+            var settings = isTrial ? StoreOptions.readOnly : StoreOptions()
+            settings.mustExist = true
+            let coordinator = try takingStore(store) { try Coordinator.open(store, model: model, options: settings) }
+            if !isTrial, let found = coordinator.stores.first, found.isReadOnly {
+                throw CoreError(
+                    .storeReadOnly, code: .persistentStoreOpen,
+                    "\(store) cannot be written: \(found.readOnlyReason ?? "")",
+                    file: store)
+            }
+            return (coordinator, false)
+        }
+        guard let model else {
+            throw UsageError("\(store) is not there; --model makes it, for the model that it names")
+        }
+        let coordinator = try Coordinator(model: model)
+        let type = try options["type"].map { try StoreType.named($0) } ?? .sqlite
+        try coordinator.addStore(isTrial ? .inMemory : type, at: store)
+        return (coordinator, !isTrial)
+    }
+
+    /// Nobody needs a new store in which nothing is.
+    private func discard(_ coordinator: Coordinator) {
+        for open in coordinator.stores { try? coordinator.remove(open) }
+        for suffix in ["", "-wal", "-shm", "-journal"] { unlink(store + suffix) }
+    }
+
+    private func summary(_ loader: Loader, _ refused: Int, _ isTrial: Bool) -> String {
+        var words =
+            isTrial ? "would load \(plural(loader.inserted, "object"))" : "loaded \(plural(loader.inserted, "object"))"
+        if loader.updated > 0 { words += ", \(isTrial ? "change" : "changed") \(loader.updated)" }
+        words += " into \(store)"
+        if refused > 0 { words += "; \(plural(refused, "mistake"))" }
+        if refused > 0, !options.has("keep-going") { words += ", with which it ended" }
+        return words
+    }
+}

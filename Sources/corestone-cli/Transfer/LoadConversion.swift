@@ -1,0 +1,63 @@
+import Corestone
+
+/// What a file says, as a property holds it.
+enum LoadConversion {
+    /// The value for an attribute; nil where the attribute keeps what it has: an empty field of one that may not be null.
+    static func value(_ field: LoadField, for attribute: Attribute) throws -> PropertyValue? {
+        switch field {
+        case .text(nil): return attribute.isOptional ? .null : nil
+        case .text(let text?): return try value(.string(text), attribute, isTable: true)
+        case .value(.null): return .null
+        case .value(let value): return try self.value(value, attribute, isTable: false)
+        }
+    }
+
+    private static func value(_ value: PropertyValue, _ attribute: Attribute, isTable: Bool) throws -> PropertyValue {
+        switch (attribute.type, value) {
+        case (.date, .int(let number)): return .date(Double(number))
+        case (.date, .double(let number)): return .date(number)
+        case (.date, .text(let text)):
+            if let seconds = Double(text.string) { return .date(seconds) }
+            do { return .date(try ReferenceDate.parse(text.string, assumingUTC: true)) } catch let error as CoreError {
+                throw CoreError(
+                    .typeMismatch, error.message, entity: attribute.entity.name, key: attribute.path, value: value)
+            }
+        case (.boolean, .text(let text)):
+            let known = ["true": true, "yes": true, "1": true, "false": false, "no": false, "0": false]
+            if let flag = known[text.string.lowercased()] { return .bool(flag) }
+            return try attribute.converted(value)
+        case (.double, .text(let text)), (.float, .text(let text)):
+            let known = ["NaN": Double.nan, "Infinity": Double.infinity, "-Infinity": -Double.infinity]
+            return try attribute.accept(known[text.string].map { .double($0) } ?? attribute.converted(value))
+        default: return try attribute.converted(value)
+        }
+    }
+}
+
+extension CoreError {
+    /// The message with the entity, the key and the value, as far as it does not name them itself.
+    var lineMessage: String {
+        var words = message
+        if let value, let text = value.plainText {
+            let short = text.count > 60 ? String(text.prefix(59)) + "…" : text
+            if !words.utf8.elementsEqual(short.utf8), !LineText.contains(words, short) {
+                words += " (the value is \"\(short)\")"
+            }
+        }
+        if let entity, let key, !LineText.contains(words, key) { words = "\(entity).\(key): \(words)" }
+        return DisplayWidth.plain(words)
+    }
+
+    /// The errors that stand behind one.
+    var leaves: [CoreError] { children.isEmpty ? [self] : children.flatMap(\.leaves) }
+}
+
+enum LineText {
+    static func contains(_ text: String, _ part: String) -> Bool {
+        let (bytes, wanted) = (Array(text.utf8), Array(part.utf8))
+        guard !wanted.isEmpty, wanted.count <= bytes.count else { return wanted.isEmpty }
+        return (0...bytes.count - wanted.count).contains { place in
+            bytes[place] == wanted[0] && bytes[place..<place + wanted.count].elementsEqual(wanted)
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import Corestone
+import Glibc
+
+/// Where lines go.
+protocol TextSink: AnyObject {
+    func write(_ text: String) throws
+}
+
+extension Output: TextSink {}
+
+/// A file that is written piece by piece, and takes its name when it is whole.
+final class TextFile: TextSink {
+    private let file: OutputFile
+    private var descriptor: Int32
+    private var buffer: [UInt8] = []
+    private static let capacity = 256 << 10
+
+    init(_ path: String) throws {
+        file = OutputFile(path: path)
+        descriptor = open(file.draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw file.failure(String(cString: strerror(errno))) }
+    }
+
+    deinit {
+        guard descriptor >= 0 else { return }
+        close(descriptor)
+        unlink(file.draft)
+    }
+
+    func write(_ text: String) throws {
+        buffer.append(contentsOf: text.utf8)
+        if buffer.count >= TextFile.capacity { try flush() }
+    }
+
+    func finish() throws {
+        try flush()
+        close(descriptor)
+        descriptor = -1
+        try file.keepDraft()
+    }
+
+    private func flush() throws {
+        defer { buffer.removeAll(keepingCapacity: true) }
+        try buffer.withUnsafeBytes { bytes in
+            var done = 0
+            while done < bytes.count {
+                let count = Glibc.write(descriptor, bytes.baseAddress! + done, bytes.count - done)
+                if count >= 0 {
+                    done += count
+                } else if errno != EINTR {
+                    throw file.failure(String(cString: strerror(errno)))
+                }
+            }
+        }
+    }
+}
