@@ -51,12 +51,14 @@ let package = Package(
         library("CorestoneSQLite", ["CorestoneSQL", "CSQLite"]),
         library("CorestoneFiles", ["CorestoneGraph", "CorestoneSQL", "CExpat"], settings: small),
         library("CorestoneStack", ["CorestoneSQLite", "CorestoneFiles"], settings: small),
+        library("CorestoneHosting", ["CorestoneStack", "CorestoneFiles"], settings: small),
         library("CorestoneMigration", ["CorestoneGraph", "CorestoneSQLite"], settings: small),
         .target(
             name: "CorestoneABI",
             dependencies: [
                 "CCorestone", "CFFI", "CPlatform", "CorestoneValues", "CorestonePredicate", "CorestoneModel",
-                "CorestoneGraph", "CorestoneSQLite", "CorestoneFiles", "CorestoneStack", "CorestoneMigration",
+                "CorestoneGraph", "CorestoneSQLite", "CorestoneFiles", "CorestoneStack", "CorestoneHosting",
+                "CorestoneMigration",
             ],
             exclude: ["corestone.ld", "corestone.map"],
             swiftSettings: core,
@@ -78,7 +80,10 @@ let package = Package(
             ]),
         library(
             "Corestone",
-            ["CorestoneGraph", "CorestoneSQLite", "CorestoneFiles", "CorestoneStack", "CorestoneMigration"]),
+            [
+                "CorestoneGraph", "CorestoneSQLite", "CorestoneFiles", "CorestoneStack", "CorestoneHosting",
+                "CorestoneMigration",
+            ]),
         .executableTarget(
             name: "corestone-cli", dependencies: ["Corestone", "CUTF8Proc"], swiftSettings: [.swiftLanguageMode(.v6)]),
 

@@ -18,6 +18,7 @@ PAGES = {
     "main queue": "queue",
     "object ID": "object",
     "fetch request": "fetch",
+    "host store": "host-store",
 }
 
 reference = ROOT / "docs" / "reference"

@@ -1,5 +1,6 @@
 @_exported import CorestoneFiles
 @_exported import CorestoneGraph
+@_exported import CorestoneHosting
 @_exported import CorestoneMigration
 @_exported import CorestoneModel
 @_exported import CorestonePredicate

@@ -92,6 +92,7 @@ func storeType(_ name: cst_string) throws -> StoreType? {
 
 /// What lies in memory needs no path.
 private func storePath(_ path: cst_string, _ type: StoreType?) throws -> String {
+    if let type, try StoreTypes.isHosted(type) { return try path.optionalString("path") ?? "" }
     guard type == .inMemory else { return try path.filePath("path") }
     return try path.optionalString("path") ?? "/dev/null"
 }
@@ -179,6 +180,14 @@ func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -> StoreO
     options.foreignOptions = try array(given.foreign_options, given.foreign_option_count, "options.foreign_options").map
     {
         try $0.string("options.foreign_options")
+    }
+    let names = try array(given.host_option_names, given.host_option_count, "options.host_option_names")
+    let values = try array(given.host_option_values, given.host_option_count, "options.host_option_values")
+    for (name, value) in zip(names, values) {
+        let name = try name.string("options.host_option_names")
+        guard options.hostOptions.updateValue(try propertyValue(value), forKey: name) == nil else {
+            throw CoreError(.invalidArgument, "options.host_option_names has \(name) twice; give it once", key: name)
+        }
     }
     return options
 }

@@ -200,6 +200,24 @@ static cst_status reverse(void *userdata, cst_bytes bytes, void **out_value, cst
 
 static const cst_transformer_callbacks transformer = {sizeof transformer, transform, reverse, NULL, NULL, NULL};
 
+/* A type of stores that nobody adds one of. */
+static cst_status open_nothing(void *userdata, const cst_store_opening *opening, void **out_store,
+                               cst_buffer *out_metadata, cst_error **error) {
+    (void)userdata, (void)opening, (void)out_store, (void)out_metadata, (void)error;
+    return CST_NOT_FOUND;
+}
+
+static cst_status fetch_nothing(void *store, const cst_store_fetch *fetch, cst_row_sink *sink, uint32_t *out_done,
+                                uint64_t *out_count, cst_error **error) {
+    (void)store, (void)fetch, (void)sink, (void)out_done, (void)out_count, (void)error;
+    return CST_OK;
+}
+
+static cst_status read_nothing(void *store, size_t count, const cst_row *rows, cst_row_sink *sink, cst_error **error) {
+    (void)store, (void)count, (void)rows, (void)sink, (void)error;
+    return CST_OK;
+}
+
 static cst_status to_fields(void *userdata, const void *value, cst_buffer *out_json, cst_error **error) {
     (void)userdata, (void)value;
     return cst_buffer_fill(out_json, (cst_bytes){(const uint8_t *)"{\"a\": 1}", 8}, error);
@@ -565,7 +583,7 @@ static void *handle_for(struct world *world, const struct call *call, const stru
 
 /* What predicates and expressions are asked about is an employee. */
 static cst_value value_for(const struct world *world, const struct call *call) {
-    if (is(call, "cst_attribute_set_bounds")) return value_int(1);
+    if (is(call, "cst_attribute_set_bounds") || is(call, "cst_store_new_object_id")) return value_int(1);
     bool is_asked = is(call, "cst_predicate_evaluate_value") || is(call, "cst_predicate_filter") ||
                     is(call, "cst_expression_value") || is(call, "cst_value_copy_at_key_path") ||
                     is(call, "cst_sort_values");
@@ -587,6 +605,11 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
     storage->callbacks = transformer;
     storage->class_callbacks = archive_class;
     storage->hooks = (cst_lifecycle_hooks){.struct_size = sizeof storage->hooks, .will_save = see, .did_save = see};
+    storage->store_callbacks = (cst_store_callbacks){.struct_size = sizeof storage->store_callbacks,
+                                                     .kind = CST_STORE_INCREMENTAL,
+                                                     .open = open_nothing,
+                                                     .fetch = fetch_nothing,
+                                                     .values = read_nothing};
     storage->delegate = (cst_controller_delegate){.struct_size = sizeof storage->delegate, .will_change = see_change};
     storage->options.flags = CST_STORE_NORMAL_SYNC;
     storage->predicate_info.struct_size = sizeof storage->predicate_info;
@@ -756,6 +779,13 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
             break;
         case KIND_HOOKS:
             a->pointer = &storage->hooks;
+            break;
+        case KIND_STORE_CALLBACKS:
+            a->pointer = &storage->store_callbacks;
+            break;
+        case KIND_HOST_ROWS:
+            storage->rows[0] = (cst_row){world->company.employee, value_int(1), 0, 0, NULL, NULL, NULL};
+            a->pointer = storage->rows;
             break;
         case KIND_VARIABLES:
             storage->variables[1] = value_text("x");

@@ -39,6 +39,10 @@ enum handle_type {
     TYPE_SNAPSHOT,
     TYPE_CONTAINER,
     TYPE_DOCUMENT,
+    /* Those below are alive within a callback of a host's store: no world has one. */
+    TYPE_OF_WORLDS,
+    TYPE_ROW_SINK = TYPE_OF_WORLDS,
+    TYPE_SAVE_REQUEST,
     TYPE_COUNT
 };
 
@@ -105,7 +109,9 @@ enum kind {
     KIND_ARROW_SOURCE,
     KIND_FETCH_DONE,
     KIND_BATCH_ROWS,
-    KIND_BATCH_OBJECT
+    KIND_BATCH_OBJECT,
+    KIND_STORE_CALLBACKS,
+    KIND_HOST_ROWS /* array */
 };
 
 enum mark { MARK_ANY_THREAD, MARK_ON_QUEUE, MARK_ONE_THREAD };
@@ -202,6 +208,8 @@ struct storage {
     cst_transformer_callbacks callbacks;
     cst_archive_class_callbacks class_callbacks;
     cst_lifecycle_hooks hooks;
+    cst_store_callbacks store_callbacks;
+    cst_row rows[MAX_ITEMS];
     struct ArrowSchema arrow_schema;
     struct ArrowArray arrow_array;
     struct ArrowArrayStream arrow_stream, arrow_source;

@@ -40,6 +40,8 @@ HANDLES = [
     "snapshot",
     "container",
     "document",
+    "row_sink",
+    "save_request",
 ]
 SCALARS = {"bool", "size_t", "int32_t", "int64_t", "uint32_t", "uint64_t"} | {
     f"cst_{each}" for each in ("key", "attribute_type", "queue", "schedule")
@@ -162,6 +164,8 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         "const cst_transformer_callbacks *": "CALLBACKS",
         "const cst_archive_class_callbacks *": "CLASS_CALLBACKS",
         "const cst_lifecycle_hooks *": "HOOKS",
+        "const cst_store_callbacks *": "STORE_CALLBACKS",
+        "const cst_row *": "HOST_ROWS",
         "cst_buffer *": "BUFFER",
         "struct ArrowSchema *": "ARROW_SCHEMA",
         "struct ArrowArray *": "ARROW_ARRAY",
@@ -189,6 +193,7 @@ def classify(c_type: str, name: str) -> tuple[str, str]:
         "cst_undo_state *",
         "cst_request_result *",
         "cst_index_path *",
+        "cst_row *",
     }
     if c_type in plain_outputs:
         return "OUT", ""

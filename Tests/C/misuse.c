@@ -85,6 +85,7 @@ static bool may_be_null(const struct call *call, const struct parameter *paramet
         {"cst_merge_policy_new", "resolve"},
         {"cst_context_set_merge_policy", "policy"},
         {"cst_context_set_query_generation", "generation"},
+        {"cst_store_type_copy_names", "out_count"},
     };
     if (parameter->kind == KIND_ERROR || parameter->kind == KIND_USERDATA || parameter->kind == KIND_DESTROY ||
         parameter->kind == KIND_RECORDS || parameter->kind == KIND_FAILURE || parameter->kind == KIND_VARIABLES ||
@@ -104,6 +105,9 @@ static bool is_pointer(enum kind kind) {
 static void for_each_call(void (*body)(struct world *world, const struct call *call)) {
     struct world world;
     for (size_t i = 0; i < call_count; i++) {
+        /* What is of use within a callback of a host's store alone: test_host_store. */
+        enum handle_type first = calls[i].parameters[0].type;
+        if (first == TYPE_ROW_SINK || first == TYPE_SAVE_REQUEST) continue;
         world_open(&world, check_path("."));
         body(&world, &calls[i]);
         world_close(&world);
@@ -194,7 +198,7 @@ static void put_bad(struct world *world, const struct call *call, void *const ba
         world_fill(world, call, arguments, &storage);
         if (p->kind == KIND_ANY_HANDLE) {
             cst_release(arguments[i].pointer); /* what world_fill retained */
-            for (int type = TYPE_ERROR; type < TYPE_COUNT; type++) {
+            for (int type = TYPE_ERROR; type < TYPE_OF_WORLDS; type++) {
                 arguments[i].pointer = bad[type];
                 expect_failure(call, p, what, CST_E_INVALID_HANDLE, arguments, &storage);
             }
@@ -249,7 +253,7 @@ static void handles_of_the_wrong_type(struct world *world, const struct call *ca
     for (int i = 0; i < call->parameter_count; i++) {
         const struct parameter *p = &call->parameters[i];
         if (p->kind != KIND_HANDLE && p->kind != KIND_HANDLES) continue;
-        for (int type = TYPE_ERROR; type < TYPE_COUNT; type++) {
+        for (int type = TYPE_ERROR; type < TYPE_OF_WORLDS; type++) {
             if (type == (int)p->type) continue;
             /* Which takes requests of every kind. */
             if (type == TYPE_BATCH_REQUEST && strcmp(call->name, "cst_context_execute") == 0) continue;

@@ -51,10 +51,21 @@ final class StoreBox {
 final class ObjectIDBox: ValueObject, Sendable {
     let id: ObjectID
     private let model: Model
+    /// Kept, so that a view of it stays valid. nil for a temporary ID.
+    private let keptReference = Locked<PropertyValue?>(nil)
 
     init(_ id: ObjectID) {
         self.id = id
         model = id.entity.model
+    }
+
+    var reference: PropertyValue? {
+        if let known = keptReference.withLock({ $0 }) { return known }
+        let found = id.storeReference?.value
+        return keptReference.withLock { kept in
+            if kept == nil { kept = found }
+            return kept
+        }
     }
 
     func isEqual(to other: any ValueObject) -> Bool { (other as? ObjectIDBox)?.id == id }

@@ -21,6 +21,7 @@ enum HandleType: UInt32 {
     case batchRequest
     case controller, snapshot
     case container, document
+    case rowSink, saveRequest
 
     var name: String {
         switch self {
@@ -52,6 +53,8 @@ enum HandleType: UInt32 {
         case .snapshot: "snapshot"
         case .container: "container"
         case .document: "document"
+        case .rowSink: "row sink"
+        case .saveRequest: "save request"
         }
     }
 

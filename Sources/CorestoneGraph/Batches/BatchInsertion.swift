@@ -25,7 +25,9 @@ struct BatchInsertion {
                 try flush()
                 if try uniqueness.settle(&changes) { continue }
             }
-            let key = try run.transaction.reservePrimaryKeys(of: entity.root, count: 1)
+            let key =
+                try run.transaction.permanentKeys(for: [NewRow(entity)])?.first
+                ?? run.transaction.reservePrimaryKeys(of: entity.root, count: 1)
             writer.begin(primaryKey: key, version: 1, entity: entity)
             for slot in rows.slots { try set(slot, in: &writer) }
             batch.append(writer.finish())

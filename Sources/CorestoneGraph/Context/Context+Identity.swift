@@ -71,10 +71,10 @@ extension Context {
     }
 
     func unregister(_ object: ManagedObject) {
+        tables[tableIndex(store: object.store, root: object.entity)].table.remove(object.primaryKey)
         if let store = object.store, store.hearsRegistrations, !object.state.contains(.inserted) {
             store.backing.didUnregister(object.objectID)
         }
-        tables[tableIndex(store: object.store, root: object.entity)].table.remove(object.primaryKey)
     }
 
     /// Called by an object's end.
@@ -92,9 +92,9 @@ extension Context {
             return known
         }
         let object = ManagedObject(entity: entity, context: self, store: store, primaryKey: primaryKey, state: [.fault])
-        if let store, store.hearsRegistrations { store.backing.didRegister(object.objectID) }
         table.set(primaryKey, Unmanaged.passUnretained(object).toOpaque())
         if retained != nil { retain(object) }
+        if let store, store.hearsRegistrations { store.backing.didRegister(object.objectID) }
         return object
     }
 

@@ -141,7 +141,7 @@ extension Context {
             for record in fresh.records {
                 // Another version is somebody else's change, of which a refresh will tell.
                 if let object = registered(store: store, root: root, primaryKey: record.primaryKey),
-                    object.version == record.version
+                    object.version == record.version || store.backing.decidesVersions
                 {
                     object.setRecord(record)
                 }
@@ -168,9 +168,14 @@ extension Context {
         for store in coordinator.stores {
             let here = temporary.filter { targets.store(of: $0) === store }
             if here.isEmpty { continue }
-            let keys = try reserveKeys(for: here) { root, count in
-                try writing(store) { try store.backing.reservePrimaryKeys(of: root, count: count) }
-            }
+            let keys =
+                try store.references == nil
+                ? reserveKeys(for: here) { root, count in
+                    try writing(store) { try store.backing.reservePrimaryKeys(of: root, count: count) }
+                }
+                : namedKeys(for: here, in: store) { rows in
+                    try writing(store) { try store.backing.obtainKeys(for: rows) }
+                }
             // One that is listed twice keeps the first.
             for (object, key) in zip(here, keys) where object.hasTemporaryID {
                 makePermanent(object, store: store, key: key)
@@ -199,6 +204,32 @@ extension Context {
             defer { next[root] += 1 }
             return next[root]
         }
+    }
+
+    /// The keys that a store gives to objects which name rows by references. One that has its key keeps it.
+    func namedKeys(
+        for objects: [ManagedObject], in store: Store, _ obtain: (_ rows: [NewRow]) throws -> [Int64]?
+    ) throws -> [Int64] {
+        // One may be listed twice.
+        var new: [ManagedObject] = []
+        var places: [ObjectIdentifier: Int] = [:]
+        for object in objects where object.hasTemporaryID && places[ObjectIdentifier(object)] == nil {
+            places[ObjectIdentifier(object)] = new.count
+            new.append(object)
+        }
+        if new.isEmpty { return objects.map(\.primaryKey) }
+        guard let keys = try obtain(new.map { NewRow($0) }), keys.count == new.count else {
+            throw CoreError(.internal, "\(store.path) gave no keys for new objects")
+        }
+        for (object, key) in zip(new, keys) {
+            guard let other = registered(store: store, root: object.entity.root, primaryKey: key) else { continue }
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreSave,
+                "\(store.path) gave a new \(object.entity.name) the reference of another object, \(other.objectID.uri); references are "
+                    + "unique within an inheritance tree, and never used again", entity: object.entity.name,
+                objectURI: other.objectID.uri, file: store.path)
+        }
+        return objects.map { object in places[ObjectIdentifier(object)].map { keys[$0] } ?? object.primaryKey }
     }
 
     /// Replaces a temporary ID; the old one still finds the object.

@@ -31,9 +31,13 @@ extension SaveWriter {
         _ owner: ManagedObject, _ links: inout LinkBatches,
         _ ordered: inout [(owner: ManagedObject, keeper: ToManyRelationship)]
     ) throws {
+        // A store of a host's own kind is told both sides of each pair: what is gone tells none.
+        let tellsAll = store.references != nil
         for keeper in owner.toManyRelationships {
             guard let keeper, keeper.hasChanges else { continue }
-            if keeper.relationship.tellsPairs { try links.take(keeper, of: owner) }
+            if keeper.relationship.tellsPairs || tellsAll && keeper.relationship.inverse?.isToMany == true {
+                try links.take(keeper, of: owner)
+            }
             if keeper.relationship.isOrdered { ordered.append((owner, keeper)) }
         }
     }

@@ -39,7 +39,10 @@ final class SaveWriter {
     // MARK: Keys
 
     private func giveKeys(_ transaction: any SaveTransaction) throws {
-        let keys = try context.reserveKeys(for: plan.inserted, transaction.reservePrimaryKeys)
+        let keys =
+            try store.references == nil
+            ? context.reserveKeys(for: plan.inserted, transaction.reservePrimaryKeys)
+            : context.namedKeys(for: plan.inserted, in: store, transaction.permanentKeys)
         formerKeys.reserveCapacity(keys.count)
         for (object, key) in zip(plan.inserted, keys) {
             formerKeys.append(object.primaryKey)

@@ -143,7 +143,9 @@ extension Context {
         if stores.count == 1, let store = stores.first {
             var fetch = request.storeFetch(.rows)
             fetch.keys = keys
+            fetch.allowsFaults = request.returnsObjectsAsFaults && !request.shouldRefreshRefetchedObjects
             let outcome = try run(fetch, store: store)
+            if !outcome.identifiers.isEmpty { return faults(for: outcome, request, store: store) }
             if let keys, outcome.isPartial { return objects(forParts: outcome.batch, keys: keys, store: store) }
             let found = try objects(for: outcome.batch, request, store: store)
             guard let remainder = outcome.remainder else { return found }
@@ -174,6 +176,18 @@ extension Context {
         }
         group(objects.filter { $0.record == nil }, root: request.entity.root, store: store)
         return objects
+    }
+
+    /// The objects of rows of which not all came, in the order of their keys.
+    private func faults(for outcome: StoreFetchOutcome, _ request: FetchRequest, store: Store) -> [ManagedObject] {
+        let known = objects(for: outcome.batch, entity: request.entity, store: store)
+        return withExtendedLifetime(known) {
+            let objects = outcome.identifiers.map { key, entity in
+                object(store: store, entity: self.entity(at: entity), primaryKey: key)
+            }
+            group(objects.filter { $0.record == nil }, root: request.entity.root, store: store)
+            return objects
+        }
     }
 
     /// The one object of each row, as a request wants them.
@@ -237,9 +251,9 @@ extension Context {
                     if index != entity.index { entity = self.entity(at: index) }
                     object = ManagedObject(
                         entity: entity, context: self, store: store, primaryKey: record.primaryKey, state: [.fault])
-                    if store.hearsRegistrations { store.backing.didRegister(object.objectID) }
                     object.setRecord(record)
                     table.set(record.primaryKey, Unmanaged.passUnretained(object).toOpaque())
+                    if store.hearsRegistrations { store.backing.didRegister(object.objectID) }
                 }
                 (buffer.baseAddress! + count).initialize(to: object)
                 count += 1

@@ -64,7 +64,9 @@ extension Context {
         var rows: [StoredRow] = []
         var isSorted = stores.count == 1
         for store in stores {
-            let outcome = try run(candidates.storeFetch(.rows, windowed: stores.count == 1), store: store)
+            var wanted = candidates.storeFetch(.rows, windowed: stores.count == 1)
+            wanted.isForDictionaries = true
+            let outcome = try run(wanted, store: store)
             var found = ContextRows(self, store).rows(outcome.batch)
             if let predicate = outcome.remainder?.predicate {
                 found = try found.filter { try predicate.evaluate(with: $0, arithmetic: .nilPropagating) }

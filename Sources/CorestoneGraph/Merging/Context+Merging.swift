@@ -2,7 +2,7 @@ import CorestoneModel
 import CorestoneValues
 
 /// What other saves, or objects of this one, put in the way of a transaction.
-enum SaveObstacle: Error {
+package enum SaveObstacle: Error {
     /// Rows are no longer what they were read as.
     case stale
     /// Another row, or another object of the save, has the unique values of an object: what the store said.

@@ -20,10 +20,19 @@ public struct ObjectID: Sendable {
 
     public var isTemporary: Bool { reference < 0 }
 
-    /// `x-coredata://<store UUID>/<Entity>/p<key>`, or `x-coredata:///<Entity>/t<UUID>` while temporary.
+    /// `x-coredata://<store UUID>/<Entity>/p<key>`, with the reference, escaped, in a store of a host's own kind, or `x-coredata:///<Entity>/t<UUID>` while temporary.
     public var uri: String {
         if isTemporary { return "x-coredata:///\(entity.name)/t\(TemporaryReference.uuid(reference))" }
-        return ObjectID.uri(ofKey: reference, entity: entity.name, store: store?.identifier ?? "")
+        guard let store else { return ObjectID.uri(ofKey: reference, entity: entity.name, store: "") }
+        return ObjectID.uri(ofKey: reference, entity: entity, in: store.references, store: store.identifier)
+    }
+
+    /// - Parameter references: of a store whose rows have references instead of keys.
+    package static func uri(
+        ofKey key: Int64, entity: Entity, in references: ReferenceTable?, store: String
+    ) -> String {
+        guard let references else { return uri(ofKey: key, entity: entity.name, store: store) }
+        return "x-coredata://\(store)/\(entity.name)/p\(references.reference(of: key, entity.root).uriText)"
     }
 
     package static func uri(ofKey key: Int64, entity: String, store: String) -> String {
@@ -80,21 +89,21 @@ enum TemporaryReference {
 struct ObjectIDParts {
     let store: String
     let entity: String
-    let primaryKey: Int64
+    /// As it is written, without the `p`.
+    let reference: Substring
 
     init(uri: String) throws {
         let scheme = "x-coredata://"
         let parts = uri.dropFirst(scheme.count).split(separator: "/", omittingEmptySubsequences: false)
-        guard uri.hasPrefix(scheme), parts.count == 3, !parts[0].isEmpty, parts[2].first == "p",
-            let key = Int64(parts[2].dropFirst()), key > 0
-        else {
-            throw CoreError(
-                .invalidArgument,
-                "\"\(uri)\" is no URI of a saved object; it reads x-coredata://<store UUID>/<Entity>/p<number>",
-                value: .string(uri))
-        }
+        guard uri.hasPrefix(scheme), parts.count == 3, !parts[0].isEmpty, parts[2].first == "p", parts[2].utf8.count > 1
+        else { throw ObjectIDParts.refused(uri) }
         store = String(parts[0])
         entity = String(parts[1])
-        primaryKey = key
+        reference = parts[2].dropFirst()
+    }
+
+    static func refused(_ uri: String, _ form: String = "x-coredata://<store UUID>/<Entity>/p<number>") -> CoreError {
+        CoreError(
+            .invalidArgument, "\"\(uri)\" is no URI of a saved object; it reads \(form)", value: .string(uri))
     }
 }

@@ -195,7 +195,9 @@ extension StoredRow: ValueObject {
     package func hashIdentity(into hasher: inout Hasher) { hasher.combine(primaryKey) }
 
     package var valueDescription: String {
-        ObjectID.uri(ofKey: primaryKey, entity: entity.name, store: source.identifier)
+        // Whatever else stands for a reference is a number that stands for itself.
+        let references = primaryKey < ReferenceTable.firstKey ? nil : ReferenceTable.of(source.identifier)
+        return ObjectID.uri(ofKey: primaryKey, entity: entity, in: references, store: source.identifier)
     }
 
     package var original: any ValueObject { source.object(of: self) ?? self }

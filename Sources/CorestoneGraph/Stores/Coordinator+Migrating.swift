@@ -48,7 +48,8 @@ extension Coordinator {
         var result: StoreCopy?
         try backing.save { transaction in
             var copy = StoreCopy(
-                of: store.backing, read: pinned ?? store.backing, model, into: transaction, progress: progress)
+                of: store.backing, read: pinned ?? store.backing, model, into: transaction, of: backing,
+                progress: progress)
             try copy.run()
             result = copy
         }
@@ -64,10 +65,10 @@ extension StoreCopy {
         var ids: [ObjectID] = []
         ids.reserveCapacity(2 * keys.reduce(0) { $0 + $1.count })
         for (entity, keys) in zip(model.entities, keys) {
-            let shift = shifts[Int(entity.rootIndex)]
             for key in keys {
+                guard let renamed = newKey(key, entity) else { continue }
                 ids.append(ObjectID(store: old, entity: entity, reference: key))
-                ids.append(ObjectID(store: new, entity: entity, reference: key + shift))
+                ids.append(ObjectID(store: new, entity: entity, reference: renamed))
             }
         }
         return ids

@@ -142,10 +142,20 @@ public final class Coordinator: @unchecked Sendable {
     /// The ID that a URI stands for; nil when no store knows its host or the model not its entity.
     public func objectID(forURI uri: String) throws -> ObjectID? {
         let parts = try ObjectIDParts(uri: uri)
-        guard let entity = model.entity(named: parts.entity),
-            let store = stores.first(where: { $0.identifier == parts.store && $0.mayHold(entity) })
+        let named = stores.filter { $0.identifier == parts.store }
+        guard named.contains(where: { $0.references != nil }) else {
+            guard let key = Int64(parts.reference), key > 0 else { throw ObjectIDParts.refused(uri) }
+            guard let entity = model.entity(named: parts.entity),
+                let store = named.first(where: { $0.mayHold(entity) })
+            else { return nil }
+            return ObjectID(store: store, entity: entity, reference: key)
+        }
+        guard let reference = StoreReference(uriText: parts.reference) else {
+            throw ObjectIDParts.refused(uri, "x-coredata://<store UUID>/<Entity>/p<reference, escaped as in URLs>")
+        }
+        guard let entity = model.entity(named: parts.entity), let store = named.first(where: { $0.mayHold(entity) })
         else { return nil }
-        return ObjectID(store: store, entity: entity, reference: parts.primaryKey)
+        return try store.newObjectID(for: entity, reference: reference)
     }
 
     /// The stores that may have objects of an entity, or of those that inherit from it; none when no store is open.

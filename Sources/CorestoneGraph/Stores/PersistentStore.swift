@@ -30,12 +30,24 @@ package protocol PersistentStore: StoreReading, Sendable {
     /// Reserves primary keys that are never handed out again, in a transaction of its own. Returns the first of `count`.
     func reservePrimaryKeys(of root: Entity, count: Int) throws -> Int64
 
+    /// What the keys of rows stand for, in stores that name rows otherwise; nil in others.
+    var references: ReferenceTable? { get }
+
+    /// Keys for new objects, one for each; nil where they are to be reserved. In a transaction of its own.
+    func obtainKeys(for rows: [NewRow]) throws -> [Int64]?
+
+    /// Somebody named a row of that entity; nobody knows whether there is one. Any thread.
+    func noteEntity(_ entity: Entity, ofKey key: Int64)
+
     /// Runs `body` in one write transaction: committed when it returns, rolled back when it throws. `body` may read from the
     /// store, and finds what it wrote.
     func save(by author: SaveAuthor, _ body: (any SaveTransaction) throws -> Void) throws
 
     /// The rows whose values the store itself computed in the last save, such as those of derived attributes.
     func takeComputedRows() -> [(entity: UInt32, primaryKey: Int64)]
+
+    /// Whether these are what the save made of its own rows, also where they have another version than was to be written.
+    var decidesVersions: Bool { get }
 
     /// A context knows an object from now on, or no longer; for stores with that ability. A new object is known when its save is
     /// done. Called on the context's thread, which for an object that ends may be any.
@@ -150,6 +162,10 @@ extension PersistentStore {
     package func hasExternalValue(named name: String) -> Bool { false }
 
     package func takeComputedRows() -> [(entity: UInt32, primaryKey: Int64)] { [] }
+    package var decidesVersions: Bool { false }
+    package var references: ReferenceTable? { nil }
+    package func obtainKeys(for rows: [NewRow]) throws -> [Int64]? { nil }
+    package func noteEntity(_ entity: Entity, ofKey key: Int64) {}
 
     package func didRegister(_ id: ObjectID) {}
     package func didUnregister(_ id: ObjectID) {}
@@ -164,11 +180,11 @@ package enum ExternalValue {
 }
 
 /// Who saves, for a store that keeps a history.
-package struct SaveAuthor {
-    package var author: String?
-    package var contextName: String?
+public struct SaveAuthor: Sendable {
+    public package(set) var author: String?
+    public package(set) var contextName: String?
 
-    package init(author: String? = nil, contextName: String? = nil) {
+    public init(author: String? = nil, contextName: String? = nil) {
         self.author = author
         self.contextName = contextName
     }
@@ -178,6 +194,9 @@ package struct SaveAuthor {
 package protocol SaveTransaction: AnyObject {
     /// Reserves primary keys within this transaction. Returns the first of `count`.
     func reservePrimaryKeys(of root: Entity, count: Int) throws -> Int64
+
+    /// Keys for new objects, one for each; nil where they are to be reserved.
+    func permanentKeys(for rows: [NewRow]) throws -> [Int64]?
 
     /// Puts a value of an attribute that allows it into a file of its own, if the store wants that. Returns the file's name,
     /// for the record that is to be written; nil for a value that belongs into the record itself.
@@ -227,6 +246,7 @@ package protocol SaveTransaction: AnyObject {
 }
 
 extension SaveTransaction {
+    package func permanentKeys(for rows: [NewRow]) throws -> [Int64]? { nil }
     package func insert(
         _ rows: BatchRows, _ policy: MergePolicyType, _ changes: inout ForeignChanges,
         settling settle: (inout ForeignChanges) throws -> Bool
@@ -241,6 +261,36 @@ extension SaveTransaction {
     }
     package func isCurrent(_ primaryKey: Int64, version: Int32, entity: Entity) throws -> Bool { true }
     package func clear(_ slots: [Int], of primaryKey: Int64, entity: Entity) throws {}
+}
+
+/// A row that is to be, for a store that may choose its key by what it has.
+package struct NewRow {
+    package let entity: Entity
+    private let read: (Int) -> PropertyValue
+
+    /// An object that was not saved yet.
+    init(_ object: ManagedObject) {
+        entity = object.entity
+        read = { slot in
+            guard let overlay = object.overlay, overlay.isChanged(slot) else { return .null }
+            return overlay[slot]
+        }
+    }
+
+    /// A copy of a row of another store, which is used while the row is there.
+    init(_ record: Record, _ entity: Entity) {
+        self.entity = entity
+        read = { record.view($0, entity.layout.slots[$0]).propertyValue }
+    }
+
+    /// A row of which nothing is known yet.
+    init(_ entity: Entity) {
+        self.entity = entity
+        read = { _ in .null }
+    }
+
+    /// The value of an attribute that is stored.
+    package func value(_ slot: Int) -> PropertyValue { read(slot) }
 }
 
 /// A row to be changed.

@@ -31,6 +31,8 @@ public final class Store: @unchecked Sendable {
     /// Asked whenever an object is made or ends.
     let hearsRegistrations: Bool
     let hasRowsInMemory: Bool
+    /// Of a store of a host's own kind: what its keys stand for.
+    package let references: ReferenceTable?
 
     init(
         backing: any PersistentStore, number: UInt32, coordinator: ObjectIdentifier, configuration: String?,
@@ -42,6 +44,7 @@ public final class Store: @unchecked Sendable {
         self.backing = backing
         hearsRegistrations = backing.abilities.contains(.registrations)
         hasRowsInMemory = backing.abilities.contains(.rowsInMemory)
+        references = backing.references
         writing = FairLock(.writer, number: number)
         using = backing.abilities.contains(.parallelReads) ? nil : FairLock(.connection, number: number)
         self.number = number

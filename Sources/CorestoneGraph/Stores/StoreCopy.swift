@@ -2,7 +2,7 @@ import CorestoneModel
 import CorestoneValues
 
 /// Puts all that one store holds into another one, which is empty: rows with every value, pairs and orders of relationships, what the
-/// application wrote into the metadata. The rows get new keys, in the order of the old ones.
+/// application wrote into the metadata. The rows get new keys, in the order of the old ones, or those that the new store gives them.
 struct StoreCopy {
     /// What to copy: a state that stays, where the store has such.
     let source: any StoreReading
@@ -16,19 +16,30 @@ struct StoreCopy {
     /// The rows, by the index of their entity.
     private(set) var keys: [[Int64]]
     /// What the keys of an inheritance tree grow by, by the index of its root.
-    private(set) var shifts: [Int64]
+    private var shifts: [Int64]
+    /// The new key of each, by the index of the root, where one of the stores names rows by references.
+    private var renamed: [[Int64: Int64]]?
 
     private static let batchSize = 1000
 
     init(
         of store: any PersistentStore, read source: any StoreReading, _ model: Model,
-        into transaction: any SaveTransaction,
+        into transaction: any SaveTransaction, of destination: any PersistentStore,
         progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
     ) {
         (self.store, self.source, self.model, self.transaction) = (store, source, model, transaction)
         self.progress = progress
         keys = Array(repeating: [], count: model.entities.count)
         shifts = Array(repeating: 0, count: model.entities.count)
+        if store.references != nil || destination.references != nil {
+            renamed = Array(repeating: [:], count: model.entities.count)
+        }
+    }
+
+    /// The key of a row in the new store; nil for a row that the old one does not have.
+    func newKey(_ key: Int64, _ entity: Entity) -> Int64? {
+        let root = Int(entity.rootIndex)
+        return renamed.map { $0[root][key] } ?? key + shifts[root]
     }
 
     mutating func run() throws {
@@ -62,7 +73,28 @@ struct StoreCopy {
             highest = max(highest, key)
         }
         if found.isEmpty { return }
+        if renamed != nil { return try rename(root) }
         shifts[Int(root.index)] = try transaction.reservePrimaryKeys(of: root, count: Int(highest)) - 1
+    }
+
+    /// Has the new store give keys to the rows of a tree.
+    private mutating func rename(_ root: Entity) throws {
+        for entity in root.withDescendants {
+            keys[Int(entity.index)].sort()
+            for batch in batches(of: keys[Int(entity.index)]) {
+                let found = try source.rows(of: root, primaryKeys: Array(batch))
+                let records = found.records.filter { $0.header.pointee.entity == entity.index }
+                let new = try withExtendedLifetime(found) {
+                    try transaction.permanentKeys(for: records.map { NewRow($0, entity) })
+                }
+                var next = try new == nil ? transaction.reservePrimaryKeys(of: root, count: records.count) : 0
+                for (place, record) in records.enumerated() {
+                    renamed?[Int(root.index)][record.primaryKey] = new?[place] ?? next
+                    next += 1
+                }
+                withExtendedLifetime(found) {}
+            }
+        }
     }
 
     private mutating func copyRows(of root: Entity) throws {
@@ -81,13 +113,15 @@ struct StoreCopy {
     }
 
     private func copy(_ record: Record, _ entity: Entity, _ writer: inout RecordWriter) throws -> Record {
-        writer.begin(primaryKey: record.primaryKey + shift(entity), version: 1, entity: entity)
+        writer.begin(primaryKey: newKey(record.primaryKey, entity) ?? 0, version: 1, entity: entity)
         for slot in 0..<Int(entity.slotCount) {
             let layout = entity.layout.slots[slot]
             if layout.kind == .none { continue }
             if layout.role == .toOne {
-                guard let (key, index) = record.target(slot, layout) else { continue }
-                writer.setTarget(key + shift(model.entities[Int(index)]), entity: index, slot, layout)
+                guard let (key, index) = record.target(slot, layout),
+                    let target = newKey(key, model.entities[Int(index)])
+                else { continue }
+                writer.setTarget(target, entity: index, slot, layout)
             } else if layout.role == .external {
                 try copyExternal(record, entity, slot, layout, &writer)
             } else {
@@ -135,24 +169,26 @@ struct StoreCopy {
     /// Pairs that no row tells, and places.
     private func copyMembers(of relationship: Relationship) throws {
         guard relationship.tellsPairs || relationship.isOrdered else { return }
-        let (owner, member) = (shift(relationship.entity), shift(relationship.destination))
         for entity in relationship.entity.withDescendants {
             for batch in batches(of: keys[Int(entity.index)]) {
-                let found = try source.members(of: relationship, owners: Array(batch), includingRows: false).members
+                let found: [Link] = try source.members(of: relationship, owners: Array(batch), includingRows: false)
+                    .members.compactMap {
+                        guard let owner = newKey($0.owner, entity),
+                            let member = newKey($0.primaryKey, relationship.destination)
+                        else { return nil }
+                        return Link(owner: owner, member: member)
+                    }
                 if relationship.tellsPairs {
-                    let links = found.map { Link(owner: $0.owner + owner, member: $0.primaryKey + member) }
-                    try transaction.link(relationship, added: links, removed: [])
+                    try transaction.link(relationship, added: found, removed: [])
                 }
                 guard relationship.isOrdered else { continue }
                 var orders: [Int64: [Int64]] = [:]
-                for each in found { orders[each.owner + owner, default: []].append(each.primaryKey + member) }
+                for each in found { orders[each.owner, default: []].append(each.member) }
                 try transaction.setOrder(
                     relationship, owners: orders.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
             }
         }
     }
-
-    private func shift(_ entity: Entity) -> Int64 { shifts[Int(entity.rootIndex)] }
 
     private func batches(of keys: [Int64]) -> [ArraySlice<Int64>] {
         stride(from: 0, to: keys.count, by: StoreCopy.batchSize).map {

@@ -10,6 +10,9 @@ package protocol StoreKind: Sendable {
     /// Whether a store lies at its path; else the path is a mere name, and nothing is there.
     var hasFile: Bool { get }
 
+    /// Whether a host registered it: paths are whatever it takes for one.
+    var isHosted: Bool { get }
+
     /// What models may ask for.
     var abilities: StoreAbilities { get }
 
@@ -37,4 +40,8 @@ package protocol StoreKind: Sendable {
 
     /// Removes the files of a store that is not open, with their companions.
     func unlink(_ place: StorePlace)
+}
+
+extension StoreKind {
+    package var isHosted: Bool { false }
 }

@@ -1,3 +1,5 @@
+import CorestoneValues
+
 /// How a store is opened. Types that lie in memory or in one file know what is said for all; the rest is SQLite's.
 public struct StoreOptions: Sendable {
     /// Never changes the file or its folder.
@@ -50,6 +52,9 @@ public struct StoreOptions: Sendable {
     /// Options of Apple's framework for what does not exist here, by the names of their keys: ubiquity, external records, file
     /// protection. They do nothing; `Store.warnings` says so.
     public var foreignOptions: [String] = []
+
+    /// Whatever a store of a host's own kind is to know, by name. Other types take none.
+    public var hostOptions: [String: PropertyValue] = [:]
 
     /// For `Coordinator.destroyStore`: a store that others keep locked loses its files; they go on with files that have no names.
     public var forcesDestruction = false

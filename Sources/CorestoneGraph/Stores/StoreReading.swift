@@ -85,6 +85,10 @@ package struct StoreFetch {
     package let allowsRemainder: Bool
     /// The properties whose values will do, if the store leaves nothing to do; nil for all.
     package var keys: Set<UInt32>?
+    /// Whether of `.rows` some may be told by their keys alone, if nothing is left to do: `identifiers` has all then, in order.
+    package var allowsFaults = false
+    /// Whether the rows are wanted for the values of dictionaries.
+    package var isForDictionaries = false
 
     package init(
         entity: Entity, includesSubentities: Bool = true, predicate: Predicate? = nil,
@@ -108,7 +112,7 @@ package struct StoreFetchOutcome {
     package var batch = RowBatch()
     /// Whether they have only the values that were asked for.
     package var isPartial = false
-    /// Primary key and entity index, for `.identifiers`.
+    /// Primary key and entity index, for `.identifiers`, and for `.rows` of which some did not come (`allowsFaults`).
     package var identifiers: [(primaryKey: Int64, entity: UInt32)] = []
     /// For `.count`.
     package var count = 0

@@ -52,6 +52,11 @@ extension Coordinator {
         let kind = try StoreTypes.kind(of: type, at: path)
         let warnings = try StoreTypes.warnings(options, type, path)
         let place = try StoreTypes.place(path, kind)
+        if kind.isHosted, store.type == type, store.path == path {
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreOperation,
+                "\(path) is the store that is to be migrated; choose another path", file: path)
+        }
         if let place, try place.path == StoreTypes.place(of: store)?.path {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
@@ -87,6 +92,9 @@ extension Coordinator {
         _ type: StoreType? = nil, at path: String, options: StoreOptions = StoreOptions()
     ) throws -> Bool {
         let kind = try StoreTypes.kind(of: type, at: path)
+        if kind.isHosted {
+            return try kind.destroy(path, options: options) { try removeHostedStores(kind.type, at: path) }
+        }
         guard let place = try StoreTypes.place(path, kind) else { return false }
         return try kind.destroy(path, options: options) { try removeStores(at: place) }
     }
@@ -107,6 +115,11 @@ extension Coordinator {
         _ type: StoreType? = nil, at path: String, byStoreAt source: String, options: StoreOptions = StoreOptions()
     ) throws {
         let kind = try StoreTypes.kind(of: type, at: source)
+        if kind.isHosted {
+            return try kind.replace(path, byStoreAt: source, options: options) {
+                try removeHostedStores(kind.type, at: path)
+            }
+        }
         guard let place = try StoreTypes.place(path, kind), try StoreTypes.place(source, kind) != nil else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
@@ -120,6 +133,10 @@ extension Coordinator {
                     + "there first, or choose another path", file: path)
         }
         try kind.replace(path, byStoreAt: source, options: options) { try removeStores(at: place) }
+    }
+
+    private func removeHostedStores(_ type: StoreType, at path: String) throws {
+        for store in stores where store.type == type && store.path == path { try remove(store) }
     }
 
     private func removeStores(at place: StorePlace) throws {
@@ -176,7 +193,9 @@ extension Coordinator {
 extension StoreTypes {
     /// Where a store lies; nil for one that lies nowhere.
     static func place(of store: Store) throws -> StorePlace? {
-        try place(store.path, kind(of: store.type))
+        // Its type may be unregistered by now.
+        if store.references != nil { return nil }
+        return try place(store.path, kind(of: store.type))
     }
 
     /// Whether a store that can be read has no object.

@@ -70,6 +70,12 @@ enum ForeignOptions {
 extension StoreTypes {
     /// What will be left out of what the options ask for; told to the log too, if somebody reads it.
     static func warnings(_ options: StoreOptions, _ type: StoreType, _ path: String) throws -> [String] {
+        if let name = options.hostOptions.keys.min(), try !kind(of: type).isHosted {
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreOpen,
+                "\(path) is to be a store of type \(type.rawValue), which takes no options of a host's, and \(name) is one; add it as a "
+                    + "store of a type that you registered, or leave the option out", key: name, file: path)
+        }
         var warnings = try ForeignOptions.warnings(options.foreignOptions, path: path)
         if type != .sqlite {
             let unused = [

@@ -27,6 +27,55 @@ public enum StoreTypes {
         throw unknown(name)
     }
 
+    /// Makes a type of a host's known.
+    ///
+    /// - Throws: `.invalidArgument` (134000) for a name that is taken, or none.
+    package static func register(_ kind: any StoreKind) throws {
+        let name = kind.type.rawValue
+        let wanted = name.lowercased()
+        guard !name.isEmpty, !name.utf8.contains(0) else {
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreInvalidType,
+                "the name of a store type is empty or holds a NUL; give it one that stores can be added by",
+                value: .string(name))
+        }
+        try registered.withLock { kinds in
+            let taken = (builtIn + kinds).first { $0.type.rawValue.lowercased() == wanted }
+            if let taken {
+                throw CoreError(
+                    .invalidArgument, code: .persistentStoreInvalidType,
+                    "there is a store type \"\(taken.type.rawValue)\" already; choose another name than \"\(name)\""
+                        + (taken.isHosted ? ", or unregister that one" : ""), value: .string(name))
+            }
+            kinds.append(kind)
+        }
+    }
+
+    /// Forgets a type of a host's; stores of it that are open stay so.
+    ///
+    /// - Parameter name: in any case of letters.
+    /// - Returns: false when no host registered one of that name.
+    /// - Throws: `.invalidArgument` (134000) for a type of ours.
+    @discardableResult
+    public static func unregister(_ name: String) throws -> Bool {
+        let wanted = name.lowercased()
+        if builtIn.contains(where: { $0.type.rawValue.lowercased() == wanted }) {
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreInvalidType,
+                "\"\(name)\" is a store type of the library's, which is always there", value: .string(name))
+        }
+        // What a host hung on it may end, and is told so outside of the lock.
+        let gone: (any StoreKind)? = registered.withLock { kinds in
+            kinds.firstIndex { $0.type.rawValue.lowercased() == wanted }.map { kinds.remove(at: $0) }
+        }
+        return gone != nil
+    }
+
+    /// Whether a host registered the type, so that paths of its stores are whatever it takes for one.
+    ///
+    /// - Throws: `.invalidArgument` (134000), with the types that there are.
+    public static func isHosted(_ type: StoreType) throws -> Bool { try kind(of: type).isHosted }
+
     /// - Throws: `.invalidArgument` (134000), with the types that there are.
     static func kind(of type: StoreType) throws -> any StoreKind {
         if let kind = kinds.first(where: { $0.type == type }) { return kind }

@@ -6,9 +6,10 @@ import XCTest
 
 /// Scenarios of faulting against an incremental store: which of its functions are called, and how often.
 final class FaultingScenarios: XCTestCase {
-    private var store: TestStore!
+    private var store: MemStore!
     private var coordinator: Coordinator!
     private var context: Context!
+    private var identifier = ""
 
     /// p1 {name Boss, reports [p2]}, p2 {name Worker, manager p1}; p1's row says nothing of a manager.
     override func setUpWithError() throws {
@@ -23,15 +24,15 @@ final class FaultingScenarios: XCTestCase {
         try manager.setParent(person)
         try manager.addAttribute(named: "level", type: .integer32)
         coordinator = try Coordinator(model: model)
-        store = TestStore(model: model)
-        _ = try coordinator.add(store)
+        store = MemStore(model: model)
+        identifier = try store.added(to: coordinator).identifier
         try store.add("Person", 1, ["name": .string("Boss")], members: ["reports": [2]])
         try store.add("Person", 2, ["name": .string("Worker")], targets: ["manager": 1])
         context = Context(coordinator: coordinator)
     }
 
     private func person(_ key: Int64) throws -> ManagedObject {
-        let uri = "x-coredata://\(store.identifier)/Person/p\(key)"
+        let uri = "x-coredata://\(identifier)/Person/p\(key)"
         return try context.object(with: XCTUnwrap(coordinator.objectID(forURI: uri)))
     }
 

@@ -7,12 +7,12 @@ import XCTest
 /// Scenarios of fetches beside unsaved changes, against stores that are no databases.
 final class PendingChangesFetchScenarios: XCTestCase {
     /// A context on a store of a host's own, which holds no objects yet.
-    private func opened(_ build: (Model) throws -> Void) throws -> (store: TestStore, context: Context) {
+    private func opened(_ build: (Model) throws -> Void) throws -> (store: MemStore, context: Context) {
         let model = Model()
         try build(model)
         let coordinator = try Coordinator(model: model)
-        let store = TestStore(model: model)
-        _ = try coordinator.add(store)
+        let store = MemStore(model: model)
+        _ = try store.added(to: coordinator)
         return (store, Context(coordinator: coordinator))
     }
 

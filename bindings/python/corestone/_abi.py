@@ -51,6 +51,11 @@ UNSAVED = ("refuse", "save", "discard")
     DOCUMENT_CHANGED_ON_DISK,
     DOCUMENT_CLOSED,
 ) = (1 << bit for bit in range(7))
+# cst_store_callbacks
+STORE_INCREMENTAL, STORE_ATOMIC = 1, 2
+STORE_PARALLEL_READS, STORE_UNIQUE_CONSTRAINTS, STORE_DERIVED_ATTRIBUTES = (1 << bit for bit in range(3))
+FETCHED_PREDICATE, FETCHED_ORDER, FETCHED_WINDOW, FETCHED_COUNT = (1 << bit for bit in range(4))
+CONFLICT_ROW_VERSION, CONFLICT_ROW_UNIQUE = 1, 2
 MODEL_KEEP_CURRENT, MODEL_LOSSY = (1 << bit for bit in range(2))
 MODEL_GIVEN, MODEL_CACHED, MODEL_INFERRED = 1, 2, 3
 
@@ -216,6 +221,9 @@ class StoreOptions(Structure):
         ("pragmas", POINTER(Pragma)),
         ("foreign_option_count", ctypes.c_size_t),
         ("foreign_options", POINTER(InputString)),
+        ("host_option_count", ctypes.c_size_t),
+        ("host_option_names", POINTER(InputString)),
+        ("host_option_values", ctypes.c_void_p),
     )
 
 
@@ -595,6 +603,153 @@ class HostCallbacks(Structure):
     )
 
 
+class HostRow(Structure):
+    """cst_row"""
+
+    _fields_ = (
+        ("entity", ctypes.c_void_p),
+        ("reference", Value),
+        ("version", ctypes.c_int64),
+        ("count", ctypes.c_size_t),
+        ("keys", ctypes.c_void_p),
+        ("values", ctypes.c_void_p),
+        ("targets", ctypes.c_void_p),
+    )
+
+
+class StoreOpening(Structure):
+    """cst_store_opening"""
+
+    _fields_ = (
+        ("struct_size", ctypes.c_size_t),
+        ("type", String),
+        ("path", String),
+        ("model", ctypes.c_void_p),
+        ("configuration", String),
+        ("read_only", ctypes.c_bool),
+        ("must_exist", ctypes.c_bool),
+        ("is_new", ctypes.c_bool),
+        ("metadata", String),
+        ("option_count", ctypes.c_size_t),
+        ("option_names", POINTER(String)),
+        ("option_values", POINTER(Value)),
+    )
+
+
+class StoreFetch(Structure):
+    """cst_store_fetch"""
+
+    _fields_ = (
+        ("struct_size", ctypes.c_size_t),
+        ("entity", ctypes.c_void_p),
+        ("includes_subentities", ctypes.c_bool),
+        ("result_type", ctypes.c_uint32),
+        ("predicate", ctypes.c_void_p),
+        ("sort_count", ctypes.c_size_t),
+        ("sort", POINTER(Sort)),
+        ("limit", ctypes.c_uint64),
+        ("offset", ctypes.c_uint64),
+        ("key_count", ctypes.c_size_t),
+        ("keys", POINTER(ctypes.c_uint32)),
+        ("request", ctypes.c_void_p),
+    )
+
+
+class RowUpdate(Structure):
+    """cst_row_update"""
+
+    _fields_ = (
+        ("row", HostRow),
+        ("old_version", ctypes.c_int64),
+        ("changed_count", ctypes.c_size_t),
+        ("changed", POINTER(ctypes.c_uint32)),
+    )
+
+
+class MemberChange(Structure):
+    """cst_member_change"""
+
+    _fields_ = (
+        ("owner", HostRow),
+        ("relationship", ctypes.c_uint32),
+        ("is_ordered", ctypes.c_bool),
+        ("added_count", ctypes.c_size_t),
+        ("added", POINTER(HostRow)),
+        ("removed_count", ctypes.c_size_t),
+        ("removed", POINTER(HostRow)),
+        ("member_count", ctypes.c_size_t),
+        ("members", POINTER(HostRow)),
+    )
+
+
+class SaveChanges(Structure):
+    """cst_save_changes"""
+
+    _fields_ = (
+        ("struct_size", ctypes.c_size_t),
+        ("request", ctypes.c_void_p),
+        ("inserted_count", ctypes.c_size_t),
+        ("inserted", POINTER(HostRow)),
+        ("updated_count", ctypes.c_size_t),
+        ("updated", POINTER(RowUpdate)),
+        ("deleted_count", ctypes.c_size_t),
+        ("deleted", POINTER(HostRow)),
+        ("locked_count", ctypes.c_size_t),
+        ("locked", POINTER(HostRow)),
+        ("member_change_count", ctypes.c_size_t),
+        ("member_changes", POINTER(MemberChange)),
+        ("metadata", String),
+        ("author", String),
+        ("context_name", String),
+    )
+
+
+def _store_callback(*parameters: Any) -> Any:
+    return CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, *parameters, POINTER(ctypes.c_void_p))
+
+
+class HostStoreCallbacks(Structure):
+    """cst_store_callbacks"""
+
+    OPEN = _store_callback(POINTER(StoreOpening), POINTER(ctypes.c_void_p), POINTER(Buffer))
+    CLOSE = CFUNCTYPE(None, ctypes.c_void_p)
+    SAVE = _store_callback(POINTER(SaveChanges), ctypes.c_void_p)
+    OBTAIN = _store_callback(ctypes.c_size_t, POINTER(HostRow), ctypes.c_void_p)
+    MOVE = _store_callback(String)
+    FETCH = _store_callback(POINTER(StoreFetch), ctypes.c_void_p, POINTER(ctypes.c_uint32), POINTER(ctypes.c_uint64))
+    VALUES = _store_callback(ctypes.c_size_t, POINTER(HostRow), ctypes.c_void_p)
+    RELATIONSHIP = _store_callback(ctypes.c_void_p, ctypes.c_uint32, ctypes.c_size_t, POINTER(HostRow), ctypes.c_void_p)
+    REGISTERED = CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t, POINTER(HostRow))
+    LOAD = _store_callback(ctypes.c_void_p)
+    COPY_METADATA = _store_callback(String, POINTER(Buffer))
+    SET_METADATA = _store_callback(String, String)
+    DESTROY_STORE = _store_callback(String)
+    REPLACE_STORE = _store_callback(String, String)
+
+    _fields_ = (
+        ("struct_size", ctypes.c_size_t),
+        ("kind", ctypes.c_uint32),
+        ("abilities", ctypes.c_uint32),
+        ("open", OPEN),
+        ("close", CLOSE),
+        ("save", SAVE),
+        ("obtain_ids", OBTAIN),
+        ("move", MOVE),
+        ("fetch", FETCH),
+        ("values", VALUES),
+        ("relationship", RELATIONSHIP),
+        ("did_register", REGISTERED),
+        ("did_unregister", REGISTERED),
+        ("load", LOAD),
+        ("copy_metadata", COPY_METADATA),
+        ("set_metadata", SET_METADATA),
+        ("destroy_store", DESTROY_STORE),
+        ("replace_store", REPLACE_STORE),
+        ("userdata", ctypes.c_void_p),
+        ("destroy", DESTROY_FN),
+    )
+
+
 # Short names for the table: `handle` is any opaque pointer, `out` a place for one, `error` the last parameter.
 _TYPES: dict[str, Any] = {
     "void": None,
@@ -671,6 +826,8 @@ _TYPES: dict[str, Any] = {
     "sectionname": SECTION_NAME_FN,
     "controllerdelegate": POINTER(ControllerDelegate),
     "indexpath*": POINTER(IndexPath),
+    "hostrows": POINTER(HostRow),
+    "hoststore": POINTER(HostStoreCallbacks),
 }
 
 # name, result, parameters
@@ -1052,6 +1209,18 @@ cst_object_id_is_temporary status handle bool* error
 cst_object_id_entity status handle out error
 cst_object_id_equal bool handle handle
 cst_object_id_hash u64 handle
+cst_object_id_reference status handle values error
+cst_store_new_object_id status handle handle values out error
+
+cst_store_type_register status in hoststore error
+cst_store_type_unregister status in error
+cst_store_type_copy_names status buffer size* error
+cst_store_type_copy_metadata status in in buffer error
+cst_store_type_set_metadata status in in bytes error
+cst_row_sink_push status handle size hostrows error
+cst_row_sink_push_members status handle size size hostrows error
+cst_save_request_next status handle size hostrows size* error
+cst_save_request_add_conflict status handle u32 hostrows error
 
 cst_undo_manager_new status out error
 cst_context_set_undo_manager status handle handle error

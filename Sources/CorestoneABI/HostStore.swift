@@ -1,0 +1,183 @@
+import CCorestone
+import CorestoneGraph
+import CorestoneHosting
+import CorestoneModel
+import CorestoneStack
+import CorestoneValues
+
+@_cdecl("cst_store_type_register") @implementation
+public func cst_store_type_register(
+    _ name: cst_string, _ callbacks: UnsafePointer<cst_store_callbacks>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        guard callbacks != nil else {
+            throw CoreError(.invalidArgument, "callbacks is NULL; there is nothing to register")
+        }
+        let given = try options(callbacks, cst_store_callbacks(), "callbacks")
+        // Frees the userdata on failure too.
+        let userdata = Userdata(given.userdata, given.destroy)
+        let name = try name.string("name")
+        let type = HostStoreType(given, userdata, name: name)
+        try type.check()
+        try StoreTypes.register(HostKind(name, type))
+    }
+}
+
+@_cdecl("cst_store_type_unregister") @implementation
+public func cst_store_type_unregister(_ name: cst_string, _ error: ErrorOut) -> cst_status {
+    outcome(error) { try StoreTypes.unregister(try name.string("name")) ? .ok : .notFound }
+}
+
+@_cdecl("cst_store_type_copy_names") @implementation
+public func cst_store_type_copy_names(
+    _ out: UnsafeMutablePointer<cst_buffer>?, _ count: UnsafeMutablePointer<Int>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_names")
+        let names = StoreTypes.names
+        try Array(names.map { Array($0.utf8) + [0] }.joined()).withUnsafeBytes { try out.fill($0) }
+        count?.pointee = names.count
+    }
+}
+
+@_cdecl("cst_store_type_copy_metadata") @implementation
+public func cst_store_type_copy_metadata(
+    _ type: cst_string, _ path: cst_string, _ out: UnsafeMutablePointer<cst_buffer>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_plist")
+        let type = try StoreTypes.type(named: type.string("type"))
+        let metadata = try StoreMetadata(ofStoreAt: path.string("path"), type: type)
+        try encodePropertyList(.dictionary(metadata.dictionary)).withUnsafeBytes { try out.fill($0) }
+    }
+}
+
+@_cdecl("cst_store_type_set_metadata") @implementation
+public func cst_store_type_set_metadata(
+    _ type: cst_string, _ path: cst_string, _ plist: cst_bytes, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let type = try StoreTypes.type(named: type.string("type"))
+        let path = try path.string("path")
+        let values = try StoreMetadata.entries(decoding: plist.array("plist", limit: 1 << 28), file: path)
+        try StoreMetadata.set(values, ofStoreAt: path, type: type)
+    }
+}
+
+// MARK: - Rows
+
+@_cdecl("cst_row_sink_push") @implementation
+public func cst_row_sink_push(
+    _ pointer: OpaquePointer?, _ count: Int, _ rows: UnsafePointer<cst_row>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let sink = try resolve(pointer, .rowSink, as: SinkBox.self).current()
+        try sink.push(array(rows, count, "rows").map { try pushed($0) })
+    }
+}
+
+@_cdecl("cst_row_sink_push_members") @implementation
+public func cst_row_sink_push_members(
+    _ pointer: OpaquePointer?, _ owner: Int, _ count: Int, _ members: UnsafePointer<cst_row>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let sink = try resolve(pointer, .rowSink, as: SinkBox.self).current()
+        try sink.push(array(members, count, "members").map { try pushed($0) }, ofOwner: owner)
+    }
+}
+
+/// A copy of a row of the host's.
+private func pushed(_ row: cst_row) throws -> PushedRow {
+    let named = try row.entity.map { try entity($0) }
+    let keys = try array(row.keys, row.count, "keys")
+    let values = try array(row.values, row.count, "values")
+    var list: [(key: UInt32, value: PropertyValue, target: Entity?)] = []
+    list.reserveCapacity(keys.count)
+    for place in 0..<keys.count where values[place].type != CST_DEFAULT {
+        let target = try row.targets?[place].map { try entity($0) }
+        list.append((keys[place], try copied(values[place]), target))
+    }
+    return PushedRow(named, try reference(row.reference, named), version: row.version, list)
+}
+
+private func copied(_ value: cst_value) throws -> PropertyValue {
+    switch Int(value.type) {
+    case CST_ARRAY, CST_SET, CST_DICTIONARY: try hostValue(value)
+    default: try propertyValue(value)
+    }
+}
+
+private func reference(_ value: cst_value, _ entity: Entity?) throws -> StoreReference {
+    let given = try propertyValue(value)
+    if let reference = StoreReference(given) { return reference }
+    throw CoreError(
+        .invalidArgument,
+        "the reference of \(entity?.name ?? "a row") is \(given.isNull ? "null" : "no reference"); give an integer, "
+            + "or text or bytes that are not empty", entity: entity?.name, value: given)
+}
+
+// MARK: - Saves
+
+@_cdecl("cst_save_request_next") @implementation
+public func cst_save_request_next(
+    _ pointer: OpaquePointer?, _ capacity: Int, _ rows: UnsafeMutablePointer<cst_row>?,
+    _ count: UnsafeMutablePointer<Int>?, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        let count = try required(count, "out_count")
+        count.pointee = 0
+        let box: SaveBox = try resolve(pointer, .saveRequest)
+        _ = try box.current()
+        guard capacity > 0, rows != nil else {
+            throw CoreError(.invalidArgument, "out_rows is NULL, or has room for no row; give room for some")
+        }
+        throw CoreError(
+            .unsupported, "an incremental store is not told all that it holds; use the changes of the save")
+    }
+}
+
+@_cdecl("cst_save_request_add_conflict") @implementation
+public func cst_save_request_add_conflict(
+    _ pointer: OpaquePointer?, _ kind: UInt32, _ row: UnsafePointer<cst_row>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let changes = try resolve(pointer, .saveRequest, as: SaveBox.self).current()
+        guard let kind = RowConflict(rawValue: kind) else {
+            throw CoreError(
+                .invalidArgument, "kind is \(kind); use CST_CONFLICT_ROW_VERSION or CST_CONFLICT_ROW_UNIQUE")
+        }
+        guard let row else { throw CoreError(.invalidArgument, "row is NULL; name the row that is in conflict") }
+        let named = try entity(row.pointee.entity)
+        try changes.addConflict(kind, RowReference(named, try reference(row.pointee.reference, named)))
+    }
+}
+
+// MARK: - References
+
+@_cdecl("cst_object_id_reference") @implementation
+public func cst_object_id_reference(
+    _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<cst_value>?, _ error: ErrorOut
+) -> cst_status {
+    outcome(error) {
+        let out = try required(out, "out_reference")
+        putNull(out)
+        guard let value = try resolve(pointer, .objectID, as: ObjectIDBox.self).reference else { return .notFound }
+        put(ValueView(value), out)
+        return .ok
+    }
+}
+
+@_cdecl("cst_store_new_object_id") @implementation
+public func cst_store_new_object_id(
+    _ pointer: OpaquePointer?, _ entityPointer: OpaquePointer?, _ value: UnsafePointer<cst_value>?,
+    _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try place(out, "out_id")
+        let store = try resolve(pointer, .store, as: StoreBox.self).store
+        let entity = try entity(entityPointer)
+        guard let value else { throw CoreError(.invalidArgument, "reference is NULL; name the row") }
+        let id = try store.newObjectID(for: entity, reference: reference(value.pointee, entity))
+        out.pointee = try HandleTable.make(ObjectIDBox(id), .objectID)
+    }
+}

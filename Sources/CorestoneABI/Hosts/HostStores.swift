@@ -1,0 +1,394 @@
+import CCorestone
+import CPlatform
+import CorestoneGraph
+import CorestoneHosting
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+/// What a handle of a sink stands for: good on one thread, for one callback.
+final class SinkBox {
+    private var sink: RowSink?
+    private let thread = platform_thread_id()
+
+    init(_ sink: RowSink) { self.sink = sink }
+
+    func end() { sink = nil }
+
+    func current() throws -> RowSink {
+        guard thread == platform_thread_id() else {
+            throw CoreError(
+                .wrongThread, "a row sink is for the thread that its callback runs on; push from there")
+        }
+        guard let sink else {
+            throw CoreError(
+                .invalidHandle, "the callback that this row sink was for has returned; push rows before it does")
+        }
+        return sink
+    }
+}
+
+/// What a handle of a save stands for: good on one thread, during one save.
+final class SaveBox {
+    private var changes: HostChanges?
+    private let thread = platform_thread_id()
+    /// Keeps what `cst_save_request_next` gave last.
+    var arena = RowArena()
+    /// How many rows it has given.
+    var place = 0
+
+    init(_ changes: HostChanges) { self.changes = changes }
+
+    func end() { changes = nil }
+
+    func current() throws -> HostChanges {
+        guard thread == platform_thread_id() else {
+            throw CoreError(.wrongThread, "a save request is for the thread that its callback runs on; use it there")
+        }
+        guard let changes else {
+            throw CoreError(.invalidHandle, "the save that this request was for is over; use it before save returns")
+        }
+        return changes
+    }
+}
+
+/// A type of stores by a table of callbacks.
+final class HostStoreType: HostedType, @unchecked Sendable {
+    let table: cst_store_callbacks
+    let userdata: Userdata
+    private let name: String
+    var isAtomic: Bool { table.kind == UInt32(CST_STORE_ATOMIC) }
+
+    init(_ table: cst_store_callbacks, _ userdata: Userdata, name: String) {
+        (self.table, self.userdata, self.name) = (table, userdata, name)
+    }
+
+    /// - Throws: `.invalidArgument` for a table that lacks what its kind needs.
+    func check() throws {
+        let known = UInt32(CST_STORE_PARALLEL_READS | CST_STORE_UNIQUE_CONSTRAINTS | CST_STORE_DERIVED_ATTRIBUTES)
+        guard [UInt32(CST_STORE_INCREMENTAL), UInt32(CST_STORE_ATOMIC)].contains(table.kind) else {
+            throw CoreError(
+                .invalidArgument,
+                "callbacks.kind is \(table.kind); use CST_STORE_INCREMENTAL or CST_STORE_ATOMIC")
+        }
+        guard table.abilities & ~known == 0 else {
+            throw CoreError(
+                .unsupported,
+                "callbacks.abilities is 0x\(String(table.abilities, radix: 16)); use the constants for abilities of host stores"
+            )
+        }
+        var missing: [String] = table.open == nil ? ["open"] : []
+        if isAtomic {
+            if table.load == nil { missing.append("load") }
+        } else {
+            if table.fetch == nil { missing.append("fetch") }
+            if table.values == nil { missing.append("values") }
+        }
+        guard missing.isEmpty else {
+            throw CoreError(
+                .invalidArgument,
+                "callbacks lacks \(missing.joined(separator: " and ")), which \(isAtomic ? "an atomic" : "an incremental") store needs"
+            )
+        }
+    }
+
+    var abilities: StoreAbilities {
+        var abilities: StoreAbilities = []
+        if table.abilities & UInt32(CST_STORE_PARALLEL_READS) != 0, !isAtomic { abilities.insert(.parallelReads) }
+        if table.abilities & UInt32(CST_STORE_UNIQUE_CONSTRAINTS) != 0 { abilities.insert(.uniqueConstraints) }
+        if table.abilities & UInt32(CST_STORE_DERIVED_ATTRIBUTES) != 0, !isAtomic {
+            abilities.insert(.derivedAttributes)
+        }
+        return abilities
+    }
+
+    func open(_ opening: StoreOpening) throws -> (store: any HostedStore, metadata: [String: PropertyListValue]?)? {
+        guard let open = table.open else { throw CoreError(.internal, "there is no open") }
+        let arena = RowArena()
+        var given = cst_store_opening()
+        given.struct_size = MemoryLayout<cst_store_opening>.size
+        given.type = arena.string(opening.type.rawValue)
+        given.path = arena.string(opening.path)
+        let model = try HandleTable.makeInner(opening.model, .model)
+        defer { HandleTable.release(model) }
+        given.model = handle(model)
+        given.configuration = arena.string(opening.configuration)
+        given.read_only = opening.isReadOnly
+        given.must_exist = opening.mustExist
+        given.is_new = opening.isNew
+        given.metadata = arena.bytes(encodePropertyList(.dictionary(opening.metadata.dictionary)))
+        let options = opening.options.sorted { $0.key < $1.key }
+        given.option_count = options.count
+        given.option_names = arena.list(options.map { arena.string($0.key) })
+        given.option_values = arena.list(options.map { arena.value($0.value) })
+        var store: UnsafeMutableRawPointer?
+        var buffer = cst_buffer()
+        defer { cst_buffer_dispose(&buffer) }
+        let status = try callHost("open") { open(userdata.pointer, &given, &store, &buffer, $0) }
+        withExtendedLifetime(arena) {}
+        if status == CST_NOT_FOUND { return nil }
+        let opened = HostedCallbacks(self, store)
+        do { return (opened, try values(in: buffer)) } catch {
+            opened.close()
+            throw error
+        }
+    }
+
+    /// nil for an empty buffer.
+    private func values(in buffer: cst_buffer) throws -> [String: PropertyListValue]? {
+        guard let data = buffer.data, buffer.size > 0 else { return nil }
+        let bytes = [UInt8](UnsafeRawBufferPointer(start: data, count: buffer.size))
+        do {
+            guard let values = try decodeAnyPropertyList(bytes).dictionary else {
+                throw CoreError(.storeCorrupt, "the metadata is no dictionary")
+            }
+            return values
+        } catch let error as CoreError {
+            throw CoreError(
+                .storeCorrupt, code: .persistentStoreOpen,
+                "the metadata that a \(name) store gave cannot be read: \(error.message); give a property list with a dictionary on top",
+                children: [error])
+        }
+    }
+
+    private func missing(_ what: String, _ callback: String, _ path: String) -> CoreError {
+        .cannot(
+            what, type: name, path: path,
+            remedy: "the host registered no \(callback); open it, or use what the host has for that")
+    }
+
+    private func withText<Result>(_ text: String, _ body: (cst_string) throws -> Result) rethrows -> Result {
+        let arena = RowArena()
+        defer { withExtendedLifetime(arena) {} }
+        return try body(arena.string(text))
+    }
+
+    func metadata(ofStoreAt path: String) throws -> [String: PropertyListValue]? {
+        guard let copy = table.copy_metadata else {
+            throw missing("tell metadata without being open", "copy_metadata", path)
+        }
+        var buffer = cst_buffer()
+        defer { cst_buffer_dispose(&buffer) }
+        let status = try withText(path) { path in
+            try callHost("copy_metadata") { copy(userdata.pointer, path, &buffer, $0) }
+        }
+        return status == CST_NOT_FOUND ? nil : try values(in: buffer) ?? [:]
+    }
+
+    func setMetadata(_ values: [String: PropertyListValue], ofStoreAt path: String) throws {
+        guard let set = table.set_metadata else {
+            throw missing("take metadata without being open", "set_metadata", path)
+        }
+        let arena = RowArena()
+        let bytes = arena.bytes(encodePropertyList(.dictionary(values)))
+        try callHost("set_metadata") { set(userdata.pointer, arena.string(path), bytes, $0) }
+        withExtendedLifetime(arena) {}
+    }
+
+    func destroy(_ path: String) throws -> Bool {
+        guard let destroy = table.destroy_store else { throw missing("be destroyed", "destroy_store", path) }
+        return try withText(path) { path in
+            try callHost("destroy_store") { destroy(userdata.pointer, path, $0) } != CST_NOT_FOUND
+        }
+    }
+
+    func replace(_ path: String, byStoreAt source: String) throws {
+        guard let replace = table.replace_store else { throw missing("be replaced", "replace_store", path) }
+        let arena = RowArena()
+        let (there, here) = (arena.string(path), arena.string(source))
+        try callHost("replace_store") { replace(userdata.pointer, there, here, $0) }
+        withExtendedLifetime(arena) {}
+    }
+}
+
+/// An open store of such a type.
+private final class HostedCallbacks: HostedStore {
+    private let type: HostStoreType
+    private let store: UnsafeMutableRawPointer?
+    private var table: cst_store_callbacks { type.table }
+
+    init(_ type: HostStoreType, _ store: UnsafeMutableRawPointer?) { (self.type, self.store) = (type, store) }
+
+    var canSave: Bool { table.save != nil }
+    var hearsRegistrations: Bool { table.did_register != nil || table.did_unregister != nil }
+    var tellsRelationships: Bool { table.relationship != nil }
+
+    func close() { table.close?(store) }
+
+    private func missing(_ name: String) -> CoreError {
+        .cannot("do that", type: "the host's", path: "", remedy: "its table has no \(name)")
+    }
+
+    /// Runs a callback with a handle for its sink, which is no good afterwards.
+    private func pushing<Result>(_ sink: RowSink, _ body: (OpaquePointer?) throws -> Result) throws -> Result {
+        let box = SinkBox(sink)
+        let token = try HandleTable.makeInner(box, .rowSink)
+        defer {
+            box.end()
+            HandleTable.release(token)
+        }
+        return try body(handle(token))
+    }
+
+    func fetch(_ fetch: StoreFetch, into sink: RowSink) throws -> (done: FetchWork, count: Int) {
+        guard let callback = table.fetch else { throw missing("fetch") }
+        let arena = RowArena()
+        var given = cst_store_fetch()
+        given.struct_size = MemoryLayout<cst_store_fetch>.size
+        given.entity = try lend(fetch.entity)
+        given.includes_subentities = fetch.includesSubentities
+        given.result_type = UInt32(resultType(fetch))
+        given.sort_count = fetch.sortDescriptors.count
+        given.sort = arena.list(fetch.sortDescriptors.map { $0.form(arena) })
+        given.limit = UInt64(fetch.limit)
+        given.offset = UInt64(fetch.offset)
+        let keys = fetch.keys?.sorted() ?? []
+        given.key_count = keys.count
+        given.keys = arena.list(keys)
+        let request = FetchRequest(fetch)
+        let box = FetchRequestBox(request)
+        box.predicate = fetch.predicate.map { PredicateBox($0, models: []) }
+        let requestToken = try HandleTable.makeInner(box, .fetchRequest)
+        defer { HandleTable.release(requestToken) }
+        given.request = handle(requestToken)
+        let predicate = try box.predicate.map { try HandleTable.makeInner($0, .predicate) }
+        defer { if let predicate { HandleTable.release(predicate) } }
+        given.predicate = predicate.map { handle($0) } ?? nil
+        var (done, count): (UInt32, UInt64) = (0, 0)
+        try pushing(sink) { handle in
+            _ = try callHost("fetch") { callback(store, &given, handle, &done, &count, $0) }
+        }
+        withExtendedLifetime(arena) {}
+        guard done < 16 else {
+            throw CoreError(.callback, "fetch set out_done to 0x\(String(done, radix: 16)); use CST_FETCHED_ constants")
+        }
+        return (FetchWork(rawValue: done), Int(clamping: count))
+    }
+
+    private func resultType(_ fetch: StoreFetch) -> Int {
+        switch fetch.result {
+        case .rows: fetch.isForDictionaries ? CST_RESULT_DICTIONARIES : CST_RESULT_OBJECTS
+        case .identifiers: CST_RESULT_OBJECT_IDS
+        case .count: CST_RESULT_COUNT
+        }
+    }
+
+    func values(of rows: [RowReference], into sink: RowSink) throws {
+        guard let callback = table.values else { throw missing("values") }
+        let arena = RowArena()
+        let given = try arena.rows(rows)
+        try pushing(sink) { handle in _ = try callHost("values") { callback(store, rows.count, given, handle, $0) } }
+        withExtendedLifetime(arena) {}
+    }
+
+    func members(of relationship: Relationship, owners: [RowReference], into sink: RowSink) throws {
+        guard let callback = table.relationship else { throw missing("relationship") }
+        let arena = RowArena()
+        let given = try arena.rows(owners)
+        let entity = try lend(relationship.entity)
+        try pushing(sink) { handle in
+            _ = try callHost("relationship") {
+                callback(store, entity, relationship.key, owners.count, given, handle, $0)
+            }
+        }
+        withExtendedLifetime(arena) {}
+    }
+
+    func save(_ changes: HostChanges, into sink: RowSink) throws {
+        guard let callback = table.save else { throw missing("save") }
+        let arena = RowArena()
+        var given = cst_save_changes()
+        given.struct_size = MemoryLayout<cst_save_changes>.size
+        let inserted = try changes.inserted.map { try arena.row($0.record, $0.entity, changes, nulls: false) }
+        given.inserted_count = inserted.count
+        given.inserted = arena.list(inserted)
+        let updated = try changes.updated.map { update in
+            var row = cst_row_update()
+            row.row = try arena.row(update.record, update.entity, changes, nulls: true)
+            row.old_version = Int64(update.oldVersion)
+            row.changed_count = update.slots.count
+            row.changed = arena.list(update.slots.map { update.entity.slotKeys[$0] })
+            return row
+        }
+        given.updated_count = updated.count
+        given.updated = arena.list(updated)
+        given.deleted_count = changes.deleted.count
+        given.deleted = arena.list(try changes.deleted.map { try arena.row($0.row, version: $0.version) })
+        given.locked_count = changes.locked.count
+        given.locked = arena.list(try changes.locked.map { try arena.row($0.row, version: $0.version) })
+        let members = try changes.memberChanges.map { try arena.change($0) }
+        given.member_change_count = members.count
+        given.member_changes = arena.list(members)
+        if let metadata = changes.metadata {
+            given.metadata = arena.bytes(encodePropertyList(.dictionary(metadata.dictionary)))
+        }
+        given.author = arena.string(changes.author.author)
+        given.context_name = arena.string(changes.author.contextName)
+        let box = SaveBox(changes)
+        let request = try HandleTable.makeInner(box, .saveRequest)
+        defer {
+            box.end()
+            HandleTable.release(request)
+        }
+        given.request = handle(request)
+        try pushing(sink) { handle in _ = try callHost("save") { callback(store, &given, handle, $0) } }
+        withExtendedLifetime(arena) {}
+    }
+
+    func references(for rows: [NewRow]) throws -> [StoreReference?]? {
+        guard let callback = table.obtain_ids else { return nil }
+        let arena = RowArena()
+        let given = arena.list(try rows.map { try arena.row($0) })
+        let out = UnsafeMutablePointer<cst_value>.allocate(capacity: rows.count)
+        out.initialize(repeating: cst_value(), count: rows.count)
+        defer { out.deallocate() }
+        try callHost("obtain_ids") { callback(store, rows.count, given, out, $0) }
+        defer { withExtendedLifetime(arena) {} }
+        return try (0..<rows.count).map { StoreReference(try propertyValue(out[$0])) }
+    }
+
+    func didRegister(_ row: RowReference) { tell(table.did_register, row) }
+    func didUnregister(_ row: RowReference) { tell(table.did_unregister, row) }
+
+    private func tell(
+        _ callback: (@convention(c) (UnsafeMutableRawPointer?, Int, UnsafePointer<cst_row>?) -> Void)?,
+        _ row: RowReference
+    ) {
+        guard let callback else { return }
+        let arena = RowArena()
+        guard var given = try? arena.row(row) else { return }
+        callback(store, 1, &given)
+        withExtendedLifetime(arena) {}
+    }
+
+    func load(into sink: RowSink) throws {
+        guard let callback = table.load else { throw missing("load") }
+        try pushing(sink) { handle in _ = try callHost("load") { callback(store, handle, $0) } }
+    }
+
+    func move(to path: String) throws {
+        guard let callback = table.move else { throw missing("move") }
+        let arena = RowArena()
+        let path = arena.string(path)
+        try callHost("move") { callback(store, path, $0) }
+        withExtendedLifetime(arena) {}
+    }
+}
+
+extension SortDescriptor {
+    fileprivate func form(_ arena: RowArena) -> cst_sort {
+        var flags = ascending ? 0 : CST_SORT_DESCENDING
+        switch selector {
+        case .compare: break
+        case .caseInsensitive: flags |= CST_SORT_CASE_INSENSITIVE
+        case .localized: flags |= CST_SORT_LOCALIZED
+        case .localizedCaseInsensitive: flags |= CST_SORT_LOCALIZED | CST_SORT_CASE_INSENSITIVE
+        case .localizedStandard: flags |= CST_SORT_LOCALIZED_STANDARD
+        }
+        if comparator != nil { flags |= CST_SORT_COMPARATOR }
+        var form = cst_sort()
+        form.key_path = arena.string(keyPath)
+        form.flags = UInt32(flags)
+        return form
+    }
+}

@@ -1,0 +1,246 @@
+import CorestoneModel
+import CorestoneValues
+
+/// How a store of a host's own kind names a row: unique within an inheritance tree, and for ever.
+public enum StoreReference: Sendable {
+    case integer(Int64)
+    /// Not empty. Compared by its bytes: `é` composed and decomposed are two references.
+    case text(String)
+    /// Not empty.
+    case bytes([UInt8])
+}
+
+extension StoreReference: Hashable {
+    public static func == (a: StoreReference, b: StoreReference) -> Bool {
+        switch (a, b) {
+        case (.integer(let a), .integer(let b)): a == b
+        case (.text(let a), .text(let b)): a.utf8.elementsEqual(b.utf8)
+        case (.bytes(let a), .bytes(let b)): a == b
+        default: false
+        }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .integer(let number): hasher.combine(number)
+        case .text(var text): text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        case .bytes(let bytes): hasher.combine(bytes)
+        }
+    }
+}
+
+extension StoreReference {
+    /// As a value: an integer, text or bytes.
+    public var value: PropertyValue {
+        switch self {
+        case .integer(let number): .int(number)
+        case .text(let text): .string(text)
+        case .bytes(let bytes): .bytes(Bytes(bytes))
+        }
+    }
+
+    /// nil for a value that is no integer, text or bytes, and for empty ones.
+    public init?(_ value: PropertyValue) {
+        switch value {
+        case .int(let number): self = .integer(number)
+        case .text(let text) where text.count > 0: self = .text(text.string)
+        case .bytes(let bytes) where bytes.count > 0: self = .bytes(Array(bytes.buffer.bytes))
+        default: return nil
+        }
+    }
+
+    /// What stands behind the `p` of a URI: a number, text that is escaped as in URLs, or the description of bytes, escaped too:
+    /// `%3C01abff%3E`. Of text that reads like one of the others more is escaped than has to be, so that each has a URI of its own.
+    var uriText: String {
+        switch self {
+        case .integer(let number): return "\(number)"
+        case .bytes(let bytes):
+            return "%3C" + bytes.map { StoreReference.digits($0, StoreReference.lower) }.joined() + "%3E"
+        case .text(let text):
+            let plain = StoreReference.escaped(text.utf8, from: 0)
+            if case .text = StoreReference(uriText: plain) { return plain }
+            // The first character that is not escaped yet.
+            return StoreReference.escaped(text.utf8, from: text.utf8.first == UInt8(ascii: "<") ? 2 : 1)
+        }
+    }
+
+    private static let lower = Array("0123456789abcdef".utf8)
+    private static let upper = Array("0123456789ABCDEF".utf8)
+
+    private static func digits(_ byte: UInt8, _ digits: [UInt8]) -> String {
+        String(decoding: [digits[Int(byte >> 4)], digits[Int(byte & 15)]], as: UTF8.self)
+    }
+
+    /// - Parameter from: so many bytes are escaped whatever they are.
+    private static func escaped(_ text: String.UTF8View, from first: Int) -> String {
+        var result = ""
+        for (place, byte) in text.enumerated() {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                if place >= first {
+                    result.unicodeScalars.append(Unicode.Scalar(byte))
+                    continue
+                }
+            default: break
+            }
+            result += "%" + digits(byte, upper)
+        }
+        return result
+    }
+
+    /// nil for what no reference is written as.
+    init?(uriText text: some StringProtocol) {
+        if let number = Int64(text), "\(number)" == String(text) {
+            self = .integer(number)
+            return
+        }
+        let raw = Array(text.utf8)
+        if raw.count > 6, raw.count % 2 == 0, raw.starts(with: "%3C".utf8), raw.suffix(3).elementsEqual("%3E".utf8),
+            let bytes = StoreReference.bytes(ofDigits: raw[3..<(raw.count - 3)])
+        {
+            self = .bytes(bytes)
+            return
+        }
+        var plain: [UInt8] = []
+        var place = 0
+        while place < raw.count {
+            guard raw[place] == UInt8(ascii: "%") else {
+                plain.append(raw[place])
+                place += 1
+                continue
+            }
+            guard place + 2 < raw.count, let high = StoreReference.digit(raw[place + 1]),
+                let low = StoreReference.digit(raw[place + 2])
+            else { return nil }
+            plain.append(high << 4 | low)
+            place += 3
+        }
+        guard !plain.isEmpty, plain.withUnsafeBytes({ firstInvalidUTF8($0) }) == nil else { return nil }
+        self = .text(String(decoding: plain, as: UTF8.self))
+    }
+
+    private static func bytes(ofDigits digits: ArraySlice<UInt8>) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        for place in stride(from: digits.startIndex, to: digits.endIndex, by: 2) {
+            guard lower.contains(digits[place]), lower.contains(digits[place + 1]),
+                let high = digit(digits[place]), let low = digit(digits[place + 1])
+            else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return bytes
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}
+
+extension StoreReference: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .integer(let number): "\(number)"
+        case .text(let text): "\"\(text)\""
+        case .bytes(let bytes): "<" + bytes.map { StoreReference.digits($0, StoreReference.lower) }.joined() + ">"
+        }
+    }
+}
+
+/// Which keys stand for the references of a store: whatever is known of rows, objects and IDs is known by keys, which are numbers.
+///
+/// A reference that is a number above zero is its own key; others get one when they are first met. One table for all who have
+/// a store of one identifier open, in all coordinators, so that IDs of one are equal to those of another. Any thread.
+package final class ReferenceTable: @unchecked Sendable {
+    /// The first of the keys that stand for something else than themselves.
+    package static let firstKey: Int64 = 1 << 62
+
+    private struct Known {
+        var keys: [StoreReference: Int64] = [:]
+        var references: [StoreReference] = []
+
+        mutating func key(of reference: StoreReference, first: Int64) -> Int64 {
+            if let key = keys[reference] { return key }
+            let key = first + Int64(references.count)
+            references.append(reference)
+            keys[reference] = key
+            return key
+        }
+    }
+
+    /// By the name of the root of the tree.
+    private let trees = Locked<[String: Known]>([:])
+
+    private struct Entry: Sendable { weak var table: ReferenceTable? }
+    private static let tables = Locked<[String: Entry]>([:])
+
+    private init() {}
+
+    /// The table of the stores of that identifier; kept by those who use it.
+    package static func of(_ identifier: String) -> ReferenceTable {
+        tables.withLock { tables in
+            if let table = tables[identifier]?.table { return table }
+            tables = tables.filter { $0.value.table != nil }
+            let table = ReferenceTable()
+            tables[identifier] = Entry(table: table)
+            return table
+        }
+    }
+
+    package func key(of reference: StoreReference, _ root: Entity) -> Int64 {
+        if case .integer(let number) = reference, number > 0, number < ReferenceTable.firstKey { return number }
+        return trees.withLock { trees in
+            trees[root.name, default: Known()].key(of: reference, first: ReferenceTable.firstKey)
+        }
+    }
+
+    package func reference(of key: Int64, _ root: Entity) -> StoreReference {
+        if key < ReferenceTable.firstKey { return .integer(key) }
+        return trees.withLock { trees in
+            guard let known = trees[root.name] else { return .integer(key) }
+            let place = Int(key - ReferenceTable.firstKey)
+            // Keys are made nowhere else.
+            return place < known.references.count ? known.references[place] : .integer(key)
+        }
+    }
+}
+
+extension ObjectID {
+    /// What names the row in its store: of a store of a host's own kind the host's reference, of ours the primary key. nil while
+    /// the ID is temporary.
+    public var storeReference: StoreReference? {
+        if isTemporary { return nil }
+        return store?.references?.reference(of: reference, entity.root) ?? .integer(reference)
+    }
+}
+
+extension Store {
+    /// The ID of a row, whether it is there or not.
+    ///
+    /// - Throws: `.invalidArgument` for an entity of another model or none of the store's, and for a reference that the store's
+    ///   rows cannot have: of a store of ours all but numbers above zero.
+    public func newObjectID(for entity: Entity, reference: StoreReference) throws -> ObjectID {
+        try requireOpen()
+        guard mayHold(entity) else {
+            throw CoreError(
+                .invalidArgument, "\(path) has no objects of \(entity.name), which its configuration lacks",
+                entity: entity.name, file: path)
+        }
+        if let references {
+            backing.noteEntity(entity, ofKey: references.key(of: reference, entity.root))
+            return ObjectID(store: self, entity: entity, reference: references.key(of: reference, entity.root))
+        }
+        guard case .integer(let number) = reference, number > 0 else {
+            throw CoreError(
+                .invalidArgument,
+                "\(reference) is no primary key, which a store of type \(type.rawValue) names rows by; give a number above zero",
+                entity: entity.name, value: reference.value, file: path)
+        }
+        return ObjectID(store: self, entity: entity, reference: number)
+    }
+}

@@ -1,0 +1,174 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+/// A save as a host's store gets it: all that changed, at once.
+package final class HostChanges {
+    package struct Update {
+        package let record: Record
+        package let entity: Entity
+        package let oldVersion: Int32
+        /// The slots that changed.
+        package let slots: [Int]
+    }
+
+    package struct Version {
+        package let row: RowReference
+        package let version: Int32
+    }
+
+    package fileprivate(set) var inserted: [(record: Record, entity: Entity)] = []
+    package fileprivate(set) var updated: [Update] = []
+    package fileprivate(set) var deleted: [Version] = []
+    package fileprivate(set) var locked: [Version] = []
+    package fileprivate(set) var metadata: StoreMetadata?
+    package let author: SaveAuthor
+    private let names: RowNames
+    /// The memory of the records.
+    private var chunks: [ObjectIdentifier: RecordChunk] = [:]
+    private var deletedKeys: [Set<Int64>]
+    private var members: [MemberKey: Members] = [:]
+    private var memberOrder: [MemberKey] = []
+    /// What the host says against it.
+    package private(set) var conflicts: [(kind: RowConflict, row: RowReference)] = []
+
+    private struct MemberKey: Hashable {
+        let relationship: UInt32
+        let owner: Int64
+    }
+
+    private struct Members {
+        let relationship: Relationship
+        var added: [Int64] = []
+        var removed: [Int64] = []
+        var known: Set<Int64> = []
+        var all: [Int64]?
+    }
+
+    init(_ author: SaveAuthor, _ names: RowNames) {
+        (self.author, self.names) = (author, names)
+        deletedKeys = Array(repeating: [], count: names.model.entities.count)
+    }
+
+    package func addConflict(_ kind: RowConflict, _ row: RowReference) throws {
+        let key = names.table.key(of: row.reference, row.entity.root)
+        let isOurs =
+            inserted.contains { $0.record.primaryKey == key && $0.entity.root === row.entity.root }
+            || updated.contains { $0.record.primaryKey == key && $0.entity.root === row.entity.root }
+            || (deleted + locked).contains {
+                $0.row.reference == row.reference && $0.row.entity.root === row.entity.root
+            }
+        guard isOurs else {
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreSave,
+                "\(row.entity.name) \(row.reference) is no row of this save, so it cannot stand against it",
+                entity: row.entity.name, value: row.reference.value)
+        }
+        conflicts.append((kind, row))
+    }
+
+    /// The to-many relationships whose members changed; what is deleted tells none.
+    package var memberChanges: [MemberChange] {
+        memberOrder.compactMap { key in
+            guard let found = members[key] else { return nil }
+            let root = Int(found.relationship.entity.rootIndex)
+            if deletedKeys[root].contains(key.owner) { return nil }
+            let gone = deletedKeys[Int(found.relationship.destination.rootIndex)]
+            func rows(_ keys: [Int64]) -> [RowReference] { keys.map { names.row($0, found.relationship.destination) } }
+            var change = MemberChange(
+                owner: names.row(key.owner, found.relationship.entity), relationship: found.relationship)
+            change.added = rows(found.added.filter { !gone.contains($0) })
+            change.removed = rows(found.removed)
+            change.members = found.all.map(rows)
+            return change
+        }
+    }
+
+    /// A row's values: `body` gets the slot with the value in place, or the row that a to-one relationship leads to.
+    package func forEachValue(
+        _ record: Record, _ entity: Entity,
+        _ body: (_ slot: Int, _ view: ValueView, _ target: RowReference?) throws -> Void
+    ) rethrows {
+        for slot in 0..<Int(entity.slotCount) {
+            let layout = entity.layout.slots[slot]
+            if layout.kind == .none { continue }
+            if layout.kind == .toOne {
+                let target = record.target(slot, layout).map {
+                    names.row($0.primaryKey, names.model.entities[Int($0.entity)])
+                }
+                try body(slot, .null, target)
+            } else {
+                try body(slot, record.view(slot, layout), nil)
+            }
+        }
+    }
+
+    package func row(of record: Record, _ entity: Entity) -> RowReference {
+        RowReference(entity, names.table.reference(of: record.primaryKey, entity.root))
+    }
+}
+
+extension HostChanges {
+    private func keep(_ record: Record) {
+        let chunk = record.chunk.takeUnretainedValue()
+        chunks[ObjectIdentifier(chunk)] = chunk
+    }
+
+    func insert(_ records: [Record], _ entity: Entity) {
+        for record in records {
+            keep(record)
+            inserted.append((record, entity))
+            names.note(entity, record.primaryKey)
+        }
+    }
+
+    func update(_ rows: [UpdatedRow], _ slots: [Int], _ entity: Entity) {
+        for row in rows {
+            keep(row.record)
+            updated.append(Update(record: row.record, entity: entity, oldVersion: row.oldVersion, slots: slots))
+        }
+    }
+
+    func delete(_ rows: [(primaryKey: Int64, version: Int32)], _ entity: Entity) {
+        for row in rows {
+            deletedKeys[Int(entity.rootIndex)].insert(row.primaryKey)
+            deleted.append(
+                Version(
+                    row: RowReference(entity, names.table.reference(of: row.primaryKey, entity.root)),
+                    version: row.version))
+        }
+    }
+
+    func lock(_ key: Int64, _ version: Int32, _ entity: Entity) {
+        locked.append(
+            Version(row: RowReference(entity, names.table.reference(of: key, entity.root)), version: version))
+    }
+
+    func link(_ relationship: Relationship, _ added: [Link], _ removed: [Link]) {
+        for link in removed { remove(relationship, link.owner, link.member) }
+        for link in added { add(relationship, link.owner, link.member) }
+        guard let inverse = relationship.inverse, inverse.isToMany else { return }
+        for link in removed { remove(inverse, link.member, link.owner) }
+        for link in added { add(inverse, link.member, link.owner) }
+    }
+
+    private func change(_ relationship: Relationship, _ owner: Int64, _ body: (inout Members) -> Void) {
+        let key = MemberKey(relationship: relationship.key, owner: owner)
+        if members[key] == nil { memberOrder.append(key) }
+        body(&members[key, default: Members(relationship: relationship)])
+    }
+
+    private func add(_ relationship: Relationship, _ owner: Int64, _ member: Int64) {
+        change(relationship, owner) { if $0.known.insert(member).inserted { $0.added.append(member) } }
+    }
+
+    private func remove(_ relationship: Relationship, _ owner: Int64, _ member: Int64) {
+        change(relationship, owner) { if $0.known.insert(member).inserted { $0.removed.append(member) } }
+    }
+
+    func setOrder(_ relationship: Relationship, _ owners: [(owner: Int64, members: [Int64])]) {
+        for (owner, keys) in owners { change(relationship, owner) { $0.all = keys } }
+    }
+
+    func setMetadata(_ metadata: StoreMetadata) { self.metadata = metadata }
+}

@@ -1,0 +1,141 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneStack
+import CorestoneValues
+import Glibc
+
+/// Stores of a type that a host registered.
+package final class HostKind: StoreKind {
+    package let type: StoreType
+    package let host: any HostedType
+    package var abilities: StoreAbilities { host.isAtomic ? host.abilities.union(.uniqueConstraints) : host.abilities }
+    /// Paths are the host's business.
+    package let hasFile = false
+    package let isHosted = true
+
+    package init(_ name: String, _ host: any HostedType) { (type, self.host) = (StoreType(rawValue: name), host) }
+
+    package func open(_ path: String, model: Model, options: StoreOptions) throws -> any PersistentStore {
+        let fresh = StoreMetadata(model: model, type: type)
+        let opening = StoreOpening(
+            type: type, path: path, model: model, configuration: options.configuration, isReadOnly: options.isReadOnly,
+            mustExist: options.mustExist, isNew: HostKind.isNothing(path), metadata: fresh,
+            options: options.hostOptions)
+        let place = HostPlace(type: type, path: path, identifier: fresh.uuid.description)
+        let opened: (store: any HostedStore, metadata: [String: PropertyListValue]?)?
+        do { opened = try host.open(opening) } catch {
+            throw HostCalls.failure(place, "be opened", nil, .persistentStoreOpen, error)
+        }
+        guard let (store, said) = opened else {
+            throw CoreError(
+                .storeIO, code: .persistentStoreOpen,
+                "there is no \(type.rawValue) store at \(path), and it was to be there already; check the path, or open it without "
+                    + "that option", file: path)
+        }
+        do {
+            let metadata = try said.map { try self.metadata($0, fresh, path) } ?? fresh
+            if !options.ignoresVersioning { try checkModel(metadata, model, path) }
+            let reason =
+                options.isReadOnly
+                ? Store.isOpenForReading
+                : store.canSave ? nil : "stores of type \(type.rawValue) cannot be saved to"
+            if host.isAtomic {
+                throw CoreError(.unsupported, "atomic stores are to come")
+            }
+            return HostStore(
+                store, model, metadata, type: type, path: path, abilities: host.abilities, readOnlyReason: reason)
+        } catch {
+            store.close()
+            throw error
+        }
+    }
+
+    /// Whether nothing lies at a path, or a file that somebody made so that the name is his.
+    private static func isNothing(_ path: String) -> Bool {
+        var facts = stat()
+        guard !path.isEmpty, !path.utf8.contains(0), stat(path, &facts) == 0 else { return true }
+        return facts.st_mode & S_IFMT == S_IFREG && facts.st_size == 0
+    }
+
+    /// What a host's store says about itself, with what it leaves out.
+    private func metadata(
+        _ values: [String: PropertyListValue], _ fresh: StoreMetadata, _ path: String
+    ) throws -> StoreMetadata {
+        var metadata = fresh
+        metadata.values = values
+        if let given = values[StoreMetadata.Key.uuid] {
+            guard let text = given.string, let uuid = UUIDValue(text) else {
+                throw CoreError(
+                    .storeCorrupt, code: .persistentStoreOpen,
+                    "the metadata of the \(type.rawValue) store \(path) has an \(StoreMetadata.Key.uuid) that is no UUID; give the one "
+                        + "that the store was opened with when it was new", key: StoreMetadata.Key.uuid, file: path)
+            }
+            metadata.uuid = uuid
+        }
+        metadata.values[StoreMetadata.Key.uuid] = nil
+        metadata.values[StoreMetadata.Key.storeType] = .string(type.rawValue)
+        return metadata
+    }
+
+    private func checkModel(_ metadata: StoreMetadata, _ model: Model, _ path: String) throws {
+        if metadata.entityVersionHashes.isEmpty { return }
+        let difference = metadata.differingEntities(from: model)
+        if difference.isEmpty { return }
+        let all = difference.changed + difference.onlyInModel + difference.onlyInStore
+        throw CoreError(
+            .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
+            "\(path) was written with another model: \(all.joined(separator: ", ")) differ; open it with that model",
+            entity: all.first, file: path)
+    }
+
+    // MARK: Stores that are not open
+
+    private func calling<Result>(_ doing: String, _ path: String, _ body: () throws -> Result) throws -> Result {
+        do { return try body() } catch let error as CoreError where error.status == .unsupported { throw error } catch {
+            throw HostCalls.failure(
+                HostPlace(type: type, path: path, identifier: ""), doing, nil, .persistentStoreOperation, error)
+        }
+    }
+
+    package func metadata(ofStoreAt path: String) throws -> StoreMetadata {
+        guard let values = try calling("tell its metadata", path, { try host.metadata(ofStoreAt: path) }) else {
+            throw CoreError(
+                .storeIO, code: .persistentStoreOperation,
+                "there is no \(type.rawValue) store at \(path); check the path",
+                file: path)
+        }
+        return try metadata(values, StoreMetadata(uuid: .random()), path)
+    }
+
+    package func setMetadata(_ metadata: StoreMetadata, ofStoreAt path: String) throws {
+        try calling("take other metadata", path) { try host.setMetadata(metadata.dictionary, ofStoreAt: path) }
+    }
+
+    package func destroy(_ path: String, options: StoreOptions, removing: () throws -> Void) throws -> Bool {
+        try removing()
+        return try calling("be destroyed", path) { try host.destroy(path) }
+    }
+
+    package func replace(
+        _ path: String, byStoreAt source: String, options: StoreOptions, removing: () throws -> Void
+    ) throws {
+        if path == source {
+            throw CoreError(
+                .invalidArgument, code: .persistentStoreOperation,
+                "\(path) is the store that is to be copied; choose another path", file: path)
+        }
+        try removing()
+        try calling("be replaced by \(source)", path) { try host.replace(path, byStoreAt: source) }
+    }
+
+    package func unlink(_ place: StorePlace) {}
+}
+
+extension CoreError {
+    /// What a type of stores of a host's does not do.
+    package static func cannot(_ what: String, type: String, path: String, remedy: String) -> CoreError {
+        CoreError(
+            .unsupported, code: .persistentStoreOperation, "stores of type \(type) cannot \(what): \(remedy)",
+            file: path)
+    }
+}

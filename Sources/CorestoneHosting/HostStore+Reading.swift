@@ -1,0 +1,268 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+extension HostStore {
+    private func sink(_ purpose: RowSink.Purpose) -> RowSink {
+        let sink = RowSink(purpose, names, place)
+        sink.versionOf = { [unowned self] in version($0, $1) }
+        return sink
+    }
+
+    // MARK: Fetching
+
+    func fetch(_ fetch: StoreFetch) throws -> StoreFetchOutcome {
+        try calls.refuseReentry()
+        let sink = sink(.fetch(fetch))
+        let answer = try calls.run("fetch \(fetch.entity.name)", fetch.entity) { try host.fetch(fetch, into: sink) }
+        let left = try FetchLeft(fetch, answer.done, place)
+        if answer.done.contains(.count), fetch.result == .count, left.isNothing {
+            var outcome = StoreFetchOutcome()
+            outcome.count = answer.count
+            return outcome
+        }
+        var seen: Set<Int64> = []
+        let places = sink.rows.indices.filter { index in
+            let row = sink.rows[index]
+            return (fetch.includesSubentities || row.entity === fetch.entity) && seen.insert(row.key).inserted
+        }
+        try complete(sink)
+        keepSpare(sink, rows: false)
+        return try outcome(fetch, left, sink, places)
+    }
+
+    private func outcome(
+        _ fetch: StoreFetch, _ left: FetchLeft, _ sink: RowSink, _ found: [Int]
+    ) throws -> StoreFetchOutcome {
+        var outcome = StoreFetchOutcome()
+        var places = found
+        if left.predicate == nil, !left.order, left.window {
+            places = Array(places.dropFirst(fetch.offset))
+            if fetch.limit > 0 { places = Array(places.prefix(fetch.limit)) }
+        }
+        if left.predicate != nil || left.order {
+            outcome.remainder = FetchRemainder(
+                predicate: left.predicate, isUnordered: left.order, reasons: left.reasons(place))
+            outcome.batch = try rows(sink, places, fetch.entity.root)
+            return outcome
+        }
+        switch fetch.result {
+        case .count: outcome.count = places.count
+        case .identifiers: outcome.identifiers = identifiers(sink, places)
+        case .rows:
+            guard fetch.allowsFaults, places.contains(where: { sink.rows[$0].record == nil }) else {
+                outcome.batch = try rows(sink, places, fetch.entity.root)
+                break
+            }
+            outcome.identifiers = identifiers(sink, places)
+            outcome.batch = batch(sink, places)
+        }
+        return outcome
+    }
+
+    private func identifiers(_ sink: RowSink, _ places: [Int]) -> [(primaryKey: Int64, entity: UInt32)] {
+        places.map { (sink.rows[$0].key, sink.rows[$0].entity.index) }
+    }
+
+    /// Those of the rows that came.
+    private func batch(_ sink: RowSink, _ places: [Int]) -> RowBatch {
+        var batch = RowBatch()
+        for place in places { if let record = sink.rows[place].record { batch.records.append(record) } }
+        batch.chunks = sink.writer.chunks
+        return batch
+    }
+
+    /// All of the rows, in order: what came as a reference alone is asked for.
+    private func rows(_ sink: RowSink, _ places: [Int], _ root: Entity) throws -> RowBatch {
+        let missing = places.filter { sink.rows[$0].record == nil }.map { sink.rows[$0].key }
+        if missing.isEmpty { return batch(sink, places) }
+        let read = try rows(of: root, primaryKeys: missing)
+        var byKey: [Int64: Record] = [:]
+        for record in read.records { byKey[record.primaryKey] = record }
+        var batch = RowBatch()
+        for place in places {
+            if let record = sink.rows[place].record ?? byKey[sink.rows[place].key] { batch.records.append(record) }
+        }
+        batch.chunks = sink.writer.chunks + read.chunks
+        return batch
+    }
+
+    func explain(_ fetch: StoreFetch) throws -> FetchExplanation.Share? { nil }
+
+    // MARK: Rows
+
+    func rows(of root: Entity, primaryKeys: [Int64]) throws -> RowBatch {
+        try calls.refuseReentry()
+        var batch = RowBatch()
+        let kept = takeSpare(primaryKeys, root)
+        for row in kept {
+            batch.records.append(row.record)
+            if batch.chunks.last !== row.chunk { batch.chunks.append(row.chunk) }
+        }
+        let known = Set(kept.map(\.record.primaryKey))
+        var missing: [Int64] = []
+        var seen = known
+        for key in primaryKeys where seen.insert(key).inserted { missing.append(key) }
+        if missing.isEmpty { return batch }
+        let sink = try read(missing, root)
+        try complete(sink)
+        keepSpare(sink, rows: false)
+        for row in sink.rows { if let record = row.record { batch.records.append(record) } }
+        batch.chunks += sink.writer.chunks
+        return batch
+    }
+
+    /// Asks the host for rows.
+    private func read(_ keys: [Int64], _ root: Entity) throws -> RowSink {
+        let sink = sink(.values(root: root, wanted: Set(keys)))
+        let rows = keys.map { names.row($0, root) }
+        try calls.run(
+            "read \(rows.count == 1 ? "\(rows[0].entity.name) \(rows[0].reference)" : "\(rows.count) rows of \(root.name)")",
+            rows[0].entity
+        ) {
+            try host.values(of: rows, into: sink)
+        }
+        return sink
+    }
+
+    func versions(of root: Entity, primaryKeys: [Int64]) throws -> [Int64: Int32] {
+        let batch = try rows(of: root, primaryKeys: primaryKeys)
+        return withExtendedLifetime(batch) {
+            Dictionary(batch.records.map { ($0.primaryKey, $0.version) }) { $1 }
+        }
+    }
+
+    /// Asks for what rows left out: to-one relationships, once for each, and of which entities targets are.
+    private func complete(_ sink: RowSink) throws {
+        if host.tellsRelationships {
+            for (relationship, places) in sink.omitted {
+                let owners = places.map { sink.rows[$0] }
+                let found = try members(
+                    of: relationship,
+                    owners.map { RowReference($0.entity, names.table.reference(of: $0.key, $0.entity.root)) },
+                    keys: owners.map(\.key))
+                var targets: [(row: Int, key: Int64, entity: Entity)] = []
+                for (place, keys) in zip(places, found.keys) {
+                    guard let key = keys.first else { continue }
+                    targets.append(
+                        (place, key, names.entity(of: key, relationship.destination) ?? relationship.destination))
+                }
+                sink.settle(relationship, targets)
+            }
+        }
+        // What is asked here is only of which entity it is: nobody asks what that leads to.
+        let unknown = sink.guesses.filter { !names.isCertain($0.key, $0.destination) }
+        var asked: [Int: Set<Int64>] = [:]
+        for guess in unknown { asked[Int(guess.destination.rootIndex), default: []].insert(guess.key) }
+        for (root, keys) in asked { _ = try read(keys.sorted(), model.entities[root]) }
+        sink.settleGuesses()
+    }
+
+    // MARK: Relationships
+
+    /// Asks the host what a relationship leads to.
+    private func members(
+        of relationship: Relationship, _ rows: [RowReference], keys owners: [Int64]
+    ) throws -> (keys: [[Int64]], sink: RowSink) {
+        let sink = sink(.members(relationship, owners: owners))
+        try calls.run("read \(relationship.entity.name).\(relationship.name)", relationship.entity) {
+            try host.members(of: relationship, owners: rows, into: sink)
+        }
+        return (sink.members, sink)
+    }
+
+    func members(of relationship: Relationship, owners: [Int64], includingRows: Bool) throws -> StoreMembers {
+        try calls.refuseReentry()
+        var found: [Int64: [Int64]] = [:]
+        var missing: [Int64] = []
+        for owner in owners {
+            if let known = takeSpareMembers(relationship, owner) { found[owner] = known } else { missing.append(owner) }
+        }
+        if !missing.isEmpty, host.tellsRelationships {
+            let (keys, sink) = try members(
+                of: relationship, missing.map { names.row($0, relationship.entity) }, keys: missing)
+            for (owner, keys) in zip(missing, keys) { found[owner] = keys }
+            try complete(sink)
+            keepSpare(sink, rows: true)
+        }
+        let destination = relationship.destination
+        try learn(found.values.flatMap { $0 }, destination)
+        var result = StoreMembers()
+        var all: [Int64] = []
+        for owner in owners {
+            var seen: Set<Int64> = []
+            for key in found[owner] ?? [] where seen.insert(key).inserted {
+                let entity = names.entity(of: key, destination) ?? destination
+                // Something else than the relationship leads to, or gone.
+                guard entity.isKind(of: destination), !entity.isAbstract else { continue }
+                result.members.append(.init(owner: owner, primaryKey: key, entity: entity.index))
+                if includingRows { all.append(key) }
+            }
+        }
+        if includingRows, !all.isEmpty { result.batch = try rows(of: destination.root, primaryKeys: all) }
+        return result
+    }
+
+    /// Finds out of which entities rows are that nobody named.
+    private func learn(_ keys: [Int64], _ destination: Entity) throws {
+        if destination.withDescendants.dropFirst().isEmpty { return }
+        let unknown = Set(keys.filter { names.entity(of: $0, destination) == nil })
+        if unknown.isEmpty { return }
+        let sink = try read(unknown.sorted(), destination.root)
+        try complete(sink)
+        keepSpare(sink, rows: true)
+    }
+}
+
+/// What a host's store has left to do of a fetch.
+private struct FetchLeft {
+    let predicate: Predicate?
+    let order: Bool
+    let window: Bool
+    var isNothing: Bool { predicate == nil && !order && !window }
+
+    init(_ fetch: StoreFetch, _ done: FetchWork, _ place: HostPlace) throws {
+        predicate = done.contains(.predicate) ? nil : fetch.predicate
+        order = !done.contains(.order) && !fetch.sortDescriptors.isEmpty
+        window = !done.contains(.window) && (fetch.limit > 0 || fetch.offset > 0)
+        if done.contains(.window), fetch.limit > 0 || fetch.offset > 0, predicate != nil || order {
+            throw CoreError(
+                .callback, code: .persistentStoreOperation,
+                "the \(place.type.rawValue) store \(place.path) cut the window of a fetch of \(fetch.entity.name) without its "
+                    + "\(predicate != nil ? "predicate" : "order"), so rows are missing; do both first, or leave the window to the "
+                    + "library", entity: fetch.entity.name, file: place.path)
+        }
+        if !fetch.allowsRemainder, predicate != nil || order {
+            throw CoreError(
+                .unsupported, code: .persistentStoreOperation,
+                "the \(place.type.rawValue) store \(place.path) leaves the \(predicate != nil ? "predicate" : "order") of a fetch of "
+                    + "\(fetch.entity.name) to memory, which the request does not allow; let it split the fetch",
+                entity: fetch.entity.name, file: place.path)
+        }
+    }
+
+    func reasons(_ place: HostPlace) -> [String] {
+        (predicate == nil ? [] : ["a store of type \(place.type.rawValue) did not decide by the predicate"])
+            + (order ? ["a store of type \(place.type.rawValue) did not sort"] : [])
+    }
+}
+
+extension FetchRequest {
+    /// The request behind what a store is asked.
+    package convenience init(_ fetch: StoreFetch) {
+        self.init(
+            entity: fetch.entity, predicate: fetch.predicate, sortDescriptors: fetch.sortDescriptors,
+            limit: fetch.limit,
+            offset: fetch.offset)
+        includesSubentities = fetch.includesSubentities
+        switch fetch.result {
+        case .rows: resultType = fetch.isForDictionaries ? .dictionaries : .objects
+        case .identifiers: resultType = .objectIDs
+        case .count: resultType = .count
+        }
+        if let keys = fetch.keys {
+            propertiesToFetch = fetch.entity.properties.filter { keys.contains($0.key) }.map { .property($0.path) }
+        }
+    }
+}

@@ -1,0 +1,340 @@
+import CorestoneGraph
+import CorestoneModel
+import CorestoneValues
+
+/// Takes the rows that a host pushes during one of its callbacks, and makes records of them. Of one thread.
+package final class RowSink {
+    enum Purpose {
+        case fetch(StoreFetch)
+        /// Rows of a tree, by key.
+        case values(root: Entity, wanted: Set<Int64>)
+        case members(Relationship, owners: [Int64])
+        /// The rows that a save writes, by the index of the root and the key.
+        case saved([Int: [Int64: Record]])
+        case load
+    }
+
+    /// A row that came.
+    struct Sunk {
+        let key: Int64
+        let entity: Entity
+        /// nil for a reference alone.
+        var record: Record?
+    }
+
+    let purpose: Purpose
+    let names: RowNames
+    /// For errors.
+    private let place: HostPlace
+    private(set) var rows: [Sunk] = []
+    private(set) var writer = RecordWriter()
+    /// By owner, in the order of the owners.
+    private(set) var members: [[Int64]] = []
+    /// The members of to-many relationships that came with rows.
+    private(set) var embedded: [Embedded] = []
+    /// To-one relationships that rows leave out: the relationship, and the places of the rows.
+    private(set) var omitted: [(relationship: Relationship, rows: [Int])] = []
+    /// Targets whose entity nobody told.
+    private(set) var guesses: [Guess] = []
+    /// Whether the host keeps versions.
+    private(set) var sawVersions = false
+
+    struct Embedded {
+        let relationship: Relationship
+        let owner: Int64
+        let members: [Int64]
+    }
+
+    struct Guess {
+        let row: Int
+        let slot: Int
+        let key: Int64
+        let destination: Entity
+    }
+
+    init(_ purpose: Purpose, _ names: RowNames, _ place: HostPlace) {
+        (self.purpose, self.names, self.place) = (purpose, names, place)
+        if case .members(_, let owners) = purpose { members = Array(repeating: [], count: owners.count) }
+    }
+
+    /// What the host keeps says which version a row without one has.
+    var versionOf: (_ key: Int64, _ root: Entity) -> Int32 = { _, _ in 0 }
+
+    // MARK: Pushing
+
+    /// All of them or, when one is refused, none.
+    package func push(_ pushed: [PushedRow]) throws {
+        let state = (rows.count, embedded.count, guesses.count, omitted.map(\.rows.count))
+        do { for row in pushed { try take(row) } } catch {
+            rows.removeLast(rows.count - state.0)
+            embedded.removeLast(embedded.count - state.1)
+            guesses.removeLast(guesses.count - state.2)
+            omitted.removeLast(omitted.count - state.3.count)
+            for (place, count) in state.3.enumerated() {
+                omitted[place].rows.removeLast(omitted[place].rows.count - count)
+            }
+            throw error
+        }
+    }
+
+    /// Members of an owner, in order, behind those that it has.
+    package func push(_ pushed: [PushedRow], ofOwner owner: Int) throws {
+        guard case .members(let relationship, _) = purpose else {
+            throw refusal("members are pushed where a relationship is asked for; push rows here", relationship: nil)
+        }
+        guard members.indices.contains(owner) else {
+            throw refusal(
+                "there are \(members.count) owners, and none has the index \(owner)", relationship: relationship)
+        }
+        if !relationship.isToMany, members[owner].count + pushed.count > 1 {
+            throw refusal(
+                "\(relationship.entity.name).\(relationship.name) is a to-one relationship, and \(members[owner].count + pushed.count) "
+                    + "rows were pushed for one owner", relationship: relationship)
+        }
+        let before = rows.count
+        try push(pushed)
+        members[owner] += rows[before...].map(\.key)
+    }
+
+    private func refusal(_ why: String, relationship: Relationship?) -> CoreError {
+        CoreError(
+            .invalidArgument, code: .persistentStoreOperation, "\(place.path): \(why)",
+            entity: relationship?.entity.name, key: relationship?.name, file: place.path)
+    }
+
+    private func refused(_ row: PushedRow, _ entity: Entity?, _ why: String) -> CoreError {
+        CoreError(
+            .invalidArgument, code: .persistentStoreOperation,
+            "\(place.path) cannot push \(entity?.name ?? "a row") \(row.reference): \(why)", entity: entity?.name,
+            value: row.reference.value, file: place.path)
+    }
+
+    private func take(_ row: PushedRow) throws {
+        let entity = try entity(of: row)
+        let key = names.table.key(of: row.reference, entity.root)
+        guard 0...Int64(Int32.max) ~= row.version else {
+            throw refused(row, entity, "its version is \(row.version), and versions are 0 to \(Int32.max)")
+        }
+        if row.version > 0 { sawVersions = true }
+        var base: Record?
+        switch purpose {
+        case .values(_, let wanted) where !wanted.contains(key):
+            throw refused(row, entity, "nobody asked for it; push the rows of the references that are given")
+        case .saved(let saved):
+            base = saved[Int(entity.rootIndex)]?[key]
+            if base == nil { throw refused(row, entity, "it is none of the rows that this save inserts or updates") }
+        default: break
+        }
+        if let before = names.note(entity, key) {
+            throw refused(
+                row, entity,
+                "this is a \(before.name) already, and references are unique within an inheritance tree; make the entity a part "
+                    + "of the reference, for example")
+        }
+        if row.values.isEmpty, mayBeReference {
+            rows.append(Sunk(key: key, entity: entity))
+            return
+        }
+        let version = row.version == 0 ? versionOf(key, entity) : Int32(row.version)
+        try write(row, key, entity, base?.version ?? version, base, row.version > 0 ? version : nil)
+    }
+
+    private var mayBeReference: Bool {
+        switch purpose {
+        case .fetch, .members: true
+        default: false
+        }
+    }
+
+    private func entity(of row: PushedRow) throws -> Entity {
+        let (wanted, isExact): (Entity?, Bool)
+        switch purpose {
+        case .fetch(let fetch): (wanted, isExact) = (fetch.entity, true)
+        case .values(let root, _): (wanted, isExact) = (root, true)
+        case .members(let relationship, _): (wanted, isExact) = (relationship.destination, true)
+        case .saved, .load: (wanted, isExact) = (nil, false)
+        }
+        guard let entity = row.entity ?? wanted.map({ known(row, $0) }) else {
+            throw refused(row, nil, "it has no entity; name that of each row")
+        }
+        guard Int(entity.index) < names.model.entities.count, names.model.entities[Int(entity.index)] === entity else {
+            throw refused(row, entity, "\(entity.name) is no entity of this store's model")
+        }
+        if entity.isAbstract {
+            throw refused(row, entity, "\(entity.name) is abstract, and has no rows; name the row's own entity")
+        }
+        if isExact, let wanted, !entity.isKind(of: wanted) {
+            throw refused(row, entity, "\(wanted.name) was asked for, which \(entity.name) does not inherit from")
+        }
+        return entity
+    }
+
+    private func known(_ row: PushedRow, _ wanted: Entity) -> Entity {
+        names.entity(of: names.table.key(of: row.reference, wanted.root), wanted) ?? wanted
+    }
+
+    // MARK: Records
+
+    /// - Parameters:
+    ///   - base: what was to be written: its values stay where the host has none.
+    ///   - own: the version that the host gives.
+    private func write(
+        _ row: PushedRow, _ key: Int64, _ entity: Entity, _ version: Int32, _ base: Record?, _ own: Int32?
+    ) throws {
+        writer.begin(primaryKey: key, version: own ?? version, entity: entity)
+        var seen: Set<Int> = []
+        for (name, value, target) in row.values {
+            let slot = Int(name & (1 << Entity.slotBits - 1))
+            // What the entity does not have is left out.
+            guard slot < Int(entity.slotCount), entity.slotKeys[slot] == name else { continue }
+            guard seen.insert(slot).inserted else {
+                let property = entity.properties[slot].path
+                throw CoreError(
+                    .invalidArgument, code: .persistentStoreOperation,
+                    "\(place.path) cannot push \(entity.name) \(row.reference): it has \(property) twice; give each value once",
+                    entity: entity.name, key: property, file: place.path)
+            }
+            try set(value, target, slot, entity, key, &seen)
+        }
+        for slot in 0..<Int(entity.slotCount) where !seen.contains(slot) {
+            let layout = entity.layout.slots[slot]
+            if let base {
+                if layout.kind != .none { writer.set(base.view(slot, layout), slot, layout) }
+            } else if layout.kind == .toOne {
+                leaveOut(entity.relationship(slot))
+            }
+        }
+        rows.append(Sunk(key: key, entity: entity, record: writer.finish()))
+    }
+
+    private func leaveOut(_ relationship: Relationship) {
+        if case .load = purpose { return }
+        if let known = omitted.firstIndex(where: { $0.relationship === relationship }) {
+            omitted[known].rows.append(rows.count)
+        } else {
+            omitted.append((relationship, [rows.count]))
+        }
+    }
+
+    private func set(
+        _ value: PropertyValue, _ target: Entity?, _ slot: Int, _ entity: Entity, _ key: Int64, _ seen: inout Set<Int>
+    ) throws {
+        let layout = entity.layout.slots[slot]
+        switch layout.role {
+        case .transient: return
+        case .composite:
+            guard case .dictionary(let elements) = value else { return }
+            for (name, element) in elements {
+                guard let part = entity.property(named: "\(entity.properties[slot].path).\(name)") as? Attribute,
+                    seen.insert(Int(part.slot)).inserted
+                else { continue }
+                try set(element, nil, Int(part.slot), entity, key, &seen)
+            }
+        case .attribute, .external:
+            if layout.kind == .none { return }
+            let accepted = try entity.attribute(slot).accept(value, for: entity)
+            writer.set(ValueView(accepted), slot, layout)
+            withExtendedLifetime(accepted) {}
+        case .toOne:
+            let relationship = entity.relationship(slot)
+            guard layout.kind == .toOne, let found = try leads(value, target, relationship) else { return }
+            if found.isGuess {
+                guesses.append(
+                    Guess(row: rows.count, slot: slot, key: found.key, destination: relationship.destination))
+            }
+            writer.setTarget(found.key, entity: found.entity.index, slot, layout)
+        case .toMany:
+            let relationship = entity.relationship(slot)
+            let elements: [PropertyValue]
+            switch value {
+            case .array(let values): elements = values
+            case .set(let values): elements = Array(values)
+            case .null: elements = []
+            default: throw mismatch(value, relationship)
+            }
+            let keys = try elements.map { element in
+                guard let found = try leads(element, nil, relationship) else { throw mismatch(element, relationship) }
+                return found.key
+            }
+            embedded.append(Embedded(relationship: relationship, owner: key, members: keys))
+        }
+    }
+
+    /// What a value of a relationship leads to.
+    private func leads(
+        _ value: PropertyValue, _ named: Entity?, _ relationship: Relationship
+    ) throws -> (key: Int64, entity: Entity, isGuess: Bool)? {
+        let destination = relationship.destination
+        var entity = named
+        let key: Int64
+        switch value {
+        case .null: return nil
+        case .object(let object as ObjectIDReference):
+            guard let store = object.id.store, store.identifier == place.identifier,
+                let found = object.id.storeReference,
+                let own = names.model.entity(named: object.id.entity.name)
+            else {
+                throw CoreError(
+                    .invalidArgument, code: .managedObjectExternalRelationship,
+                    "\(relationship.entity.name).\(relationship.name) cannot lead to \(object.id.uri), which is no saved object of "
+                        + "\(place.path)", entity: relationship.entity.name, key: relationship.name,
+                    objectURI: object.id.uri, file: place.path)
+            }
+            entity = own
+            key = names.table.key(of: found, own.root)
+        default:
+            guard let reference = StoreReference(value) else { throw mismatch(value, relationship) }
+            key = names.table.key(of: reference, destination.root)
+        }
+        if let entity {
+            guard entity.isKind(of: destination) else {
+                throw CoreError(
+                    .invalidArgument, code: .persistentStoreOperation,
+                    "\(relationship.entity.name).\(relationship.name) leads to \(destination.name), which \(entity.name) does not "
+                        + "inherit from", entity: relationship.entity.name, key: relationship.name, file: place.path)
+            }
+            if !entity.isAbstract { names.guess(entity, key) }
+        }
+        if let known = names.entity(of: key, destination), known.isKind(of: destination) { return (key, known, false) }
+        return (key, entity ?? destination, !(entity ?? destination).withDescendants.dropFirst().isEmpty)
+    }
+
+    private func mismatch(_ value: PropertyValue, _ relationship: Relationship) -> CoreError {
+        CoreError(
+            .typeMismatch, code: .persistentStoreOperation,
+            "\(relationship.entity.name).\(relationship.name) is a \(relationship.isToMany ? "to-many" : "to-one") relationship and "
+                + "takes no \(value.kindName); give \(relationship.isToMany ? "an array of references" : "a reference")",
+            entity: relationship.entity.name, key: relationship.name, value: value, file: place.path)
+    }
+
+    // MARK: Afterwards
+
+    /// Has rows lead where they left out that they do.
+    func settle(_ relationship: Relationship, _ targets: [(row: Int, key: Int64, entity: Entity)]) {
+        for (row, key, entity) in targets {
+            guard let record = rows[row].record else { continue }
+            let slot = Int(relationship.slot)
+            writer.begin(copying: record, version: record.version)
+            writer.setTarget(key, entity: entity.index, slot, rows[row].entity.layout.slots[slot])
+            rows[row].record = writer.finish()
+        }
+    }
+
+    /// The entities of targets are known by now.
+    func settleGuesses() {
+        for guess in guesses {
+            guard let record = rows[guess.row].record, let entity = names.entity(of: guess.key, guess.destination),
+                entity.isKind(of: guess.destination)
+            else { continue }
+            record.settleTarget(
+                guess.key, entity: entity.index, rows[guess.row].entity.layout.slots[guess.slot])
+        }
+    }
+}
+
+/// Where a host's store is, for errors.
+struct HostPlace {
+    let type: StoreType
+    let path: String
+    let identifier: String
+}

@@ -1,0 +1,598 @@
+/* Stores of the host's own: an incremental and an atomic one (keeper.c), and all that they may do wrong.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "keeper.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct keeper keeper;
+
+/* The company on a store of the keeper's. */
+static struct company begin(uint32_t kind, char form) {
+    /* Of a test that came to no end. */
+    cst_store_type_unregister(text("Keeper"), NULL);
+    memset(&keeper, 0, sizeof keeper);
+    keeper.form = form;
+    cst_store_callbacks callbacks = keeper_callbacks(&keeper, kind);
+    OK(cst_store_type_register(text("Keeper"), &callbacks, E));
+    struct company company = {.model = company_model()};
+    OK(cst_coordinator_new(company.model, &company.coordinator, E));
+    company_resolve(&company);
+    keeper_tell_inverse(&keeper, company.reports, company.manager);
+    keeper_tell_inverse(&keeper, company.employees, company.to_department);
+    OK(cst_coordinator_add_store(company.coordinator, text("keeper"), text("shelf"), NULL, &company.store, E));
+    OK(cst_context_new(company.coordinator, CST_QUEUE_CALLER, &company.context, E));
+    return company;
+}
+
+static void end(struct company *company) {
+    int opened = keeper.opened;
+    company_close(company);
+    OK(cst_store_type_unregister(text("KEEPER"), E));
+    CHECK_INT(opened, keeper.closed);
+    CHECK_INT(1, keeper.destroyed);
+    keeper_dispose(&keeper);
+}
+
+static void set_object(cst_object *object, cst_key key, cst_object *target) {
+    cst_value value = {.type = CST_OBJECT};
+    value.as.object = target;
+    OK(cst_object_set(object, key, &value, E));
+}
+
+static void check_uri(cst_object *object, const char *end) {
+    cst_object_id *id = NULL;
+    cst_buffer uri = {0};
+    OK(cst_object_copy_id(object, &id, E));
+    OK(cst_object_id_copy_uri(id, &uri, E));
+    size_t size = strlen(end);
+    CHECK(uri.size > size && strcmp(uri.data + uri.size - size, end) == 0);
+    cst_buffer_dispose(&uri);
+    OK(cst_release(id));
+}
+
+static void save_and_read(uint32_t kind, char form) {
+    struct company c = begin(kind, form);
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1), *grace = company_employee(&c, c.context, "Grace", 2);
+    cst_object *lab = company_insert(&c, c.context, c.department, c.department_name, "Lab");
+    cst_object *project = company_insert(&c, c.context, c.project, c.title, "Engine");
+    set_object(grace, c.manager, ada);
+    set_object(grace, c.to_department, lab);
+    OK(cst_object_add_member(project, c.members, grace, E));
+    OK(cst_object_add_member(project, c.members, ada, E));
+    OK(cst_object_add_member(ada, c.friends, grace, E));
+    OK(cst_context_save(c.context, E));
+    CHECK_INT(1, keeper.saves);
+    CHECK_INT(4, keeper.inserted);
+    CHECK_INT(4, (int64_t)keeper_count(&keeper));
+    if (form == 't') CHECK_INT(0, strncmp("obtain_ids save register", strstr(keeper.log, "obtain_ids"), 23));
+
+    cst_context *other = company_context(&c, CST_QUEUE_CALLER);
+    cst_results *found = company_fetch(other, c.employee, "name BEGINSWITH 'G'", "name");
+    CHECK_INT(1, (int64_t)cst_results_count(found));
+    cst_object *read = NULL;
+    OK(cst_results_get_object(found, 0, &read, E));
+    cst_value value;
+    OK(cst_object_get(read, c.manager, &value, E));
+    REQUIRE(value.type == CST_OBJECT);
+    OK(cst_object_get(value.as.object, c.name, &value, E));
+    CHECK_TEXT("Ada", value.as.string);
+    OK(cst_object_get(read, c.number, &value, E));
+    CHECK_INT(2, value.as.integer);
+    cst_release(found);
+
+    found = company_fetch(other, c.project, NULL, NULL);
+    OK(cst_results_get_object(found, 0, &read, E));
+    cst_results *members = NULL;
+    OK(cst_object_copy_members(read, c.members, &members, E));
+    CHECK_INT(2, (int64_t)cst_results_count(members));
+    cst_object *first = NULL;
+    OK(cst_results_get_object(members, 0, &first, E));
+    OK(cst_object_get(first, c.name, &value, E));
+    CHECK_TEXT("Grace", value.as.string);
+    cst_results *friends = NULL;
+    OK(cst_object_copy_members(first, c.friends, &friends, E));
+    CHECK_INT(1, (int64_t)cst_results_count(friends));
+    cst_release(friends);
+    cst_release(members);
+    cst_release(found);
+    CHECK_INT(1, (int64_t)company_count(other, c.employee, "manager.name == 'Ada'"));
+    CHECK_INT(2, (int64_t)company_count(other, c.person, NULL));
+
+    /* Change, delete. */
+    value = value_text("Grace H.");
+    OK(cst_object_set(grace, c.name, &value, E));
+    OK(cst_context_delete(c.context, project, E));
+    OK(cst_context_save(c.context, E));
+    CHECK_INT(1, (int64_t)keeper.deleted);
+    CHECK(keeper.updated >= 1);
+    CHECK_INT(3, (int64_t)keeper_count(&keeper));
+    OK(cst_context_refresh_all(other, E));
+    CHECK_INT(1, (int64_t)company_count(other, c.employee, "name == 'Grace H.'"));
+    CHECK_INT(0, (int64_t)company_count(other, c.employee, "projects.@count > 0"));
+
+    cst_release(other);
+    cst_release(ada);
+    cst_release(grace);
+    cst_release(lab);
+    cst_release(project);
+    end(&c);
+}
+
+static void incremental_stores_keep_what_is_saved(void) {
+    save_and_read(CST_STORE_INCREMENTAL, 'i');
+    save_and_read(CST_STORE_INCREMENTAL, 't');
+    save_and_read(CST_STORE_INCREMENTAL, 'b');
+    save_and_read(CST_STORE_INCREMENTAL, 0);
+}
+
+static void references_are_in_ids(void) {
+    struct company c = begin(CST_STORE_INCREMENTAL, 't');
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    cst_object_id *temporary = NULL, *id = NULL, *same = NULL, *other = NULL;
+    cst_value reference;
+    OK(cst_object_copy_id(ada, &temporary, E));
+    CHECK_STATUS(CST_NOT_FOUND, cst_object_id_reference(temporary, &reference, E));
+    OK(cst_context_save(c.context, E));
+    check_uri(ada, "/Employee/prow%2F1");
+    OK(cst_object_copy_id(ada, &id, E));
+    OK(cst_object_id_reference(id, &reference, E));
+    CHECK_TEXT("row/1", reference.as.string);
+    OK(cst_store_new_object_id(c.store, c.employee, &reference, &same, E));
+    CHECK(cst_object_id_equal(id, same));
+    CHECK(cst_object_id_hash(id) == cst_object_id_hash(same));
+    cst_release(same);
+    const cst_value references[] = {value_int(7),
+                                    value_text("7"),
+                                    value_int(0),
+                                    value_int(-7),
+                                    value_text("a b"),
+                                    value_text("<01ab>"),
+                                    value_bytes("\1\xab\xff", 3),
+                                    value_text("é%"),
+                                    value_text("-7")};
+    const char *written[] = {"p7",         "p%37", "p0", "p-7", "pa%20b", "p%3C%301ab%3E", "p%3C01abff%3E",
+                             "p%C3%A9%25", "p%2D7"};
+    for (size_t i = 0; i < sizeof references / sizeof *references; i++) {
+        OK(cst_store_new_object_id(c.store, c.employee, &references[i], &other, E));
+        cst_buffer uri = {0};
+        OK(cst_object_id_copy_uri(other, &uri, E));
+        CHECK(strcmp(written[i], strrchr(uri.data, '/') + 1) == 0);
+        OK(cst_coordinator_object_id(c.coordinator, text(uri.data), &same, E));
+        CHECK(cst_object_id_equal(other, same));
+        OK(cst_object_id_reference(same, &reference, E));
+        CHECK_INT(references[i].type, reference.type);
+        CHECK(!cst_object_id_equal(id, same));
+        cst_buffer_dispose(&uri);
+        cst_release(same);
+        cst_release(other);
+    }
+    const cst_value bad[] = {value_null(), value_text(""), value_real(1), value_bytes("", 0)};
+    for (size_t i = 0; i < 4; i++)
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_store_new_object_id(c.store, c.employee, &bad[i], &other, E));
+    cst_release(temporary);
+    cst_release(id);
+    cst_release(ada);
+    end(&c);
+}
+
+static void rows_are_asked_for_in_batches(void) {
+    struct company c = begin(CST_STORE_INCREMENTAL, 'i');
+    for (int i = 0; i < 50; i++)
+        cst_release(company_employee(&c, c.context, "Somebody", i));
+    OK(cst_context_save(c.context, E));
+    CHECK_INT(1, keeper.obtained);
+    cst_context *other = company_context(&c, CST_QUEUE_CALLER);
+    OK(cst_coordinator_reset_statistics(c.coordinator, E));
+    cst_results *found = company_fetch(other, c.employee, NULL, NULL);
+    CHECK_INT(50, (int64_t)cst_results_count(found));
+    cst_object *first = NULL;
+    cst_value value;
+    OK(cst_results_get_object(found, 0, &first, E));
+    OK(cst_object_get(first, c.number, &value, E));
+    int values = keeper.values;
+    CHECK(values <= 1);
+    for (size_t i = 0; i < 50; i++) {
+        OK(cst_results_get_object(found, i, &first, E));
+        OK(cst_object_get(first, c.number, &value, E));
+    }
+    CHECK_INT(values, keeper.values);
+    cst_release(found);
+    cst_release(other);
+    /* With values nothing more is asked. */
+    keeper.pushes_values = true;
+    other = company_context(&c, CST_QUEUE_CALLER);
+    values = keeper.values;
+    found = company_fetch(other, c.employee, "number < 10", "number");
+    CHECK_INT(10, (int64_t)cst_results_count(found));
+    OK(cst_results_get_object(found, 9, &first, E));
+    OK(cst_object_get(first, c.number, &value, E));
+    CHECK_INT(9, value.as.integer);
+    CHECK_INT(values, keeper.values);
+    cst_release(found);
+    cst_release(other);
+    end(&c);
+}
+
+/* An empty save, options, metadata, a store that is opened again. */
+static void what_stores_are_told_of_themselves(void) {
+    struct company c = begin(CST_STORE_INCREMENTAL, 't');
+    CHECK(keeper.was_new);
+    CHECK(!keeper.read_only);
+    CHECK_TEXT("shelf", cst_store_path(c.store));
+    CHECK_TEXT("Keeper", cst_store_type(c.store));
+    OK(cst_context_save(c.context, E));
+    CHECK_INT(1, keeper.saves);
+    CHECK_INT(0, (int64_t)(keeper.inserted + keeper.updated + keeper.deleted));
+    cst_buffer plist = {0}, again = {0}, names = {0};
+    OK(cst_coordinator_copy_metadata(c.coordinator, c.store, &plist, E));
+    OK(cst_coordinator_set_metadata(c.coordinator, c.store, (cst_bytes){(const uint8_t *)plist.data, plist.size}, E));
+    OK(cst_context_save(c.context, E));
+    CHECK_INT(1, (int64_t)keeper.saved_metadata);
+    OK(cst_store_type_copy_metadata(text("Keeper"), text("shelf"), &again, E));
+    CHECK(again.size == plist.size && memcmp(again.data, plist.data, plist.size) == 0);
+    OK(cst_store_type_set_metadata(text("Keeper"), text("shelf"), (cst_bytes){(const uint8_t *)plist.data, plist.size},
+                                   E));
+    size_t count = 0;
+    OK(cst_store_type_copy_names(&names, &count, E));
+    CHECK_INT(5, (int64_t)count);
+    CHECK(strcmp("SQLite", names.data) == 0);
+    OK(cst_coordinator_set_store_path(c.coordinator, c.store, text("attic"), E));
+    CHECK_TEXT("attic", cst_store_path(c.store));
+    char before[64];
+    snprintf(before, sizeof before, "%s", cst_store_identifier(c.store).data);
+
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    OK(cst_context_save(c.context, E));
+    OK(cst_coordinator_remove_store(c.coordinator, c.store, E));
+    CHECK_INT(1, keeper.closed);
+    cst_store_options options = CST_STORE_OPTIONS_INIT;
+    const cst_string name = text("number");
+    const cst_value number = value_int(9);
+    options.flags = CST_STORE_READ_ONLY;
+    options.host_option_count = 1;
+    options.host_option_names = &name;
+    options.host_option_values = &number;
+    cst_store *store = NULL;
+    OK(cst_coordinator_add_store(c.coordinator, text("Keeper"), text(""), &options, &store, E));
+    CHECK_INT(9, keeper.option);
+    CHECK(keeper.read_only);
+    CHECK_TEXT(before, cst_store_identifier(store));
+    cst_context *other = company_context(&c, CST_QUEUE_CALLER);
+    CHECK_INT(1, (int64_t)company_count(other, c.employee, NULL));
+    cst_object *new = company_employee(&c, other, "New", 2);
+    CHECK_STATUS(CST_E_STORE_READ_ONLY, cst_context_save(other, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_coordinator_add_store(c.coordinator, text("InMemory"), text("m"), &options, NULL, E));
+    cst_release(new);
+    cst_release(other);
+    cst_release(store);
+    cst_release(ada);
+    /* Which stores are there, and their end. */
+    OK(cst_coordinator_replace_store(c.coordinator, text("Keeper"), text("there"), text("shelf"), NULL, E));
+    CHECK(strcmp("there", keeper.path) == 0);
+    OK(cst_coordinator_destroy_store(c.coordinator, text("Keeper"), text(""), NULL, E));
+    CHECK_STATUS(CST_UNCHANGED, cst_coordinator_destroy_store(c.coordinator, text("Keeper"), text(""), NULL, E));
+    CHECK_STATUS(CST_E_STORE_IO, cst_store_type_copy_metadata(text("Keeper"), text("shelf"), &again, E));
+    options.flags = CST_STORE_MUST_EXIST;
+    CHECK_STATUS(CST_E_STORE_IO, cst_coordinator_add_store(c.coordinator, text("Keeper"), text(""), &options, NULL, E));
+    cst_buffer_dispose(&plist);
+    cst_buffer_dispose(&again);
+    cst_buffer_dispose(&names);
+    end(&c);
+}
+
+static void types_are_checked(void) {
+    cst_store_type_unregister(text("Keeper"), NULL);
+    memset(&keeper, 0, sizeof keeper);
+    keeper.form = 't';
+    cst_store_callbacks good = keeper_callbacks(&keeper, CST_STORE_INCREMENTAL), bad = good;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_store_type_register(text("Keeper"), NULL, E));
+    const char *taken[] = {"SQLite", "xml", "BINARY", "InMemory", ""};
+    for (int i = 0; i < 5; i++)
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_store_type_register(text(taken[i]), &good, E));
+    CHECK_INT(5, keeper.destroyed);
+    bad.kind = 3;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_store_type_register(text("Keeper"), &bad, E));
+    bad = good;
+    bad.abilities = 1u << 20;
+    CHECK_STATUS(CST_E_UNSUPPORTED, cst_store_type_register(text("Keeper"), &bad, E));
+    bad = good;
+    bad.open = NULL;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_store_type_register(text("Keeper"), &bad, E));
+    bad = good;
+    bad.fetch = NULL;
+    bad.values = NULL;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_store_type_register(text("Keeper"), &bad, E));
+    CHECK_CONTAINS("fetch and values", cst_error_message(check_error()));
+    bad = good;
+    bad.kind = CST_STORE_ATOMIC;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_store_type_register(text("Keeper"), &bad, E));
+    bad = good;
+    bad.struct_size = 4;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_store_type_register(text("Keeper"), &bad, NULL));
+    int destroyed = keeper.destroyed;
+    OK(cst_store_type_register(text("Keeper"), &good, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_store_type_register(text("keepeR"), &good, E));
+    CHECK_INT(destroyed + 1, keeper.destroyed);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_store_type_unregister(text("SQLite"), E));
+    CHECK_STATUS(CST_NOT_FOUND, cst_store_type_unregister(text("Nobody's"), E));
+    OK(cst_store_type_unregister(text("Keeper"), E));
+    CHECK_INT(destroyed + 2, keeper.destroyed);
+    /* What is not in the table cannot be done. */
+    good.copy_metadata = NULL;
+    good.set_metadata = NULL;
+    good.destroy_store = NULL;
+    good.replace_store = NULL;
+    good.move = NULL;
+    good.save = NULL;
+    OK(cst_store_type_register(text("Keeper"), &good, E));
+    struct company c = {.model = company_model()};
+    OK(cst_coordinator_new(c.model, &c.coordinator, E));
+    company_resolve(&c);
+    OK(cst_coordinator_add_store(c.coordinator, text("Keeper"), text("a"), NULL, &c.store, E));
+    OK(cst_context_new(c.coordinator, CST_QUEUE_CALLER, &c.context, E));
+    cst_buffer plist = {0};
+    CHECK_STATUS(CST_E_UNSUPPORTED, cst_store_type_copy_metadata(text("Keeper"), text("a"), &plist, E));
+    CHECK_STATUS(CST_E_UNSUPPORTED, cst_coordinator_destroy_store(c.coordinator, text("Keeper"), text("a"), NULL, E));
+    CHECK_STATUS(CST_E_UNSUPPORTED,
+                 cst_coordinator_replace_store(c.coordinator, text("Keeper"), text("b"), text("a"), NULL, E));
+    bool read_only = false;
+    OK(cst_store_is_read_only(c.store, &read_only, E));
+    CHECK(read_only);
+    CHECK_CONTAINS("cannot be saved to", cst_store_read_only_reason(c.store));
+    company_close(&c);
+    OK(cst_store_type_unregister(text("Keeper"), E));
+    keeper_dispose(&keeper);
+}
+
+/* The error names the store and what was being done, and has the host's own as its detail. */
+static void check_failure(const char *what) {
+    cst_error *error = check_error();
+    REQUIRE(error != NULL);
+    CHECK_INT(CST_E_CALLBACK, cst_error_status(error));
+    CHECK_CONTAINS(what, cst_error_message(error));
+    CHECK_CONTAINS("the shelf is locked", cst_error_message(error));
+    CHECK_CONTAINS("shelf", cst_error_file(error));
+    REQUIRE(cst_error_detail_count(error) == 1);
+    const cst_error *detail = cst_error_detail_at(error, 0);
+    CHECK_INT(42, cst_error_code(detail));
+    CHECK_TEXT("keeper", cst_error_domain(detail));
+}
+
+static void failures_come_back(void) {
+    struct company c = begin(CST_STORE_INCREMENTAL, 't');
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1), *grace = company_employee(&c, c.context, "Grace", 2);
+    cst_fetch_request *request = company_by_number(&c);
+    cst_results *results = NULL;
+    keeper.mischief = KEEPER_FAILS;
+    keeper.fails = "obtain_ids";
+    CHECK_STATUS(CST_E_CALLBACK, cst_context_save(c.context, E));
+    check_failure("could not obtain permanent IDs");
+    keeper.fails = "save";
+    CHECK_STATUS(CST_E_CALLBACK, cst_context_save(c.context, E));
+    check_failure("could not save");
+    bool changes = false;
+    OK(cst_context_has_changes(c.context, &changes, E));
+    CHECK(changes);
+    keeper.mischief = KEEPER_GOOD;
+    OK(cst_context_save(c.context, E));
+
+    cst_context *other = company_context(&c, CST_QUEUE_CALLER);
+    keeper.mischief = KEEPER_FAILS;
+    keeper.fails = "fetch";
+    CHECK_STATUS(CST_E_CALLBACK, cst_context_fetch(other, request, &results, E));
+    check_failure("could not fetch Employee");
+    CHECK_TEXT("Employee", cst_error_entity(check_error()));
+    OK(cst_context_set_option(other, CST_OPTION_STALENESS_MS, 0, E));
+    keeper.fails = "values";
+    CHECK_STATUS(CST_E_CALLBACK, cst_context_fetch(other, request, &results, E));
+    check_failure("could not read");
+    keeper.fails = "relationship";
+    cst_results *members = NULL;
+    OK(cst_object_refresh(ada, false, E));
+    CHECK_STATUS(CST_E_CALLBACK, cst_object_copy_members(ada, c.reports, &members, E));
+    check_failure("could not read Employee.reports");
+    keeper.fails = "move";
+    CHECK_STATUS(CST_E_CALLBACK, cst_coordinator_set_store_path(c.coordinator, c.store, text("x"), E));
+    check_failure("could not move to x");
+    CHECK_TEXT("shelf", cst_store_path(c.store));
+    cst_buffer plist = {0};
+    keeper.fails = "copy_metadata";
+    CHECK_STATUS(CST_E_CALLBACK, cst_store_type_copy_metadata(text("Keeper"), text("shelf"), &plist, E));
+    check_failure("tell its metadata");
+    keeper.fails = "destroy_store";
+    CHECK_STATUS(CST_E_CALLBACK,
+                 cst_coordinator_destroy_store(c.coordinator, text("Keeper"), text("shelf-2"), NULL, E));
+    check_failure("be destroyed");
+    keeper.fails = "replace_store";
+    CHECK_STATUS(CST_E_CALLBACK,
+                 cst_coordinator_replace_store(c.coordinator, text("Keeper"), text("a"), text("shelf"), NULL, E));
+    keeper.fails = "open";
+    cst_coordinator *another = NULL;
+    OK(cst_coordinator_new(c.model, &another, E));
+    CHECK_STATUS(CST_E_CALLBACK, cst_coordinator_add_store(another, text("Keeper"), text("shelf"), NULL, NULL, E));
+    check_failure("be opened");
+    cst_release(another);
+    keeper.mischief = KEEPER_GOOD;
+    cst_release(request);
+    cst_release(other);
+    cst_release(ada);
+    cst_release(grace);
+    end(&c);
+}
+
+static void nonsense_is_refused(void) {
+    struct company c = begin(CST_STORE_INCREMENTAL, 't');
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1), *grace = company_employee(&c, c.context, "Grace", 2);
+    cst_object *lab = company_insert(&c, c.context, c.department, c.department_name, "Lab");
+    cst_fetch_request *request = company_by_number(&c);
+    cst_results *results = NULL;
+    const struct {
+        enum keeper_mischief mischief;
+        const char *words;
+    } references[] = {{KEEPER_FEW_REFERENCES, "gave no reference"}, {KEEPER_SAME_REFERENCES, "to two new objects"}};
+    for (int i = 0; i < 2; i++) {
+        keeper.mischief = references[i].mischief;
+        CHECK_STATUS(CST_E_CALLBACK, cst_context_save(c.context, E));
+        CHECK_CONTAINS(references[i].words, cst_error_message(check_error()));
+    }
+    keeper.mischief = KEEPER_GOOD;
+    OK(cst_context_save(c.context, E));
+    /* Of a call that is over. */
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_row_sink_push(keeper.sink, 0, NULL, E));
+    size_t count = 0;
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_save_request_next(keeper.request, 0, NULL, &count, E));
+    cst_row none = {c.employee, value_text("row/1"), 0, 0, NULL, NULL, NULL};
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_save_request_add_conflict(keeper.request, 1, &none, E));
+
+    const struct {
+        enum keeper_mischief mischief;
+        const char *words;
+    } rows[] = {{KEEPER_WRONG_TYPE, "takes no string"},
+                {KEEPER_WRONG_ENTITY, "does not inherit from"},
+                {KEEPER_NULL_REFERENCE, "is null; give an integer"},
+                {KEEPER_REENTERS, "callback of its own"},
+                {KEEPER_WINDOW_ONLY, "cut the window"}};
+    OK(cst_fetch_request_set_limit(request, 1, E));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        cst_context *other = company_context(&c, CST_QUEUE_CALLER);
+        keeper.context = other;
+        keeper.mischief = rows[i].mischief;
+        CHECK_STATUS(CST_E_CALLBACK, cst_context_fetch(other, request, &results, E));
+        if (check_error()) {
+            CHECK_CONTAINS(rows[i].words, cst_error_message(check_error()));
+        }
+        CHECK(results == NULL);
+        cst_release(other);
+    }
+    keeper.mischief = KEEPER_UNASKED;
+    OK(cst_context_set_option(c.context, CST_OPTION_STALENESS_MS, 0, E));
+    OK(cst_object_refresh(ada, false, E));
+    cst_value value;
+    CHECK_STATUS(CST_E_CALLBACK, cst_object_get(ada, c.name, &value, E));
+    CHECK_CONTAINS("nobody asked for it", cst_error_message(check_error()));
+    keeper.mischief = KEEPER_OTHER_THREAD;
+    OK(cst_object_get(ada, c.name, &value, E));
+    CHECK_INT(CST_E_WRONG_THREAD, keeper.inner);
+    keeper.mischief = KEEPER_GOOD;
+    cst_release(request);
+    cst_release(lab);
+    cst_release(ada);
+    cst_release(grace);
+    end(&c);
+}
+
+static void conflicts_are_settled(uint32_t kind) {
+    struct company c = begin(kind, 't');
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1), *there = NULL;
+    OK(cst_context_save(c.context, E));
+    cst_context *other = company_context(&c, CST_QUEUE_CALLER);
+    cst_results *found = company_fetch(other, c.employee, NULL, NULL);
+    OK(cst_results_get_object(found, 0, &there, E));
+    cst_value value = value_int(5);
+    OK(cst_object_set(there, c.number, &value, E));
+    value = value_int(3);
+    OK(cst_object_set(ada, c.number, &value, E));
+    OK(cst_context_save(c.context, E));
+    CHECK_STATUS(CST_E_CONFLICT, cst_context_save(other, E));
+    CHECK_INT(CST_CODE_MANAGED_OBJECT_MERGE, cst_error_code(check_error()));
+    cst_merge_policy *policy = NULL;
+    OK(cst_merge_policy_new(CST_MERGE_OBJECT_TRUMP, NULL, NULL, NULL, &policy, E));
+    OK(cst_context_set_merge_policy(other, policy, E));
+    cst_release(policy);
+    OK(cst_context_save(other, E));
+    OK(cst_object_refresh(ada, false, E));
+    OK(cst_object_get(ada, c.number, &value, E));
+    CHECK_INT(5, value.as.integer);
+    cst_release(found);
+    cst_release(other);
+    cst_release(ada);
+    end(&c);
+}
+
+static void conflicts_of_incremental_stores(void) { conflicts_are_settled(CST_STORE_INCREMENTAL); }
+
+static void fill(struct company *c) {
+    cst_object *people[20];
+    cst_object *lab = company_insert(c, c->context, c->department, c->department_name, "Lab");
+    cst_object *project = company_insert(c, c->context, c->project, c->title, "Engine");
+    for (int i = 0; i < 20; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "n%02d", i);
+        people[i] = company_employee(c, c->context, name, i);
+        if (i > 0) set_object(people[i], c->manager, people[i / 2]);
+        set_object(people[i], c->to_department, lab);
+        if (i % 3 == 0) OK(cst_object_add_member(project, c->members, people[i], E));
+        if (i > 1) OK(cst_object_add_member(people[i], c->friends, people[i - 2], E));
+    }
+    OK(cst_context_save(c->context, E));
+    for (int i = 0; i < 20; i++)
+        cst_release(people[i]);
+    cst_release(lab);
+    cst_release(project);
+}
+
+static void check_filled(struct company *c) {
+    cst_context *context = company_context(c, CST_QUEUE_CALLER);
+    CHECK_INT(20, (int64_t)company_count(context, c->employee, NULL));
+    CHECK_INT(20, (int64_t)company_count(context, c->employee, "department.name == 'Lab'"));
+    CHECK_INT(7, (int64_t)company_count(context, c->employee, "ANY projects.title == 'Engine'"));
+    CHECK_INT(2, (int64_t)company_count(context, c->employee, "manager.name == 'n04'"));
+    CHECK_INT(16, (int64_t)company_count(context, c->employee, "friends.@count == 2"));
+    cst_results *found = company_fetch(context, c->project, NULL, NULL), *members = NULL;
+    cst_object *project = NULL, *last = NULL;
+    OK(cst_results_get_object(found, 0, &project, E));
+    OK(cst_object_copy_members(project, c->members, &members, E));
+    CHECK_INT(7, (int64_t)cst_results_count(members));
+    OK(cst_results_get_object(members, 6, &last, E));
+    cst_value value;
+    OK(cst_object_get(last, c->name, &value, E));
+    CHECK_TEXT("n18", value.as.string);
+    cst_release(members);
+    cst_release(found);
+    cst_release(context);
+}
+
+static void migrate(uint32_t kind, char form) {
+    char path[32];
+    snprintf(path, sizeof path, "m%u%c.sqlite", kind, form ? form : '0');
+    struct company c = begin(kind, form);
+    fill(&c);
+    check_filled(&c);
+    cst_store *database = NULL, *back = NULL;
+    OK(cst_coordinator_migrate_store(c.coordinator, c.store, text("SQLite"), text(check_path(path)), NULL, &database,
+                                     E));
+    check_filled(&c);
+    keeper_dispose(&keeper);
+    keeper.list_count = 0;
+    OK(cst_coordinator_migrate_store(c.coordinator, database, text("Keeper"), text("anew"), NULL, &back, E));
+    check_filled(&c);
+    CHECK_INT(22, (int64_t)keeper_count(&keeper));
+    cst_release(database);
+    cst_release(back);
+    end(&c);
+}
+
+static void incremental_stores_are_migrated(void) {
+    migrate(CST_STORE_INCREMENTAL, 't');
+    migrate(CST_STORE_INCREMENTAL, 'i');
+    migrate(CST_STORE_INCREMENTAL, 0);
+}
+
+int main(int argc, char **argv) {
+    check_begin(argc, argv);
+    RUN(incremental_stores_keep_what_is_saved);
+    RUN(references_are_in_ids);
+    RUN(rows_are_asked_for_in_batches);
+    RUN(what_stores_are_told_of_themselves);
+    RUN(types_are_checked);
+    RUN(failures_come_back);
+    RUN(nonsense_is_refused);
+    RUN(conflicts_of_incremental_stores);
+    RUN(incremental_stores_are_migrated);
+    return check_end();
+}
