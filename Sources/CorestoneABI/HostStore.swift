@@ -127,12 +127,21 @@ public func cst_save_request_next(
         let count = try required(count, "out_count")
         count.pointee = 0
         let box: SaveBox = try resolve(pointer, .saveRequest)
-        _ = try box.current()
-        guard capacity > 0, rows != nil else {
+        let changes = try box.current()
+        guard capacity > 0, let rows else {
             throw CoreError(.invalidArgument, "out_rows is NULL, or has room for no row; give room for some")
         }
-        throw CoreError(
-            .unsupported, "an incremental store is not told all that it holds; use the changes of the save")
+        let all = try box.all()
+        box.arena = RowArena()
+        while count.pointee < capacity, box.place < all.count {
+            let row = all[box.place]
+            try changes.withWhole(row) { record, members in
+                rows[count.pointee] = try box.arena.row(record, row.entity, changes, members)
+                count.pointee += 1
+            }
+            box.place += 1
+        }
+        return count.pointee == 0 ? .end : .ok
     }
 }
 

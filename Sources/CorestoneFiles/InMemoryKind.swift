@@ -40,3 +40,12 @@ package struct InMemoryKind: StoreKind {
             file: path)
     }
 }
+
+extension AtomicStore {
+    /// An empty store in memory alone, for what a host keeps elsewhere.
+    package static func inMemory(
+        _ model: Model, _ metadata: StoreMetadata, type: StoreType, path: String
+    ) -> AtomicStore {
+        AtomicStore(Nodes(model), metadata, type: type, file: nil, path: path, StoreOptions())
+    }
+}

@@ -29,6 +29,8 @@ package final class HostChanges {
     private var deletedKeys: [Set<Int64>]
     private var members: [MemberKey: Members] = [:]
     private var memberOrder: [MemberKey] = []
+    /// All that an atomic store holds once the save is done.
+    var whole: (any StoreReading)?
     /// What the host says against it.
     package private(set) var conflicts: [(kind: RowConflict, row: RowReference)] = []
 
@@ -101,6 +103,35 @@ package final class HostChanges {
                 try body(slot, record.view(slot, layout), nil)
             }
         }
+    }
+
+    /// The keys of all rows of an atomic store, entity by entity; nil for an incremental one.
+    package func wholeKeys() throws -> [(entity: Entity, key: Int64)]? {
+        guard let whole else { return nil }
+        var rows: [(entity: Entity, key: Int64)] = []
+        for root in names.model.entities where root.parent == nil {
+            let found = try whole.fetch(StoreFetch(entity: root, result: .identifiers)).identifiers
+            rows += found.map { (names.model.entities[Int($0.entity)], $0.primaryKey) }
+        }
+        return rows.enumerated().sorted { ($0.element.entity.index, $0.offset) < ($1.element.entity.index, $1.offset) }
+            .map(\.element)
+    }
+
+    /// Hands `body` one of these rows, with the members of its to-many relationships.
+    package func withWhole(
+        _ row: (entity: Entity, key: Int64),
+        _ body: (Record, _ members: [(relationship: Relationship, rows: [RowReference])]) throws -> Void
+    ) throws {
+        guard let (record, chunk) = try whole?.row(of: row.entity.root, primaryKey: row.key) else { return }
+        defer { withExtendedLifetime(chunk) {} }
+        var members: [(relationship: Relationship, rows: [RowReference])] = []
+        for relationship in row.entity.relationships where relationship.isToMany && !relationship.isTransient {
+            let found = try whole?.members(of: relationship, owners: [row.key], includingRows: false).members ?? []
+            if found.isEmpty { continue }
+            members.append(
+                (relationship, found.map { names.row($0.primaryKey, names.model.entities[Int($0.entity)]) }))
+        }
+        try body(record, members)
     }
 
     package func row(of record: Record, _ entity: Entity) -> RowReference {

@@ -40,7 +40,8 @@ package final class HostKind: StoreKind {
                 ? Store.isOpenForReading
                 : store.canSave ? nil : "stores of type \(type.rawValue) cannot be saved to"
             if host.isAtomic {
-                throw CoreError(.unsupported, "atomic stores are to come")
+                return try HostAtomicStore(
+                    store, model, metadata, type: type, path: path, isNew: said == nil, readOnlyReason: reason)
             }
             return HostStore(
                 store, model, metadata, type: type, path: path, abilities: host.abilities, readOnlyReason: reason)

@@ -102,31 +102,7 @@ final class HostStore: PersistentStore, @unchecked Sendable {
     func obtainKeys(for rows: [NewRow]) throws -> [Int64]? {
         try calls.refuseReentry()
         if isReadOnly { throw readOnlyError() }
-        let given = try calls.run("obtain permanent IDs", rows.first?.entity, code: .persistentStoreSave) {
-            try host.references(for: rows)
-        }
-        guard let given else {
-            return rows.map { names.table.key(of: .text(UUIDValue.random().description), $0.entity.root) }
-        }
-        var seen: [Set<Int64>] = Array(repeating: [], count: model.entities.count)
-        return try rows.enumerated().map { place, row in
-            guard place < given.count, let reference = given[place] else {
-                throw CoreError(
-                    .callback, code: .persistentStoreSave,
-                    "the \(type.rawValue) store \(path) gave no reference for the new \(row.entity.name) that is \(place + 1) of "
-                        + "\(rows.count); it has to give an integer, a text or bytes for each, in their order",
-                    entity: row.entity.name, file: path)
-            }
-            let key = names.table.key(of: reference, row.entity.root)
-            guard seen[Int(row.entity.rootIndex)].insert(key).inserted else {
-                throw CoreError(
-                    .callback, code: .persistentStoreSave,
-                    "the \(type.rawValue) store \(path) gave the reference \(reference) to two new objects, the second a "
-                        + "\(row.entity.name); references are unique within an inheritance tree",
-                    entity: row.entity.name, value: reference.value, file: path)
-            }
-            return key
-        }
+        return try calls.keys(for: rows, of: host, names, place) { _ in .text(UUIDValue.random().description) }
     }
 
     func readOnlyError() -> CoreError {
@@ -142,39 +118,19 @@ final class HostStore: PersistentStore, @unchecked Sendable {
         if isReadOnly { throw readOnlyError() }
         let changes = HostChanges(author, names)
         try body(HostTransaction(self, changes))
-        var saved: [Int: [Int64: Record]] = [:]
-        for (record, entity) in changes.inserted {
-            saved[Int(entity.rootIndex), default: [:]][record.primaryKey] = record
-        }
-        for row in changes.updated {
-            saved[Int(row.entity.rootIndex), default: [:]][row.record.primaryKey] = row.record
-        }
-        let sink = RowSink(.saved(saved), names, place)
+        let sink = RowSink(.saved(changes.savedRecords), names, place)
         do {
             try calls.run("save", changes.firstEntity, code: .persistentStoreSave) {
                 do { try host.save(changes, into: sink) } catch { if changes.conflicts.isEmpty { throw error } }
             }
-            try throwConflicts(changes)
+            // What is compared then shall be what the store has.
+            if !changes.conflicts.isEmpty { forgetSpare() }
+            try changes.throwConflicts(in: path)
         } catch {
             for (record, entity) in changes.inserted { names.forget(record.primaryKey, entity.root) }
             throw error
         }
         finish(changes, sink)
-    }
-
-    /// What the merge policy of the context is to settle.
-    private func throwConflicts(_ changes: HostChanges) throws {
-        if changes.conflicts.contains(where: { $0.kind == .version }) {
-            // What is compared now shall be what the store has.
-            forgetSpare()
-            throw SaveObstacle.stale
-        }
-        guard let taken = changes.conflicts.first else { return }
-        throw CoreError(
-            .conflict, code: .managedObjectConstraintMerge,
-            "another \(taken.row.entity.root.name) in \(path) has values already that must be unique, those of \(taken.row.entity.name) "
-                + "\(taken.row.reference); change them, or fetch that object and change it instead",
-            entity: taken.row.entity.name, file: path)
     }
 
     private func finish(_ changes: HostChanges, _ sink: RowSink) {
@@ -253,8 +209,59 @@ extension HostStore {
 }
 
 extension HostChanges {
-    fileprivate var firstEntity: Entity? {
+    var firstEntity: Entity? {
         inserted.first?.entity ?? updated.first?.entity ?? deleted.first?.row.entity
+    }
+
+    /// What is to be written, by the index of the root and the key.
+    var savedRecords: [Int: [Int64: Record]] {
+        var saved: [Int: [Int64: Record]] = [:]
+        for (record, entity) in inserted { saved[Int(entity.rootIndex), default: [:]][record.primaryKey] = record }
+        for row in updated { saved[Int(row.entity.rootIndex), default: [:]][row.record.primaryKey] = row.record }
+        return saved
+    }
+
+    /// What the merge policy of the context is to settle.
+    func throwConflicts(in path: String) throws {
+        if conflicts.contains(where: { $0.kind == .version }) { throw SaveObstacle.stale }
+        guard let taken = conflicts.first else { return }
+        throw CoreError(
+            .conflict, code: .managedObjectConstraintMerge,
+            "another \(taken.row.entity.root.name) in \(path) has values already that must be unique, those of \(taken.row.entity.name) "
+                + "\(taken.row.reference); change them, or fetch that object and change it instead",
+            entity: taken.row.entity.name, file: path)
+    }
+}
+
+extension HostCalls {
+    /// The keys of new rows by the references that the host gives, or by made ones where it gives none.
+    func keys(
+        for rows: [NewRow], of host: any HostedStore, _ names: RowNames, _ place: HostPlace,
+        made: (NewRow) -> StoreReference
+    ) throws -> [Int64] {
+        let given = try run("obtain permanent IDs", rows.first?.entity, code: .persistentStoreSave) {
+            try host.references(for: rows)
+        }
+        guard let given else { return rows.map { names.table.key(of: made($0), $0.entity.root) } }
+        var seen: [Set<Int64>] = Array(repeating: [], count: names.model.entities.count)
+        return try rows.enumerated().map { index, row in
+            guard index < given.count, let reference = given[index] else {
+                throw CoreError(
+                    .callback, code: .persistentStoreSave,
+                    "the \(place.type.rawValue) store \(place.path) gave no reference for the new \(row.entity.name) that is \(index + 1) "
+                        + "of \(rows.count); it has to give an integer, a text or bytes for each, in their order",
+                    entity: row.entity.name, file: place.path)
+            }
+            let key = names.table.key(of: reference, row.entity.root)
+            guard seen[Int(row.entity.rootIndex)].insert(key).inserted else {
+                throw CoreError(
+                    .callback, code: .persistentStoreSave,
+                    "the \(place.type.rawValue) store \(place.path) gave the reference \(reference) to two new objects, the second a "
+                        + "\(row.entity.name); references are unique within an inheritance tree",
+                    entity: row.entity.name, value: reference.value, file: place.path)
+            }
+            return key
+        }
     }
 }
 

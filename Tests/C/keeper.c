@@ -343,6 +343,13 @@ static cst_status keeper_save(void *store, const cst_save_changes *changes, cst_
     keeper->locked = changes->locked_count;
     keeper->changes = changes->member_change_count;
     if (fails(keeper, "save", error)) return CST_E_CALLBACK;
+    if (keeper->counts_all) {
+        cst_row rows[5];
+        size_t count = 0;
+        keeper->all = 0;
+        while (cst_save_request_next(changes->request, 5, rows, &count, error) == CST_OK)
+            keeper->all += count;
+    }
     bool stale = false;
     for (size_t i = 0; i < changes->updated_count + changes->deleted_count + changes->locked_count; i++) {
         bool update = i < changes->updated_count;

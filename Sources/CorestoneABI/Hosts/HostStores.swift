@@ -39,7 +39,20 @@ final class SaveBox {
 
     init(_ changes: HostChanges) { self.changes = changes }
 
+    private var known: [(entity: Entity, key: Int64)]?
+
     func end() { changes = nil }
+
+    /// All rows of an atomic store.
+    func all() throws -> [(entity: Entity, key: Int64)] {
+        if let known { return known }
+        guard let found = try changes?.wholeKeys() else {
+            throw CoreError(
+                .unsupported, "an incremental store is not told all that it holds; use the changes of the save")
+        }
+        known = found
+        return found
+    }
 
     func current() throws -> HostChanges {
         guard thread == platform_thread_id() else {
@@ -210,7 +223,7 @@ private final class HostedCallbacks: HostedStore {
     init(_ type: HostStoreType, _ store: UnsafeMutableRawPointer?) { (self.type, self.store) = (type, store) }
 
     var canSave: Bool { table.save != nil }
-    var hearsRegistrations: Bool { table.did_register != nil || table.did_unregister != nil }
+    var hearsRegistrations: Bool { !type.isAtomic && (table.did_register != nil || table.did_unregister != nil) }
     var tellsRelationships: Bool { table.relationship != nil }
 
     func close() { table.close?(store) }

@@ -89,6 +89,27 @@ final class RowArena {
 
     /// A row with its values.
     ///
+    /// - Parameters:
+    ///   - members: of to-many relationships, each a list of references. The record has to last until the next save.
+    func row(
+        _ record: Record, _ entity: Entity, _ changes: HostChanges,
+        _ members: [(relationship: Relationship, rows: [RowReference])]
+    ) throws -> cst_row {
+        var out = try row(record, entity, changes, nulls: false)
+        var keys = Array(UnsafeBufferPointer(start: out.keys, count: out.count))
+        var values = Array(UnsafeBufferPointer(start: out.values, count: out.count))
+        let targets = Array(UnsafeBufferPointer(start: out.targets, count: out.count))
+        for (relationship, rows) in members {
+            var list = cst_value()
+            list.type = cst_type(CST_ARRAY)
+            list.as.values = cst_values(data: self.list(rows.map { reference($0.reference) }), size: rows.count)
+            keys.append(relationship.key)
+            values.append(list)
+        }
+        set(&out, keys, values, targets + members.map { _ in nil })
+        return out
+    }
+
     /// - Parameter nulls: whether attributes that are null are listed. To-one relationships are, so that nobody asks for them later.
     func row(_ record: Record, _ entity: Entity, _ changes: HostChanges, nulls: Bool) throws -> cst_row {
         var out = try row(changes.row(of: record, entity), version: record.version)

@@ -1,0 +1,236 @@
+import CorestoneFiles
+import CorestoneGraph
+import CorestoneModel
+import CorestonePredicate
+import CorestoneValues
+
+/// A store of a host's own kind that gives all of its objects at once (an atomic store): they lie in a store in memory, which answers
+/// whatever is asked, and the host keeps what is saved. What the host does not keep is taken back.
+final class HostAtomicStore: PersistentStore, @unchecked Sendable {
+    private let host: any HostedStore
+    private let calls: HostCalls
+    private let names: RowNames
+    private let place: HostPlace
+    private let memory: AtomicStore
+    let isReadOnly: Bool
+    let readOnlyReason: String?
+    private let location: Locked<String>
+    private let said: Locked<StoreMetadata>
+    /// The highest number that is a reference, by the index of the root.
+    private let lastNumbers: Locked<[Int64]>
+    private let computed = Locked<[(entity: UInt32, primaryKey: Int64)]>([])
+
+    /// - Parameter isNew: there is nothing to load.
+    init(
+        _ host: any HostedStore, _ model: Model, _ metadata: StoreMetadata, type: StoreType, path: String, isNew: Bool,
+        readOnlyReason: String?
+    ) throws {
+        self.host = host
+        place = HostPlace(type: type, path: path, identifier: metadata.uuid.description)
+        calls = HostCalls(place)
+        names = RowNames(model, ReferenceTable.of(metadata.uuid.description))
+        memory = .inMemory(model, metadata, type: type, path: path)
+        (isReadOnly, self.readOnlyReason) = (readOnlyReason != nil, readOnlyReason)
+        location = Locked(path)
+        said = Locked(metadata)
+        lastNumbers = Locked(Array(repeating: 0, count: model.entities.count))
+        if !isNew { try load() }
+    }
+
+    var type: StoreType { place.type }
+    var identifier: String { place.identifier }
+    var path: String { location.withLock { $0 } }
+    var references: ReferenceTable? { names.table }
+    var abilities: StoreAbilities { memory.abilities.union(.emptySaves) }
+    var decidesVersions: Bool { true }
+    var postsOwnChanges: Bool { false }
+    var lastOwnTransaction: Int64? { nil }
+    func noteEntity(_ entity: Entity, ofKey key: Int64) {}
+    func applicationMetadata() -> [String: PropertyListValue] { said.withLock { $0.applicationValues } }
+    func metadata() -> StoreMetadata { said.withLock { $0 } }
+    func watch(_ tell: @escaping @Sendable (ForeignChanges) -> Void) throws -> (any StoreWatch)? { nil }
+    func setInterruptCheck(_ check: (() -> Bool)?) { memory.setInterruptCheck(check) }
+    func endRead() {}
+    func close() { calls.close { host.close() } }
+
+    func move(to path: String) throws {
+        try calls.refuseReentry()
+        try calls.run("move to \(path)") { try host.move(to: path) }
+        location.withLock { $0 = path }
+    }
+
+    // MARK: Loading
+
+    private func load() throws {
+        let sink = RowSink(.load, names, place)
+        try calls.run("be loaded", nil, code: .persistentStoreOpen) { try host.load(into: sink) }
+        sink.settleGuesses()
+        try takeInverses(sink)
+        var last = lastNumbers.withLock { $0 }
+        for row in sink.rows {
+            if case .integer(let number) = names.table.reference(of: row.key, row.entity.root) {
+                last[Int(row.entity.rootIndex)] = max(last[Int(row.entity.rootIndex)], number)
+            }
+        }
+        lastNumbers.withLock { $0 = last }
+        try memory.save { transaction in
+            for row in sink.rows { if let record = row.record { try transaction.insert([record], entity: row.entity) } }
+            for each in sink.embedded where each.relationship.inverse?.isToMany ?? true {
+                let pairs = each.members.map { Link(owner: each.owner, member: $0) }
+                try transaction.link(each.relationship, added: pairs, removed: [])
+            }
+            for each in sink.embedded where each.relationship.isOrdered {
+                try transaction.setOrder(each.relationship, owners: [(each.owner, each.members)])
+            }
+        }
+    }
+
+    /// Members that an owner lists lead to it, where their own rows do not say where they lead.
+    private func takeInverses(_ sink: RowSink) throws {
+        var places: [Int: [Int64: Int]] = [:]
+        for (place, row) in sink.rows.enumerated() { places[Int(row.entity.rootIndex), default: [:]][row.key] = place }
+        for each in sink.embedded {
+            guard let inverse = each.relationship.inverse, !inverse.isToMany else { continue }
+            let owner = names.entity(of: each.owner, each.relationship.entity) ?? each.relationship.entity
+            let targets = each.members.compactMap { key -> (row: Int, key: Int64, entity: Entity)? in
+                guard let place = places[Int(inverse.entity.rootIndex)]?[key], let record = sink.rows[place].record,
+                    !record.hasValue(Int(inverse.slot))
+                else { return nil }
+                return (place, each.owner, owner)
+            }
+            sink.settle(inverse, targets)
+        }
+    }
+
+    // MARK: Reading
+
+    func makeReader() -> any StoreReading { memory.makeReader() }
+    func fetch(_ fetch: StoreFetch) throws -> StoreFetchOutcome { try memory.fetch(fetch) }
+    func cursor(_ fetch: StoreFetch) throws -> (rows: any StoreCursor, remainder: FetchRemainder?)? {
+        try memory.cursor(fetch)
+    }
+    func explain(_ fetch: StoreFetch) throws -> FetchExplanation.Share? { try memory.explain(fetch) }
+    func rows(_ request: StoreRowsRequest) throws -> StoreRows? { try memory.rows(request) }
+    func rowSource(of store: Store) -> (any RowSource)? { memory.rowSource(of: store) }
+    func rows(of root: Entity, primaryKeys: [Int64]) throws -> RowBatch {
+        memory.rows(of: root, primaryKeys: primaryKeys)
+    }
+    func row(of root: Entity, primaryKey: Int64) throws -> (record: Record, chunk: RecordChunk)? {
+        memory.row(of: root, primaryKey: primaryKey)
+    }
+    func versions(of root: Entity, primaryKeys: [Int64]) throws -> [Int64: Int32] {
+        try memory.versions(of: root, primaryKeys: primaryKeys)
+    }
+    func members(of relationship: Relationship, owners: [Int64], includingRows: Bool) throws -> StoreMembers {
+        memory.members(of: relationship, owners: owners, includingRows: includingRows)
+    }
+
+    // MARK: Saving
+
+    func reservePrimaryKeys(of root: Entity, count: Int) throws -> Int64 {
+        throw CoreError(.internal, "\(path) names rows by references, so no keys can be reserved")
+    }
+
+    func obtainKeys(for rows: [NewRow]) throws -> [Int64]? {
+        try calls.refuseReentry()
+        return try calls.keys(for: rows, of: host, names, place) { row in
+            let number = lastNumbers.withLock { last in
+                last[Int(row.entity.rootIndex)] += 1
+                return last[Int(row.entity.rootIndex)]
+            }
+            return .integer(number)
+        }
+    }
+
+    func save(by author: SaveAuthor, _ body: (any SaveTransaction) throws -> Void) throws {
+        try calls.refuseReentry()
+        if isReadOnly {
+            throw CoreError(
+                .storeReadOnly, code: .persistentStoreSave, "\(path) is open read-only: \(readOnlyReason ?? "")",
+                file: path)
+        }
+        let changes = HostChanges(author, names)
+        changes.whole = memory
+        var pushed: [RowSink.Sunk] = []
+        try memory.save(by: author) { transaction in
+            try body(RecordedTransaction(self, transaction, changes))
+            let sink = RowSink(.saved(changes.savedRecords), names, place)
+            try calls.run("save", changes.firstEntity, code: .persistentStoreSave) {
+                do { try host.save(changes, into: sink) } catch { if changes.conflicts.isEmpty { throw error } }
+            }
+            try changes.throwConflicts(in: path)
+            for row in sink.rows {
+                guard let record = row.record, let old = memory.row(of: row.entity.root, primaryKey: row.key) else {
+                    continue
+                }
+                let update = UpdatedRow(record: record, oldVersion: old.record.version)
+                _ = try transaction.update([update], slots: [], entity: row.entity)
+            }
+            pushed = sink.rows
+        }
+        if let metadata = changes.metadata { said.withLock { $0 = metadata } }
+        for row in changes.deleted {
+            names.forget(names.table.key(of: row.row.reference, row.row.entity.root), row.row.entity.root)
+        }
+        computed.withLock { $0 = pushed.map { ($0.entity.index, $0.key) } }
+    }
+
+    func takeComputedRows() -> [(entity: UInt32, primaryKey: Int64)] {
+        computed.withLock { computed in
+            defer { computed = [] }
+            return computed
+        }
+    }
+
+    /// Changes what lies in memory, and notes it for the host.
+    private final class RecordedTransaction: SaveTransaction {
+        private let store: HostAtomicStore
+        private let memory: any SaveTransaction
+        private let changes: HostChanges
+
+        init(_ store: HostAtomicStore, _ memory: any SaveTransaction, _ changes: HostChanges) {
+            (self.store, self.memory, self.changes) = (store, memory, changes)
+        }
+
+        func reservePrimaryKeys(of root: Entity, count: Int) throws -> Int64 {
+            try store.reservePrimaryKeys(of: root, count: count)
+        }
+        func permanentKeys(for rows: [NewRow]) throws -> [Int64]? {
+            rows.isEmpty ? [] : try store.obtainKeys(for: rows)
+        }
+        func insert(_ records: [Record], entity: Entity) throws {
+            try memory.insert(records, entity: entity)
+            changes.insert(records, entity)
+        }
+        func update(_ rows: [UpdatedRow], slots: [Int], entity: Entity) throws -> [Int] {
+            changes.update(rows, slots, entity)
+            return try memory.update(rows, slots: slots, entity: entity)
+        }
+        func delete(_ rows: [(primaryKey: Int64, version: Int32)], entity: Entity) throws -> [Int] {
+            changes.delete(rows, entity)
+            return try memory.delete(rows, entity: entity)
+        }
+        func isCurrent(_ primaryKey: Int64, version: Int32, entity: Entity) throws -> Bool {
+            changes.lock(primaryKey, version, entity)
+            return try memory.isCurrent(primaryKey, version: version, entity: entity)
+        }
+        func clear(_ slots: [Int], of primaryKey: Int64, entity: Entity) throws {
+            try memory.clear(slots, of: primaryKey, entity: entity)
+        }
+        func link(_ relationship: Relationship, added: [Link], removed: [Link]) throws {
+            try memory.link(relationship, added: added, removed: removed)
+            changes.link(relationship, added, removed)
+        }
+        func setOrder(_ relationship: Relationship, owners: [(owner: Int64, members: [Int64])]) throws {
+            try memory.setOrder(relationship, owners: owners)
+            changes.setOrder(relationship, owners)
+        }
+        func setMetadata(_ metadata: StoreMetadata) { changes.setMetadata(metadata) }
+        func setApplicationMetadata(_ values: [String: PropertyListValue]) {
+            if values.isEmpty { return }
+            var metadata = changes.metadata ?? store.metadata()
+            metadata.values.merge(values) { $1 }
+            changes.setMetadata(metadata)
+        }
+    }
+}
