@@ -565,12 +565,13 @@ static void migrate(uint32_t kind, char form) {
     fill(&c);
     check_filled(&c);
     cst_store *database = NULL, *back = NULL;
-    OK(cst_coordinator_migrate_store(c.coordinator, c.store, text("SQLite"), text(check_path(path)), NULL, &database,
-                                     E));
+    OK(cst_coordinator_migrate_store(c.coordinator, c.store, text("SQLite"), text(check_path(path)), NULL, NULL, NULL,
+                                     &database, E));
     check_filled(&c);
     keeper_dispose(&keeper);
     keeper.list_count = 0;
-    OK(cst_coordinator_migrate_store(c.coordinator, database, text("Keeper"), text("anew"), NULL, &back, E));
+    OK(cst_coordinator_migrate_store(c.coordinator, database, text("Keeper"), text("anew"), NULL, NULL, NULL, &back,
+                                     E));
     check_filled(&c);
     CHECK_INT(22, (int64_t)keeper_count(&keeper));
     cst_release(database);
