@@ -97,6 +97,22 @@ from .expression import Expression, ExpressionType
 from .faulting import InaccessibleFaultHandler, SingleFaults
 from .function import register_function, unregister_function
 from .generation import QueryGeneration
+from .host_store import (
+    AtomicStore,
+    AtomicStoreCacheNode,
+    Fetched,
+    HostStore,
+    IncrementalStore,
+    IncrementalStoreNode,
+    MemberChange,
+    RowID,
+    SaveChangesRequest,
+    StoreOpening,
+    UpdatedNode,
+    register_store_type,
+    registered_store_types,
+    unregister_store_type,
+)
 from .key_value import set_nil, set_value_for_key_path, value_for_key_path
 from .live import Difference, IDChange, IndexPath, LiveQuery, ObjectChange, ResultsChangeKind, SectionChange, Snapshot
 from .mapping import EntityMapping, MappingModel, PropertyMapping
@@ -116,7 +132,7 @@ from .predicate import CompareOptions, CompoundType, Modifier, Operator, Predica
 from .property import PropertyDescription
 from .query import Attribute, Key, ToMany, Value, key
 from .queue import MainQueue, main_queue
-from .request import FetchRequest
+from .request import FetchRequest, PersistentStoreRequest
 from .results import Results
 from .rows import ExpressionDescription
 from .sort import Sort, SortDescriptor, SortKey, set_sort_locale, sort, sort_locale
@@ -200,6 +216,21 @@ __all__ = [
     "FetchStep",
     "log",
     "Store",
+    "HostStore",
+    "IncrementalStore",
+    "IncrementalStoreNode",
+    "AtomicStore",
+    "AtomicStoreCacheNode",
+    "Fetched",
+    "UpdatedNode",
+    "MemberChange",
+    "RowID",
+    "StoreOpening",
+    "PersistentStoreRequest",
+    "SaveChangesRequest",
+    "register_store_type",
+    "registered_store_types",
+    "unregister_store_type",
     "Context",
     "UndoManager",
     "UndoNotification",

@@ -68,7 +68,11 @@ def read_error(handle: int, status: int | None = None) -> CorestoneError:
         details=details,
         conflicts=_conflicts(handle),
     )
-    found.__cause__ = kept(handle) or next((each.__cause__ for each in details if each.__cause__), None)
+    raised = kept(handle)
+    if isinstance(raised, CorestoneError) and found.key is None:
+        # An error that a callback raised: the library was told its words alone.
+        found.entity, found.key, found.value = found.entity or raised.entity, raised.key, raised.value
+    found.__cause__ = raised or next((each.__cause__ for each in details if each.__cause__), None)
     return found
 
 

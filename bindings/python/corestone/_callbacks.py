@@ -30,10 +30,10 @@ def _forget(number: int, kept: dict[int, BaseException] = _kept) -> None:
 _forget_callback = immortal(_abi.DESTROY_FN(_forget))
 
 
-def reported(exception: BaseException, error: Any) -> int:
+def reported(exception: BaseException, error: Any, words: str | None = None) -> int:
     """Tells the library of an exception, and keeps it for `cause`. The status for the callback to return."""
     known = exception if isinstance(exception, CorestoneError) else None
-    words = known.message if known else str(exception) or type(exception).__name__
+    words = words or (known.message if known else str(exception) or type(exception).__name__)
     number = next(_numbers)
     _kept[number] = exception
     lib.cst_error_new_custom(

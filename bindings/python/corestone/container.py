@@ -23,6 +23,7 @@ from ._abi import lib, optional_text, path_argument, text
 from ._arguments import choice, elements, one_of
 from ._call import call, made, read_error
 from ._interrupt import immortal
+from ._open_hosts import host_stores_opened
 from ._records import Records
 from .context import Context, EntityLike
 from .coordinator import Coordinator, Store, added_options, given_model, store_options
@@ -187,6 +188,7 @@ class Container(Records):
         file_mode: int | None = None,
         external_threshold: int | None = None,
         foreign_options: Iterable[str] = (),
+        options: Mapping[str, Any] | None = None,
         unsaved: Policy | None = None,
     ) -> None: ...
     @overload
@@ -293,12 +295,14 @@ class Container(Records):
         """
         self._require_open()
         if handler is None:
-            call(lib.cst_container_load, self._handle, _abi.CONTAINER_LOAD_FN(), None, _abi.DESTROY_FN())
+            with host_stores_opened(self.coordinator):
+                call(lib.cst_container_load, self._handle, _abi.CONTAINER_LOAD_FN(), None, _abi.DESTROY_FN())
             return
         load = _Load(self._descriptions or [StoreDescription()], handler)
         number = id(load)
         _loads[number] = load
-        call(lib.cst_container_load, self._handle, _told_callback, number, _end_callback)
+        with host_stores_opened(self.coordinator):
+            call(lib.cst_container_load, self._handle, _told_callback, number, _end_callback)
         if load.raised is not None:
             raise load.raised
 

@@ -6,24 +6,29 @@ import ctypes
 import json
 import os
 import plistlib
+import weakref
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from ctypes import byref
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
 
-from . import _abi, queue
+from . import _abi, _host, queue
 from ._abi import lib, optional_text, path_argument, text
 from ._arguments import MOST_SMALL, choice, elements, flag, milliseconds, one_of, whole
 from ._call import call, made
 from ._notifications import Notifications
+from ._open_hosts import host_store, host_stores_opened
 from ._progress import told
 from .codes import CoordinatorNotification
 from .errors import InvalidArgumentError, TypeMismatchError
 from .generation import QueryGeneration, optional_generation
 from .model import Model, ModelLike
 from .object_id import ObjectID
+from .values import encode_all
 
 if TYPE_CHECKING:
+    from .entity import Entity
+    from .host_store import HostStore
     from .observation import Observation, StoreChanges
 
 T = TypeVar("T")
@@ -60,8 +65,21 @@ class Statistics(NamedTuple):
 class Store:
     """An open store of a coordinator."""
 
-    def __init__(self, handle: int) -> None:
+    def __init__(self, handle: int, coordinator: Coordinator | None = None) -> None:
         self._handle = handle
+        self._coordinator = None if coordinator is None else weakref.ref(coordinator)
+
+    @property
+    def host(self) -> HostStore | None:
+        """What the class that was registered for its type made for it; None for stores that are not written in Python,
+        and for one that is closed."""
+        coordinator = self._coordinator() if self._coordinator is not None else None
+        return host_store(coordinator, self.identifier, self.path)
+
+    def new_object_id(self, entity: Entity, reference: int | str | bytes) -> ObjectID:
+        """The ID of an entity's row of that reference, whether there is such a row or not."""
+        cell = _host.Encoded([reference])
+        return ObjectID._owned(made(lib.cst_store_new_object_id, self._handle, entity._handle, cell.address))
 
     @property
     def identifier(self) -> str:
@@ -117,11 +135,15 @@ class Store:
             release(handle)
 
 
-def metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
+def metadata(path: str | os.PathLike[str], type: str | None = None) -> dict[str, Any]:
     """What the store at a path says about itself: the version of the framework that wrote it, the version hashes of its
-    entities, what the application added, and NSStoreUUID. Needs no model and changes nothing."""
+    entities, what the application added, and NSStoreUUID. Needs no model and changes nothing. `type` is that of a store
+    of a program's own kind, which nothing at the path tells."""
     buffer = _abi.Buffer()
-    call(lib.cst_store_copy_metadata, path_argument(path), byref(buffer))
+    if type is None:
+        call(lib.cst_store_copy_metadata, path_argument(path), byref(buffer))
+    elif call(lib.cst_store_type_copy_metadata, text(type), path_argument(path), byref(buffer)) == _abi.NOT_FOUND:
+        raise InvalidArgumentError(f"There is no store of type {type} at {os.fspath(path)}.", file=str(path))
     found: dict[str, Any] = plistlib.loads(_abi.take_bytes(buffer))
     return found
 
@@ -183,6 +205,7 @@ def store_options(
     file_mode: int | None = None,
     external_threshold: int | None = None,
     foreign_options: Iterable[str] = (),
+    host_options: Mapping[str, Any] | None = None,
 ) -> _abi.StoreOptions:
     """The options of a store; `flags` beside those that the others stand for."""
     if sync not in ("full", "normal"):
@@ -216,6 +239,7 @@ def store_options(
     names = [text(each) for each in elements(foreign_options, "foreign_options", "a list of names")]
     options.foreign_option_count = len(names)
     options.foreign_options = (_abi.InputString * max(len(names), 1))(*names)
+    _set_host_options(options, host_options)
     return options
 
 
@@ -238,6 +262,7 @@ def added_options(
     file_mode: int | None = None,
     external_threshold: int | None = None,
     foreign_options: Iterable[str] = (),
+    options: Mapping[str, Any] | None = None,
 ) -> _abi.StoreOptions:
     """The options of a store that is added; Coordinator.add_store tells what they mean."""
     flags = (
@@ -246,12 +271,23 @@ def added_options(
         | (_abi.STORE_HISTORY if history else 0)
         | (_abi.STORE_POSTS_OWN_CHANGES if posts_own_changes else 0)
     )
-    options = store_options(
+    made_options = store_options(
         flags, sync, journal, busy_timeout, cache_kb, max_connections, watch_interval, pragmas, analyze, vacuum,
-        ignore_versioning, file_mode, external_threshold, foreign_options,
+        ignore_versioning, file_mode, external_threshold, foreign_options, options,
     )  # fmt: skip
-    options.configuration = optional_text(configuration)
-    return options
+    made_options.configuration = optional_text(configuration)
+    return made_options
+
+
+def _set_host_options(options: _abi.StoreOptions, given: Mapping[str, Any] | None) -> None:
+    if given is not None and not isinstance(given, Mapping):
+        raise TypeMismatchError(f"options is {given!r:.60}, but has to be a dictionary.", key="options")
+    names = [text(one_of(str, name, "options")) for name in given or {}]
+    options.host_option_count = len(names)
+    options.host_option_names = (_abi.InputString * max(len(names), 1))(*names)
+    row = encode_all(list((given or {}).values()), None, list(given or {}))
+    options.host_option_values = row.address
+    options.kept = row  # as long as the structure
 
 
 def _set_pragmas(options: _abi.StoreOptions, pragmas: Mapping[str, str | int] | None) -> None:
@@ -284,10 +320,13 @@ def _property_list(values: Mapping[str, Any]) -> _abi.InputString:
     return _abi.InputString(encoded, len(encoded))
 
 
-def set_metadata(path: str | os.PathLike[str], values: Mapping[str, Any]) -> None:
+def set_metadata(path: str | os.PathLike[str], values: Mapping[str, Any], type: str | None = None) -> None:
     """Has the store at a path say something else about itself, at once, as Coordinator.set_metadata does for an open
-    store. Needs no model."""
-    call(lib.cst_store_set_metadata, path_argument(path), _property_list(values))
+    store. Needs no model. `type` is that of a store of a program's own kind."""
+    if type is None:
+        call(lib.cst_store_set_metadata, path_argument(path), _property_list(values))
+    else:
+        call(lib.cst_store_type_set_metadata, text(type), path_argument(path), _property_list(values))
 
 
 CHECKPOINTS = ("passive", "full", "restart", "truncate")
@@ -336,6 +375,7 @@ class Coordinator:
         file_mode: int | None = None,
         external_threshold: int | None = None,
         foreign_options: Iterable[str] = (),
+        options: Mapping[str, Any] | None = None,
     ) -> Store:
         """Opens the store at a path, or makes it.
 
@@ -367,15 +407,21 @@ class Coordinator:
                             library's default, 102400
         foreign_options  the names of options of Apple's framework for what does not exist here, which do nothing;
                          Store.warnings says so
+        options       what a store of a program's own kind (register_store_type) is to know, by name: plain values
         """
-        options = added_options(
+        given = added_options(
             read_only, must_exist, sync, journal, busy_timeout, cache_kb, max_connections, history, configuration,
             posts_own_changes, watch_interval, pragmas, analyze, vacuum, ignore_versioning, file_mode,
-            external_threshold, foreign_options,
+            external_threshold, foreign_options, options,
         )  # fmt: skip
-        return Store(
-            made(lib.cst_coordinator_add_store, self._handle, optional_text(type), path_argument(path), byref(options))
+        return self._opened(
+            lib.cst_coordinator_add_store, self._handle, optional_text(type), path_argument(path), byref(given)
         )
+
+    def _opened(self, function: Any, *arguments: Any) -> Store:
+        """The store that a call opens."""
+        with host_stores_opened(self):
+            return Store(made(function, *arguments), self)
 
     def remove_store(self, store: Store) -> None:
         """Closes a store. Objects of it that are faults can no longer be read."""
@@ -394,6 +440,7 @@ class Coordinator:
         max_connections: int = 0,
         history: bool = False,
         progress: Callable[[int, int], Any] | None = None,
+        options: Mapping[str, Any] | None = None,
     ) -> Store:
         """Saves a store at another path, where nothing is or a store without objects, and goes on with that one: all
         that it holds is copied, then it is removed; its file stays. Returns the new store.
@@ -406,10 +453,10 @@ class Coordinator:
                       save; what it raises ends the copying, and is raised by the call
         """
         flags = _abi.STORE_HISTORY if history else 0
-        options = store_options(flags, sync, journal, busy_timeout, cache_kb, max_connections)
-        arguments = (self._handle, store._handle, text(type), path_argument(path), byref(options))
+        given = store_options(flags, sync, journal, busy_timeout, cache_kb, max_connections, host_options=options)
+        arguments = (self._handle, store._handle, text(type), path_argument(path), byref(given))
         with told(progress) as callback:
-            return Store(made(lib.cst_coordinator_migrate_store, *arguments, callback, None))
+            return self._opened(lib.cst_coordinator_migrate_store, *arguments, callback, None)
 
     def perform(self, function: Callable[..., T], *arguments: Any, **named: Any) -> Future[T]:
         """Runs a function while nothing is saved to the coordinator's stores but by the function itself, later and on
@@ -476,12 +523,12 @@ class Coordinator:
         """The open stores, in order."""
         count = lib.cst_coordinator_store_count(self._handle)
         handles = [made(lib.cst_coordinator_store, self._handle, index) for index in range(count)]
-        return [Store(handle) for handle in handles if handle]
+        return [Store(handle, self) for handle in handles if handle]
 
     def store_at(self, path: str | os.PathLike[str]) -> Store | None:
         """The open store whose file is at a path, however that is written; None when there is none."""
         handle = made(lib.cst_coordinator_store_at, self._handle, path_argument(path))
-        return Store(handle) if handle else None
+        return Store(handle, self) if handle else None
 
     def metadata(self, store: Store) -> dict[str, Any]:
         """What an open store says about itself, with what was set and is not written yet."""

@@ -6,9 +6,10 @@ import ctypes
 from ctypes import byref
 from typing import Any
 
-from . import _abi
+from . import _abi, values
 from ._abi import lib
 from ._call import call, made
+from .errors import InvalidArgumentError
 
 
 class ObjectID:
@@ -54,6 +55,17 @@ class ObjectID:
     def entity_name(self) -> str:
         """The name of the object's entity."""
         return _abi.decode(lib.cst_entity_name(made(lib.cst_object_id_entity, self._handle))) or ""
+
+    @property
+    def reference(self) -> int | str | bytes:
+        """What the store knows the object by: a number, or in a store of a program's own kind also text or bytes.
+
+        InvalidArgumentError while the ID is temporary."""
+        cell = values.Cell()
+        if call(lib.cst_object_id_reference, self._handle, cell.ref) == _abi.NOT_FOUND:
+            raise InvalidArgumentError("The object was never saved: its ID has no reference yet. Save it first.")
+        found: int | str | bytes = values.decode_cell(cell, None)
+        return found
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ObjectID):

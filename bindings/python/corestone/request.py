@@ -32,7 +32,19 @@ _RESULTS = {"objects": 0, "ids": 1, "dictionaries": 2, "count": 4}
 FetchResult = Union[Results, "list[ObjectID]", "list[dict[str, Any]]", int]
 
 
-class FetchRequest:
+def result_type_name(number: int) -> str:
+    """The name of a CST_RESULT_…"""
+    return next(name for name, value in _RESULTS.items() if value == number)
+
+
+class PersistentStoreRequest:
+    """What a store is asked for or given; `request_type` has Core Data's number of its kind: 1 fetches, 2 saves."""
+
+    __slots__: tuple[str, ...] = ()
+    request_type = 0
+
+
+class FetchRequest(PersistentStoreRequest):
     """What to fetch, in the words of Context.fetch: None stands for what was not said.
 
         request = FetchRequest("Employee", "age > %d", 40, sort="-salary", batch_size=50)
@@ -47,6 +59,8 @@ class FetchRequest:
     columns                  of dictionaries; of objects, the properties whose values come along
     stores                   the stores to ask; None: all
     """
+
+    request_type = 1
 
     __slots__ = (
         "_entity", "_name", "as_faults", "batch_size", "columns", "distinct", "group_by", "having",
@@ -245,7 +259,7 @@ class FetchRequest:
         request.offset = option(_abi.FETCH_OFFSET)
         request.batch_size = option(_abi.FETCH_BATCH_SIZE)
         kind = option(_abi.FETCH_RESULT_TYPE)
-        request.result_type = next(name for name, value in _RESULTS.items() if value == kind)
+        request.result_type = result_type_name(kind)
         request.include_subentities = bool(option(_abi.FETCH_INCLUDES_SUBENTITIES))
         request.include_pending_changes = bool(option(_abi.FETCH_INCLUDES_PENDING_CHANGES))
         request.include_property_values = bool(option(_abi.FETCH_INCLUDES_PROPERTY_VALUES))

@@ -26,6 +26,18 @@ _SELECTORS = {
 }
 
 
+def selector_of(flags: int) -> str | Comparator:
+    """The selector that the flags of a cst_sort stand for."""
+    if flags & _abi.SORT_COMPARATOR:
+        return _only_the_library
+    wanted = flags & ~_abi.SORT_DESCENDING
+    return next(name for name, value in _SELECTORS.items() if value == wanted)
+
+
+def _only_the_library(first: Any, second: Any) -> int:
+    raise UnsupportedError("This order is a function of whoever made the request: leave sorting by it to the library.")
+
+
 class SortDescriptor:
     """One criterion of an order: `SortDescriptor("department.name")`, `SortDescriptor("age", ascending=False)`.
 

@@ -349,6 +349,12 @@ def decode_cell(cell: Cell, context: Context | None) -> Any:
     return decode_words(kind, aux, low, high, context)
 
 
+def decode_value(value: _abi.Value) -> Any:
+    """The Python value of a cst_value that leads to no object."""
+    kind, aux, low, high = _WORDS.unpack_from(value)
+    return decode_words(kind, aux, low, high, None)
+
+
 def decode_array(array: Any, count: int, context: Context | None, target: Entity | None = None) -> list[Any]:
     """The Python values of the first `count` elements of an array of cst_value; `target` is the entity of objects."""
     view = memoryview(array).cast("B")[: count * _WORDS.size]

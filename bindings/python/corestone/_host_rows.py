@@ -1,0 +1,278 @@
+"""Rows of stores that are written in Python: nodes and IDs as cst_row, and back."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from ctypes import byref
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from . import _abi, _host, values
+from ._abi import lib
+from ._call import call
+from .codes import AttributeType
+from .entity import Entity
+from .errors import CorestoneError, InvalidArgumentError, TypeMismatchError
+from .host_store import HostStore, IncrementalStoreNode, Reference, RowID
+from .object_id import ObjectID
+from .property import PropertyDescription
+
+_PUSHED = 500  # rows in one call
+_PLAIN = {type(None), str, bool, float, bytes, UUID}  # which are encoded without any doubt
+CELL = ctypes.sizeof(_abi.Value)
+
+
+# -------- rows from Python -----------------------------------------------------------------------------------
+
+
+class _Target(NamedTuple):
+    """A value that leads to a row of an entity."""
+
+    reference: Any
+    entity: int | None
+
+
+class Rows:
+    """Nodes, IDs and references as an array of cst_row; alive as long as this."""
+
+    def __init__(self, items: Sequence[Any], store: HostStore, entity: Entity | None = None) -> None:
+        count = len(items)
+        self.count = count
+        cells: list[Any] = []  # the references, then all values
+        rows: list[tuple[Entity | None, int | None, int]] = []
+        fields: list[tuple[int, int | None]] = []
+        starts: list[int] = []
+        later: list[Any] = []
+        for item in items:
+            node = item if isinstance(item, IncrementalStoreNode) else None
+            known, handle, reference = identity(item if node is None else node.object_id, store)
+            cells.append(reference)
+            rows.append((known, handle, node.version if node is not None else 0))
+            starts.append(len(fields))
+            if node is not None and node.values:
+                self._add_values(node, known or entity, store, fields, later)
+        starts.append(len(fields))
+        self._encoded = _host.Encoded(cells + later)
+        self._keys = (ctypes.c_uint32 * max(len(fields), 1))(*(key for key, _ in fields))
+        self._targets = (ctypes.c_void_p * max(len(fields), 1))(*(target for _, target in fields))
+        self.array = (_abi.HostRow * max(count, 1))()
+        values_at = self._encoded.address + CELL * count
+        keys_at, targets_at = ctypes.addressof(self._keys), ctypes.addressof(self._targets)
+        for place, (_, handle, version) in enumerate(rows):
+            row, start = self.array[place], starts[place]
+            row.entity = handle
+            ctypes.memmove(byref(row, _abi.HostRow.reference.offset), self._encoded.address + CELL * place, CELL)
+            row.version = version
+            row.count = starts[place + 1] - start
+            row.keys = keys_at + 4 * start
+            row.values = values_at + CELL * start
+            row.targets = targets_at + ctypes.sizeof(ctypes.c_void_p) * start
+
+    @staticmethod
+    def _add_values(
+        node: IncrementalStoreNode,
+        entity: Entity | None,
+        store: HostStore,
+        fields: list[tuple[int, int | None]],
+        cells: list[Any],
+    ) -> None:
+        if entity is None:
+            raise InvalidArgumentError(
+                f"{node!r:.80} has values, but says of which entity it is no more than an ID does."
+            )
+        properties, plain = entity.properties, reading_of(entity._handle, store).plain
+        for name, value in node.values.items():
+            if type(value) in _PLAIN and name in plain:
+                fields.append((plain[name], None))
+                cells.append(value)
+                continue
+            description = properties.get(name)
+            if description is None or description.is_fetched:
+                continue
+            for key, given, target in _fields(description, value, entity, store):
+                fields.append((key, target))
+                cells.append(given)
+
+
+def _fields(
+    description: PropertyDescription, value: Any, entity: Entity, store: HostStore
+) -> Iterator[tuple[int, Any, int | None]]:
+    """The keys, values and targets of a property's value."""
+    if description.is_relationship:
+        if not description.is_to_many:
+            target = _target(value, store, entity, description.name)
+            yield description.key, target.reference, target.entity
+            return
+        if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+            raise TypeMismatchError(
+                f"{entity.name}.{description.name} is a to-many relationship, and {value!r:.60} is no list of IDs.",
+                entity=entity.name,
+                key=description.name,
+            )
+        targets = [_target(each, store, entity, description.name) for each in value]
+        entities = {target.entity for target in targets}
+        # The library asks for the rows of members of several entities to find out of which each one is.
+        own = entities.pop() if len(entities) == 1 else None
+        yield description.key, [target.reference for target in targets], own
+    elif description.elements:
+        if value is not None and not isinstance(value, Mapping):
+            raise TypeMismatchError(
+                f"{entity.name}.{description.path} is composite, and {value!r:.60} is no dictionary of its elements.",
+                entity=entity.name,
+                key=description.path,
+            )
+        for element in description.elements:
+            yield from _fields(element, (value or {}).get(element.name), entity, store)
+    else:
+        checked = values.suited(description.attribute_type, value)
+        if type(checked) is not int or not values.INT_MIN <= checked <= values.INT_MAX:
+            with _located(entity, description.path, value):
+                values.encode(_abi.Value(), checked)  # refuses what is no value at all, with a name
+        yield description.key, checked, None
+
+
+@contextlib.contextmanager
+def _located(entity: Entity, key: str, value: Any) -> Iterator[None]:
+    try:
+        yield
+    except CorestoneError as error:
+        raise values.located(error, entity.name, key, value) from None
+
+
+def _target(item: Any, store: HostStore, entity: Entity, key: str) -> _Target:
+    if item is None:
+        return _Target(None, None)
+    if isinstance(item, IncrementalStoreNode):
+        item = item.object_id
+    if isinstance(item, ObjectID):
+        return _Target(item, None)
+    with _located(entity, key, item):
+        _, handle, reference = identity(item, store)
+    return _Target(reference, handle)
+
+
+def identity(item: Any, store: HostStore) -> tuple[Entity | None, int | None, Any]:
+    """The entity, its handle, and the reference of a RowID, an ObjectID or a reference."""
+    if isinstance(item, RowID):
+        entity = item.entity
+        if not isinstance(entity, Entity):
+            raise TypeMismatchError(f"The entity of {item!r:.80} is no Entity; use {type(store).__name__}.row_id.")
+        return entity, entity._handle, _reference(item.reference)
+    if isinstance(item, ObjectID):
+        entity = store.model[item.entity_name]
+        return entity, entity._handle, item.reference
+    return None, None, _reference(item)
+
+
+def _reference(item: Any) -> Reference:
+    if isinstance(item, (int, str, bytes)) and not isinstance(item, bool) and item not in ("", b""):
+        return item
+    raise TypeMismatchError(
+        f"{item!r:.60} identifies no row. Give an IncrementalStoreNode, a RowID, an ObjectID, or a reference: an int, "
+        "or a str or bytes that are not empty."
+    )
+
+
+def push(items: Iterable[Any], sink: int, store: HostStore, entity: Entity | None = None) -> None:
+    if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
+        raise TypeMismatchError(f"{items!r:.60} are no rows. Give an iterable of nodes or IDs.")
+    iterator = iter(items)
+    while True:
+        some = list(itertools.islice(iterator, _PUSHED))
+        if not some:
+            return
+        rows = Rows(some, store, entity)
+        call(lib.cst_row_sink_push, sink, rows.count, rows.array)
+
+
+# -------- rows for Python ------------------------------------------------------------------------------------
+
+
+class Reading:
+    """How rows of an entity are read and written."""
+
+    def __init__(self, entity: Entity) -> None:
+        self.entity = entity
+        self.paths: dict[int, tuple[PropertyDescription, tuple[str, ...]]] = {}
+        self._add(entity.properties.values(), ())
+        # The attributes whose values need no more than their key.
+        self.plain = {
+            name: each.key
+            for name, each in entity.properties.items()
+            if each.is_attribute and not each.elements and each.attribute_type != AttributeType.DECIMAL
+        }
+
+    def _add(self, properties: Iterable[PropertyDescription], above: tuple[str, ...]) -> None:
+        for each in properties:
+            self.paths[each.key] = each, (*above, each.name)
+            self._add(each.elements, (*above, each.name))
+
+
+def reading_of(handle: int, store: HostStore) -> Reading:
+    found = store._entities.get(handle)
+    if found is None:
+        found = store._entities[handle] = Reading(store.model._entity_of(handle))
+    reading: Reading = found
+    return reading
+
+
+decoded = values.decode_value
+
+
+def row_id(row: Any, store: HostStore) -> RowID:
+    return RowID(reading_of(row.entity, store).entity, decoded(row.reference))
+
+
+def row_ids(count: int, rows: Any, store: HostStore) -> list[RowID]:
+    return [row_id(rows[place], store) for place in range(count)]
+
+
+def node(row: Any, store: HostStore, kind: type[Any] = IncrementalStoreNode) -> Any:
+    """The node for a cst_row."""
+    reading = reading_of(row.entity, store)
+    found: dict[str, Any] = {}
+    if row.count:
+        keys = (ctypes.c_uint32 * row.count).from_address(row.keys)
+        cells = (_abi.Value * row.count).from_address(row.values)
+        targets = (ctypes.c_void_p * row.count).from_address(row.targets) if row.targets else None
+        for place, key in enumerate(keys):
+            description, path = reading.paths[key]
+            if description.is_relationship:
+                value = _led_to(cells[place], targets[place] if targets else None, description, store)
+            else:
+                try:
+                    value = decoded(cells[place])
+                except CorestoneError as error:
+                    raise values.located(error, reading.entity.name, description.path, None) from None
+            if len(path) == 1:
+                found[path[0]] = value
+                continue
+            into = found
+            for step in path[:-1]:
+                into = into.setdefault(step, {})
+            into[path[-1]] = value
+    made_node: Any = object.__new__(kind)
+    reference = decoded(row.reference)
+    made_node.object_id = RowID(reading.entity, "" if reference is None else reference)
+    made_node.values, made_node.version = found, row.version
+    return made_node
+
+
+def _led_to(cell: Any, target: int | None, description: PropertyDescription, store: HostStore) -> Any:
+    if cell.type == _abi.NULL:
+        return [] if description.is_to_many else None
+    entity = reading_of(target or description.destination, store).entity
+    if cell.type != _abi.ARRAY:
+        return _as_row_id(decoded(cell), entity, store)
+    count = cell.payload.values.size
+    members = (_abi.Value * count).from_address(cell.payload.values.data) if count else ()
+    return [_as_row_id(decoded(each), entity, store) for each in members]
+
+
+def _as_row_id(value: Any, entity: Entity, store: HostStore) -> RowID:
+    if isinstance(value, ObjectID):
+        return RowID(store.model[value.entity_name], value.reference)
+    return RowID(entity, value)

@@ -1,0 +1,49 @@
+"""The open stores that are written in Python, and whose they are."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import weakref
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .coordinator import Coordinator
+    from .host_store import HostStore
+
+opened: dict[int, HostStore] = {}  # by the number that the library has for each
+_here = threading.local()
+
+
+def note(store: HostStore) -> None:
+    """A store was opened on this thread."""
+    getattr(_here, "stores", []).append(store)
+
+
+@contextlib.contextmanager
+def host_stores_opened(coordinator: Coordinator) -> Iterator[None]:
+    """What is opened on this thread within it is a store of the coordinator's."""
+    former, _here.stores = getattr(_here, "stores", []), []
+    try:
+        yield
+    finally:
+        for store in _here.stores:
+            store._owner = weakref.ref(coordinator)
+        _here.stores = former
+
+
+def host_store(coordinator: Coordinator | None, identifier: str, path: str) -> HostStore | None:
+    """What a class of Python made for an open store. One that was opened on a thread of the library's belongs to the
+    first coordinator that asks for it."""
+    wanted = path, identifier.upper()
+    found = [store for store in list(opened.values()) if (store.path, store.identifier.upper()) == wanted]
+    for store in found:
+        owner = store._owner() if store._owner is not None else None
+        if coordinator is None or owner is coordinator:
+            return store
+    for store in found:
+        if store._owner is None and coordinator is not None:
+            store._owner = weakref.ref(coordinator)
+            return store
+    return None

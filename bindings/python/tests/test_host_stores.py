@@ -1,0 +1,777 @@
+"""Stores of a program's own kinds: what their methods are given, what becomes of what they give and raise."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from host_stores import (
+    EPOCH,
+    EVERYTHING,
+    PEOPLE,
+    VALUES,
+    Data,
+    MemStore,
+    PickleStore,
+    Row,
+    described,
+    fill,
+    known_type,
+    recorded,
+)
+
+import corestone
+from corestone import (
+    AtomicStore,
+    AtomicStoreCacheNode,
+    CallbackError,
+    ConflictError,
+    Container,
+    Coordinator,
+    CorestoneError,
+    Fetched,
+    IncrementalStore,
+    IncrementalStoreNode,
+    InvalidArgumentError,
+    MergePolicy,
+    Model,
+    ModelMismatchError,
+    RowID,
+    SaveChangesRequest,
+    StoreDescription,
+    StoreOpening,
+    TypeMismatchError,
+)
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> Iterator[None]:
+    before = corestone.registered_store_types()
+    yield
+    gc.collect()
+    for name in corestone.registered_store_types():
+        if name not in before:
+            corestone.unregister_store_type(name)
+    MemStore.kept.clear()
+
+
+def mem() -> str:
+    return known_type("Mem", recorded(MemStore))
+
+
+def open_mem(model: Any = PEOPLE, path: str = "somewhere", **options: Any) -> Container:
+    return Container(Model(model), path, type=mem(), **options)
+
+
+def host(container: Container) -> Any:
+    found = container.store.host
+    assert found is not None
+    return found
+
+
+# -------- registering ----------------------------------------------------------------------------------------
+
+
+def test_types_are_registered_by_name() -> None:
+    before = corestone.registered_store_types()
+    assert before[:1] == ["SQLite"]
+
+    @corestone.register_store_type("Decorated")
+    class Decorated(MemStore):
+        pass
+
+    assert corestone.registered_store_types() == [*before, "Decorated"]
+    with Container(Model(PEOPLE), "x", type="decorated") as container:
+        assert type(container.store.host) is Decorated
+        assert container.store.type == "Decorated"
+    with pytest.raises(InvalidArgumentError, match="Decorated"):
+        corestone.register_store_type("DECORATED", MemStore)
+    with pytest.raises(InvalidArgumentError, match="SQLite"):
+        corestone.register_store_type("SQLite", MemStore)
+    assert corestone.unregister_store_type("Decorated")
+    assert not corestone.unregister_store_type("Decorated")
+    with pytest.raises(InvalidArgumentError, match="Decorated"):
+        Container(Model(PEOPLE), "x", type="Decorated")
+
+
+def test_what_is_no_class_of_stores_is_refused() -> None:
+    given: Any
+    for given in (object, "text", corestone.HostStore, MemStore.__new__):
+        with pytest.raises(TypeMismatchError, match="subclass of IncrementalStore or AtomicStore"):
+            corestone.register_store_type("Bad", given)
+
+    class Bare(IncrementalStore):
+        pass
+
+    class BareFile(AtomicStore):
+        pass
+
+    with pytest.raises(InvalidArgumentError, match="execute_fetch and new_values"):
+        corestone.register_store_type("Bad", Bare)
+    with pytest.raises(InvalidArgumentError, match="load"):
+        corestone.register_store_type("Bad", BareFile)
+    assert "Bad" not in corestone.registered_store_types()
+
+
+def test_a_store_stays_open_when_its_type_is_unregistered() -> None:
+    container = open_mem()
+    corestone.unregister_store_type("Mem")
+    ctx = container.context()
+    ctx.insert("Person", name="Ada")
+    ctx.save()
+    ctx.reset()
+    assert [each.name for each in ctx.fetch("Person")] == ["Ada"]
+    container.close()
+    assert container.store.host is None
+
+
+# -------- opening --------------------------------------------------------------------------------------------
+
+
+def test_what_a_store_is_told_when_it_is_opened(tmp_path: Path) -> None:
+    told: list[StoreOpening] = []
+
+    class Telling(MemStore):
+        def __init__(self, opening: StoreOpening) -> None:
+            super().__init__(opening)
+            told.append(opening)
+
+    corestone.register_store_type("Telling", Telling)
+    options = {"timeout": 2.5, "pages": 2, "text": "ü", "nothing": None, "data": b"1", "since": EPOCH, "flag": True}
+    with Container(Model(PEOPLE), tmp_path / "x", type="Telling", options=options) as container:
+        assert told[0].options == options
+        assert (told[0].type, told[0].path) == ("Telling", str(tmp_path / "x"))
+        assert told[0].is_new
+        assert not told[0].must_exist
+        assert not told[0].is_read_only
+        assert set(told[0].model) == {"Person", "Manager"}
+        assert told[0].metadata["NSStoreUUID"] == container.store.identifier
+    (tmp_path / "empty").touch()
+    (tmp_path / "full").write_text("something")
+    for name, is_new in (("empty", True), ("full", False)):
+        with Container(Model(PEOPLE), tmp_path / name, type="Telling", read_only=True):
+            assert (told[-1].is_new, told[-1].is_read_only) == (is_new, True)
+    with pytest.raises(InvalidArgumentError, match="option"):
+        Container(Model(PEOPLE), tmp_path / "a.sqlite", options={"timeout": 1})
+    with pytest.raises(TypeMismatchError, match="pages"):
+        Container(Model(PEOPLE), "x", type="Telling", options={"pages": [1, 2]})
+    with pytest.raises(TypeMismatchError, match="options"):
+        Container(Model(PEOPLE), "x", type="Telling", options=7)  # type: ignore[call-overload]
+
+
+def test_metadata_is_kept_and_compared() -> None:
+    container = open_mem()
+    identifier = container.store.identifier
+    container.coordinator.set_metadata(container.store, {"ours": [1, "two", b"3"]})
+    container.context().save()
+    assert host(container).metadata["ours"] == [1, "two", b"3"]
+    container.close()
+    assert corestone.metadata("somewhere", type="Mem")["ours"] == [1, "two", b"3"]
+    corestone.set_metadata("somewhere", {**corestone.metadata("somewhere", type="Mem"), "ours": "set"}, type="Mem")
+    with open_mem() as again:
+        assert again.store.identifier == identifier
+        assert again.coordinator.metadata(again.store)["ours"] == "set"
+    with pytest.raises(ModelMismatchError):
+        open_mem({"Person": {"name": "string?", "height": "double?"}})
+    with pytest.raises(CorestoneError):
+        corestone.metadata("nowhere", type="Mem")
+    with pytest.raises(CorestoneError):
+        open_mem(path="nowhere", must_exist=True)
+    assert "nowhere" not in MemStore.kept
+
+
+def test_stores_that_are_not_open() -> None:
+    container = open_mem()
+    coordinator = container.coordinator
+    assert coordinator.destroy_store("somewhere", type="Mem")
+    assert not coordinator.stores
+    assert not coordinator.destroy_store("somewhere", type="Mem")
+    with pytest.raises(CorestoneError):  # MemStore has no replace_store
+        coordinator.replace_store("somewhere", "elsewhere", type="Mem")
+
+
+# -------- values ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [MemStore, PickleStore])
+def test_every_kind_of_value_and_relationship(kind: Any, tmp_path: Path) -> None:
+    corestone.register_store_type("Kind", kind)
+    path = str(tmp_path / "store")
+    with Container(Model(EVERYTHING), path, type="Kind") as container:
+        ctx = container.context()
+        fill(ctx)
+        before = described(ctx)
+        assert before[0][VALUES["text"]][0] == VALUES
+        ctx.reset()
+        assert described(ctx) == before
+    with Container(Model(EVERYTHING), path, type="Kind") as container:
+        ctx = container.context()
+        assert described(ctx) == before
+        thing = ctx.first("Thing", "text == %@", VALUES["text"])
+        thing.steps.insert(0, thing.steps[2])
+        thing.tags.discard(ctx.first("Tag", "name == 'y'"))
+        thing.place = None
+        ctx.delete(ctx.first("Part", "name == 'a'"))
+        ctx.save()
+        changed = described(ctx)
+        assert changed[0][VALUES["text"]][4] == ["b", "c", "big"]
+    with Container(Model(EVERYTHING), path, type="Kind") as container:
+        assert described(container.context()) == changed
+
+
+def test_transformable_values_are_bytes_to_the_store() -> None:
+    with open_mem(EVERYTHING) as container:
+        ctx = container.context()
+        ctx.insert("Thing", any=["a"])
+        ctx.save()
+        (row,) = host(container).data.rows["Thing"].values()
+        assert corestone.decode_archive(row.values["any"]) == ["a"]
+
+
+def test_what_a_save_tells() -> None:
+    requests: list[SaveChangesRequest] = []
+
+    class Telling(MemStore):
+        def save(self, request: SaveChangesRequest) -> Any:
+            requests.append(request)
+            return super().save(request)
+
+    corestone.register_store_type("Telling", Telling)
+    with Container(Model(EVERYTHING), "x", type="Telling") as container:
+        ctx = container.context()
+        fill(ctx)
+        inserted = requests[-1]
+        assert sorted(node.object_id.entity.name for node in inserted.inserted_objects) == (
+            ["BigPart", "Part", "Part", "Part", "Tag", "Tag", "Thing", "Thing"]
+        )
+        assert {node.version for node in inserted.inserted_objects} == {1}
+        assert not inserted.updated_objects
+        assert not inserted.deleted_objects
+        ordered = [change for change in inserted.member_changes if change.is_ordered]
+        assert [len(change.members) for change in ordered] == [4]
+        thing = ctx.first("Thing", "text == %@", VALUES["text"])
+        thing.small = 8
+        ctx.delete(ctx.first("Tag", "name == 'y'"))
+        ctx.save()
+        request = requests[-1]
+        (updated,) = [node for node in request.updated_objects if "small" in node.changed]
+        assert (updated.changed, updated.old_version, updated.version) == ({"small"}, 1, 2)
+        assert updated["small"] == 8
+        assert [(node.object_id.entity.name, node.version) for node in request.deleted_objects] == [("Tag", 1)]
+        with pytest.raises(corestone.InvalidHandleError):
+            request.add_conflict(updated)
+
+
+def test_ids_made_by_the_library() -> None:
+    class Unnamed(MemStore):
+        obtain_permanent_ids = IncrementalStore.obtain_permanent_ids
+
+    corestone.register_store_type("Unnamed", Unnamed)
+    with Container(Model(PEOPLE), "x", type="Unnamed") as container:
+        ctx = container.context()
+        ada = ctx.insert("Person", name="Ada")
+        with pytest.raises(InvalidArgumentError, match="never saved"):
+            _ = ada.id.reference
+        ctx.save()
+        assert UUID(str(ada.id.reference))
+        assert container.object_id(ada.id.uri) == ada.id
+
+
+@pytest.mark.parametrize("reference", [0, -5, 1 << 62, "a b/ü%", "42", b"\x00\x01", b"p"])
+def test_references(reference: Any) -> None:
+    class Named(MemStore):
+        def obtain_permanent_ids(self, objects: Sequence[IncrementalStoreNode]) -> Any:
+            return [reference for _ in objects]
+
+        def execute_fetch(self, request: Any) -> Any:
+            return [IncrementalStoreNode(RowID(request.entity, reference), {"name": "Ada"}, 1)]
+
+    corestone.register_store_type("Named", Named)
+    with Container(Model(PEOPLE), "x", type="Named") as container:
+        ctx = container.context()
+        ada = ctx.insert("Person", name="Ada")
+        ctx.save()
+        assert ada.id.reference == reference
+        assert type(ada.id.reference) is type(reference)
+        assert ctx.fetch("Person")[0] is ada
+        found = container.object_id(ada.id.uri)
+        assert found is not None
+        assert container.store.new_object_id(container.model["Person"], reference) == ada.id
+
+
+# -------- fetching -------------------------------------------------------------------------------------------
+
+
+def test_a_request_as_the_store_sees_it() -> None:
+    with open_mem() as container:
+        ctx = container.context()
+        boss = ctx.insert("Person", name="Boss")
+        ctx.save()
+        ctx.fetch("Person", "age > %d AND manager == %@", 3, boss, sort=["-age", "name"], limit=5, offset=2)
+        request = host(container).requests[-1]
+        assert (request.entity.name, request.limit, request.offset) == ("Person", 5, 2)
+        assert [(each.key, each.ascending) for each in request.sort] == [("age", False), ("name", True)]
+        constant = request.predicate.parts[1].right.constant_value
+        assert constant == boss.id
+        assert constant.reference == boss.id.reference
+        assert request.request_type == 1
+        ctx.count("Person")
+        assert host(container).requests[-1].result_type == "count"
+
+
+def test_what_the_store_did_is_not_done_again() -> None:
+    class Lying(MemStore):
+        def execute_fetch(self, request: Any) -> Any:
+            if request.result_type == "count":
+                return 17
+            rows = list(super().execute_fetch(request))
+            return Fetched(rows[::-1], predicate=True, order=True, window=True)
+
+    corestone.register_store_type("Lying", Lying)
+    with Container(Model(PEOPLE), "x", type="Lying") as container:
+        for place, name in enumerate("abc"):
+            host(container).data.put("Person", f"r{place}", {"name": name})
+        ctx = container.context()
+        found = ctx.fetch("Person", "name == 'nobody'", sort="name", limit=1)
+        assert [each.name for each in found] == ["c", "b", "a"]
+        assert ctx.count("Person") == 17
+
+
+def test_references_alone_are_asked_for_later() -> None:
+    class Sparse(MemStore):
+        def execute_fetch(self, request: Any) -> Any:
+            return [str(node.reference) for node in super().execute_fetch(request)]
+
+    corestone.register_store_type("Sparse", recorded(Sparse))
+    with Container(Model(PEOPLE), "x", type="Sparse") as container:
+        for place in range(300):
+            host(container).data.put("Person", f"r{place}", {"name": f"n{place}"})
+        ctx = container.context()
+        found = ctx.fetch("Person")
+        assert len(found) == 300
+        host(container).log.clear()
+        assert found[0].name == "n0"
+        assert host(container).log.count("new_values") == 1  # for many at once
+        assert {each.name for each in found} == {f"n{place}" for place in range(300)}
+        assert host(container).log.count("new_values") <= 300 // 100 + 1
+
+
+# -------- what goes wrong ------------------------------------------------------------------------------------
+
+
+class Boom(Exception):
+    pass
+
+
+def failing(method: str) -> Any:
+    class Failing(MemStore):
+        fails = False
+
+    def fail(self: Any, *arguments: Any) -> Any:
+        if not self.fails and method != "load_metadata":
+            return getattr(MemStore, method)(self, *arguments)
+        raise Boom(f"{method} has no idea")
+
+    setattr(Failing, method, fail)
+    return Failing
+
+
+def use(kind: str, path: str, method: str) -> None:
+    """Does what needs a method of a store."""
+    with Container(Model(PEOPLE), path, type=kind) as container:
+        store = host(container)
+        store.data.put("Person", "p", {"name": "Ada"}, manager=None)
+        store.fails = True
+        ctx = container.context()
+        if method in ("obtain_permanent_ids", "save"):
+            ctx.insert("Person", name="Bob")
+            ctx.save()
+        elif method == "execute_fetch":
+            ctx.fetch("Person")
+        else:
+            person = ctx.get(container.store.new_object_id(container.model["Person"], "p"))
+            assert person.name
+            assert list(person.reports) is not None
+
+
+@pytest.mark.parametrize(
+    "method",
+    ["load_metadata", "execute_fetch", "new_values", "new_value_for_relationship", "obtain_permanent_ids", "save"],
+)
+def test_what_a_method_raises_comes_back(method: str) -> None:
+    corestone.register_store_type("Failing", failing(method))
+    with pytest.raises(CallbackError) as failure:
+        use("Failing", "somewhere", method)
+    error = failure.value
+    assert isinstance(error.__cause__, Boom)
+    texts = [error.message, *(detail.message for detail in error.details)]
+    assert any("somewhere" in each for each in texts[:1]), texts
+    assert any(f"Boom: {method} has no idea" in each and "Traceback" in each for each in texts[1:]), texts
+    if method == "save":
+        with Container(Model(PEOPLE), "somewhere", type="Failing") as container:
+            assert [each.name for each in container.context().fetch("Person")] == ["Ada"]
+
+
+def test_a_failed_save_can_be_repeated() -> None:
+    corestone.register_store_type("Failing", failing("save"))
+    with Container(Model(PEOPLE), "x", type="Failing") as container:
+        ctx = container.context()
+        ada = ctx.insert("Person", name="Ada")
+        host(container).fails = True
+        with pytest.raises(CallbackError):
+            ctx.save()
+        assert ctx.has_changes
+        host(container).fails = False
+        ctx.save()
+        assert not ctx.has_changes
+        assert [str(ada.id.reference)] == list(host(container).data.rows["Person"])
+
+
+WRONG: list[tuple[str, Any, str]] = [
+    ("execute_fetch", None, "no rows"),
+    ("execute_fetch", "text", "no rows"),
+    ("execute_fetch", [3.5], "identifies no row"),
+    ("execute_fetch", [""], "identifies no row"),
+    ("execute_fetch", [None], "identifies no row"),
+    ("execute_fetch", 3, "number"),
+    ("new_values", 7, "no rows"),
+    ("new_value_for_relationship", 7, "to-many"),
+    ("obtain_permanent_ids", [], "0 of them"),
+    ("obtain_permanent_ids", None, "None"),
+    ("obtain_permanent_ids", [True], "identifies no row"),
+    ("save", [8.5], "identifies no row"),
+    ("load_metadata", "text", "dictionary"),
+    ("load_metadata", {"a": object()}, "property list"),
+]
+
+
+@pytest.mark.parametrize(("method", "answer", "said"), WRONG)
+def test_wrong_answers_are_named(method: str, answer: Any, said: str) -> None:
+    class Wrong(MemStore):
+        pass
+
+    setattr(Wrong, method, lambda self, *_: answer)
+    corestone.register_store_type("Wrong", Wrong)
+    with pytest.raises(CorestoneError) as failure:
+        use("Wrong", "x", method)
+    texts = [failure.value.message, *(detail.message for detail in failure.value.details)]
+    assert any(said in each for each in texts), texts
+
+
+@pytest.mark.parametrize(
+    ("values", "key"), [({"age": "old"}, "age"), ({"age": object()}, "age"), ({"manager": 3.5}, "manager")]
+)
+def test_wrong_values_are_named_by_entity_and_key(values: dict[str, Any], key: str) -> None:
+    class Wrong(MemStore):
+        def execute_fetch(self, request: Any) -> Any:
+            return [IncrementalStoreNode(RowID(request.entity, "p"), values, 1)]
+
+    corestone.register_store_type("Wrong", Wrong)
+    with Container(Model(PEOPLE), "x", type="Wrong") as container, pytest.raises(CorestoneError) as failure:
+        container.context().fetch("Person")
+    found = [failure.value, *failure.value.details]
+    assert any((each.entity, each.key) == ("Person", key) for each in found), found
+
+
+def test_a_constructor_has_to_pass_the_opening_on() -> None:
+    class Forgetful(MemStore):
+        def __init__(self, opening: StoreOpening) -> None:
+            pass
+
+    corestone.register_store_type("Forgetful", Forgetful)
+    with pytest.raises(CorestoneError, match=r"HostStore\.__init__"):
+        Container(Model(PEOPLE), "x", type="Forgetful")
+
+
+def test_a_store_without_save_is_read_only() -> None:
+    class Reader(IncrementalStore):
+        def execute_fetch(self, request: Any) -> Any:
+            return [IncrementalStoreNode(RowID(request.entity, 1), {"name": "Ada"}, 1)]
+
+        def new_values(self, ids: Sequence[RowID]) -> Any:
+            return [IncrementalStoreNode(each, {"name": "Ada"}, 1) for each in ids]
+
+    corestone.register_store_type("Reader", Reader)
+    with Container(Model({"Person": {"name": "string?"}}), "x", type="Reader") as container:
+        ctx = container.context()
+        assert container.is_read_only
+        ctx.fetch("Person")[0].name = "Bob"
+        with pytest.raises(corestone.StoreReadOnlyError):
+            ctx.save()
+
+
+def test_ctrl_c_in_a_method_ends_the_call() -> None:
+    class Slow(MemStore):
+        def execute_fetch(self, request: Any) -> Any:
+            raise KeyboardInterrupt
+
+    corestone.register_store_type("Slow", Slow)
+    with Container(Model(PEOPLE), "x", type="Slow") as container, pytest.raises(KeyboardInterrupt):
+        container.context().fetch("Person")
+
+
+def test_a_store_does_not_use_itself() -> None:
+    raised: list[BaseException] = []
+
+    class Curious(MemStore):
+        container: Any = None
+
+        def new_values(self, ids: Sequence[RowID]) -> Any:
+            try:
+                self.container.context().fetch("Person")
+            except CorestoneError as error:
+                raised.append(error)
+            return super().new_values(ids)
+
+    corestone.register_store_type("Curious", Curious)
+    with Container(Model(PEOPLE), "x", type="Curious") as container:
+        Curious.container = container
+        host(container).data.put("Person", "p", {"name": "Ada"})
+        person = container.context().get(container.store.new_object_id(container.model["Person"], "p"))
+        assert person.name == "Ada"
+        assert [type(each) for each in raised] == [InvalidArgumentError]
+        Curious.container = None
+
+
+# -------- conflicts ------------------------------------------------------------------------------------------
+
+
+def test_conflicts_go_to_the_merge_policy() -> None:
+    with open_mem() as container:
+        first, second = container.context(), container.context()
+        mine = first.insert("Person", name="Ada", age=1)
+        first.save()
+        theirs = second.first("Person")
+        theirs.age = 2
+        second.save()
+        host(container).data.rows["Person"][mine.id.reference] = Row(7, {"name": "Somebody", "age": 3})
+        mine.name = "Ada Lovelace"
+        with pytest.raises(ConflictError) as failure:
+            first.save()
+        assert len(failure.value.conflicts) == 1
+        first.merge_policy = MergePolicy.OBJECT_TRUMP
+        first.save()
+        row = host(container).data.rows["Person"][mine.id.reference]
+        assert (row.version, row.values["name"], row.values["age"]) == (8, "Ada Lovelace", 3)
+
+
+# -------- lifetimes and threads ------------------------------------------------------------------------------
+
+
+def test_nothing_is_left_behind() -> None:
+    from corestone import _host_store, _open_hosts
+
+    open_mem().close()
+    gc.collect()
+    before, stores = corestone.handle_count(), len(_open_hosts.opened)
+    for _ in range(20):
+        with open_mem() as container:
+            ctx = container.context()
+            for place in range(10):
+                ctx.insert("Person", name=str(place))
+            ctx.save()
+            ctx.reset()
+            assert len([each.name for each in ctx.fetch("Person", "name < '5'")]) >= 5
+        del ctx, container
+    gc.collect()
+    assert len(_open_hosts.opened) == stores
+    assert corestone.handle_count() <= before + 1
+    corestone.unregister_store_type("Mem")
+    assert "Mem" not in [kind.__name__ for kind in _host_store._types.values()]
+
+
+def test_closing_is_told_once() -> None:
+    closed: list[str] = []
+
+    class Closing(MemStore):
+        def close(self) -> None:
+            closed.append(self.path)
+
+    corestone.register_store_type("Closing", Closing)
+    with Container(Model(PEOPLE), "one", type="Closing"):
+        pass
+    assert closed == ["one"]
+    coordinator = Coordinator(Model(PEOPLE))
+    coordinator.add_store("two", type="Closing")
+    del coordinator
+    gc.collect()
+    assert closed == ["one", "two"]
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_several_threads_read_and_save(parallel: bool) -> None:
+    class Shared(MemStore):
+        parallel_reads = parallel
+        inside = 0
+        most = 0
+        lock = threading.Lock()
+
+        def new_values(self, ids: Sequence[RowID]) -> Any:
+            with self.lock:
+                Shared.inside += 1
+                Shared.most = max(Shared.most, Shared.inside)
+            try:
+                return list(super().new_values(ids))
+            finally:
+                with self.lock:
+                    Shared.inside -= 1
+
+        def save(self, request: SaveChangesRequest) -> Any:
+            with self.lock:
+                return super().save(request)
+
+    corestone.register_store_type("Shared", Shared)
+    failures: list[BaseException] = []
+    with Container(Model(PEOPLE), "x", type="Shared") as container:
+        setup = container.context()
+        for place in range(100):
+            setup.insert("Person", name=str(place), age=0)
+        setup.save()
+
+        def work(number: int) -> None:
+            try:
+                ctx = container.context()
+                for _ in range(5):
+                    ctx.reset()
+                    names = {each.name for each in ctx.fetch("Person", "age >= 0")}
+                    assert {str(place) for place in range(100)} <= names
+                    ctx.insert("Person", name=f"{number}", age=number)
+                    ctx.save()
+                ctx.close()
+            except BaseException as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=work, args=(100 + number,)) for number in range(6)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join(60)
+        assert not failures
+        assert container.context().count("Person") == 130
+    assert parallel or Shared.most <= 1
+
+
+def test_a_program_may_end_with_a_store_open(tmp_path: Path) -> None:
+    program = """
+        import sys
+        sys.path.insert(0, {tests!r})
+        import corestone
+        from host_stores import MemStore
+        corestone.register_store_type("Mem", MemStore)
+        container = corestone.Container(corestone.Model({{"Person": {{"name": "string?"}}}}), "x", type="Mem")
+        ctx = container.context()
+        kept = [ctx.insert("Person", name=str(place)) for place in range(100)]
+        ctx.save()
+        kept += list(ctx.fetch("Person"))
+        print("end")
+    """
+    source = textwrap.dedent(program).format(tests=str(Path(__file__).parent))
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "end", "")
+
+
+# -------- atomic stores --------------------------------------------------------------------------------------
+
+
+def test_an_atomic_store_is_read_and_written_as_a_whole(tmp_path: Path) -> None:
+    corestone.register_store_type("Pickle", PickleStore)
+    path = tmp_path / "people"
+    path.touch()  # a file of no bytes is a new store
+    with Container(Model(PEOPLE), path, type="Pickle") as container:
+        ctx = container.context()
+        boss = ctx.insert("Manager", name="Boss", level=3)
+        ctx.insert("Person", name="Ada", manager=boss)
+        ctx.save()
+        identifier, uri = container.store.identifier, boss.id.uri
+    with Container(Model(PEOPLE), path, type="Pickle") as container:
+        ctx = container.context()
+        assert container.store.identifier == identifier
+        assert corestone.metadata(path, type="Pickle")["NSStoreUUID"] == identifier
+        boss = ctx.existing(uri)
+        assert (boss.name, boss.level, [each.name for each in boss.reports]) == ("Boss", 3, ["Ada"])
+        assert [each.name for each in ctx.fetch("Person", "manager.name == 'Boss'")] == ["Ada"]
+        ctx.delete(boss)
+        ctx.save()
+    with Container(Model(PEOPLE), path, type="Pickle") as container:
+        (ada,) = container.context().fetch("Person")
+        assert (ada.name, ada.manager) == ("Ada", None)
+
+
+def test_an_atomic_store_that_cannot_load_is_not_opened(tmp_path: Path) -> None:
+    class Broken(PickleStore):
+        def load_metadata(self) -> Mapping[str, Any]:
+            return self.opening.metadata
+
+        def load(self) -> Any:
+            yield AtomicStoreCacheNode(self.row_id("Person", 1), {"name": "Ada"})
+            raise Boom("half of it")
+
+    corestone.register_store_type("Broken", Broken)
+    coordinator = Coordinator(Model(PEOPLE))
+    with pytest.raises(CallbackError) as failure:
+        coordinator.add_store(tmp_path / "x", type="Broken")
+    assert isinstance(failure.value.__cause__, Boom)
+    assert not coordinator.stores
+
+
+# -------- other stores ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [MemStore, PickleStore])
+def test_there_and_back_from_sqlite(kind: Any, tmp_path: Path) -> None:
+    corestone.register_store_type("Kind", kind)
+    with Container(Model(EVERYTHING), tmp_path / "a.sqlite") as container:
+        fill(container.context())
+        before = described(container.context())
+        coordinator = container.coordinator
+        there = coordinator.migrate_store(container.store, tmp_path / "b", type="Kind")
+        container.store = there
+        assert there.type == "Kind"
+        assert described(container.context()) == before
+        container.store = coordinator.migrate_store(there, tmp_path / "c.sqlite")
+        assert described(container.context()) == before
+
+
+def test_stores_of_several_kinds_answer_together(tmp_path: Path) -> None:
+    stores = [StoreDescription(tmp_path / "a.sqlite"), StoreDescription("x", type=mem(), options={"a": 1})]
+    container = Container("several", Model(PEOPLE), stores=stores)
+    container.load()
+    assert [store.host is not None for store in container.coordinator.stores] == [False, True]
+    MemStore.kept["x"].put("Person", "p", {"name": "Bob"})
+    ctx = container.context()
+    ctx.insert("Person", name="Ada")
+    ctx.save()
+    assert [each.name for each in ctx.fetch("Person", sort="name")] == ["Ada", "Bob"]
+    assert [each.name for each in ctx.fetch("Person", sort="-name", limit=1)] == ["Bob"]
+    assert ctx.count("Person") == 2
+    container.close()
+
+
+def test_dates_keep_their_microseconds() -> None:
+    with open_mem(EVERYTHING) as container:
+        ctx = container.context()
+        start = datetime(1970, 1, 1, tzinfo=timezone.utc)
+        for place in range(50):
+            ctx.insert("Thing", small=place, date=start + timedelta(days=400 * place, microseconds=place * 12345))
+        ctx.save()
+        ctx.reset()
+        for thing in ctx.fetch("Thing"):
+            assert thing.date == start + timedelta(days=400 * thing.small, microseconds=thing.small * 12345)
+
+
+def test_data_is_shared_by_stores_of_one_path() -> None:
+    with open_mem() as one, open_mem() as two:
+        ctx = one.context()
+        ctx.insert("Person", name="Ada")
+        ctx.save()
+        assert [each.name for each in two.context().fetch("Person")] == ["Ada"]
+    assert isinstance(MemStore.kept["somewhere"], Data)
