@@ -81,6 +81,12 @@ def python_places() -> list[str]:
     return [place for place in ("bindings/python/corestone", "examples", "scripts", "bench") if (ROOT / place).is_dir()]
 
 
+def mypy_path() -> str:
+    """Where modules are that programs of other folders use."""
+    package = ROOT / "bindings" / "python"
+    return ":".join(map(str, (package, package / "tests", ROOT / "examples" / "stores")))
+
+
 def mypy_commands() -> list[list[str]]:
     """The package by its own configuration; programs a folder at a time, since two of them may bear one name."""
     mypy = str(VENV / "mypy")
@@ -92,6 +98,7 @@ def mypy_commands() -> list[list[str]]:
         "examples/packages",
         "examples/orders",
         "examples/live",
+        "examples/stores",
         "examples/events",
         "examples/signals",
         "bench",
@@ -114,9 +121,8 @@ def suites() -> list[Suite]:
         ["scripts/run_example.sh", "python", str(BUILD)],
         ["scripts/run_example.sh", "swift", str(BUILD)],
     ]
-    package = ROOT / "bindings" / "python"
     return [
-        Suite("lint", lint_commands(), environment={"MYPYPATH": f"{package}:{package / 'tests'}"}),
+        Suite("lint", lint_commands(), environment={"MYPYPATH": mypy_path()}),
         Suite("checks", [check(name) for name in ("exports", "ldd", "size", "imports", "docs", "readme", "install")]),
         Suite("swift", [[os.environ.get("SWIFT", "swift"), "test"]], runner=True, minutes=20),
         Suite("c", [c_tests("run")], runner=True),

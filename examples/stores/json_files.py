@@ -1,0 +1,234 @@
+"""A folder of JSON files, one for each object, that several programs may read and write at the same time.
+
+    store.json            what the store says about itself
+    Person/3f2a….json     an object of the entity Person, whose name there is 3f2a…
+    .lock                 held shared by who reads and exclusively by who writes
+    .journal/             what a transaction is about to put in place
+
+Whoever reads the folder finds all of a transaction or nothing of it: its files are written into .journal first, then
+commit.json there appears by one rename and says what goes where, and only then files are renamed into their places and
+removed. A program that was killed in between leaves its commit.json, which the next one carries out before all else.
+
+Every file is written whole and renamed, so other programs (editors, scripts, git) see each object as it was or is.
+This module knows nothing of Corestone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import shutil
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+METADATA = "store.json"
+# Names that are the same on every file system, and that lead nowhere else.
+SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+
+
+class DamagedFileError(Exception):
+    """A file is no object of this store."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An object as its file has it."""
+
+    version: int
+    values: Mapping[str, Any]
+    links: Mapping[str, Any]  # by relationship "Entity/name", or a list of these
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A file as it was read: it is not read again while its signature is the same."""
+
+    signature: tuple[int, ...]
+    entry: Entry
+
+
+class JSONFiles:
+    """The files of a store. Any thread may use it, one at a time."""
+
+    def __init__(self, folder: str | os.PathLike[str], *, read_only: bool = False) -> None:
+        self.folder = Path(folder)
+        self.read_only = read_only
+        self.files_read = 0
+        self._known: dict[str, dict[str, _Known]] = {}
+        self._turn = threading.RLock()
+        self._depth = 0
+        self._exclusively = False
+
+    # -------- reading --------------------------------------------------------------------------------------
+
+    def metadata(self) -> dict[str, Any] | None:
+        """What store.json has; None for a store that is not there yet, which a folder without that file is."""
+        with self.locked():
+            return self._json(self.folder / METADATA)
+
+    def entries(self, entity: str) -> dict[str, Entry]:
+        """The objects of an entity by name, as they are now. Only files that changed are read."""
+        with self.locked():
+            before, now = self._known.get(entity, {}), {}
+            folder = self.folder / entity
+            with contextlib.suppress(FileNotFoundError), os.scandir(folder) as found:
+                for file in found:
+                    name, dot, kind = file.name.rpartition(".")
+                    # Editors put files of their own beside those that they write.
+                    if kind == "json" and dot and SAFE_NAME.fullmatch(name):
+                        known = self._read(folder / file.name, before.get(name))
+                        if known is not None:
+                            now[name] = known
+            self._known[entity] = now
+            return {name: known.entry for name, known in now.items()}
+
+    def some(self, entity: str, names: list[str]) -> dict[str, Entry]:
+        """Those of the objects with these names that there are."""
+        with self.locked():
+            known = self._known.setdefault(entity, {})
+            found = {}
+            for name in filter(SAFE_NAME.fullmatch, names):  # others lead out of the folder
+                now = self._read(self.folder / entity / f"{name}.json", known.get(name))
+                if now is None:
+                    known.pop(name, None)
+                else:
+                    known[name] = now
+                    found[name] = now.entry
+            return found
+
+    def _read(self, file: Path, known: _Known | None) -> _Known | None:
+        try:
+            about = file.stat()
+        except FileNotFoundError:
+            return None
+        signature = (about.st_ino, about.st_size, about.st_mtime_ns)
+        if known is not None and known.signature == signature:
+            return known
+        read = self._json(file)
+        if read is None:
+            return None
+        self.files_read += 1
+        version, values, links = read.get("version", 1), read.get("values", {}), read.get("links", {})
+        if not isinstance(version, int) or not isinstance(values, dict) or not isinstance(links, dict):
+            raise DamagedFileError(f'{file} has no "version", "values" and "links" as the objects of this store have')
+        if known is not None and (values, links) != (known.entry.values, known.entry.links):
+            # Somebody changed it by hand and did not count: it is a later version all the same.
+            version = max(version, known.entry.version + 1)
+        return _Known(signature, Entry(version, values, links))
+
+    def _json(self, file: Path) -> dict[str, Any] | None:
+        try:
+            read = json.loads(file.read_bytes())
+        except FileNotFoundError:
+            return None
+        except ValueError as failure:
+            raise DamagedFileError(f"{file} is no JSON: {failure}") from failure
+        if not isinstance(read, dict):
+            raise DamagedFileError(f"{file} has {type(read).__name__} where an object is expected")
+        return read
+
+    # -------- writing --------------------------------------------------------------------------------------
+
+    def put_metadata(self, values: Mapping[str, Any]) -> None:
+        self.commit({METADATA: values})
+
+    def commit(self, files: Mapping[str, Mapping[str, Any] | None]) -> None:
+        """Writes files, and removes those that are None, all or none of them; keys are "Person/3f2a….json"."""
+        with self.locked(exclusively=True):
+            journal = self.folder / ".journal"
+            shutil.rmtree(journal, ignore_errors=True)  # of one that never came to its commit
+            journal.mkdir()
+            steps: dict[str, str | None] = {}
+            for number, (name, content) in enumerate(files.items()):
+                steps[name] = None
+                if content is not None:
+                    steps[name] = f"{number}.json"
+                    _write(journal / f"{number}.json", content)
+            _write(journal / "commit.new", steps)
+            _sync(journal)
+            os.rename(journal / "commit.new", journal / "commit.json")
+            _sync(journal)
+            self._finish()
+            for name in files:
+                self._note(name)
+
+    def _note(self, name: str) -> None:
+        """Reads what was just written, so that it is not taken for somebody else's change."""
+        entity, slash, file = name.partition("/")
+        if slash:
+            known = self._known.setdefault(entity, {})
+            known.pop(file[: -len(".json")], None)
+            now = self._read(self.folder / name, None)
+            if now is not None:
+                known[file[: -len(".json")]] = now
+
+    def _finish(self) -> None:
+        """Carries out a transaction whose commit.json is there. Doing it again is fine."""
+        journal = self.folder / ".journal"
+        steps = self._json(journal / "commit.json")
+        if steps is None:
+            return
+        touched = {self.folder}
+        for name, written in steps.items():
+            place = self.folder / name
+            place.parent.mkdir(exist_ok=True)
+            touched.add(place.parent)
+            with contextlib.suppress(FileNotFoundError):  # it was done before
+                if written is None:
+                    place.unlink()
+                else:
+                    os.rename(journal / written, place)
+        for folder in touched:
+            _sync(folder)
+        shutil.rmtree(journal)
+
+    @contextlib.contextmanager
+    def locked(self, exclusively: bool = False) -> Iterator[None]:
+        """Holds the lock of the folder. Who is going to write says so when it begins to read."""
+        with self._turn:
+            if self._depth or (self.read_only and not (self.folder / ".lock").exists()):
+                assert self._exclusively or not exclusively, "a lock that is shared with others cannot become one's own"
+                self._depth += 1
+                try:
+                    yield
+                finally:
+                    self._depth -= 1
+                return
+            mode = os.O_RDONLY if self.read_only else os.O_RDWR | os.O_CREAT
+            descriptor = os.open(self.folder / ".lock", mode | os.O_CLOEXEC, 0o666)
+            self._depth, self._exclusively = 1, exclusively
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX if exclusively else fcntl.LOCK_SH)
+                if (self.folder / ".journal" / "commit.json").exists():
+                    if self.read_only:
+                        raise DamagedFileError(
+                            f"{self.folder}: a save was cut off; open it once for writing, to finish that"
+                        )
+                    fcntl.flock(descriptor, fcntl.LOCK_EX)
+                    self._finish()
+                yield
+            finally:
+                self._depth = 0
+                os.close(descriptor)  # which unlocks
+
+
+def _write(file: Path, content: Any) -> None:
+    with file.open("w", encoding="utf-8") as opened:
+        json.dump(content, opened, ensure_ascii=False, allow_nan=False, indent=1, sort_keys=True)
+        opened.write("\n")
+        opened.flush()
+        os.fsync(opened.fileno())
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,306 @@
+"""A store in a folder of JSON files, one for each object: the type "JSONFolder".
+
+    import json_folder                       # registers the type
+    Container(model, "people", type="JSONFolder")
+
+People read the files, edit them, put them under version control. A file that somebody changed, by hand or through
+another program, is read anew by the next fetch; a save that is based on what was there before is a conflict, as with
+any other store. Several processes may use one folder. json_files.py has locks, atomic writing and recovery; this module
+says what Corestone's rows are in such files.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from corestone import (
+    Entity,
+    Fetched,
+    FetchRequest,
+    IncrementalStore,
+    IncrementalStoreNode,
+    RowID,
+    SaveChangesRequest,
+    StoreOpening,
+    register_store_type,
+)
+from json_files import METADATA, Entry, JSONFiles
+from json_values import (
+    from_json_date,
+    keeps_members,
+    link,
+    linked,
+    links_from_json,
+    links_to_json,
+    to_json_date,
+    values_from_json,
+    values_to_json,
+    with_subentities,
+)
+
+TYPE = "JSONFolder"
+
+
+@register_store_type(TYPE)
+class JSONFolder(IncrementalStore):
+    """The store of a folder. References are the names of files, random ones for new objects."""
+
+    unique_constraints = True
+
+    def __init__(self, opening: StoreOpening) -> None:
+        super().__init__(opening)
+        # The attributes that must be unique together, and the entity that says so.
+        self.unique = [
+            (self.model[entity["name"]], keys)
+            for entity in self.model.describe()["entities"]
+            for keys in entity["uniqueConstraints"]
+        ]
+        self.files = JSONFiles(os.path.abspath(opening.path), read_only=opening.is_read_only)
+
+    # -------- opening --------------------------------------------------------------------------------------
+
+    def load_metadata(self) -> Mapping[str, Any]:
+        folder = self.files.folder
+        known = stored_metadata(self.files)
+        if known is not None:
+            return known
+        if self.opening.must_exist or self.is_read_only:
+            raise FileNotFoundError(f"there is no folder of objects at {folder}")
+        if folder.is_file() and folder.stat().st_size == 0:
+            folder.unlink()  # somebody kept the place free
+        if folder.exists() and any(folder.iterdir()):
+            raise FileExistsError(f"{folder} is there and has no {METADATA}: it is no folder of objects")
+        folder.mkdir(parents=True, exist_ok=True)
+        self.files.commit({METADATA: plain(self.opening.metadata)})
+        return self.opening.metadata
+
+    def move(self, path: str) -> None:
+        self.files = JSONFiles(os.path.abspath(path), read_only=self.is_read_only)
+
+    # -------- reading --------------------------------------------------------------------------------------
+
+    def execute_fetch(self, request: FetchRequest) -> Fetched | int:
+        entities = with_subentities(request.entity) if request.include_subentities else [request.entity]
+        found = {entity: self.files.entries(entity.name) for entity in entities}
+        if request.result_type == "count" and request.predicate is None and not request.limit and not request.offset:
+            return sum(map(len, found.values()))
+        # Everything is in memory by now, so predicates and orders are left to Corestone.
+        return Fetched(self._node(entity, name, entry) for entity in found for name, entry in found[entity].items())
+
+    def new_values(self, ids: Sequence[RowID]) -> Iterator[IncrementalStoreNode]:
+        for name, (entity, entry) in self._found(ids).items():
+            yield self._node(entity, name, entry)
+
+    def new_values_for_relationship(self, relationship: str, ids: Sequence[RowID]) -> list[Any]:
+        description = ids[0].entity.properties[relationship]
+        found = self._found(ids)
+        said = {name: entry.links.get(relationship) for name, (_, entry) in found.items()}
+        where = f"{self.files.folder}: {relationship}"
+        if not description.is_to_many:
+            targets = [said.get(str(each.reference)) for each in ids]
+            return [None if target is None else linked(self, target, where) for target in targets]
+        inverse = self.inverse(description)
+        owners: dict[str, list[str]] = {str(each.reference): list(said.get(str(each.reference)) or ()) for each in ids}
+        if inverse is not None and not inverse.is_to_many:
+            self._add_owned(self.destination(description), inverse.name, owners)
+        return [[linked(self, member, where) for member in owners[str(each.reference)]] for each in ids]
+
+    def _add_owned(self, destination: Entity, inverse: str, owners: dict[str, list[str]]) -> None:
+        """Adds the members whose own rows lead to an owner; a list that the owner keeps is their order."""
+        owned: dict[str, set[str]] = {owner: set() for owner in owners}
+        for entity in with_subentities(destination):
+            for name, entry in self.files.entries(entity.name).items():
+                owner = str(entry.links.get(inverse) or "").partition("/")[2]
+                if owner in owned:
+                    owned[owner].add(f"{entity.name}/{name}")
+        for owner, members in owned.items():
+            kept = [member for member in owners[owner] if member in members]
+            owners[owner] = kept + sorted(members.difference(kept))
+
+    def _found(self, ids: Iterable[RowID]) -> dict[str, tuple[Entity, Entry]]:
+        """The rows of IDs by name. An ID may be of an entity that the row's own inherits from."""
+        wanted: dict[Entity, list[str]] = {}
+        for each in ids:
+            wanted.setdefault(each.entity, []).append(str(each.reference))
+        found: dict[str, tuple[Entity, Entry]] = {}
+        with self.files.locked():
+            for entity, names in wanted.items():
+                for own in with_subentities(entity):
+                    left = [name for name in names if name not in found]
+                    found.update({name: (own, entry) for name, entry in self.files.some(own.name, left).items()})
+        return found
+
+    def _node(self, entity: Entity, name: str, entry: Entry) -> IncrementalStoreNode:
+        where = f"{self.files.folder}/{entity.name}/{name}.json"
+        values = values_from_json(entity.properties.values(), entry.values, where)
+        values.update(links_from_json(self, entity, entry.links, where))
+        return IncrementalStoreNode(self.row_id(entity, name), values, entry.version)
+
+    # -------- saving ---------------------------------------------------------------------------------------
+
+    def obtain_permanent_ids(self, objects: Sequence[IncrementalStoreNode]) -> list[str]:
+        return [uuid4().hex for _ in objects]
+
+    def save(self, request: SaveChangesRequest) -> None:
+        with self.files.locked(exclusively=True):
+            if self._has_conflicts(request):
+                return
+            files: dict[str, Mapping[str, Any] | None] = {}
+            for node in (*request.inserted_objects, *request.updated_objects):
+                files[file_name(node.object_id)] = self._content(node)
+            for change in request.member_changes:
+                owner = change.owner.entity.properties[change.relationship]
+                if not keeps_members(owner, self.inverse(owner)):
+                    continue
+                content = files.get(file_name(change.owner)) or self._as_it_is(change.owner)
+                if content is not None:
+                    files[file_name(change.owner)] = content
+                    if change.is_ordered:
+                        members = list(map(link, change.members))
+                    else:
+                        gone = set(map(link, change.removed))
+                        kept = [
+                            member for member in content["links"].get(change.relationship, ()) if member not in gone
+                        ]
+                        members = list(dict.fromkeys([*kept, *map(link, change.added)]))
+                    content["links"][change.relationship] = members
+            for node in request.deleted_objects:
+                files[file_name(node.object_id)] = None
+            taken = self._taken(files)
+            for node in (*request.inserted_objects, *request.updated_objects):
+                if file_name(node.object_id) in taken:
+                    request.add_conflict(node, "unique")
+            if request.metadata is not None:
+                files[METADATA] = plain(request.metadata)
+            if files and not taken:
+                self.files.commit(files)
+
+    def _has_conflicts(self, request: SaveChangesRequest) -> bool:
+        """Whether somebody else changed or removed what the save is based on; tells each such row."""
+        based = [(node, node.old_version) for node in request.updated_objects]
+        based += [(node, node.version) for node in (*request.deleted_objects, *request.locked_objects)]
+        found = self._found([node.object_id for node, _ in based])
+        stale = [
+            node
+            for node, version in based
+            if str(node.reference) not in found or found[str(node.reference)][1].version != version
+        ]
+        for node in stale:
+            request.add_conflict(node)
+        return bool(stale)
+
+    def _taken(self, files: Mapping[str, Mapping[str, Any] | None]) -> set[str]:
+        """Those of the files that are to be written whose values must be unique, and are those of another one."""
+        taken: set[str] = set()
+        for entity, keys in self.unique:
+            values: dict[str, Mapping[str, Any]] = {}
+            for own in with_subentities(entity):
+                values.update((f"{own.name}/{name}.json", e.values) for name, e in self.files.entries(own.name).items())
+                written = {name: said for name, said in files.items() if name.startswith(f"{own.name}/")}
+                values.update((name, said["values"]) for name, said in written.items() if said is not None)
+                for name, said in written.items():
+                    if said is None:
+                        values.pop(name, None)
+            owners: dict[str, list[str]] = {}
+            for name, said in values.items():
+                if all(said.get(key) is not None for key in keys):  # no value is like no other one
+                    owners.setdefault(json.dumps([said[key] for key in keys]), []).append(name)
+            taken.update(name for names in owners.values() if len(names) > 1 for name in names if name in files)
+        return taken
+
+    def _content(self, node: IncrementalStoreNode) -> dict[str, Any]:
+        assert isinstance(node.object_id, RowID)
+        entity = node.object_id.entity
+        before = self.files.some(entity.name, [str(node.reference)]).get(str(node.reference))
+        # Members stay what they were: what became of them is told by itself.
+        links = {name: said for name, said in before.links.items() if isinstance(said, list)} if before else {}
+        return {
+            "version": node.version,
+            "values": values_to_json(entity.properties.values(), node.values),
+            "links": {**links, **links_to_json(entity, node.values)},
+        }
+
+    def _as_it_is(self, row: RowID) -> dict[str, Any] | None:
+        entry = self.files.some(row.entity.name, [str(row.reference)]).get(str(row.reference))
+        if entry is None:
+            return None
+        return {"version": entry.version, "values": dict(entry.values), "links": dict(entry.links)}
+
+    # -------- stores that are not open ---------------------------------------------------------------------
+
+    @classmethod
+    def metadata_for_store(cls, path: str) -> dict[str, Any]:
+        known = stored_metadata(JSONFiles(os.path.abspath(path), read_only=True))
+        if known is None:
+            raise FileNotFoundError(f"there is no folder of objects at {path}")
+        return known
+
+    @classmethod
+    def set_metadata_for_store(cls, path: str, values: Mapping[str, Any]) -> None:
+        cls.metadata_for_store(path)
+        JSONFiles(os.path.abspath(path)).commit({METADATA: plain(values)})
+
+    @classmethod
+    def destroy_store(cls, path: str) -> None:
+        cls.metadata_for_store(path)  # another folder stays
+        with JSONFiles(os.path.abspath(path)).locked(exclusively=True):
+            shutil.rmtree(path)
+
+    @classmethod
+    def replace_store(cls, path: str, source: str) -> None:
+        cls.metadata_for_store(source)
+        if os.path.exists(path):
+            cls.metadata_for_store(path)
+        fresh, former = f"{path}.new", f"{path}.former"
+        shutil.rmtree(fresh, ignore_errors=True)
+        with JSONFiles(os.path.abspath(source)).locked():
+            shutil.copytree(source, fresh, ignore=shutil.ignore_patterns(".lock", ".journal"))
+        if os.path.exists(path):
+            os.rename(path, former)
+        os.rename(fresh, path)
+        shutil.rmtree(former, ignore_errors=True)
+
+
+def file_name(row: Any) -> str:
+    return f"{row.entity.name}/{row.reference}.json"
+
+
+# -------- metadata -------------------------------------------------------------------------------------------
+
+
+def stored_metadata(files: JSONFiles) -> dict[str, Any] | None:
+    if not Path(files.folder, METADATA).exists() and not Path(files.folder, ".journal", "commit.json").exists():
+        return None
+    known = files.metadata()
+    return None if known is None else from_plain(known)
+
+
+def plain(value: Any) -> Any:
+    """A property list as JSON: bytes and dates, which that does not have, are objects of one key."""
+    if isinstance(value, Mapping):
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(each) for each in value]
+    if isinstance(value, bytes):
+        return {"$base64": base64.b64encode(value).decode("ascii")}
+    return {"$date": to_json_date(value)} if isinstance(value, datetime) else value
+
+
+def from_plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [from_plain(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if set(value) == {"$base64"}:
+        return base64.b64decode(value["$base64"])
+    if set(value) == {"$date"}:
+        return from_json_date(value["$date"]).replace(tzinfo=None)  # as property lists have it
+    return {key: from_plain(each) for key, each in value.items()}

@@ -1,0 +1,157 @@
+"""Rows as JSON, and back: what the two stores of this folder write into files and send to a server.
+
+    {"version": 3, "values": {"name": "Ada", …}, "links": {"manager": "Person/3f2a", "tags": ["Tag/1", "Tag/2"]}}
+
+    text and URIs  as they are            dates        "2026-11-22T21:00:00.250000Z"
+    numbers, bool  as they are            decimals     "12.50"
+    NaN, infinity  "nan", "inf", "-inf"   UUIDs        "6f9619ff-8b86-d011-b42d-00c04fc964ff"
+    binary data    base64                 composites   an object of their elements
+    transformable attributes: the bytes that their transformer made, an archive by default, as base64
+
+A value that is missing is no value. Numbers that no double holds exactly stay exact, since decimals are texts.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timezone
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from corestone import AttributeType, Entity, HostStore, PropertyDescription, RowID
+
+DATE = "%Y-%m-%dT%H:%M:%S.%fZ"
+PLAIN = (AttributeType.STRING, AttributeType.URI, AttributeType.BOOLEAN)
+WHOLE = (AttributeType.INTEGER_16, AttributeType.INTEGER_32, AttributeType.INTEGER_64)
+REAL = (AttributeType.DOUBLE, AttributeType.FLOAT)
+BYTES = (AttributeType.BINARY, AttributeType.TRANSFORMABLE)
+
+
+def to_json(value: Any, kind: AttributeType) -> Any:
+    """The JSON for a value of an attribute of that type."""
+    if value is None or kind in PLAIN or kind in WHOLE:
+        return value
+    if kind in REAL:
+        return value if math.isfinite(value) else str(value)
+    if kind == AttributeType.DATE:
+        return to_json_date(value)
+    if kind in BYTES:
+        return base64.b64encode(value).decode("ascii")
+    return str(value)  # a decimal, a UUID
+
+
+def from_json(value: Any, kind: AttributeType) -> Any:
+    """The value for what to_json made. ValueError or TypeError for what is no such value: somebody else wrote it."""
+    if value is None:
+        return None
+    if kind in PLAIN:
+        return one_of(bool if kind == AttributeType.BOOLEAN else str, value)
+    if kind in WHOLE:
+        return one_of(int, value)
+    if kind in REAL:
+        return float(value)
+    text = one_of(str, value)
+    if kind == AttributeType.DATE:
+        return from_json_date(text)
+    if kind in BYTES:
+        return base64.b64decode(text, validate=True)
+    if kind == AttributeType.UUID:
+        return UUID(text)
+    return Decimal(text)
+
+
+def to_json_date(value: datetime) -> str:
+    utc = value if value.tzinfo is None else value.astimezone(timezone.utc)
+    # By hand, since strftime writes the year 33 with two digits.
+    return f"{utc.year:04}-{utc:%m-%dT%H:%M:%S.%f}Z"
+
+
+def from_json_date(text: str) -> datetime:
+    return datetime.strptime(text, DATE).replace(tzinfo=timezone.utc)
+
+
+def one_of(kind: type, value: Any) -> Any:
+    """A value that has to be of a type; bool, which Python counts among the numbers, is none of those here."""
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise TypeError(f"{value!r:.60} is {type(value).__name__}, but has to be {kind.__name__}")
+    return value
+
+
+# -------- rows -----------------------------------------------------------------------------------------------
+
+
+def values_to_json(properties: Iterable[PropertyDescription], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The attributes of a row, those that have a value."""
+    found = {}
+    for each in properties:
+        value = values.get(each.name)
+        if each.is_attribute and value is not None:
+            kind = each.attribute_type
+            found[each.name] = values_to_json(each.elements, value) if each.elements else to_json(value, kind)
+    return found
+
+
+def values_from_json(properties: Iterable[PropertyDescription], said: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The attributes of a row; `where` is what an error says about it. Unknown keys are left out."""
+    found: dict[str, Any] = {}
+    for each in properties:
+        value = said.get(each.name)
+        if not each.is_attribute or value is None:
+            continue
+        if each.elements and isinstance(value, dict):
+            found[each.name] = values_from_json(each.elements, value, where)
+            continue
+        try:
+            found[each.name] = from_json(value, each.attribute_type)
+        except (TypeError, ValueError, ArithmeticError) as failure:
+            raise ValueError(
+                f"{where}: {each.path} is {value!r:.80}, which is no {each.attribute_type.name}"
+            ) from failure
+    return found
+
+
+def link(target: RowID) -> str:
+    """How a row is named in the links of others."""
+    return f"{target.entity.name}/{target.reference!s}"
+
+
+def linked(store: HostStore, said: Any, where: str) -> RowID:
+    """The row that a link leads to."""
+    entity, slash, name = said.partition("/") if isinstance(said, str) else ("", "", "")
+    if not slash or not name or entity not in store.model:
+        raise ValueError(f"{where}: {said!r:.80} is no link, as in Person/3f2a")
+    return store.row_id(entity, name)
+
+
+def links_to_json(entity: Entity, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The to-one relationships of a row; those that lead nowhere are there, too."""
+    found: dict[str, Any] = {}
+    for each in entity.properties.values():
+        if each.is_relationship and not each.is_to_many:
+            target = values.get(each.name)
+            found[each.name] = None if target is None else link(target)
+    return found
+
+
+def links_from_json(store: HostStore, entity: Entity, said: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The to-one relationships of a row. One that is left out there is left out here: it is asked for when needed."""
+    found: dict[str, Any] = {}
+    for each in entity.properties.values():
+        if each.is_relationship and not each.is_to_many and each.name in said:
+            target = said[each.name]
+            found[each.name] = None if target is None else linked(store, target, where)
+    return found
+
+
+def with_subentities(entity: Entity) -> list[Entity]:
+    """An entity and all that inherit from it."""
+    return [entity, *(each for child in entity.children for each in with_subentities(child))]
+
+
+def keeps_members(relationship: PropertyDescription, inverse: PropertyDescription | None) -> bool:
+    """Whether the members of a to-many relationship stand in the row of its owner. Otherwise their own rows tell: each
+    has one owner."""
+    return relationship.is_ordered or inverse is None or inverse.is_to_many

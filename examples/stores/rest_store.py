@@ -1,0 +1,467 @@
+"""A store that keeps its objects in a REST service (server.py): the type "REST".
+
+    import rest_store                        # registers the type
+    Container(model, "http://127.0.0.1:8080", type="REST", options={"timeout": 5.0, "page": 200})
+
+What the service can do of a fetch it does: comparisons of whole numbers, dates, flags and UUIDs by =, !=, <, … and IN,
+combined by AND, OR and NOT, orders of such attributes, limits and counts. What it cannot (text, whose order and
+equality are a matter of language, and everything that leads through relationships) Corestone does with the rows that
+come. Rows come a page at a time, values and relationships of many objects in one request each, and a save is one
+transaction with the version of each row that it is based on.
+
+What goes wrong is an error with the address and the answer. A request that only reads is tried once more when the
+connection broke; one that writes is not, since nobody knows whether it arrived.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode, urlsplit
+from uuid import uuid4
+
+from corestone import (
+    AttributeType,
+    CompoundType,
+    CorestoneError,
+    Entity,
+    Expression,
+    ExpressionType,
+    Fetched,
+    FetchRequest,
+    IncrementalStore,
+    IncrementalStoreNode,
+    Modifier,
+    Operator,
+    Predicate,
+    PredicateKind,
+    PropertyDescription,
+    RowID,
+    SaveChangesRequest,
+    SortDescriptor,
+    StoreBusyError,
+    StoreError,
+    StoreOpening,
+    register_store_type,
+)
+from json_folder import from_plain, plain
+from json_values import (
+    keeps_members,
+    link,
+    linked,
+    links_from_json,
+    links_to_json,
+    to_json,
+    values_from_json,
+    values_to_json,
+    with_subentities,
+)
+
+TYPE = "REST"
+OPERATORS = {
+    Operator.EQUAL: "=",
+    Operator.NOT_EQUAL: "!=",
+    Operator.LESS_THAN: "<",
+    Operator.LESS_THAN_OR_EQUAL: "<=",
+    Operator.GREATER_THAN: ">",
+    Operator.GREATER_THAN_OR_EQUAL: ">=",
+}
+WHOLE = (AttributeType.INTEGER_16, AttributeType.INTEGER_32, AttributeType.INTEGER_64)
+# What JSON compares as Corestone does. Decimals are texts there, and NaN is no number.
+ORDERED = (*WHOLE, AttributeType.DATE)
+COMPARED = (*ORDERED, AttributeType.BOOLEAN, AttributeType.UUID)
+BATCH = 100  # objects in one request for values
+
+
+class Service:
+    """A connection to the service for each thread, and what it answers."""
+
+    def __init__(self, url: str, timeout: float) -> None:
+        parts = urlsplit(url)
+        if parts.scheme != "http" or not parts.hostname:
+            raise ValueError(f"{url!r} is no address of a service, as in http://127.0.0.1:8080")
+        self.url = f"http://{parts.netloc}{parts.path.rstrip('/')}"
+        self._place, self._prefix, self._timeout = parts.netloc, parts.path.rstrip("/"), timeout
+        self._own = threading.local()
+
+    def get(self, path: str) -> Any:
+        return self._answer("GET", path, None)
+
+    def send(self, method: str, path: str, body: Any) -> Any:
+        return self._answer(method, path, json.dumps(body, ensure_ascii=False).encode())
+
+    def close(self) -> None:
+        connection = getattr(self._own, "connection", None)
+        if connection is not None:
+            connection.close()
+
+    def _answer(self, method: str, path: str, body: bytes | None) -> Any:
+        where = f"{method} {self.url}{path}"
+        try:
+            status, data = self._ask(method, path, body)
+        except TimeoutError as failure:
+            raise StoreBusyError(f"{where}: no answer within {self._timeout:g} s", file=self.url) from failure
+        except (OSError, http.client.HTTPException) as failure:
+            raise StoreError(f"{where}: {failure or type(failure).__name__}", file=self.url) from failure
+        try:
+            answer = json.loads(data)
+        except ValueError as failure:
+            raise ServiceError(where, status, f"the answer is no JSON: {data[:80]!r}", {}, self.url) from failure
+        if status >= 400:
+            said = answer if isinstance(answer, dict) else {}
+            raise ServiceError(where, status, str(said.get("error", answer)), said, self.url)
+        return answer
+
+    def _ask(self, method: str, path: str, body: bytes | None) -> tuple[int, bytes]:
+        headers = {"Content-Type": "application/json"} if body is not None else {}
+        kept = getattr(self._own, "connection", None)
+        connection = kept or http.client.HTTPConnection(self._place, timeout=self._timeout)
+        self._own.connection = connection
+        try:
+            connection.request(method, self._prefix + path, body, headers)
+            response = connection.getresponse()
+            return response.status, response.read()
+        except TimeoutError:
+            self._drop()
+            raise
+        except (OSError, http.client.HTTPException):
+            self._drop()
+            # A connection that was kept open may have been closed by the other side meanwhile.
+            if kept is None or method != "GET":
+                raise
+            return self._ask(method, path, body)
+        except BaseException:
+            self._drop()
+            raise
+
+    def _drop(self) -> None:
+        self._own.connection.close()
+        self._own.connection = None
+
+
+class ServiceError(StoreError):
+    """The service answered with a status of failure: `http_status`, and `answer`, the whole of it."""
+
+    def __init__(self, where: str, status: int, message: str, answer: Mapping[str, Any], url: str) -> None:
+        super().__init__(f"{where} was answered with {status}: {message}", file=url)
+        self.http_status = status
+        self.answer = answer
+
+
+@register_store_type(TYPE)
+class RESTStore(IncrementalStore):
+    """The store of a service, whose address is the path. Options: timeout in seconds, page: rows in an answer."""
+
+    def __init__(self, opening: StoreOpening) -> None:
+        super().__init__(opening)
+        self.service = Service(opening.path, float(opening.options.get("timeout", 10.0)))
+        self.page = int(opening.options.get("page", 500))
+
+    # -------- opening --------------------------------------------------------------------------------------
+
+    def load_metadata(self) -> Mapping[str, Any]:
+        known = stored_metadata(self.service)
+        if known is not None:
+            return known
+        if self.opening.must_exist or self.is_read_only:
+            raise FileNotFoundError(f"nobody made a store at {self.service.url} yet")
+        self.service.send("PUT", "/store", plain(self.opening.metadata))
+        return self.opening.metadata
+
+    def close(self) -> None:
+        self.service.close()
+
+    @classmethod
+    def metadata_for_store(cls, path: str) -> dict[str, Any]:
+        known = stored_metadata(Service(path, 10.0))
+        if known is None:
+            raise FileNotFoundError(f"nobody made a store at {path} yet")
+        return known
+
+    @classmethod
+    def set_metadata_for_store(cls, path: str, values: Mapping[str, Any]) -> None:
+        cls.metadata_for_store(path)
+        Service(path, 10.0).send("PUT", "/store", plain(values))
+
+    # -------- fetching -------------------------------------------------------------------------------------
+
+    def execute_fetch(self, request: FetchRequest) -> Fetched | int:
+        entities = with_subentities(request.entity) if request.include_subentities else [request.entity]
+        entities = [entity for entity in entities if not entity.is_abstract]
+        asked = where(request.predicate, request.entity)
+        order = order_by(request.sort, request.entity)
+        query: dict[str, Any] = {}
+        if asked.json is not None:
+            query["where"] = json.dumps(asked.json)
+        if request.result_type == "count" and asked.is_all and not request.limit and not request.offset:
+            paths = [f"/count/{quote(entity.name)}{as_query(query)}" for entity in entities]
+            return sum(int(self.service.get(path)["count"]) for path in paths)
+        # One list in order comes from one entity; those of several would have to be merged.
+        is_ordered = order is not None and len(entities) == 1
+        if is_ordered and order:
+            query["sort"] = order
+        has_window = bool(request.limit or request.offset) and asked.is_all and is_ordered
+        wanted = request.limit if has_window else 0
+        if has_window:
+            query["offset"] = request.offset
+        if request.result_type == "ids" and asked.is_all and (is_ordered or not request.sort):
+            query["fields"] = "names"
+        rows = (row for entity in entities for row in self._rows(entity, query, wanted))
+        return Fetched(rows, predicate=asked.is_all, order=is_ordered and bool(request.sort), window=has_window)
+
+    def _rows(self, entity: Entity, query: Mapping[str, Any], wanted: int) -> Iterator[Any]:
+        """The rows of an entity, a page at a time; `wanted` is how many, or 0 for all."""
+        left = wanted or None
+        path: str | None = f"/objects/{quote(entity.name)}" + as_query(
+            {**query, "limit": min(left or self.page, self.page)}
+        )
+        while path is not None:
+            answer = self.service.get(path)
+            for row in answer["objects"][:left]:
+                yield self.row_id(entity, row["id"]) if "fields" in query else self._node(entity, row)
+            if left is not None:
+                left -= len(answer["objects"])
+            path = answer.get("next") if left is None or left > 0 else None
+
+    def new_values(self, ids: Sequence[RowID]) -> Iterator[IncrementalStoreNode]:
+        for entity, row in self._some(ids):
+            yield self._node(entity, row)
+
+    def _some(self, ids: Sequence[RowID]) -> Iterator[tuple[Entity, dict[str, Any]]]:
+        """The rows of IDs, many in one request. An ID may be of an entity that the row's own inherits from."""
+        wanted: dict[Entity, list[str]] = {}
+        for each in ids:
+            wanted.setdefault(each.entity, []).append(str(each.reference))
+        for entity, names in wanted.items():
+            left = list(dict.fromkeys(names))
+            for own in with_subentities(entity):
+                found = set()
+                for begin in range(0, len(left), BATCH):
+                    some = ",".join(map(quote, left[begin : begin + BATCH]))
+                    for row in self.service.get(f"/objects/{quote(own.name)}?ids={some}")["objects"]:
+                        found.add(row["id"])
+                        yield own, row
+                left = [name for name in left if name not in found]
+                if not left:
+                    break
+
+    def new_values_for_relationship(self, relationship: str, ids: Sequence[RowID]) -> list[Any]:
+        description = ids[0].entity.properties[relationship]
+        inverse = self.inverse(description)
+        about = f"{self.service.url}: {relationship}"
+        if description.is_to_many and not keeps_members(description, inverse):
+            assert inverse is not None
+            return self._owned(description, inverse.name, ids)
+        said = {row["id"]: row.get("links", {}).get(relationship) for _, row in self._some(ids)}
+        if not description.is_to_many:
+            targets = [said.get(str(each.reference)) for each in ids]
+            return [None if target is None else linked(self, target, about) for target in targets]
+        return [[linked(self, member, about) for member in said.get(str(each.reference)) or ()] for each in ids]
+
+    def _owned(self, relationship: PropertyDescription, inverse: str, owners: Sequence[RowID]) -> list[Any]:
+        """The members whose own rows lead to the owners, with their values."""
+        found: dict[Any, list[IncrementalStoreNode]] = {each.reference: [] for each in owners}
+        entities = [each for each in with_subentities(self.destination(relationship)) if not each.is_abstract]
+        # The row of an owner may be of an entity that inherits from the one that the ID names.
+        links = [f"{own.name}/{each.reference!s}" for each in owners for own in with_subentities(each.entity)]
+        for begin in range(0, len(links), BATCH):
+            query = {"where": json.dumps(["has", inverse, links[begin : begin + BATCH]])}
+            for entity in entities:
+                for row in self._rows(entity, query, 0):
+                    found[row.values[inverse].reference].append(row)
+        return [found[each.reference] for each in owners]
+
+    def _node(self, entity: Entity, row: Mapping[str, Any]) -> IncrementalStoreNode:
+        about = f"{self.service.url}/objects/{entity.name}/{row['id']}"
+        values = values_from_json(entity.properties.values(), row.get("values", {}), about)
+        values.update(links_from_json(self, entity, row.get("links", {}), about))
+        return IncrementalStoreNode(self.row_id(entity, row["id"]), values, row["version"])
+
+    # -------- saving ---------------------------------------------------------------------------------------
+
+    def obtain_permanent_ids(self, objects: Sequence[IncrementalStoreNode]) -> list[str]:
+        return [uuid4().hex for _ in objects]
+
+    def save(self, request: SaveChangesRequest) -> None:
+        steps: dict[str, dict[str, Any]] = {}
+        before = self._links_before(request)
+        for node in (*request.inserted_objects, *request.updated_objects):
+            entity = node.object_id.entity
+            links = {**before.get(place(node.object_id), {}), **links_to_json(entity, node.values)}
+            body = {"values": values_to_json(entity.properties.values(), node.values), "links": links}
+            steps[place(node.object_id)] = {"method": "PUT", "path": place(node.object_id), "body": body}
+        for node in request.updated_objects:
+            steps[place(node.object_id)]["if_match"] = str(node.old_version)
+        for change in request.member_changes:
+            step = steps.get(place(change.owner))
+            relationship = change.owner.entity.properties[change.relationship]
+            if step is not None and keeps_members(relationship, self.inverse(relationship)):
+                links = step["body"]["links"]
+                gone = set(map(link, change.removed))
+                kept = [member for member in links.get(change.relationship, ()) if member not in gone]
+                members = map(link, change.members) if change.is_ordered else [*kept, *map(link, change.added)]
+                links[change.relationship] = list(dict.fromkeys(members))
+        for node in request.deleted_objects:
+            path = place(node.object_id)
+            steps[path] = {"method": "DELETE", "path": path, "if_match": str(node.version)}
+        if steps and not self._locked_have_changed(request):
+            self._send(list(steps.values()), request)
+        if request.metadata is not None:
+            self.service.send("PUT", "/store", plain(request.metadata))
+
+    def _send(self, steps: list[dict[str, Any]], request: SaveChangesRequest) -> None:
+        try:
+            self.service.send("POST", "/transaction", {"steps": steps})
+        except ServiceError as failure:
+            if failure.http_status != 412:
+                raise
+            stale = {f"/objects/{quote(each['entity'])}/{quote(each['id'])}" for each in failure.answer["conflicts"]}
+            for node in (*request.inserted_objects, *request.updated_objects, *request.deleted_objects):
+                if place(node.object_id) in stale:
+                    request.add_conflict(node)
+
+    def _locked_have_changed(self, request: SaveChangesRequest) -> bool:
+        """Tells of rows that are not changed, and should be what they were. The service has no lock for such."""
+        if not request.locked_objects:
+            return False
+        versions = {
+            row["id"]: row["version"] for _, row in self._some([node.object_id for node in request.locked_objects])
+        }
+        stale = [node for node in request.locked_objects if versions.get(str(node.reference)) != node.version]
+        for node in stale:
+            request.add_conflict(node)
+        return bool(stale)
+
+    def _links_before(self, request: SaveChangesRequest) -> dict[str, dict[str, Any]]:
+        """The members that changed rows have, of relationships whose members stand in the row of the owner."""
+        changed = [
+            node.object_id
+            for node in request.updated_objects
+            if any(
+                each.is_relationship and each.is_to_many and keeps_members(each, self.inverse(each))
+                for each in node.object_id.entity.properties.values()
+            )
+        ]
+        return {
+            place(self.row_id(entity, row["id"])): {
+                name: said for name, said in row.get("links", {}).items() if isinstance(said, list)
+            }
+            for entity, row in self._some(changed)
+        }
+
+
+def place(row: Any) -> str:
+    return f"/objects/{quote(row.entity.name)}/{quote(str(row.reference))}"
+
+
+def as_query(query: Mapping[str, Any]) -> str:
+    return f"?{urlencode(query)}" if query else ""
+
+
+def stored_metadata(service: Service) -> dict[str, Any] | None:
+    try:
+        known: dict[str, Any] = from_plain(service.get("/store"))
+        return known
+    except ServiceError as failure:
+        if failure.http_status == 404:
+            return None
+        raise
+
+
+# -------- what the service can do of a fetch -----------------------------------------------------------------
+
+
+class Asked(NamedTuple):
+    """A condition for the service, and whether that is all of the predicate: else more rows come than satisfy it."""
+
+    json: Any
+    is_all: bool
+
+
+def where(predicate: Predicate | None, entity: Entity) -> Asked:
+    """What the service can be asked of a predicate, which never leaves out a row that satisfies it."""
+    if predicate is None:
+        return Asked(None, True)
+    if predicate.kind == PredicateKind.TRUE:
+        return Asked(None, True)
+    if predicate.kind == PredicateKind.COMPOUND:
+        parts = [where(part, entity) for part in predicate.parts]
+        is_all = all(part.is_all for part in parts)
+        if predicate.compound_type == CompoundType.AND:
+            said = [part.json for part in parts if part.json is not None]
+            return Asked(["and", *said] if said else None, is_all)
+        if predicate.compound_type == CompoundType.OR and is_all:
+            return Asked(["or", *(["and"] if part.json is None else part.json for part in parts)], True)
+        if predicate.compound_type == CompoundType.NOT and is_all:
+            return Asked(["not", ["and"] if parts[0].json is None else parts[0].json], True)
+        return Asked(None, False)
+    if predicate.kind == PredicateKind.COMPARISON and predicate.modifier == Modifier.DIRECT and not predicate.options:
+        said = comparison(predicate, entity)
+        if said is not None:
+            return Asked(said, True)
+    return Asked(None, False)
+
+
+def comparison(predicate: Predicate, entity: Entity) -> Any:
+    """A comparison of an attribute with a constant; None when the service has another idea of it."""
+    left, right = predicate.left, predicate.right
+    if left is None or right is None or left.type != ExpressionType.KEY_PATH or left.name is None:
+        return None
+    known = entity.properties.get(left.name)
+    if known is None or known.is_transient or known.attribute_type not in COMPARED or known.elements:
+        return None
+    kind = known.attribute_type
+    if predicate.operator == Operator.IN:
+        given = constants(right)
+        if given is None or not all(suits(each, kind) for each in given):
+            return None
+        return ["in", known.name, [to_json(each, kind) for each in given]]
+    operator = OPERATORS.get(predicate.operator) if predicate.operator is not None else None
+    if operator is None or right.type != ExpressionType.CONSTANT:
+        return None
+    value = right.constant_value
+    if value is None:
+        return [operator, known.name, None] if operator in ("=", "!=") else None
+    if not suits(value, kind) or (operator not in ("=", "!=") and kind not in ORDERED):
+        return None
+    return [operator, known.name, to_json(value, kind)]
+
+
+def constants(expression: Expression) -> list[Any] | None:
+    if expression.type == ExpressionType.AGGREGATE:
+        parts = expression.operands
+        if all(part.type == ExpressionType.CONSTANT for part in parts):
+            return [part.constant_value for part in parts]
+        return None
+    value = expression.constant_value if expression.type == ExpressionType.CONSTANT else None
+    return list(value) if isinstance(value, (list, tuple, set, frozenset)) else None
+
+
+def suits(value: Any, kind: AttributeType) -> bool:
+    """Whether a constant is what the attribute has, so that nothing is converted."""
+    try:
+        if kind in WHOLE:
+            # More than 53 bits may be rounded on the way.
+            return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 53
+        return to_json(value, kind) is not None and type(value).__name__ in {
+            AttributeType.DATE: ("datetime",),
+            AttributeType.BOOLEAN: ("bool",),
+            AttributeType.UUID: ("UUID",),
+        }.get(kind, ())
+    except (AttributeError, TypeError, ValueError, CorestoneError):
+        return False
+
+
+def order_by(sort: Any, entity: Entity) -> str | None:
+    """An order as the service takes it; None when it has another idea of it."""
+    keys = []
+    for each in sort or ():
+        assert isinstance(each, SortDescriptor)
+        known = entity.properties.get(each.key or "")
+        if known is None or known.attribute_type not in ORDERED or each.selector != "compare:" or known.is_transient:
+            return None
+        keys.append(known.name if each.ascending else f"-{known.name}")
+    return ",".join(keys)

@@ -1,0 +1,380 @@
+"""A REST service that keeps objects: the other side of rest_store.py, and a service like those that there are.
+
+Usage: server.py [--port N] [--file DATABASE]    it prints its address, and serves until it is interrupted
+
+    GET    /store                                  what the store says about itself, or 404
+    PUT    /store                                  sets that
+    GET    /objects/Person/3f2a                    an object, with its version as ETag
+    GET    /objects/Person?ids=3f2a,77b0           some objects; those that there are not are left out
+    GET    /objects/Person?where=…&sort=-age,name&limit=100&offset=0&cursor=…&fields=names
+                                                   objects, a page at a time; "next" leads to the following one
+    GET    /count/Person?where=…                   {"count": 12}
+    PUT    /objects/Person/3f2a                    with If-Match: "7" changes an object, with If-None-Match: * makes one
+    DELETE /objects/Person/3f2a                    with If-Match: "7" removes one
+    POST   /transaction                            several of these, all or none: {"steps": [{"method", "path",
+                                                   "if_match", "body"}, …]}
+    GET    /statistics                             how many requests of each kind there were
+
+An object is {"id", "entity", "version", "values": {…}, "links": {"manager": "Person/3f2a", "tags": ["Tag/1", …]}}.
+`where` is JSON: ["and", …], ["or", …], ["not", …], ["=", key, value], also "!=", "<", "<=", ">", ">=",
+["in", key, [value, …]], and ["has", key, link or [link, …]] for links. Without a value a key is null, which is before
+everything in an order, equal to null alone, and neither less nor greater than anything.
+
+A version that is not the one in If-Match is answered with 412, and the transaction with the list of all such objects.
+Nothing here knows Corestone. The data is in SQLite; everything binds to the loopback address alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sqlite3
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
+
+PAGE = 500  # objects at most in an answer
+LARGEST_BODY = 64 << 20
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
+COMPARISONS = {"<", "<=", ">", ">="}
+SCHEMA = """
+    CREATE TABLE IF NOT EXISTS object (
+        entity TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (entity, id)
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS store (body TEXT NOT NULL);
+"""
+
+
+class RequestError(Exception):
+    """What is answered instead of what was asked for."""
+
+    def __init__(self, status: int, message: str, **details: Any) -> None:
+        super().__init__(message)
+        self.status = status
+        self.body = {"error": message, **details}
+
+
+class Step(NamedTuple):
+    """One change: an object that is made (no version), changed, or removed (no body)."""
+
+    entity: str
+    id: str
+    version: int | None
+    body: dict[str, Any] | None
+
+
+class Objects:
+    """The database. Any thread may use it, one at a time."""
+
+    def __init__(self, file: str = ":memory:") -> None:
+        self._database = sqlite3.connect(file, check_same_thread=False, isolation_level=None)
+        self._turn = threading.Lock()
+        self._database.executescript(SCHEMA)
+
+    def close(self) -> None:
+        with self._turn:
+            self._database.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._turn:
+            self._database.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._database
+            except BaseException:
+                self._database.execute("ROLLBACK")
+                raise
+            self._database.execute("COMMIT")
+
+    def metadata(self) -> Any:
+        with self._turn:
+            row = self._database.execute("SELECT body FROM store").fetchone()
+        return None if row is None else json.loads(row[0])
+
+    def set_metadata(self, body: Any) -> None:
+        with self.transaction() as database:
+            database.execute("DELETE FROM store")
+            database.execute("INSERT INTO store VALUES (?)", (json.dumps(body),))
+
+    def some(self, entity: str, ids: list[str]) -> list[dict[str, Any]]:
+        marks = ", ".join("?" * len(ids))
+        with self._turn:
+            rows = self._database.execute(
+                f"SELECT id, version, body FROM object WHERE entity = ? AND id IN ({marks})", (entity, *ids)
+            ).fetchall()
+        return [shown(entity, *row) for row in rows]
+
+    def page(self, entity: str, query: Query, only_ids: bool) -> list[dict[str, Any]]:
+        columns = "id, version, ''" if only_ids else "id, version, body"
+        sql = f"SELECT {columns} FROM object WHERE entity = ? AND {query.condition}"
+        sql += f" ORDER BY {query.order}, id LIMIT ? OFFSET ?"
+        with self._turn:
+            values = (entity, *query.values, *query.order_values, query.limit, query.offset)
+            rows = self._database.execute(sql, values).fetchall()
+        return [{"id": row[0], "version": row[1]} if only_ids else shown(entity, *row) for row in rows]
+
+    def count(self, entity: str, query: Query) -> int:
+        with self._turn:
+            sql = f"SELECT count(*) FROM object WHERE entity = ? AND {query.condition}"
+            return int(self._database.execute(sql, (entity, *query.values)).fetchone()[0])
+
+    def carry_out(self, steps: list[Step]) -> list[int]:
+        """Makes all changes or none; the new versions. RequestError 412 with everything that is in the way."""
+        versions, conflicts = [], []
+        with self.transaction() as database:
+            for step in steps:
+                place = (step.entity, step.id)
+                row = database.execute("SELECT version FROM object WHERE entity = ? AND id = ?", place).fetchone()
+                found = None if row is None else row[0]
+                if found != step.version:
+                    conflicts.append({"entity": step.entity, "id": step.id, "version": found})
+                elif step.body is None:
+                    database.execute("DELETE FROM object WHERE entity = ? AND id = ?", place)
+                    versions.append(0)
+                else:
+                    version = (found or 0) + 1
+                    row = (*place, version, json.dumps(step.body, ensure_ascii=False))
+                    database.execute("INSERT OR REPLACE INTO object VALUES (?, ?, ?, ?)", row)
+                    versions.append(version)
+            if conflicts:
+                raise RequestError(412, "somebody else changed what was to be changed", conflicts=conflicts)
+        return versions
+
+
+def shown(entity: str, id: str, version: int, body: str) -> dict[str, Any]:
+    return {"id": id, "entity": entity, "version": version, **json.loads(body)}
+
+
+# -------- what may be asked --------------------------------------------------------------------------------
+
+
+class Query:
+    """What an address asks for, as SQL. Names and values are bound, never printed."""
+
+    def __init__(self, said: dict[str, str]) -> None:
+        self.values: list[Any] = []
+        self.condition = self._condition(parsed(said["where"], "where"), 0) if "where" in said else "1"
+        order = []
+        self.order_values: list[str] = []
+        for name in filter(None, said.get("sort", "").split(",")):
+            order.append(f"json_extract(body, ?) {'DESC' if name.startswith('-') else 'ASC'}")
+            self.order_values.append(path("values", name.lstrip("-")))
+        self.order = ", ".join(order) or "1"
+        self.limit = min(whole(said.get("limit", str(PAGE)), "limit"), PAGE)
+        self.offset = whole(said.get("cursor", said.get("offset", "0")), "offset")
+
+    def _condition(self, said: Any, depth: int) -> str:
+        if not isinstance(said, list) or not said or depth > 50:
+            raise RequestError(400, f"{said!r:.80} is no condition")
+        operator, *rest = said
+        if operator in ("and", "or"):
+            parts = [self._condition(each, depth + 1) for each in rest]
+            return f"({f' {operator.upper()} '.join(parts)})" if parts else str(int(operator == "and"))
+        if operator == "not" and len(rest) == 1:
+            return f"(NOT {self._condition(rest[0], depth + 1)})"
+        if len(rest) != 2 or not isinstance(rest[0], str):
+            raise RequestError(400, f"{said!r:.80} is no condition")
+        key, value = rest
+        if operator == "has":
+            links = [scalar(each) for each in (value if isinstance(value, list) else [value])]
+            self.values += [path("links", key), *links]
+            return f"EXISTS (SELECT 1 FROM json_each(body, ?) WHERE value IN ({', '.join('?' * len(links))}))"
+        self.values.append(path("values", key))
+        if operator in ("=", "!="):
+            self.values.append(scalar(value))
+            return f"(json_extract(body, ?) IS {'NOT ' if operator == '!=' else ''}?)"
+        if operator in COMPARISONS:
+            self.values.append(scalar(value))
+            return f"ifnull(json_extract(body, ?) {operator} ?, 0)"
+        if operator == "in" and isinstance(value, list):
+            self.values += map(scalar, value)
+            return f"ifnull(json_extract(body, ?) IN ({', '.join('?' * len(value))}), 0)"
+        raise RequestError(400, f"{operator!r:.40} is no operator")
+
+
+def path(part: str, key: str) -> str:
+    if not re.fullmatch(r"\w{1,200}", key):
+        raise RequestError(400, f"{key!r:.80} is no key")
+    return f'$.{part}."{key}"'
+
+
+def scalar(value: Any) -> Any:
+    if value is not None and not isinstance(value, (str, int, float)):
+        raise RequestError(400, f"{value!r:.80} cannot be compared")
+    return value
+
+
+def parsed(text: str | bytes, what: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as failure:
+        raise RequestError(400, f"{what} is no JSON: {failure}") from failure
+
+
+def whole(text: str, what: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise RequestError(400, f"{what} is {text!r:.40}, but has to be a whole number")
+    return int(text)
+
+
+# -------- HTTP ---------------------------------------------------------------------------------------------
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One connection, which may have many requests."""
+
+    protocol_version = "HTTP/1.1"
+    timeout = 60
+    wbufsize = 1 << 16  # head and body of an answer in one packet, or each request waits 40 ms for its acknowledgement
+    server: Service
+
+    def do_GET(self) -> None:
+        self._answer(self._get)
+
+    def do_PUT(self) -> None:
+        self._answer(self._put)
+
+    def do_DELETE(self) -> None:
+        self._answer(self._put)
+
+    def do_POST(self) -> None:
+        self._answer(self._post)
+
+    def _answer(self, method: Any) -> None:
+        try:
+            body = self._body()
+            where = urlsplit(self.path)
+            parts = [unquote(part) for part in where.path.strip("/").split("/")]
+            said = {name: values[-1] for name, values in parse_qs(where.query, keep_blank_values=True).items()}
+            self.server.note(self.command, parts[0])
+            if self.server.is_broken:
+                raise RequestError(503, "the service is out of order")
+            status, answer = method(parts, said, body)
+        except RequestError as failure:
+            status, answer = failure.status, failure.body
+        data = json.dumps(answer, ensure_ascii=False).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        if isinstance(answer, dict) and "version" in answer and "id" in answer:
+            self.send_header("ETag", f'"{answer["version"]}"')
+        self.end_headers()
+        self.wfile.write(data)
+
+    def _body(self) -> bytes:
+        size = whole(self.headers.get("Content-Length", "0"), "Content-Length")
+        if size > LARGEST_BODY:
+            self.close_connection = True
+            raise RequestError(413, f"the body has {size} bytes, and {LARGEST_BODY} are the most")
+        return self.rfile.read(size)
+
+    def _get(self, parts: list[str], said: dict[str, str], body: bytes) -> tuple[int, Any]:
+        objects = self.server.objects
+        if parts == ["store"]:
+            known = objects.metadata()
+            return (200, known) if known is not None else (404, {"error": "nobody made the store yet"})
+        if parts == ["statistics"]:
+            return 200, dict(self.server.requests)
+        if len(parts) == 2 and parts[0] == "count":
+            return 200, {"count": objects.count(name(parts[1]), Query(said))}
+        if len(parts) == 3 and parts[0] == "objects":
+            found = objects.some(name(parts[1]), [parts[2]])
+            return (200, found[0]) if found else (404, {"error": f"there is no {parts[1]} {parts[2]}"})
+        if len(parts) == 2 and parts[0] == "objects":
+            entity = name(parts[1])
+            if "ids" in said:
+                ids = said["ids"].split(",")
+                if len(ids) > PAGE:
+                    raise RequestError(400, f"{len(ids)} objects were asked for, and {PAGE} are the most")
+                return 200, {"objects": objects.some(entity, ids)}
+            query = Query(said)
+            found = objects.page(entity, query, said.get("fields") == "names")
+            answer: dict[str, Any] = {"objects": found}
+            if found and len(found) == query.limit:
+                answer["next"] = f"/objects/{quote(entity)}?{urlencode({**said, 'cursor': query.offset + len(found)})}"
+            return 200, answer
+        raise RequestError(404, f"there is nothing at {self.path}")
+
+    def _put(self, parts: list[str], said: dict[str, str], body: bytes) -> tuple[int, Any]:
+        if parts == ["store"] and self.command == "PUT":
+            self.server.objects.set_metadata(parsed(body, "the body"))
+            return 200, {}
+        given = parsed(body, "the body") if self.command == "PUT" else None
+        done = step(self.command, "/".join(map(quote, parts)), self.headers.get("If-Match"), given)
+        version = self.server.objects.carry_out([done])[0]
+        return 200, {"id": done.id, "version": version} if given is not None else {}
+
+    def _post(self, parts: list[str], said: dict[str, str], body: bytes) -> tuple[int, Any]:
+        if parts != ["transaction"]:
+            raise RequestError(404, f"nothing can be sent to {self.path}")
+        given = parsed(body, "the body")
+        try:
+            steps = [step(one["method"], one["path"], one.get("if_match"), one.get("body")) for one in given["steps"]]
+        except (TypeError, KeyError) as failure:
+            raise RequestError(400, f"a step of the transaction lacks something: {failure}") from failure
+        return 200, {"versions": self.server.objects.carry_out(steps)}
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Says nothing for each request."""
+
+
+def step(method: str, where: str, if_match: str | None, body: Any) -> Step:
+    parts = [unquote(part) for part in where.strip("/").split("/")]
+    if len(parts) != 3 or parts[0] != "objects" or method not in ("PUT", "DELETE"):
+        raise RequestError(400, f"{method} {where} changes no object")
+    if (body is None) == (method == "PUT") or not isinstance(body, (dict, type(None))):
+        raise RequestError(400, f"{method} {where} needs {'an object' if method == 'PUT' else 'no body'}")
+    version = None if if_match is None else whole(if_match.strip('"'), "If-Match")
+    if version is None and method == "DELETE":
+        raise RequestError(428, f"{method} {where} needs If-Match")
+    content = None if body is None else {"values": body.get("values", {}), "links": body.get("links", {})}
+    return Step(name(parts[1]), name(parts[2]), version, content)
+
+
+def name(text: str) -> str:
+    if not NAME.fullmatch(text):
+        raise RequestError(400, f"{text!r:.80} is no name of an entity or an object")
+    return text
+
+
+class Service(ThreadingHTTPServer):
+    """The service; `url` is its address, `requests` counts what was asked by "GET objects" and so on."""
+
+    daemon_threads = True
+    is_broken = False  # answers everything with 503
+
+    def __init__(self, file: str = ":memory:", port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), Handler)
+        self.objects = Objects(file)
+        self.requests: Counter[str] = Counter()
+        self._counting = threading.Lock()
+        self.url = f"http://127.0.0.1:{self.server_port}"
+
+    def note(self, method: str, what: str) -> None:
+        with self._counting:
+            self.requests[f"{method} {what}"] += 1
+
+
+def main() -> None:
+    words = argparse.ArgumentParser(description="A REST service that keeps objects, on the loopback address.")
+    words.add_argument("--port", type=int, default=0, help="0, the default, is any that is free")
+    words.add_argument("--file", default=":memory:", help="the SQLite database; in memory by default")
+    said = words.parse_args()
+    service = Service(said.file, said.port)
+    print(service.url, flush=True)
+    try:
+        service.serve_forever()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        service.server_close()
+        service.objects.close()
+
+
+if __name__ == "__main__":
+    main()
