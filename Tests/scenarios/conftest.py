@@ -7,18 +7,20 @@ how many of each area passed in each type of store (matrix.py).
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from corestone import Container, Model
+from host_places import HOST_TYPES, served  # which registers these types
 from matrix import Matrix
 
 HERE = Path(__file__).resolve().parent
-# Scenarios run in a store of each type, but for those that say why that cannot be.
-STORE_TYPES = ("SQLite", "XML", "Binary", "InMemory")
-# What the tests of the package share with the scenarios: samples.py.
+# What the tests of the package share with the scenarios: samples.py, host_stores.py.
 sys.path.insert(1, str(HERE.parents[1] / "bindings" / "python" / "tests"))
+# Scenarios run in a store of each type, but for those that say why that cannot be.
+STORE_TYPES = ("SQLite", "XML", "Binary", "InMemory", *HOST_TYPES)
 
 
 @pytest.fixture
@@ -33,12 +35,28 @@ def store_type(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def opened(store: Path, store_type: str) -> Any:
+def place(store: Path, store_type: str) -> Iterator[str]:
+    """Where a store of the type may be made: a path, or the address of a service."""
+    if store_type == "REST":
+        with served() as service:
+            yield service.url
+    else:
+        yield str(store)
+
+
+@pytest.fixture
+def host_type(store_type: str) -> str | None:
+    """The type where nothing at the path tells it."""
+    return store_type if store_type in HOST_TYPES else None
+
+
+@pytest.fixture
+def opened(place: str, store_type: str) -> Any:
     """Opens the store with a model; all that was opened is closed at the end."""
     containers: list[Container] = []
 
     def open_store(model: Model, **options: Any) -> Container:
-        containers.append(Container(model, store, type=store_type, **options))
+        containers.append(Container(model, place, type=store_type, **options))
         return containers[-1]
 
     yield open_store
@@ -53,4 +71,4 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "not_in(why, *types): these types of stores cannot do what the scenario is about"
     )
-    config.pluginmanager.register(Matrix(STORE_TYPES))
+    config.pluginmanager.register(Matrix((*STORE_TYPES, "MemStore")))

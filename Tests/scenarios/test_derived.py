@@ -37,10 +37,10 @@ def test_s161_nothing_before_the_first_save(tmp_path: Path, store_type: str) -> 
 
 
 @pytest.mark.not_in("it derives attributes", "SQLite")
-def test_s164_a_store_that_derives_nothing_is_refused(tmp_path: Path, store_type: str) -> None:
+def test_s164_a_store_that_derives_nothing_is_refused(tmp_path: Path, place: str, store_type: str) -> None:
     """Apple raises an exception."""
     with pytest.raises(CorestoneError):
-        Coordinator(Model(LIBRARY)).add_store(tmp_path / "a.store", type=store_type)
+        Coordinator(Model(LIBRARY)).add_store(place, type=store_type)
     assert not list(tmp_path.iterdir())
 
 

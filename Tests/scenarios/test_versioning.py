@@ -6,6 +6,7 @@ import plistlib
 from pathlib import Path
 from typing import Any
 
+import corestone
 import pytest
 from corestone import Model, ModelMismatchError
 
@@ -63,10 +64,11 @@ def test_s329_another_version_does_not_open_a_store(opened: Any) -> None:
 
 
 @pytest.mark.needs_file("it reads the metadata of a file")
-def test_s332_compatibility_with_the_metadata_of_a_store(opened: Any, store: Path) -> None:
+def test_s332_compatibility_with_the_metadata_of_a_store(opened: Any, place: str, host_type: str | None) -> None:
     opened(Model(FIRST)).close()
-    assert Model(FIRST).is_compatible(store)
-    assert not Model(SECOND).is_compatible(store)
+    known: Any = Path(place) if host_type is None else plistlib.dumps(corestone.metadata(place, type=host_type))
+    assert Model(FIRST).is_compatible(known)
+    assert not Model(SECOND).is_compatible(known)
     assert not Model(FIRST).is_compatible(plistlib.dumps({}))
 
 

@@ -61,11 +61,13 @@ def test_s283_nil_is_no_empty_text(opened: Any) -> None:
 
 
 @pytest.mark.needs_file("it reads the metadata of a file")
-def test_s286_the_uuid_of_the_file_is_the_identifier_of_the_store(opened: Any, store: Path, store_type: str) -> None:
+def test_s286_the_uuid_of_the_file_is_the_identifier_of_the_store(
+    opened: Any, place: str, store_type: str, host_type: str | None
+) -> None:
     container = opened(staff())
     container.context().insert("Employee", name="Bob")
     container.context().save()
-    known = corestone.metadata(store)
+    known = corestone.metadata(place, type=host_type)
     assert known["NSStoreUUID"] == container.store.identifier
     assert known.get("NSStoreType", store_type) == store_type
 
