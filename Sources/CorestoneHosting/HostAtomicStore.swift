@@ -134,11 +134,14 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
     func obtainKeys(for rows: [NewRow]) throws -> [Int64]? {
         try calls.refuseReentry()
         return try calls.keys(for: rows, of: host, names, place) { row in
-            let number = lastNumbers.withLock { last in
-                last[Int(row.entity.rootIndex)] += 1
-                return last[Int(row.entity.rootIndex)]
+            let root = Int(row.entity.rootIndex)
+            let number = lastNumbers.withLock { last -> Int64? in
+                // The highest that there is was somebody's already.
+                if last[root] == .max { return nil }
+                last[root] += 1
+                return last[root]
             }
-            return .integer(number)
+            return number.map { .integer($0) } ?? .text(UUIDValue.random().description)
         }
     }
 
@@ -151,6 +154,8 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
         }
         let changes = HostChanges(author, names)
         changes.whole = memory
+        // Whoever keeps the request sees nothing of what others save.
+        defer { changes.whole = nil }
         var pushed: [RowSink.Sunk] = []
         try memory.save(by: author) { transaction in
             try body(RecordedTransaction(self, transaction, changes))

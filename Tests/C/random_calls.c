@@ -202,6 +202,11 @@ static cst_key random_key(const struct world *world) {
     return keys[below(sizeof keys / sizeof *keys)];
 }
 
+/* A type of stores that lacks what every one needs. */
+static const cst_store_callbacks store_callbacks = {.struct_size = sizeof store_callbacks,
+                                                    .kind = CST_STORE_INCREMENTAL};
+static cst_row host_rows[1];
+
 static cst_value random_value(const struct world *world) {
     static cst_value members[NEAR]; /* sometimes of themselves */
     static const cst_host_callbacks callbacks = {
@@ -351,6 +356,14 @@ static void fill(const struct world *world, const struct call *call, union argum
             break;
         case KIND_BUFFER:
             a->pointer = &s->buffer;
+            break;
+        case KIND_STORE_CALLBACKS:
+            a->pointer = &store_callbacks;
+            break;
+        case KIND_HOST_ROWS:
+            host_rows[0] =
+                (cst_row){world->company.employee, random_value(world), (int64_t)below(9), 0, NULL, NULL, NULL};
+            a->pointer = host_rows;
             break;
         case KIND_SCALAR:
             a->number = random_scalar(world, p);

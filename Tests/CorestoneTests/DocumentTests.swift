@@ -263,4 +263,17 @@ final class DocumentTests: XCTestCase {
         init(_ value: Value) { self.value = value }
         func with<Result>(_ body: (inout Value) -> Result) -> Result { lock.withLock { body(&value) } }
     }
+
+    /// What a child of the document's context holds is not lost with it.
+    func testClosingAsksChildrenToo() throws {
+        let document = try Document(model: model(), type: .sqlite)
+        try document.saveAs(path("children.sqlite"))
+        let child = type(of: document.context).init(parent: document.context, queue: .privateQueue)
+        try child.performAndWait { _ = try $0.insert("Item", ["name": "below"]) }
+        let error = failure { try document.close() }
+        XCTAssertEqual(error.status, .unsavedChanges)
+        XCTAssertEqual(error.children.count, 1)
+        try document.close(.save)
+        XCTAssertEqual(try names(path("children.sqlite")), ["below"])
+    }
 }

@@ -380,3 +380,46 @@ def test_a_new_store_takes_a_model(tmp_path: Path) -> None:
     assert found.returncode == 2
     assert "--model" in found.stderr
     assert not (tmp_path / "new.sqlite").exists()
+
+
+def test_a_dump_takes_the_place_of_no_store(things: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.xml"
+    assert run("convert", things, other, "--type", "XML").returncode == 0
+    for target in (things, other):
+        before = target.read_bytes()
+        done = run("dump", things, "-o", target)
+        assert done.returncode != 0 and "it is a store" in done.stderr
+        assert target.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["no", "yes", "first", "size", "in", "any"])
+def test_names_that_are_words_of_predicates(tmp_path: Path, name: str) -> None:
+    model = Model({"Customer": {"@unique": [name], name: "int32", "nick": "string?"}})
+    path = tmp_path / "customers.sqlite"
+    with Container(model, path) as container:
+        context = container.context()
+        for number in (5, 6):
+            context.insert("Customer", **{name: number, "nick": str(number)})
+        context.save()
+    file = tmp_path / "more.jsonl"
+    file.write_text("".join(json.dumps({"@entity": "Customer", name: n, "nick": f"new {n}"}) + "\n" for n in (0, 6)))
+    done = run("load", path, file, "--upsert")
+    assert (done.returncode, done.stderr) == (0, "")
+    with Container(model, path) as container:
+        found = {each.get(name)[0]: each.nick for each in container.context().fetch("Customer")}
+    assert found == {0: "new 0", 5: "5", 6: "new 6"}
+
+
+def test_marks_with_accents_in_csv(tmp_path: Path) -> None:
+    model = Model({"Note": {"text": "string?"}})
+    texts = ['a"\u0301b', '"\ufe0f', 'x"\u200dy,z']
+    with Container(model, tmp_path / "notes.sqlite") as container:
+        context = container.context()
+        for text in texts:
+            context.insert("Note", text=text)
+        context.save()
+    file = tmp_path / "notes.csv"
+    assert run("dump", tmp_path / "notes.sqlite", "Note", "-o", file).returncode == 0
+    assert run("load", tmp_path / "back.sqlite", file, "--model", tmp_path / "notes.sqlite").returncode == 0
+    with Container(model, tmp_path / "back.sqlite") as container:
+        assert sorted(each.text for each in container.context().fetch("Note")) == sorted(texts)

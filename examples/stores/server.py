@@ -29,6 +29,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import signal
 import sqlite3
 import threading
 from collections import Counter
@@ -366,6 +367,9 @@ def main() -> None:
     words.add_argument("--file", default=":memory:", help="the SQLite database; in memory by default")
     said = words.parse_args()
     service = Service(said.file, said.port)
+    # Also where it was begun in the background, which has shells ignore Ctrl-C.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     print(service.url, flush=True)
     try:
         service.serve_forever()

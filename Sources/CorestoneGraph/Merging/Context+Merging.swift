@@ -28,7 +28,7 @@ extension Context {
             } catch let failure as PartFailure {
                 guard let obstacle = failure.error as? SaveObstacle else { throw report.error(failure) }
                 do {
-                    try settle(obstacle, failure.part, failure.store, isLast: merges == Context.maximumMerges)
+                    try settle(obstacle, failure.part, failure.store, isLast: merges >= Context.maximumMerges)
                     plan = try currentPlan()
                 } catch { throw report.error(PartFailure(failure.store, failure.part, error)) }
                 merges += 1
@@ -56,7 +56,14 @@ extension Context {
                 return
             }
         }
-        if conflicts.isEmpty && !isLast { return }
+        if conflicts.isEmpty {
+            guard isLast else { return }
+            // A store of a host's own kind may say so of a row that it goes on giving as it was.
+            throw CoreError(
+                .conflict, code: .managedObjectMerge,
+                "\(store.path) refused the save \(Context.maximumMerges + 1) times since rows were changed there, and gives no newer ones; "
+                    + "refresh the objects, or open the store anew", file: store.path)
+        }
         try settle(conflicts, store, isLast: isLast)
     }
 

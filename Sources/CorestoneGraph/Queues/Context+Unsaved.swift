@@ -42,6 +42,11 @@ extension Coordinator {
     /// that is confined to another thread is named without counts.
     public var unsavedChanges: [UnsavedChanges] { liveContexts.compactMap(\.unsavedChanges) }
 
+    /// Whether contexts besides one hold what was not saved. Waits for their queues.
+    package func hasUnsavedChanges(besides context: Context) -> Bool {
+        liveContexts.contains { $0 !== context && $0.unsavedChanges != nil }
+    }
+
     /// Saves what the contexts of this coordinator have not saved, those on top of other contexts first.
     ///
     /// - Throws: what a save throws; several failures as children of one error.

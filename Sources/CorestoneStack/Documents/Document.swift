@@ -367,6 +367,11 @@ public final class Document: @unchecked Sendable {
 
     // MARK: Closing
 
+    /// Whether children of the context, or other contexts of the document's coordinator, hold what was not saved.
+    private var hasChangesElsewhere: Bool {
+        coordinator.hasUnsavedChanges(besides: context)
+    }
+
     private func requireOpen() throws {
         if values.withLock({ $0.flags.contains(.closed) }) {
             throw CoreError(.invalidHandle, "the document is closed; open it again")
@@ -379,7 +384,9 @@ public final class Document: @unchecked Sendable {
     ///   error of the last save, if that failed, as children; what the save fails with. The document is open then.
     public func close(_ unsaved: Container.Unsaved = .refuse) throws {
         if values.withLock({ $0.flags.contains(.closed) }) { return }
-        if unsaved != .discard, try hasUnsavedChanges() {
+        // Children have to come down before this one is asked.
+        if unsaved == .save, hasChangesElsewhere { try coordinator.saveContexts() }
+        if unsaved != .discard, try hasChangesElsewhere || hasUnsavedChanges() {
             guard unsaved == .save else {
                 throw CoreError(
                     .unsavedChanges, code: .persistentStoreSave,

@@ -8,6 +8,12 @@ enum CSV {
             byte != UInt8(ascii: "\"") && byte != UInt8(ascii: ",") && byte != 0x0A && byte != 0x0D
         }
         if isPlain, !text.isEmpty, text.first != " ", text.last != " " { return text }
-        return "\"" + text.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+        // By bytes: a mark that an accent follows is one character with it.
+        var bytes = [UInt8(ascii: "\"")]
+        for byte in text.utf8 {
+            if byte == UInt8(ascii: "\"") { bytes.append(byte) }
+            bytes.append(byte)
+        }
+        return String(decoding: bytes, as: UTF8.self) + "\""
     }
 }

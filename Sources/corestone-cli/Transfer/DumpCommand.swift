@@ -62,6 +62,9 @@ struct DumpCommand: Command {
             Tool.note(
                 "\(store) is read by a model inferred from its tables; --model names the one that it was written with")
         }
+        if let file, (try? StoreMetadata(ofStoreAt: file)) != nil {
+            throw OutputFile(path: file).failure("it is a store, which a dump would replace; choose another path")
+        }
         let chosen = try entityName.map { try coordinator.model.requireEntity(named: $0) }
         let plan = DumpPlan(chosen?.withDescendants ?? coordinator.model.preorder, isWhole: chosen == nil)
         let context = Context(coordinator: coordinator)

@@ -202,7 +202,7 @@ final class Loader {
             let request = FetchRequest(
                 entity: key.owner,
                 predicate: try .and(
-                    zip(key.names, key.values).map { try Predicate.parse("\($0) == %@", arguments: [$1]) }),
+                    zip(key.names, key.values).map { try Predicate.parse("%K == %@", arguments: [.string($0), $1]) }),
                 limit: 1)
             request.includesPendingChanges = false
             if let object = try context.fetch(request).first { return object }
@@ -294,7 +294,7 @@ final class Loader {
         }
         let request = FetchRequest(
             entity: relationship.destination,
-            predicate: try Predicate.parse("\(attribute.name) == %@", arguments: [value]),
+            predicate: try Predicate.parse("%K == %@", arguments: [.string(attribute.name), value]),
             limit: 2)
         let found = try context.fetch(request)
         guard found.count == 1 else {
