@@ -358,7 +358,7 @@ static void fill(const struct world *world, const struct call *call, union argum
             a->pointer = &s->buffer;
             break;
         case KIND_STORE_CALLBACKS:
-            a->pointer = &store_callbacks;
+            a->pointer = (void *)&store_callbacks;
             break;
         case KIND_HOST_ROWS:
             host_rows[0] =
