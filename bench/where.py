@@ -135,7 +135,8 @@ def main() -> int:
     if not arguments.library.exists():
         print(f"where.py: no library {arguments.library}; name one with --library", file=sys.stderr)
         return 2
-    places = Places(arguments.out.resolve(), arguments.library.resolve().parent, arguments.include.resolve())
+    # The programs stay linked to the shipped library, so that run.py finds them as it left them.
+    places = Places(arguments.out.resolve(), ROOT / "build" / "lib", arguments.include.resolve())
     build_programs(places, [arguments.program])
     for workload in arguments.workloads:
         store = places.store(f"where_{workload}" if workload.startswith("W1") else arguments.program)
