@@ -24,6 +24,7 @@ enum ForeignOptions {
         ),
         ("NSExternalRecord", "external records, Spotlight's copies of objects, are not written"),
         ("NSBinaryStore", "binary stores hold values, never objects of classes that a file names"),
+        ("NSValidateXMLStore", "the structure of an XML store is always checked, and its document type never read"),
         ("NSCoreDataCoreSpotlight", "there is no Spotlight that objects could be indexed for"),
     ]
 
@@ -33,7 +34,8 @@ enum ForeignOptions {
         "NSPersistentStoreRemoveUbiquitousMetadataOption", "NSPersistentStoreRebuildFromUbiquitousContentOption",
         "NSPersistentStoreFileProtectionKey", "NSExternalRecordsFileFormatOption", "NSExternalRecordsDirectoryOption",
         "NSExternalRecordExtensionOption", "NSBinaryStoreSecureDecodingClasses",
-        "NSBinaryStoreInsecureDecodingCompatibilityOption", "NSCoreDataCoreSpotlightExporter",
+        "NSBinaryStoreInsecureDecodingCompatibilityOption", "NSValidateXMLStoreOption",
+        "NSCoreDataCoreSpotlightExporter",
     ]
 
     /// What the same option is called here: in C, in Python.
