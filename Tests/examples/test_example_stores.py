@@ -8,10 +8,8 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -33,23 +31,10 @@ from json_folder import JSONFolder
 from programs import ROOT
 from rest_store import RESTStore, ServiceError
 from rest_store import Service as Connection
-from server import Service
+from server import Service, served
 
 FOLDER, REST = "JSONFolder", "REST"
 TASKS = [sys.executable, str(ROOT / "examples" / "stores" / "tasks.py")]
-
-
-@contextmanager
-def served() -> Iterator[Service]:
-    with Service() as service:
-        serving = threading.Thread(target=service.serve_forever, args=(0.005,))
-        serving.start()
-        try:
-            yield service
-        finally:
-            service.shutdown()
-            serving.join()
-            service.objects.close()
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
-import threading
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -15,18 +14,13 @@ from typing import Any
 
 import pytest
 from json_files import DamagedFileError, Entry, JSONFiles
-from server import PAGE, Service
+from server import PAGE, Service, served
 
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
-    with Service(str(tmp_path / "objects.sqlite")) as opened:
-        serving = threading.Thread(target=opened.serve_forever, args=(0.005,))
-        serving.start()
+    with served(str(tmp_path / "objects.sqlite")) as opened:
         yield opened
-        opened.shutdown()
-        serving.join()
-    opened.objects.close()
 
 
 def ask(service: Service, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any, Any]:
@@ -80,8 +74,16 @@ def test_a_transaction_is_done_as_a_whole(service: Service) -> None:
     assert [(each["id"], each["version"]) for each in answer["conflicts"]] == [("a", 1), ("b", 1)]
     assert names(service, "Person") == ["a", "b"]
     steps[1]["if_match"], steps[2]["if_match"] = "1", "1"
-    assert ask(service, "POST", "/transaction", {"steps": steps})[1] == {"versions": [1, 2, 0]}
-    assert names(service, "Person") == ["a", "c"]
+    steps.append({"method": "CHECK", "path": "/objects/Person/d", "if_match": "1"})
+    status, answer, _ = ask(service, "POST", "/transaction", {"steps": steps, "store": {"ours": 1}})
+    assert (status, answer["conflicts"]) == (412, [{"entity": "Person", "id": "d", "version": None}])
+    assert ask(service, "GET", "/store")[0] == 404
+    put(service, "Person/d", name="Dora")
+    given = {"steps": steps, "store": {"ours": 1}}
+    assert ask(service, "POST", "/transaction", given)[1] == {"versions": [1, 2, 0, 1]}
+    assert names(service, "Person") == ["a", "c", "d"]
+    assert ask(service, "GET", "/store")[1] == {"ours": 1}
+    assert ask(service, "PUT", "/store", {"ours": 2}, If_None_Match="*")[0] == 412
 
 
 def test_conditions_orders_and_windows(service: Service) -> None:
@@ -120,11 +122,15 @@ def test_pages_lead_to_all_objects(service: Service) -> None:
         ("GET", '/objects/Person?where=["like","name","x"]', None),
         ("GET", '/objects/Person?where=["=","a\\"b",1]', None),
         ("GET", "/objects/Person?limit=-1", None),
+        ("GET", "/objects/Person?offset=99999999999999999999", None),
+        ("GET", "/objects/Person?cursor=nothing", None),
+        ("GET", "/objects/Person?sort=age&cursor=WyJhIl0=", None),
         ("GET", "/objects/..%2Fetc/passwd", None),
         ("PUT", "/objects/Person/a", [1]),
         ("PUT", "/objects/Person/a", None),
         ("POST", "/transaction", {"steps": [{"method": "PUT"}]}),
         ("POST", "/transaction", 7),
+        ("POST", "/transaction", {"steps": [{"method": "CHECK", "path": "/objects/Person/a", "body": {}}]}),
     ],
 )
 def test_what_is_no_request_is_refused(service: Service, method: str, path: str, body: Any) -> None:

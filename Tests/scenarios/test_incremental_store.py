@@ -55,7 +55,7 @@ class Bench:
     def put(self, entity: str, reference: str, values: dict[str, Any], **links: str | None) -> None:
         """A row that is there before the store is opened; links are of to-one relationships, "Person/p1"."""
         if self.service is not None:
-            self.service.objects.carry_out([Step(entity, reference, None, {"values": values, "links": links})])
+            self.service.objects.carry_out([Step("PUT", entity, reference, None, {"values": values, "links": links})])
         elif self.kind == "JSONFolder":
             if not Path(self.path).exists():
                 self.open(Model(self.model)).close()

@@ -7,7 +7,8 @@
 
 Whoever reads the folder finds all of a transaction or nothing of it: its files are written into .journal first, then
 commit.json there appears by one rename and says what goes where, and only then files are renamed into their places and
-removed. A program that was killed in between leaves its commit.json, which the next one carries out before all else.
+removed. A program that was killed in between, or met a full disk, leaves its commit.json, which the next one carries
+out before all else: once that is on the disk the transaction is done, and nothing fails it any more.
 
 Every file is written whole and renamed, so other programs (editors, scripts, git) see each object as it was or is.
 This module knows nothing of Corestone.
@@ -142,8 +143,9 @@ class JSONFiles:
         """Writes files, and removes those that are None, all or none of them; keys are "Person/3f2a….json"."""
         with self.locked(exclusively=True):
             journal = self.folder / ".journal"
+            self._finish()  # under one lock there may be two, of which the first met a full disk
             shutil.rmtree(journal, ignore_errors=True)  # of one that never came to its commit
-            journal.mkdir()
+            journal.mkdir(exist_ok=True)
             steps: dict[str, str | None] = {}
             for number, (name, content) in enumerate(files.items()):
                 steps[name] = None
@@ -153,10 +155,17 @@ class JSONFiles:
             _write(journal / "commit.new", steps)
             _sync(journal)
             os.rename(journal / "commit.new", journal / "commit.json")
-            _sync(journal)
-            self._finish()
-            for name in files:
-                self._note(name)
+            try:
+                _sync(journal)
+            except BaseException:
+                # Nobody has seen it yet, so it can be taken back: else the caller did what is called a failure.
+                os.unlink(journal / "commit.json")
+                raise
+            # It is done. What is not in its place now, whoever holds the lock next puts there.
+            with contextlib.suppress(OSError):
+                self._finish()
+                for name in files:
+                    self._note(name)
 
     def _note(self, name: str) -> None:
         """Reads what was just written, so that it is not taken for somebody else's change."""
@@ -186,7 +195,8 @@ class JSONFiles:
                     os.rename(journal / written, place)
         for folder in touched:
             _sync(folder)
-        shutil.rmtree(journal)
+        os.unlink(journal / "commit.json")  # by itself: half of a journal would be carried out again
+        shutil.rmtree(journal, ignore_errors=True)
 
     @contextlib.contextmanager
     def locked(self, exclusively: bool = False) -> Iterator[None]:

@@ -40,6 +40,7 @@ from json_values import (
     linked,
     links_from_json,
     links_to_json,
+    root,
     to_json_date,
     values_from_json,
     values_to_json,
@@ -76,11 +77,18 @@ class JSONFolder(IncrementalStore):
             raise FileNotFoundError(f"there is no folder of objects at {folder}")
         if folder.is_file() and folder.stat().st_size == 0:
             folder.unlink()  # somebody kept the place free
-        if folder.exists() and any(folder.iterdir()):
+        if folder.exists() and not self._is_begun(folder):
             raise FileExistsError(f"{folder} is there and has no {METADATA}: it is no folder of objects")
         folder.mkdir(parents=True, exist_ok=True)
-        self.files.commit({METADATA: plain(self.opening.metadata)})
-        return self.opening.metadata
+        with self.files.locked(exclusively=True):
+            known = stored_metadata(self.files)  # others may begin it at the same time
+            if known is None:
+                self.files.commit({METADATA: plain(self.opening.metadata)})
+            return known or self.opening.metadata
+
+    def _is_begun(self, folder: Path) -> bool:
+        """Whether a folder has nothing but what the beginning of a store leaves there."""
+        return {each.name for each in folder.iterdir()} <= {".lock", ".journal", METADATA}
 
     def move(self, path: str) -> None:
         self.files = JSONFiles(os.path.abspath(path), read_only=self.is_read_only)
@@ -96,13 +104,13 @@ class JSONFolder(IncrementalStore):
         return Fetched(self._node(entity, name, entry) for entity in found for name, entry in found[entity].items())
 
     def new_values(self, ids: Sequence[RowID]) -> Iterator[IncrementalStoreNode]:
-        for name, (entity, entry) in self._found(ids).items():
+        for (_, name), (entity, entry) in self._found(ids).items():
             yield self._node(entity, name, entry)
 
     def new_values_for_relationship(self, relationship: str, ids: Sequence[RowID]) -> list[Any]:
         description = ids[0].entity.properties[relationship]
         found = self._found(ids)
-        said = {name: entry.links.get(relationship) for name, (_, entry) in found.items()}
+        said = {name: entry.links.get(relationship) for (_, name), (_, entry) in found.items()}  # of one tree
         where = f"{self.files.folder}: {relationship}"
         if not description.is_to_many:
             targets = [said.get(str(each.reference)) for each in ids]
@@ -125,17 +133,19 @@ class JSONFolder(IncrementalStore):
             kept = [member for member in owners[owner] if member in members]
             owners[owner] = kept + sorted(members.difference(kept))
 
-    def _found(self, ids: Iterable[RowID]) -> dict[str, tuple[Entity, Entry]]:
-        """The rows of IDs by name. An ID may be of an entity that the row's own inherits from."""
+    def _found(self, ids: Iterable[RowID]) -> dict[tuple[str, str], tuple[Entity, Entry]]:
+        """The rows of IDs by their keys. An ID may be of an entity that the row's own inherits from."""
         wanted: dict[Entity, list[str]] = {}
         for each in ids:
             wanted.setdefault(each.entity, []).append(str(each.reference))
-        found: dict[str, tuple[Entity, Entry]] = {}
+        found: dict[tuple[str, str], tuple[Entity, Entry]] = {}
         with self.files.locked():
             for entity, names in wanted.items():
+                tree = root(entity).name
                 for own in with_subentities(entity):
-                    left = [name for name in names if name not in found]
-                    found.update({name: (own, entry) for name, entry in self.files.some(own.name, left).items()})
+                    left = [name for name in names if (tree, name) not in found]
+                    some = self.files.some(own.name, left)
+                    found.update({(tree, name): (own, entry) for name, entry in some.items()})
         return found
 
     def _node(self, entity: Entity, name: str, entry: Entry) -> IncrementalStoreNode:
@@ -188,11 +198,11 @@ class JSONFolder(IncrementalStore):
         based = [(node, node.old_version) for node in request.updated_objects]
         based += [(node, node.version) for node in (*request.deleted_objects, *request.locked_objects)]
         found = self._found([node.object_id for node, _ in based])
-        stale = [
-            node
-            for node, version in based
-            if str(node.reference) not in found or found[str(node.reference)][1].version != version
-        ]
+        stale = []
+        for node, version in based:
+            there = found.get(key_of(node.object_id))
+            if there is None or there[1].version != version:
+                stale.append(node)
         for node in stale:
             request.add_conflict(node)
         return bool(stale)
@@ -267,6 +277,11 @@ class JSONFolder(IncrementalStore):
             os.rename(path, former)
         os.rename(fresh, path)
         shutil.rmtree(former, ignore_errors=True)
+
+
+def key_of(row: Any) -> tuple[str, str]:
+    """What a row is known by: references are unique within a tree of entities, and no further."""
+    return root(row.entity).name, str(row.reference)
 
 
 def file_name(row: Any) -> str:

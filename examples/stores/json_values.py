@@ -151,6 +151,11 @@ def with_subentities(entity: Entity) -> list[Entity]:
     return [entity, *(each for child in entity.children for each in with_subentities(child))]
 
 
+def root(entity: Entity) -> Entity:
+    """The entity from which all of a tree inherit."""
+    return entity if entity.parent is None else root(entity.parent)
+
+
 def keeps_members(relationship: PropertyDescription, inverse: PropertyDescription | None) -> bool:
     """Whether the members of a to-many relationship stand in the row of its owner. Otherwise their own rows tell: each
     has one owner."""

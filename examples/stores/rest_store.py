@@ -7,18 +7,22 @@ What the service can do of a fetch it does: comparisons of whole numbers, dates,
 combined by AND, OR and NOT, orders of such attributes, limits and counts. What it cannot (text, whose order and
 equality are a matter of language, and everything that leads through relationships) Corestone does with the rows that
 come. Rows come a page at a time, values and relationships of many objects in one request each, and a save is one
-transaction with the version of each row that it is based on.
+transaction with the version of each row that it is based on: changed rows, removed ones, locked ones, the metadata.
 
 What goes wrong is an error with the address and the answer. A request that only reads is tried once more when the
-connection broke; one that writes is not, since nobody knows whether it arrived.
+connection broke. A save may have been done although nobody heard of it, so it has a key by which the service knows it
+again: it is sent twice, and if there is no answer then either, the next save begins by asking what became of it. If it
+was done, and the same is to be saved, nothing is left to do; if it was not, it never will be.
 """
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 from uuid import uuid4
@@ -90,18 +94,29 @@ class Service:
     def get(self, path: str) -> Any:
         return self._answer("GET", path, None)
 
-    def send(self, method: str, path: str, body: Any) -> Any:
-        return self._answer(method, path, json.dumps(body, ensure_ascii=False).encode())
+    def send(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
+        """Headers with _ for -, as If_Match."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self._answer(method, path, None if body is None else as_json(body).encode(), named)
+
+    def transaction(self, body: Any, key: str) -> Any:
+        """Has a transaction done, once: without an answer it is sent again, and the service knows it by its key."""
+        try:
+            return self.send("POST", "/transaction", body, Idempotency_Key=key)
+        except ServiceError:
+            raise
+        except StoreError:
+            return self.send("POST", "/transaction", body, Idempotency_Key=key)
 
     def close(self) -> None:
         connection = getattr(self._own, "connection", None)
         if connection is not None:
             connection.close()
 
-    def _answer(self, method: str, path: str, body: bytes | None) -> Any:
+    def _answer(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str] | None = None) -> Any:
         where = f"{method} {self.url}{path}"
         try:
-            status, data = self._ask(method, path, body)
+            status, data = self._ask(method, path, body, headers or {})
         except TimeoutError as failure:
             raise StoreBusyError(f"{where}: no answer within {self._timeout:g} s", file=self.url) from failure
         except (OSError, http.client.HTTPException) as failure:
@@ -115,13 +130,13 @@ class Service:
             raise ServiceError(where, status, str(said.get("error", answer)), said, self.url)
         return answer
 
-    def _ask(self, method: str, path: str, body: bytes | None) -> tuple[int, bytes]:
-        headers = {"Content-Type": "application/json"} if body is not None else {}
+    def _ask(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> tuple[int, bytes]:
+        said = {**headers, "Content-Type": "application/json"} if body is not None else headers
         kept = getattr(self._own, "connection", None)
         connection = kept or http.client.HTTPConnection(self._place, timeout=self._timeout)
         self._own.connection = connection
         try:
-            connection.request(method, self._prefix + path, body, headers)
+            connection.request(method, self._prefix + path, body, dict(said))
             response = connection.getresponse()
             return response.status, response.read()
         except TimeoutError:
@@ -132,7 +147,7 @@ class Service:
             # A connection that was kept open may have been closed by the other side meanwhile.
             if kept is None or method != "GET":
                 raise
-            return self._ask(method, path, body)
+            return self._ask(method, path, body, headers)
         except BaseException:
             self._drop()
             raise
@@ -151,6 +166,15 @@ class ServiceError(StoreError):
         self.answer = answer
 
 
+@dataclass(frozen=True)
+class Sent:
+    """A save that was sent without an answer: its key, what it was, and the new rows in it, by what they are."""
+
+    key: str
+    body: Mapping[str, Any]
+    made: dict[str, list[str]] = field(default_factory=dict)
+
+
 @register_store_type(TYPE)
 class RESTStore(IncrementalStore):
     """The store of a service, whose address is the path. Options: timeout in seconds, page: rows in an answer."""
@@ -159,6 +183,8 @@ class RESTStore(IncrementalStore):
         super().__init__(opening)
         self.service = Service(opening.path, float(opening.options.get("timeout", 10.0)))
         self.page = int(opening.options.get("page", 500))
+        self._unheard: Sent | None = None  # nobody knows what became of it
+        self._done: list[Sent] = []  # they were done, and who saved does not know
 
     # -------- opening --------------------------------------------------------------------------------------
 
@@ -168,7 +194,12 @@ class RESTStore(IncrementalStore):
             return known
         if self.opening.must_exist or self.is_read_only:
             raise FileNotFoundError(f"nobody made a store at {self.service.url} yet")
-        self.service.send("PUT", "/store", plain(self.opening.metadata))
+        try:
+            self.service.send("PUT", "/store", plain(self.opening.metadata), If_None_Match="*")
+        except ServiceError as failure:
+            if failure.http_status != 412:
+                raise
+            return stored_metadata(self.service) or {}  # somebody else began it at the same time
         return self.opening.metadata
 
     def close(self) -> None:
@@ -176,7 +207,8 @@ class RESTStore(IncrementalStore):
 
     @classmethod
     def metadata_for_store(cls, path: str) -> dict[str, Any]:
-        known = stored_metadata(Service(path, 10.0))
+        with contextlib.closing(Service(path, 10.0)) as service:
+            known = stored_metadata(service)
         if known is None:
             raise FileNotFoundError(f"nobody made a store at {path} yet")
         return known
@@ -184,7 +216,8 @@ class RESTStore(IncrementalStore):
     @classmethod
     def set_metadata_for_store(cls, path: str, values: Mapping[str, Any]) -> None:
         cls.metadata_for_store(path)
-        Service(path, 10.0).send("PUT", "/store", plain(values))
+        with contextlib.closing(Service(path, 10.0)) as service:
+            service.send("PUT", "/store", plain(values))
 
     # -------- fetching -------------------------------------------------------------------------------------
 
@@ -218,10 +251,13 @@ class RESTStore(IncrementalStore):
         path: str | None = f"/objects/{quote(entity.name)}" + as_query(
             {**query, "limit": min(left or self.page, self.page)}
         )
+        seen = set()  # one whose place in the order somebody changes between two pages may come again
         while path is not None:
             answer = self.service.get(path)
             for row in answer["objects"][:left]:
-                yield self.row_id(entity, row["id"]) if "fields" in query else self._node(entity, row)
+                if row["id"] not in seen:
+                    seen.add(row["id"])
+                    yield self.row_id(entity, row["id"]) if "fields" in query else self._node(entity, row)
             if left is not None:
                 left -= len(answer["objects"])
             path = answer.get("next") if left is None or left > 0 else None
@@ -283,16 +319,43 @@ class RESTStore(IncrementalStore):
     # -------- saving ---------------------------------------------------------------------------------------
 
     def obtain_permanent_ids(self, objects: Sequence[IncrementalStoreNode]) -> list[str]:
-        return [uuid4().hex for _ in objects]
+        """New references; for objects that an unheard save has made, those that it gave them."""
+        self._settle()
+        made: dict[str, list[str]] = {}
+        for done in self._done:
+            for said, references in done.made.items():
+                made.setdefault(said, []).extend(references)
+        return [(made.get(described(node)) or [uuid4().hex]).pop(0) for node in objects]
 
     def save(self, request: SaveChangesRequest) -> None:
+        self._settle()
+        body = self._body(request)
+        if body is None:
+            return
+        for done in self._done:
+            if done.body == body:
+                self._done.remove(done)
+                return
+            references = {reference for each in done.made.values() for reference in each}
+            if any(str(node.reference) in references for node in request.inserted_objects):
+                self._done.remove(done)
+                raise StoreError(
+                    f"{self.service.url}: an earlier save, whose answer never came, was done, and made some of the "
+                    "objects that this one inserts, and more was changed since; roll back and fetch what is there, or "
+                    "save again to insert them once more",
+                    file=self.service.url,
+                )
+        self._send(body, request)
+
+    def _body(self, request: SaveChangesRequest) -> dict[str, Any] | None:
+        """The transaction of a save, always the same for the same changes; None when there is nothing to do."""
         steps: dict[str, dict[str, Any]] = {}
         before = self._links_before(request)
         for node in (*request.inserted_objects, *request.updated_objects):
             entity = node.object_id.entity
             links = {**before.get(place(node.object_id), {}), **links_to_json(entity, node.values)}
-            body = {"values": values_to_json(entity.properties.values(), node.values), "links": links}
-            steps[place(node.object_id)] = {"method": "PUT", "path": place(node.object_id), "body": body}
+            content = {"values": values_to_json(entity.properties.values(), node.values), "links": links}
+            steps[place(node.object_id)] = {"method": "PUT", "path": place(node.object_id), "body": content}
         for node in request.updated_objects:
             steps[place(node.object_id)]["if_match"] = str(node.old_version)
         for change in request.member_changes:
@@ -302,38 +365,42 @@ class RESTStore(IncrementalStore):
                 links = step["body"]["links"]
                 gone = set(map(link, change.removed))
                 kept = [member for member in links.get(change.relationship, ()) if member not in gone]
-                members = map(link, change.members) if change.is_ordered else [*kept, *map(link, change.added)]
+                members = map(link, change.members) if change.is_ordered else [*kept, *sorted(map(link, change.added))]
                 links[change.relationship] = list(dict.fromkeys(members))
-        for node in request.deleted_objects:
-            path = place(node.object_id)
-            steps[path] = {"method": "DELETE", "path": path, "if_match": str(node.version)}
-        if steps and not self._locked_have_changed(request):
-            self._send(list(steps.values()), request)
+        for method, nodes in (("DELETE", request.deleted_objects), ("CHECK", request.locked_objects)):
+            for node in nodes:
+                path = place(node.object_id)
+                steps.setdefault(path, {"method": method, "path": path, "if_match": str(node.version)})
+        body: dict[str, Any] = {"steps": [steps[path] for path in sorted(steps)]}
         if request.metadata is not None:
-            self.service.send("PUT", "/store", plain(request.metadata))
+            body["store"] = plain(request.metadata)
+        return body if steps or "store" in body else None
 
-    def _send(self, steps: list[dict[str, Any]], request: SaveChangesRequest) -> None:
+    def _send(self, body: dict[str, Any], request: SaveChangesRequest) -> None:
+        sent = Sent(uuid4().hex, body)
+        for node in request.inserted_objects:
+            sent.made.setdefault(described(node), []).append(str(node.reference))
+        self._unheard = sent
         try:
-            self.service.send("POST", "/transaction", {"steps": steps})
+            self.service.transaction(body, sent.key)
         except ServiceError as failure:
+            if failure.http_status < 500:  # it was refused
+                self._unheard = None
             if failure.http_status != 412:
                 raise
             stale = {f"/objects/{quote(each['entity'])}/{quote(each['id'])}" for each in failure.answer["conflicts"]}
-            for node in (*request.inserted_objects, *request.updated_objects, *request.deleted_objects):
+            changed = (*request.inserted_objects, *request.updated_objects, *request.deleted_objects)
+            for node in (*changed, *request.locked_objects):
                 if place(node.object_id) in stale:
                     request.add_conflict(node)
+        self._unheard = None
 
-    def _locked_have_changed(self, request: SaveChangesRequest) -> bool:
-        """Tells of rows that are not changed, and should be what they were. The service has no lock for such."""
-        if not request.locked_objects:
-            return False
-        versions = {
-            row["id"]: row["version"] for _, row in self._some([node.object_id for node in request.locked_objects])
-        }
-        stale = [node for node in request.locked_objects if versions.get(str(node.reference)) != node.version]
-        for node in stale:
-            request.add_conflict(node)
-        return bool(stale)
+    def _settle(self) -> None:
+        """Asks what became of the save before, if nobody knows. One that was not done will not be from now on."""
+        if self._unheard is not None:
+            if self.service.send("DELETE", f"/transaction/{self._unheard.key}")["versions"] is not None:
+                self._done.append(self._unheard)
+            self._unheard = None
 
     def _links_before(self, request: SaveChangesRequest) -> dict[str, dict[str, Any]]:
         """The members that changed rows have, of relationships whose members stand in the row of the owner."""
@@ -351,6 +418,17 @@ class RESTStore(IncrementalStore):
             }
             for entity, row in self._some(changed)
         }
+
+
+def described(node: IncrementalStoreNode) -> str:
+    """What a new row is: its entity and its attributes, as text."""
+    assert isinstance(node.object_id, RowID)
+    entity = node.object_id.entity
+    return f"{entity.name} {as_json(values_to_json(entity.properties.values(), node.values))}"
+
+
+def as_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def place(row: Any) -> str:

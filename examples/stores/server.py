@@ -3,16 +3,18 @@
 Usage: server.py [--port N] [--file DATABASE]    it prints its address, and serves until it is interrupted
 
     GET    /store                                  what the store says about itself, or 404
-    PUT    /store                                  sets that
+    PUT    /store                                  sets that; with If-None-Match: * only where there is nothing yet
     GET    /objects/Person/3f2a                    an object, with its version as ETag
     GET    /objects/Person?ids=3f2a,77b0           some objects; those that there are not are left out
-    GET    /objects/Person?where=…&sort=-age,name&limit=100&offset=0&cursor=…&fields=names
+    GET    /objects/Person?where=…&sort=-age,name&limit=100&offset=0&fields=names
                                                    objects, a page at a time; "next" leads to the following one
     GET    /count/Person?where=…                   {"count": 12}
     PUT    /objects/Person/3f2a                    with If-Match: "7" changes an object, with If-None-Match: * makes one
     DELETE /objects/Person/3f2a                    with If-Match: "7" removes one
     POST   /transaction                            several of these, all or none: {"steps": [{"method", "path",
-                                                   "if_match", "body"}, …]}
+                                                   "if_match", "body"}, …], "store": {…}}. The method CHECK changes
+                                                   nothing, and wants the version; "store" is what PUT /store sets
+    DELETE /transaction/KEY                        what became of one: {"versions": […]}, or null: it never will be done
     GET    /statistics                             how many requests of each kind there were
 
 An object is {"id", "entity", "version", "values": {…}, "links": {"manager": "Person/3f2a", "tags": ["Tag/1", …]}}.
@@ -20,18 +22,26 @@ An object is {"id", "entity", "version", "values": {…}, "links": {"manager": "
 ["in", key, [value, …]], and ["has", key, link or [link, …]] for links. Without a value a key is null, which is before
 everything in an order, equal to null alone, and neither less nor greater than anything.
 
-A version that is not the one in If-Match is answered with 412, and the transaction with the list of all such objects.
+A version that is not the one in If-Match is answered with 412, and the transaction with the list of all such objects;
+versions are compared and objects written in one step. A transaction with an Idempotency-Key of the client's choice may
+be sent again when its answer was lost: it is done once, and answered as it was the first time, for a day.
+
+The next page begins behind the last object of this one, by its place in the order, not by counting: objects that nobody
+touched come once each, whatever is inserted and removed meanwhile.
 Nothing here knows Corestone. The data is in SQLite; everything binds to the loopback address alone.
 """
 
 from __future__ import annotations
 
 import argparse
+import base64
+import hashlib
 import json
 import re
 import signal
 import sqlite3
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -41,6 +51,7 @@ from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
 
 PAGE = 500  # objects at most in an answer
 LARGEST_BODY = 64 << 20
+KEPT = 24 * 3600  # seconds for which the answer to a transaction with a key is remembered
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 COMPARISONS = {"<", "<=", ">", ">="}
 SCHEMA = """
@@ -48,6 +59,9 @@ SCHEMA = """
         entity TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (entity, id)
     ) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS store (body TEXT NOT NULL);
+    CREATE TABLE IF NOT EXISTS done (
+        key TEXT PRIMARY KEY, at REAL NOT NULL, digest TEXT, versions TEXT
+    ) WITHOUT ROWID;
 """
 
 
@@ -61,12 +75,13 @@ class RequestError(Exception):
 
 
 class Step(NamedTuple):
-    """One change: an object that is made (no version), changed, or removed (no body)."""
+    """A change, PUT or DELETE, of an object of a version (None: of one that is not there), or CHECK, which is none."""
 
+    method: str
     entity: str
     id: str
     version: int | None
-    body: dict[str, Any] | None
+    body: dict[str, Any] | None = None
 
 
 class Objects:
@@ -87,20 +102,22 @@ class Objects:
             self._database.execute("BEGIN IMMEDIATE")
             try:
                 yield self._database
+                self._database.execute("COMMIT")
             except BaseException:
-                self._database.execute("ROLLBACK")
+                if self._database.in_transaction:  # a full disk may have ended it
+                    self._database.execute("ROLLBACK")
                 raise
-            self._database.execute("COMMIT")
 
     def metadata(self) -> Any:
         with self._turn:
             row = self._database.execute("SELECT body FROM store").fetchone()
         return None if row is None else json.loads(row[0])
 
-    def set_metadata(self, body: Any) -> None:
+    def set_metadata(self, body: Any, only_new: bool = False) -> None:
         with self.transaction() as database:
-            database.execute("DELETE FROM store")
-            database.execute("INSERT INTO store VALUES (?)", (json.dumps(body),))
+            if only_new and database.execute("SELECT 1 FROM store").fetchone():
+                raise RequestError(412, "somebody made the store already")
+            put_store(database, body)
 
     def some(self, entity: str, ids: list[str]) -> list[dict[str, Any]]:
         marks = ", ".join("?" * len(ids))
@@ -110,41 +127,92 @@ class Objects:
             ).fetchall()
         return [shown(entity, *row) for row in rows]
 
-    def page(self, entity: str, query: Query, only_ids: bool) -> list[dict[str, Any]]:
-        columns = "id, version, ''" if only_ids else "id, version, body"
-        sql = f"SELECT {columns} FROM object WHERE entity = ? AND {query.condition}"
-        sql += f" ORDER BY {query.order}, id LIMIT ? OFFSET ?"
+    def page(self, entity: str, query: Query, only_ids: bool) -> tuple[list[dict[str, Any]], str | None]:
+        """Some objects, and where the next ones begin: nowhere (None) if these are the last."""
+        keys = "".join(f", json_extract(body, {name})" for name, _ in query.order)
+        sql = f"SELECT id, version, {chr(39) * 2 if only_ids else 'body'}{keys} FROM object"
+        sql += f" WHERE entity = :entity AND {query.condition} AND {query.behind}"
+        sql += f" ORDER BY {query.order_by} LIMIT :limit OFFSET :offset"
         with self._turn:
-            values = (entity, *query.values, *query.order_values, query.limit, query.offset)
+            values = {**query.values, "entity": entity, "limit": query.limit, "offset": query.offset}
             rows = self._database.execute(sql, values).fetchall()
-        return [{"id": row[0], "version": row[1]} if only_ids else shown(entity, *row) for row in rows]
+        found = [{"id": row[0], "version": row[1]} if only_ids else shown(entity, *row[:3]) for row in rows]
+        is_last = not rows or len(rows) < query.limit
+        return found, None if is_last else as_cursor([*rows[-1][3:], rows[-1][0]])
 
     def count(self, entity: str, query: Query) -> int:
         with self._turn:
-            sql = f"SELECT count(*) FROM object WHERE entity = ? AND {query.condition}"
-            return int(self._database.execute(sql, (entity, *query.values)).fetchone()[0])
+            sql = f"SELECT count(*) FROM object WHERE entity = :entity AND {query.condition}"
+            return int(self._database.execute(sql, {**query.values, "entity": entity}).fetchone()[0])
 
-    def carry_out(self, steps: list[Step]) -> list[int]:
-        """Makes all changes or none; the new versions. RequestError 412 with everything that is in the way."""
+    def carry_out(
+        self, steps: list[Step], store: Any = None, key: str | None = None, digest: str | None = None
+    ) -> list[int]:
+        """Makes all changes or none; the new versions. RequestError 412 with everything that is in the way.
+
+        What has a key is done once, however often it comes; the digest is of what came with it."""
         versions, conflicts = [], []
         with self.transaction() as database:
+            known = None if key is None else remembered(database, key)
+            if known is not None:
+                return answer_again(known, digest)
             for step in steps:
                 place = (step.entity, step.id)
                 row = database.execute("SELECT version FROM object WHERE entity = ? AND id = ?", place).fetchone()
                 found = None if row is None else row[0]
                 if found != step.version:
                     conflicts.append({"entity": step.entity, "id": step.id, "version": found})
-                elif step.body is None:
-                    database.execute("DELETE FROM object WHERE entity = ? AND id = ?", place)
-                    versions.append(0)
-                else:
+                elif step.method == "PUT":
                     version = (found or 0) + 1
                     row = (*place, version, json.dumps(step.body, ensure_ascii=False))
                     database.execute("INSERT OR REPLACE INTO object VALUES (?, ?, ?, ?)", row)
                     versions.append(version)
+                elif step.method == "DELETE":
+                    database.execute("DELETE FROM object WHERE entity = ? AND id = ?", place)
+                    versions.append(0)
+                else:
+                    versions.append(found)
             if conflicts:
                 raise RequestError(412, "somebody else changed what was to be changed", conflicts=conflicts)
+            if store is not None:
+                put_store(database, store)
+            if key is not None:
+                remember(database, key, digest, versions)
         return versions
+
+    def settle(self, key: str) -> list[int] | None:
+        """What a transaction has answered; None when it was not done, and from now on it will not be."""
+        with self.transaction() as database:
+            known = remembered(database, key)
+            if known is None:
+                remember(database, key, None, None)
+            return None if known is None or known[1] is None else json.loads(known[1])
+
+
+def put_store(database: sqlite3.Connection, body: Any) -> None:
+    database.execute("DELETE FROM store")
+    database.execute("INSERT INTO store VALUES (?)", (json.dumps(body),))
+
+
+def remembered(database: sqlite3.Connection, key: str) -> tuple[str | None, str | None] | None:
+    found = database.execute("SELECT digest, versions FROM done WHERE key = ?", (key,)).fetchone()
+    return None if found is None else (found[0], found[1])
+
+
+def remember(database: sqlite3.Connection, key: str, digest: str | None, versions: list[int] | None) -> None:
+    now = time.time()
+    database.execute("DELETE FROM done WHERE at < ?", (now - KEPT,))
+    said = None if versions is None else json.dumps(versions)
+    database.execute("INSERT INTO done VALUES (?, ?, ?, ?)", (key, now, digest, said))
+
+
+def answer_again(known: tuple[str | None, str | None], digest: str | None) -> list[int]:
+    if known[1] is None:
+        raise RequestError(409, "this transaction was given up before it came")
+    if known[0] != digest:
+        raise RequestError(422, "another transaction had this key")
+    versions: list[int] = json.loads(known[1])
+    return versions
 
 
 def shown(entity: str, id: str, version: int, body: str) -> dict[str, Any]:
@@ -158,16 +226,37 @@ class Query:
     """What an address asks for, as SQL. Names and values are bound, never printed."""
 
     def __init__(self, said: dict[str, str]) -> None:
-        self.values: list[Any] = []
+        self.values: dict[str, Any] = {}
         self.condition = self._condition(parsed(said["where"], "where"), 0) if "where" in said else "1"
-        order = []
-        self.order_values: list[str] = []
-        for name in filter(None, said.get("sort", "").split(",")):
-            order.append(f"json_extract(body, ?) {'DESC' if name.startswith('-') else 'ASC'}")
-            self.order_values.append(path("values", name.lstrip("-")))
-        self.order = ", ".join(order) or "1"
+        keys = list(filter(None, said.get("sort", "").split(",")))
+        #: By which key, and whether descending. The ID is the last one, which no two objects share.
+        self.order = [(self._bind(path("values", key.lstrip("-"))), key.startswith("-")) for key in keys]
+        by = [f"json_extract(body, {name}) {'DESC' if is_down else 'ASC'}" for name, is_down in self.order]
+        self.order_by = ", ".join([*by, "id"])
         self.limit = min(whole(said.get("limit", str(PAGE)), "limit"), PAGE)
-        self.offset = whole(said.get("cursor", said.get("offset", "0")), "offset")
+        self.behind, self.offset = "1", whole(said.get("offset", "0"), "offset")
+        if "cursor" in said:
+            self.behind, self.offset = self._behind(from_cursor(said["cursor"], len(self.order) + 1)), 0
+
+    def _bind(self, value: Any) -> str:
+        name = f"v{len(self.values)}"
+        self.values[name] = value
+        return f":{name}"
+
+    def _behind(self, last: list[Any]) -> str:
+        """Behind an object: one key says so, and those before it are the same. No value is before all others."""
+        ways: list[str] = []
+        same: list[str] = []
+        keys = [(f"json_extract(body, {name})", is_down) for name, is_down in self.order]
+        for (key, is_down), value in zip([*keys, ("id", False)], last):
+            bound = self._bind(value)
+            if value is None:
+                further = "0" if is_down else f"{key} IS NOT NULL"
+            else:
+                further = f"({key} < {bound} OR {key} IS NULL)" if is_down else f"{key} > {bound}"
+            ways.append(" AND ".join([*same, further]))
+            same.append(f"{key} IS {bound}")
+        return f"({' OR '.join(ways)})"
 
     def _condition(self, said: Any, depth: int) -> str:
         if not isinstance(said, list) or not said or depth > 50:
@@ -182,20 +271,34 @@ class Query:
             raise RequestError(400, f"{said!r:.80} is no condition")
         key, value = rest
         if operator == "has":
-            links = [scalar(each) for each in (value if isinstance(value, list) else [value])]
-            self.values += [path("links", key), *links]
-            return f"EXISTS (SELECT 1 FROM json_each(body, ?) WHERE value IN ({', '.join('?' * len(links))}))"
-        self.values.append(path("values", key))
+            members = self._list(value if isinstance(value, list) else [value])
+            return f"EXISTS (SELECT 1 FROM json_each(body, {self._bind(path('links', key))}) WHERE value IN {members})"
+        found = f"json_extract(body, {self._bind(path('values', key))})"
         if operator in ("=", "!="):
-            self.values.append(scalar(value))
-            return f"(json_extract(body, ?) IS {'NOT ' if operator == '!=' else ''}?)"
+            return f"({found} IS {'NOT ' if operator == '!=' else ''}{self._bind(scalar(value))})"
         if operator in COMPARISONS:
-            self.values.append(scalar(value))
-            return f"ifnull(json_extract(body, ?) {operator} ?, 0)"
+            return f"ifnull({found} {operator} {self._bind(scalar(value))}, 0)"
         if operator == "in" and isinstance(value, list):
-            self.values += map(scalar, value)
-            return f"ifnull(json_extract(body, ?) IN ({', '.join('?' * len(value))}), 0)"
+            return f"ifnull({found} IN {self._list(value)}, 0)"
         raise RequestError(400, f"{operator!r:.40} is no operator")
+
+    def _list(self, values: list[Any]) -> str:
+        return f"({', '.join(self._bind(scalar(each)) for each in values)})"
+
+
+def as_cursor(last: list[Any]) -> str:
+    """Where a page ended, for the address of the next one."""
+    return base64.urlsafe_b64encode(json.dumps(last).encode()).decode("ascii")
+
+
+def from_cursor(text: str, count: int) -> list[Any]:
+    try:
+        last = json.loads(base64.urlsafe_b64decode(text.encode()))
+    except ValueError as failure:
+        raise RequestError(400, f"{text!r:.80} is no cursor") from failure
+    if not isinstance(last, list) or len(last) != count:
+        raise RequestError(400, f"{text!r:.80} is the cursor of another order")
+    return [scalar(each) for each in last]
 
 
 def path(part: str, key: str) -> str:
@@ -218,7 +321,7 @@ def parsed(text: str | bytes, what: str) -> Any:
 
 
 def whole(text: str, what: str) -> int:
-    if not text.isascii() or not text.isdigit():
+    if not text.isascii() or not text.isdigit() or len(text) > 15:
         raise RequestError(400, f"{what} is {text!r:.40}, but has to be a whole number")
     return int(text)
 
@@ -241,7 +344,7 @@ class Handler(BaseHTTPRequestHandler):
         self._answer(self._put)
 
     def do_DELETE(self) -> None:
-        self._answer(self._put)
+        self._answer(self._delete)
 
     def do_POST(self) -> None:
         self._answer(self._post)
@@ -258,6 +361,8 @@ class Handler(BaseHTTPRequestHandler):
             status, answer = method(parts, said, body)
         except RequestError as failure:
             status, answer = failure.status, failure.body
+        except sqlite3.Error as failure:  # a full disk, say
+            status, answer = 500, {"error": f"the database: {failure}"}
         data = json.dumps(answer, ensure_ascii=False).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
@@ -293,22 +398,30 @@ class Handler(BaseHTTPRequestHandler):
                 if len(ids) > PAGE:
                     raise RequestError(400, f"{len(ids)} objects were asked for, and {PAGE} are the most")
                 return 200, {"objects": objects.some(entity, ids)}
-            query = Query(said)
-            found = objects.page(entity, query, said.get("fields") == "names")
+            found, cursor = objects.page(entity, Query(said), said.get("fields") == "names")
             answer: dict[str, Any] = {"objects": found}
-            if found and len(found) == query.limit:
-                answer["next"] = f"/objects/{quote(entity)}?{urlencode({**said, 'cursor': query.offset + len(found)})}"
+            if cursor is not None:
+                said.pop("offset", None)
+                answer["next"] = f"/objects/{quote(entity)}?{urlencode({**said, 'cursor': cursor})}"
             return 200, answer
         raise RequestError(404, f"there is nothing at {self.path}")
 
     def _put(self, parts: list[str], said: dict[str, str], body: bytes) -> tuple[int, Any]:
-        if parts == ["store"] and self.command == "PUT":
-            self.server.objects.set_metadata(parsed(body, "the body"))
+        given = parsed(body, "the body")
+        if parts == ["store"]:
+            self.server.objects.set_metadata(given, self.headers.get("If-None-Match") == "*")
             return 200, {}
-        given = parsed(body, "the body") if self.command == "PUT" else None
-        done = step(self.command, "/".join(map(quote, parts)), self.headers.get("If-Match"), given)
-        version = self.server.objects.carry_out([done])[0]
-        return 200, {"id": done.id, "version": version} if given is not None else {}
+        done = self._step(parts, given)
+        return 200, {"id": done.id, "version": self.server.objects.carry_out([done])[0]}
+
+    def _delete(self, parts: list[str], said: dict[str, str], body: bytes) -> tuple[int, Any]:
+        if len(parts) == 2 and parts[0] == "transaction":
+            return 200, {"versions": self.server.objects.settle(parts[1])}
+        self.server.objects.carry_out([self._step(parts, None)])
+        return 200, {}
+
+    def _step(self, parts: list[str], given: Any) -> Step:
+        return step(self.command, "/".join(map(quote, parts)), self.headers.get("If-Match"), given)
 
     def _post(self, parts: list[str], said: dict[str, str], body: bytes) -> tuple[int, Any]:
         if parts != ["transaction"]:
@@ -316,9 +429,11 @@ class Handler(BaseHTTPRequestHandler):
         given = parsed(body, "the body")
         try:
             steps = [step(one["method"], one["path"], one.get("if_match"), one.get("body")) for one in given["steps"]]
-        except (TypeError, KeyError) as failure:
+            store = given.get("store")
+        except (TypeError, KeyError, AttributeError) as failure:
             raise RequestError(400, f"a step of the transaction lacks something: {failure}") from failure
-        return 200, {"versions": self.server.objects.carry_out(steps)}
+        key, digest = self.headers.get("Idempotency-Key"), hashlib.sha256(body).hexdigest()
+        return 200, {"versions": self.server.objects.carry_out(steps, store, key, digest)}
 
     def log_message(self, format: str, *arguments: Any) -> None:
         """Says nothing for each request."""
@@ -326,15 +441,15 @@ class Handler(BaseHTTPRequestHandler):
 
 def step(method: str, where: str, if_match: str | None, body: Any) -> Step:
     parts = [unquote(part) for part in where.strip("/").split("/")]
-    if len(parts) != 3 or parts[0] != "objects" or method not in ("PUT", "DELETE"):
+    if len(parts) != 3 or parts[0] != "objects" or method not in ("PUT", "DELETE", "CHECK"):
         raise RequestError(400, f"{method} {where} changes no object")
     if (body is None) == (method == "PUT") or not isinstance(body, (dict, type(None))):
         raise RequestError(400, f"{method} {where} needs {'an object' if method == 'PUT' else 'no body'}")
     version = None if if_match is None else whole(if_match.strip('"'), "If-Match")
-    if version is None and method == "DELETE":
+    if version is None and method != "PUT":
         raise RequestError(428, f"{method} {where} needs If-Match")
     content = None if body is None else {"values": body.get("values", {}), "links": body.get("links", {})}
-    return Step(name(parts[1]), name(parts[2]), version, content)
+    return Step(method, name(parts[1]), name(parts[2]), version, content)
 
 
 def name(text: str) -> str:
@@ -359,6 +474,20 @@ class Service(ThreadingHTTPServer):
     def note(self, method: str, what: str) -> None:
         with self._counting:
             self.requests[f"{method} {what}"] += 1
+
+
+@contextmanager
+def served(file: str = ":memory:") -> Iterator[Service]:
+    """A service on a thread of this process while a block runs; with nothing in it, unless the file has something."""
+    with Service(file) as service:
+        serving = threading.Thread(target=service.serve_forever, args=(0.005,))
+        serving.start()
+        try:
+            yield service
+        finally:
+            service.shutdown()
+            serving.join()
+            service.objects.close()
 
 
 def main() -> None:
