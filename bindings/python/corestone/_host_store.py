@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import itertools
 import plistlib
@@ -84,13 +85,13 @@ def _run_open(
     try:
         said = _opening(opening[0])
         store = types[number](said)
-        if not isinstance(store, HostStore) or getattr(store, "opening", None) is None:
-            raise TypeMismatchError(f"{types[number].__name__} has to call HostStore.__init__ with the opening.")
-        metadata = store.load_metadata()
-        if metadata is not None:
-            plist = _plist(metadata, f"{types[number].__name__}.load_metadata")
-            call(lib.cst_buffer_fill, out_metadata, _abi.InputString(plist, len(plist)))
-            store.metadata = dict(metadata)
+        try:
+            _begin(store, types[number].__name__, out_metadata)
+        except BaseException:
+            # It may have opened files or connections, and nobody else knows of it. What went wrong first is told.
+            with contextlib.suppress(Exception):
+                store.close()
+            raise
         place = next(_numbers)
         opened[place] = store
         out_store[0] = place
@@ -102,6 +103,17 @@ def _run_open(
         return _failed(raised, error)
     except BaseException as raised:
         return _failed(raised, error)
+
+
+def _begin(store: Any, kind: str, out_metadata: Any) -> None:
+    """Has a new instance open its store, and say what that says about itself."""
+    if not isinstance(store, HostStore) or getattr(store, "opening", None) is None:
+        raise TypeMismatchError(f"{kind} has to call HostStore.__init__ with the opening.")
+    metadata = store.load_metadata()
+    if metadata is not None:
+        plist = _plist(metadata, f"{kind}.load_metadata")
+        call(lib.cst_buffer_fill, out_metadata, _abi.InputString(plist, len(plist)))
+        store.metadata = dict(metadata)
 
 
 def _opening(given: Any) -> StoreOpening:

@@ -338,7 +338,7 @@ class HostStore:
         raise NotImplementedError
 
     def close(self) -> None:
-        """The store is not used any more. Also called when it could not be added after it was opened."""
+        """The store is not used any more. Also called when it could not be opened (load_metadata raised) or added."""
 
     @classmethod
     def metadata_for_store(cls, path: str) -> Mapping[str, Any]:

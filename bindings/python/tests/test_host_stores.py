@@ -168,6 +168,37 @@ def test_what_a_store_is_told_when_it_is_opened(tmp_path: Path) -> None:
         Container(Model(PEOPLE), "x", type="Telling", options=7)  # type: ignore[call-overload]
 
 
+@pytest.mark.parametrize("given", [OSError("no answer"), FileNotFoundError("gone"), 7, {"ours": object()}])
+@pytest.mark.parametrize("closes", [True, False])
+def test_what_cannot_be_opened_is_closed(given: Any, closes: bool) -> None:
+    """A constructor may have opened files and connections; the failure that is told is the first one."""
+    log: list[str] = []
+
+    class Opening(MemStore):
+        def load_metadata(self) -> Any:
+            log.append("open")
+            if isinstance(given, Exception):
+                raise given
+            return given
+
+        def close(self) -> None:
+            log.append("close")
+            if not closes:
+                raise ValueError("it does not close either")
+
+    corestone.register_store_type("Opening", Opening)
+    with pytest.raises(CorestoneError) as failure:
+        Container(Model(PEOPLE), "x", type="Opening")
+    assert "close either" not in str(failure.value)
+    if isinstance(given, Exception):
+        assert failure.value.__cause__ is given
+    assert log == ["open", "close"]
+    log.clear()
+    with pytest.raises(CorestoneError):
+        Container(Model(PEOPLE), "x", type="Opening", must_exist=True)
+    assert log == ["open", "close"]
+
+
 def test_metadata_is_kept_and_compared() -> None:
     container = open_mem()
     identifier = container.store.identifier
