@@ -2946,7 +2946,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_arrow_stream_copy(const struct ArrowArr
  *
  * Requests and batches of references go down, rows are pushed up through a sink. A row is named by a reference of the store's own:
  * CST_INT, CST_STRING (not empty) or CST_BYTES (not empty), unique within an inheritance tree (of one root entity) and for ever.
- * Object IDs and their URIs carry it: "x-coredata://<UUID of the store>/<Entity>/p42", or p and the text, escaped as in URLs. */
+ * Object IDs and their URIs carry it: "x-coredata://<UUID of the store>/<Entity>/p42", or p and the text, escaped as the path of a URL. */
 
 /* Rows as a host gives them (cst_row_sink_push) and is given them. */
 typedef struct cst_row {
@@ -3095,7 +3095,8 @@ typedef struct cst_store_callbacks {
     /* Opens a store, or begins a new one. *out_store is handed to the other callbacks, up to `close`. Fills out_metadata with what
      * the store says about itself (a property list, binary or XML); left empty, as for a new store, it is opening->metadata. An
      * NSStoreUUID in it is the store's identifier: without one that stays the same, IDs and URIs are worth nothing later. Version
-     * hashes in it that are not the model's are CST_E_MODEL_MISMATCH. CST_NOT_FOUND: there is no store, and must_exist. Needed. */
+     * hashes in it that are not the model's are CST_E_MODEL_MISMATCH; an NSStoreType that is not the type's name is
+     * CST_E_NOT_A_STORE (134010). CST_NOT_FOUND: there is no store, and must_exist. Needed. */
     cst_status (*open)(void *userdata, const cst_store_opening *opening, void **out_store, cst_buffer *out_metadata,
                        cst_error **error);
     /* The store is not used any more. Also called when it could not be added after it was opened. */

@@ -73,6 +73,14 @@ package final class HostKind: StoreKind {
             }
             metadata.uuid = uuid
         }
+        // In any case of letters, as types are found.
+        if let said = values[StoreMetadata.Key.storeType], said.string?.lowercased() != type.rawValue.lowercased() {
+            throw CoreError(
+                .notAStore, code: .persistentStoreTypeMismatch,
+                "the metadata of \(path) says that it is a store of type \(said.string.map { "\"\($0)\"" } ?? "that is no text"), and it was "
+                    + "opened as one of type \(type.rawValue); open it with the type that it has, or have the store leave "
+                    + "\(StoreMetadata.Key.storeType) out", key: StoreMetadata.Key.storeType, file: path)
+        }
         metadata.values[StoreMetadata.Key.uuid] = nil
         metadata.values[StoreMetadata.Key.storeType] = .string(type.rawValue)
         return metadata

@@ -87,19 +87,22 @@ enum TemporaryReference {
 
 /// What a permanent URI names.
 struct ObjectIDParts {
+    private static let scheme = "x-coredata://"
     let store: String
     let entity: String
     /// As it is written, without the `p`.
     let reference: Substring
 
     init(uri: String) throws {
-        let scheme = "x-coredata://"
-        let parts = uri.dropFirst(scheme.count).split(separator: "/", omittingEmptySubsequences: false)
-        guard uri.hasPrefix(scheme), parts.count == 3, !parts[0].isEmpty, parts[2].first == "p", parts[2].utf8.count > 1
+        // The reference of a host's store may have slashes of its own.
+        let parts = uri.utf8.dropFirst(ObjectIDParts.scheme.utf8.count).split(
+            separator: UInt8(ascii: "/"), maxSplits: 2, omittingEmptySubsequences: false)
+        guard uri.utf8.starts(with: ObjectIDParts.scheme.utf8), parts.count == 3, !parts[0].isEmpty,
+            parts[2].first == UInt8(ascii: "p"), parts[2].count > 1
         else { throw ObjectIDParts.refused(uri) }
-        store = String(parts[0])
-        entity = String(parts[1])
-        reference = parts[2].dropFirst()
+        store = String(Substring(parts[0]))
+        entity = String(Substring(parts[1]))
+        reference = Substring(parts[2].dropFirst())
     }
 
     static func refused(_ uri: String, _ form: String = "x-coredata://<store UUID>/<Entity>/p<number>") -> CoreError {

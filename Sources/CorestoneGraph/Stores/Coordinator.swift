@@ -151,7 +151,8 @@ public final class Coordinator: @unchecked Sendable {
             return ObjectID(store: store, entity: entity, reference: key)
         }
         guard let reference = StoreReference(uriText: parts.reference) else {
-            throw ObjectIDParts.refused(uri, "x-coredata://<store UUID>/<Entity>/p<reference, escaped as in URLs>")
+            throw ObjectIDParts.refused(
+                uri, "x-coredata://<store UUID>/<Entity>/p<reference, escaped as the path of a URL>")
         }
         guard let entity = model.entity(named: parts.entity), let store = named.first(where: { $0.mayHold(entity) })
         else { return nil }

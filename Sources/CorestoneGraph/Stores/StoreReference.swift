@@ -49,8 +49,8 @@ extension StoreReference {
         }
     }
 
-    /// What stands behind the `p` of a URI: a number, text that is escaped as in URLs, or the description of bytes, escaped too:
-    /// `%3C01abff%3E`. Of text that reads like one of the others more is escaped than has to be, so that each has a URI of its own.
+    /// What stands behind the `p` of a URI: a number, text that is escaped as the path of a URL, so that slashes stay, or the
+    /// description of bytes, escaped too: `%3C01abff%3E`. So do Apple's, by tests that ran there. Of text that reads like one of the others more is escaped than has to be, so that each has a URI of its own.
     var uriText: String {
         switch self {
         case .integer(let number): return "\(number)"
@@ -67,6 +67,9 @@ extension StoreReference {
     private static let lower = Array("0123456789abcdef".utf8)
     private static let upper = Array("0123456789ABCDEF".utf8)
 
+    /// What stays as it is in the path of a URL, beside letters and digits.
+    private static let pathCharacters = Array("-._~/!$&'()*+,:=@".utf8)
+
     private static func digits(_ byte: UInt8, _ digits: [UInt8]) -> String {
         String(decoding: [digits[Int(byte >> 4)], digits[Int(byte & 15)]], as: UTF8.self)
     }
@@ -77,8 +80,8 @@ extension StoreReference {
         for (place, byte) in text.enumerated() {
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
+                UInt8(ascii: "0")...UInt8(ascii: "9"),
+                _ where pathCharacters.contains(byte):
                 if place >= first {
                     result.unicodeScalars.append(Unicode.Scalar(byte))
                     continue

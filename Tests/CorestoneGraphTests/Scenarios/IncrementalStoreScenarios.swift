@@ -61,6 +61,22 @@ final class IncrementalStoreScenarios: XCTestCase {
         XCTAssertEqual(back.storeReference, .bytes([0x01, 0xAB, 0xFF]))
     }
 
+    /// The URIs are those of Apple's framework, which does not decode them on the way back.
+    func testTextIsEscapedAsThePathOfAURL() throws {
+        let written = [
+            "key with/slash": "key%20with/slash", "/": "/", "a//b/": "a//b/", "50%": "50%25", "é:@?#": "%C3%A9:@%3F%23",
+            "p": "p", "..": "..", "7": "%37", "<ab>": "%3C%61b%3E", "%41": "%2541",
+        ]
+        for (text, expected) in written {
+            let id = try opened.newObjectID(for: person, reference: .text(text))
+            XCTAssertTrue(id.uri.hasSuffix("/Person/p" + expected), id.uri)
+            XCTAssertEqual(try XCTUnwrap(coordinator.objectID(forURI: id.uri)).storeReference, .text(text))
+        }
+        // As another program may have escaped it.
+        let uri = "x-coredata://\(opened.identifier)/Person/pkey%20with%2Fslash"
+        XCTAssertEqual(try coordinator.objectID(forURI: uri)?.storeReference, .text("key with/slash"))
+    }
+
     func testS300PredicateAndOrderAreTheLibrarysWhereTheStoreDoesNeither() throws {
         try store.add("Person", 1, ["name": .string("Bob")])
         try store.add("Person", 2, ["name": .string("Alice")])

@@ -45,6 +45,7 @@ from corestone import (
     MergePolicy,
     Model,
     ModelMismatchError,
+    NotAStoreError,
     RowID,
     SaveChangesRequest,
     StoreDescription,
@@ -218,6 +219,23 @@ def test_metadata_is_kept_and_compared() -> None:
     with pytest.raises(CorestoneError):
         open_mem(path="nowhere", must_exist=True)
     assert "nowhere" not in MemStore.kept
+
+
+def test_a_store_says_that_it_is_of_another_type() -> None:
+    open_mem().close()
+    known = MemStore.kept["somewhere"].metadata
+    assert known is not None
+    for said in ("Other", 7):
+        MemStore.kept["somewhere"].metadata = {**known, "NSStoreType": said}
+        with pytest.raises(NotAStoreError, match="somewhere") as caught:
+            open_mem()
+        assert caught.value.code == corestone.CoreDataCode.PERSISTENT_STORE_TYPE_MISMATCH
+        assert caught.value.key == "NSStoreType"
+        with pytest.raises(NotAStoreError):
+            corestone.metadata("somewhere", type="Mem")
+    MemStore.kept["somewhere"].metadata = {key: known[key] for key in known if key != "NSStoreType"}
+    with open_mem() as again:
+        assert again.coordinator.metadata(again.store)["NSStoreType"] == "Mem"
 
 
 def test_stores_that_are_not_open() -> None:
