@@ -11,12 +11,12 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from ctypes import byref
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Callable, Literal, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Callable, Literal, NamedTuple, TypeVar, overload
 
 from . import _abi
 from ._abi import lib, optional_text, path_argument, text
@@ -25,8 +25,9 @@ from ._call import call, made, read_error
 from ._interrupt import immortal
 from ._open_hosts import host_stores_opened
 from ._records import Records
+from ._store_options import StoreOptions, store_options
 from .context import Context, EntityLike
-from .coordinator import Coordinator, Store, added_options, given_model, store_options
+from .coordinator import Coordinator, Store, given_model
 from .errors import CorestoneError, ForkedError, InvalidArgumentError, InvalidHandleError, WrongThreadError
 from .expression import KeyPath
 from .model import Model, ModelLike
@@ -35,6 +36,9 @@ from .predicate import Predicate
 from .queue import main_queue
 from .results import Results
 from .sort import SortKey
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 T = TypeVar("T")
 Policy = Literal["refuse", "save", "discard"]
@@ -78,7 +82,7 @@ class StoreDescription:
         migrates: bool = True,
         infers: bool = True,
         makes_folder: bool = True,
-        **options: Any,
+        **options: Unpack[StoreOptions],
     ) -> None:
         self.path = None if path is None else os.fspath(path)
         self.type = type
@@ -87,7 +91,7 @@ class StoreDescription:
         self.infers = infers
         self.makes_folder = makes_folder
         self.options = options
-        self._options = added_options(**options)
+        self._options = store_options(**options)
 
     def __repr__(self) -> str:
         return f"<StoreDescription {self.path or 'in the data folder'}>"
@@ -170,26 +174,8 @@ class Container(Records):
         path: str | os.PathLike[str],
         *,
         type: str | None = None,
-        read_only: bool = False,
-        must_exist: bool = False,
-        sync: str = "full",
-        journal: str = "wal",
-        busy_timeout: float = 5.0,
-        cache_kb: int = 0,
-        max_connections: int = 0,
-        history: bool = False,
-        configuration: str | None = None,
-        posts_own_changes: bool = False,
-        watch_interval: float = 0.0,
-        pragmas: Mapping[str, str | int] | None = None,
-        analyze: bool = False,
-        vacuum: bool = False,
-        ignore_versioning: bool = False,
-        file_mode: int | None = None,
-        external_threshold: int | None = None,
-        foreign_options: Iterable[str] = (),
-        options: Mapping[str, Any] | None = None,
         unsaved: Policy | None = None,
+        **options: Unpack[StoreOptions],
     ) -> None: ...
     @overload
     def __init__(
@@ -504,8 +490,9 @@ def open_container(
     same; read_only_reason says why.
     """
     options = store_options(
-        _abi.STORE_WRITABLE if writable else 0, sync, journal, busy_timeout, cache_kb, max_connections
-    )
+        _abi.STORE_WRITABLE if writable else 0, sync=sync, journal=journal, busy_timeout=busy_timeout,
+        cache_kb=cache_kb, max_connections=max_connections,
+    )  # fmt: skip
     model = given_model(model, for_store=path)
     handle = model._handle if model is not None else None
     container = Container.__new__(Container)

@@ -7,26 +7,28 @@ import json
 import os
 import plistlib
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future
 from ctypes import byref
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
 
 from . import _abi, _host, queue
 from ._abi import lib, optional_text, path_argument, text
-from ._arguments import MOST_SMALL, choice, elements, flag, milliseconds, one_of, whole
+from ._arguments import choice, flag, one_of
 from ._call import call, made
 from ._notifications import Notifications
 from ._open_hosts import host_store, host_stores_opened
 from ._progress import told
+from ._store_options import StoreOptions, store_options
 from .codes import CoordinatorNotification
 from .errors import InvalidArgumentError, TypeMismatchError
 from .generation import QueryGeneration, optional_generation
 from .model import Model, ModelLike
 from .object_id import ObjectID
-from .values import encode_all
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from .entity import Entity
     from .host_store import HostStore
     from .observation import Observation, StoreChanges
@@ -190,126 +192,6 @@ def check_apple(path: str | os.PathLike[str], model: ModelLike | None = None) ->
     )
 
 
-def store_options(
-    flags: int,
-    sync: str,
-    journal: str,
-    busy_timeout: float,
-    cache_kb: int,
-    max_connections: int,
-    watch_interval: float = 0.0,
-    pragmas: Mapping[str, str | int] | None = None,
-    analyze: bool = False,
-    vacuum: bool = False,
-    ignore_versioning: bool = False,
-    file_mode: int | None = None,
-    external_threshold: int | None = None,
-    foreign_options: Iterable[str] = (),
-    host_options: Mapping[str, Any] | None = None,
-) -> _abi.StoreOptions:
-    """The options of a store; `flags` beside those that the others stand for."""
-    if sync not in ("full", "normal"):
-        raise InvalidArgumentError(f'sync is "full" or "normal", not {sync!r}.')
-    if journal not in ("wal", "rollback"):
-        raise InvalidArgumentError(f'journal is "wal" or "rollback", not {journal!r}.')
-    options = _abi.StoreOptions()
-    options.struct_size = ctypes.sizeof(options)
-    options.flags = (
-        flags
-        | (_abi.STORE_NORMAL_SYNC if sync == "normal" else 0)
-        | (_abi.STORE_ROLLBACK_JOURNAL if journal == "rollback" else 0)
-        | (_abi.STORE_ANALYZE if flag(analyze, "analyze") else 0)
-        | (_abi.STORE_VACUUM if flag(vacuum, "vacuum") else 0)
-        | (_abi.STORE_IGNORE_VERSIONING if flag(ignore_versioning, "ignore_versioning") else 0)
-    )
-    options.busy_timeout_ms = max(milliseconds(busy_timeout, "busy_timeout"), 1)
-    options.cache_kb = whole(cache_kb, "cache_kb", most=MOST_SMALL)
-    options.watch_interval_ms = milliseconds(watch_interval, "watch_interval")
-    options.max_connections = whole(max_connections, "max_connections", most=MOST_SMALL)
-    if file_mode is not None:
-        options.file_mode = whole(file_mode, "file_mode", least=1, most=MOST_SMALL)
-    if external_threshold is not None:
-        # Every value has more bytes than none has.
-        options.external_threshold = max(whole(external_threshold, "external_threshold"), 1)
-    _set_pragmas(options, pragmas)
-    if isinstance(foreign_options, str):
-        raise TypeMismatchError(
-            f"foreign_options is {foreign_options!r:.60}, but has to be a list of names.", key="foreign_options"
-        )
-    names = [text(each) for each in elements(foreign_options, "foreign_options", "a list of names")]
-    options.foreign_option_count = len(names)
-    options.foreign_options = (_abi.InputString * max(len(names), 1))(*names)
-    _set_host_options(options, host_options)
-    return options
-
-
-def added_options(
-    read_only: bool = False,
-    must_exist: bool = False,
-    sync: str = "full",
-    journal: str = "wal",
-    busy_timeout: float = 5.0,
-    cache_kb: int = 0,
-    max_connections: int = 0,
-    history: bool = False,
-    configuration: str | None = None,
-    posts_own_changes: bool = False,
-    watch_interval: float = 0.0,
-    pragmas: Mapping[str, str | int] | None = None,
-    analyze: bool = False,
-    vacuum: bool = False,
-    ignore_versioning: bool = False,
-    file_mode: int | None = None,
-    external_threshold: int | None = None,
-    foreign_options: Iterable[str] = (),
-    options: Mapping[str, Any] | None = None,
-) -> _abi.StoreOptions:
-    """The options of a store that is added; Coordinator.add_store tells what they mean."""
-    flags = (
-        (_abi.STORE_READ_ONLY if read_only else 0)
-        | (_abi.STORE_MUST_EXIST if must_exist else 0)
-        | (_abi.STORE_HISTORY if history else 0)
-        | (_abi.STORE_POSTS_OWN_CHANGES if posts_own_changes else 0)
-    )
-    made_options = store_options(
-        flags, sync, journal, busy_timeout, cache_kb, max_connections, watch_interval, pragmas, analyze, vacuum,
-        ignore_versioning, file_mode, external_threshold, foreign_options, options,
-    )  # fmt: skip
-    made_options.configuration = optional_text(configuration)
-    return made_options
-
-
-def _set_host_options(options: _abi.StoreOptions, given: Mapping[str, Any] | None) -> None:
-    if given is not None and not isinstance(given, Mapping):
-        raise TypeMismatchError(f"options is {given!r:.60}, but has to be a dictionary.", key="options")
-    names = [text(one_of(str, name, "options")) for name in given or {}]
-    options.host_option_count = len(names)
-    options.host_option_names = (_abi.InputString * max(len(names), 1))(*names)
-    row = encode_all(list((given or {}).values()), None, list(given or {}))
-    options.host_option_values = row.address
-    options.kept = row  # as long as the structure
-
-
-def _set_pragmas(options: _abi.StoreOptions, pragmas: Mapping[str, str | int] | None) -> None:
-    if pragmas is not None and not isinstance(pragmas, Mapping):
-        raise TypeMismatchError(
-            f"pragmas is {pragmas!r:.60}, but has to be a dictionary of names and values.", key="pragmas"
-        )
-    found = []
-    for name, value in (pragmas or {}).items():
-        if not isinstance(value, (str, int)):
-            raise TypeMismatchError(
-                f"The pragma {name} is {value!r:.60}, but has to be a text or a number.", key=str(name), value=value
-            )
-        found.append(_abi.Pragma(text(name), text(str(value))))
-    options.pragma_count = len(found)
-    options.pragmas = (_abi.Pragma * max(len(found), 1))(*found)
-
-
-def _plain_options(busy_timeout: float, file_mode: int | None = None) -> _abi.StoreOptions:
-    return store_options(0, "full", "wal", busy_timeout, 0, 0, file_mode=file_mode)
-
-
 def _property_list(values: Mapping[str, Any]) -> _abi.InputString:
     if not isinstance(values, Mapping):
         raise TypeMismatchError(f"values is {values!r:.60}, but has to be a dictionary.", key="values")
@@ -357,25 +239,7 @@ class Coordinator:
         path: str | os.PathLike[str],
         *,
         type: str | None = None,
-        read_only: bool = False,
-        must_exist: bool = False,
-        sync: str = "full",
-        journal: str = "wal",
-        busy_timeout: float = 5.0,
-        cache_kb: int = 0,
-        max_connections: int = 0,
-        history: bool = False,
-        configuration: str | None = None,
-        posts_own_changes: bool = False,
-        watch_interval: float = 0.0,
-        pragmas: Mapping[str, str | int] | None = None,
-        analyze: bool = False,
-        vacuum: bool = False,
-        ignore_versioning: bool = False,
-        file_mode: int | None = None,
-        external_threshold: int | None = None,
-        foreign_options: Iterable[str] = (),
-        options: Mapping[str, Any] | None = None,
+        **options: Unpack[StoreOptions],
     ) -> Store:
         """Opens the store at a path, or makes it.
 
@@ -409,11 +273,7 @@ class Coordinator:
                          Store.warnings says so
         options       what a store of a program's own kind (register_store_type) is to know, by name: plain values
         """
-        given = added_options(
-            read_only, must_exist, sync, journal, busy_timeout, cache_kb, max_connections, history, configuration,
-            posts_own_changes, watch_interval, pragmas, analyze, vacuum, ignore_versioning, file_mode,
-            external_threshold, foreign_options, options,
-        )  # fmt: skip
+        given = store_options(**options)
         return self._opened(
             lib.cst_coordinator_add_store, self._handle, optional_text(type), path_argument(path), byref(given)
         )
@@ -452,8 +312,10 @@ class Coordinator:
         progress      progress(done, total) is told the objects, on this thread. It may read from the store, and not
                       save; what it raises ends the copying, and is raised by the call
         """
-        flags = _abi.STORE_HISTORY if history else 0
-        given = store_options(flags, sync, journal, busy_timeout, cache_kb, max_connections, host_options=options)
+        given = store_options(
+            sync=sync, journal=journal, busy_timeout=busy_timeout, cache_kb=cache_kb, max_connections=max_connections,
+            history=history, options=options,
+        )  # fmt: skip
         arguments = (self._handle, store._handle, text(type), path_argument(path), byref(given))
         with told(progress) as callback:
             return self._opened(lib.cst_coordinator_migrate_store, *arguments, callback, None)
@@ -482,8 +344,8 @@ class Coordinator:
         StoreBusyError while somebody writes; NotAStoreError for another program's file, which stays as it is. With
         `force` the files of a store that others keep locked are removed; they go on with files that have no names.
         """
-        options = _plain_options(busy_timeout)
-        options.flags = _abi.STORE_FORCE_DESTROY if flag(force, "force") else 0
+        flags = _abi.STORE_FORCE_DESTROY if flag(force, "force") else 0
+        options = store_options(flags, busy_timeout=busy_timeout)
         arguments = (self._handle, optional_text(type), path_argument(path), byref(options))
         return bool(call(lib.cst_coordinator_destroy_store, *arguments) == _abi.OK)
 
@@ -503,7 +365,7 @@ class Coordinator:
         StoreBusyError while somebody else writes, NotAStoreError for what is no store, there or at `path`; what was
         there stays then.
         """
-        options = _plain_options(busy_timeout, file_mode)
+        options = store_options(busy_timeout=busy_timeout, file_mode=file_mode)
         paths = path_argument(path), path_argument(source)
         call(lib.cst_coordinator_replace_store, self._handle, optional_text(type), *paths, byref(options))
 
@@ -564,7 +426,7 @@ class Coordinator:
 
         InvalidArgumentError for a path where another store is; what was there stays then.
         """
-        options = _plain_options(busy_timeout, file_mode)
+        options = store_options(busy_timeout=busy_timeout, file_mode=file_mode)
         handle = one_of(Store, store, "store")._handle
         with told(progress) as callback:
             call(

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable
 from ctypes import byref
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _abi
 from ._abi import lib, optional_text, path_argument
@@ -18,13 +18,17 @@ from ._arguments import choice, flag, milliseconds, whole
 from ._arguments import function as function_given
 from ._call import call, made, read_error
 from ._interrupt import immortal
+from ._store_options import StoreOptions, store_options
 from .container import _QUEUES, Policy
 from .context import Context
-from .coordinator import Coordinator, Store, added_options, given_model
+from .coordinator import Coordinator, Store, given_model
 from .errors import CorestoneError, InvalidArgumentError, InvalidHandleError
 from .model import Model, ModelLike
 from .object_id import ObjectID
 from .undo import UndoManager
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class DocumentState(enum.IntFlag):
@@ -91,7 +95,7 @@ class Document:
         *,
         queue: str = "private",
         unsaved: Policy = "refuse",
-        **options: Any,
+        **options: Unpack[StoreOptions],
     ) -> Document:
         """Opens a document that is there, by the given model or the one that the store carries. The options are those
         of Coordinator.add_store."""
@@ -100,7 +104,7 @@ class Document:
         document = cls.__new__(cls)
         document._unsaved = choice(unsaved, "unsaved", _abi.UNSAVED)
         handle = given._handle if given is not None else None
-        settings = added_options(**options)
+        settings = store_options(**options)
         document._adopt(
             made(lib.cst_document_open, path_argument(path), handle, byref(settings), number), given, number
         )

@@ -245,6 +245,6 @@ def test_bad_arguments(items: Model, tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="slash"):
         Container("a/b", items)
     with pytest.raises(TypeError):
-        StoreDescription("a", colour="red")
+        StoreDescription("a", colour="red")  # type: ignore[call-arg]
     with pytest.raises(InvalidArgumentError):
         Container("Shop", items, unsaved="never")  # type: ignore[call-overload]

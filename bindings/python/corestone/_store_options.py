@@ -1,0 +1,128 @@
+"""The options of stores, which coordinators, containers and documents take by name."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Mapping
+from typing import Any, TypedDict
+
+from . import _abi
+from ._abi import optional_text, text
+from ._arguments import MOST_SMALL, elements, flag, milliseconds, one_of, whole
+from .errors import InvalidArgumentError, TypeMismatchError
+from .values import encode_all
+
+
+class StoreOptions(TypedDict, total=False):
+    """What Coordinator.add_store takes by name, and tells what it means."""
+
+    read_only: bool
+    must_exist: bool
+    sync: str
+    journal: str
+    busy_timeout: float
+    cache_kb: int
+    max_connections: int
+    history: bool
+    configuration: str | None
+    posts_own_changes: bool
+    watch_interval: float
+    pragmas: Mapping[str, str | int] | None
+    analyze: bool
+    vacuum: bool
+    ignore_versioning: bool
+    file_mode: int | None
+    external_threshold: int | None
+    foreign_options: Iterable[str]
+    options: Mapping[str, Any] | None
+
+
+def store_options(
+    flags: int = 0,
+    *,
+    read_only: bool = False,
+    must_exist: bool = False,
+    sync: str = "full",
+    journal: str = "wal",
+    busy_timeout: float = 5.0,
+    cache_kb: int = 0,
+    max_connections: int = 0,
+    history: bool = False,
+    configuration: str | None = None,
+    posts_own_changes: bool = False,
+    watch_interval: float = 0.0,
+    pragmas: Mapping[str, str | int] | None = None,
+    analyze: bool = False,
+    vacuum: bool = False,
+    ignore_versioning: bool = False,
+    file_mode: int | None = None,
+    external_threshold: int | None = None,
+    foreign_options: Iterable[str] = (),
+    options: Mapping[str, Any] | None = None,
+) -> _abi.StoreOptions:
+    """The structure for the options of a store; `flags` beside those that they stand for."""
+    if sync not in ("full", "normal"):
+        raise InvalidArgumentError(f'sync is "full" or "normal", not {sync!r}.')
+    if journal not in ("wal", "rollback"):
+        raise InvalidArgumentError(f'journal is "wal" or "rollback", not {journal!r}.')
+    given = _abi.StoreOptions()
+    given.struct_size = ctypes.sizeof(given)
+    given.flags = (
+        flags
+        | (_abi.STORE_READ_ONLY if read_only else 0)
+        | (_abi.STORE_MUST_EXIST if must_exist else 0)
+        | (_abi.STORE_HISTORY if history else 0)
+        | (_abi.STORE_POSTS_OWN_CHANGES if posts_own_changes else 0)
+        | (_abi.STORE_NORMAL_SYNC if sync == "normal" else 0)
+        | (_abi.STORE_ROLLBACK_JOURNAL if journal == "rollback" else 0)
+        | (_abi.STORE_ANALYZE if flag(analyze, "analyze") else 0)
+        | (_abi.STORE_VACUUM if flag(vacuum, "vacuum") else 0)
+        | (_abi.STORE_IGNORE_VERSIONING if flag(ignore_versioning, "ignore_versioning") else 0)
+    )
+    given.busy_timeout_ms = max(milliseconds(busy_timeout, "busy_timeout"), 1)
+    given.cache_kb = whole(cache_kb, "cache_kb", most=MOST_SMALL)
+    given.watch_interval_ms = milliseconds(watch_interval, "watch_interval")
+    given.max_connections = whole(max_connections, "max_connections", most=MOST_SMALL)
+    if file_mode is not None:
+        given.file_mode = whole(file_mode, "file_mode", least=1, most=MOST_SMALL)
+    if external_threshold is not None:
+        # Every value has more bytes than none has.
+        given.external_threshold = max(whole(external_threshold, "external_threshold"), 1)
+    _set_pragmas(given, pragmas)
+    if isinstance(foreign_options, str):
+        raise TypeMismatchError(
+            f"foreign_options is {foreign_options!r:.60}, but has to be a list of names.", key="foreign_options"
+        )
+    names = [text(each) for each in elements(foreign_options, "foreign_options", "a list of names")]
+    given.foreign_option_count = len(names)
+    given.foreign_options = (_abi.InputString * max(len(names), 1))(*names)
+    _set_host_options(given, options)
+    given.configuration = optional_text(configuration)
+    return given
+
+
+def _set_host_options(options: _abi.StoreOptions, given: Mapping[str, Any] | None) -> None:
+    if given is not None and not isinstance(given, Mapping):
+        raise TypeMismatchError(f"options is {given!r:.60}, but has to be a dictionary.", key="options")
+    names = [text(one_of(str, name, "options")) for name in given or {}]
+    options.host_option_count = len(names)
+    options.host_option_names = (_abi.InputString * max(len(names), 1))(*names)
+    row = encode_all(list((given or {}).values()), None, list(given or {}))
+    options.host_option_values = row.address
+    options.kept = row  # as long as the structure
+
+
+def _set_pragmas(options: _abi.StoreOptions, pragmas: Mapping[str, str | int] | None) -> None:
+    if pragmas is not None and not isinstance(pragmas, Mapping):
+        raise TypeMismatchError(
+            f"pragmas is {pragmas!r:.60}, but has to be a dictionary of names and values.", key="pragmas"
+        )
+    found = []
+    for name, value in (pragmas or {}).items():
+        if not isinstance(value, (str, int)):
+            raise TypeMismatchError(
+                f"The pragma {name} is {value!r:.60}, but has to be a text or a number.", key=str(name), value=value
+            )
+        found.append(_abi.Pragma(text(name), text(str(value))))
+    options.pragma_count = len(found)
+    options.pragmas = (_abi.Pragma * max(len(found), 1))(*found)
