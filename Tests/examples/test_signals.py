@@ -1,10 +1,13 @@
-"""The notes: a program with unsaved changes that gets a signal, or ends otherwise, saves them and ends well."""
+"""The notes: a program with unsaved changes that gets a signal, or ends otherwise, saves them, or tells them."""
 
 from __future__ import annotations
 
+import os
 import signal
+import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,7 @@ from corestone import Container, Model
 from programs import BUILD, ROOT, compiled
 
 SIGNALS = ROOT / "examples" / "signals"
+ENDINGS = [signal.SIGTERM, signal.SIGINT, None]
 
 
 @pytest.fixture(scope="session")
@@ -19,33 +23,130 @@ def in_c(tmp_path_factory: pytest.TempPathFactory) -> str:
     return compiled(SIGNALS, tmp_path_factory.mktemp("signals") / "signals")
 
 
+@pytest.fixture(scope="session")
+def in_swift() -> str:
+    """Built where scripts/run_example.sh builds the examples in Swift, which takes minutes the first time."""
+    package = ["--package-path", str(ROOT / "examples" / "swift"), "--scratch-path", str(BUILD / "swift" / "example")]
+    build = [os.environ.get("SWIFT", "swift"), "build", *package]
+    subprocess.run(build, check=True, stdout=sys.stderr)
+    folder = subprocess.run([*build, "--show-bin-path"], check=True, capture_output=True, text=True).stdout.strip()
+    return f"{folder}/signals"
+
+
 @pytest.fixture(params=["c", "python", "swift"])
-def command(request: pytest.FixtureRequest) -> list[str]:
-    if request.param == "c":
-        return [request.getfixturevalue("in_c")]
+def program(request: pytest.FixtureRequest) -> list[str]:
     if request.param == "python":
         return [sys.executable, str(SIGNALS / "signals.py")]
-    program = BUILD / "swift" / "example" / "debug" / "signals"
-    if not program.exists():
-        pytest.skip("make test builds the examples in Swift with scripts/run_example.sh; it has not yet")
-    return [str(program)]
+    return [request.getfixturevalue(f"in_{request.param}")]
 
 
-@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT, None], ids=["SIGTERM", "SIGINT", "end of input"])
-def test_what_is_unsaved_is_saved(command: list[str], tmp_path: Path, ending: signal.Signals | None) -> None:
-    path = tmp_path / "notes.store"
-    program = subprocess.Popen([*command, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert program.stdin is not None
-    assert program.stdout is not None
-    program.stdin.write("one\ntwo\nthree\n")
-    program.stdin.flush()
-    for number in range(1, 4):
-        assert program.stdout.readline() == f"{number} unsaved\n"
-    if ending is None:
-        program.stdin.close()
-    else:
-        program.send_signal(ending)
-    assert program.stdout.read() == "saved\n"
-    assert program.wait(20) == 0
+@pytest.fixture(params=["container", "document"])
+def command(program: list[str], request: pytest.FixtureRequest) -> list[str]:
+    return [*program, *(["--document"] if request.param == "document" else [])]
+
+
+def notes(path: Path) -> list[str]:
     with Container(Model({"Note": {"body": "string"}}), path) as container:
-        assert [each.body for each in container.fetch("Note", sort="body")] == ["one", "three", "two"]
+        return [each.body for each in container.fetch("Note", sort="body")]
+
+
+class Program:
+    """The notes at work."""
+
+    def __init__(self, command: list[str], path: Path) -> None:
+        self.process = subprocess.Popen(
+            [*command, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def type(self, text: str) -> None:
+        """Types something, and waits until its lines are notes."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(text)
+        self.process.stdin.flush()
+        for _ in range(text.count("\n")):
+            assert self.process.stdout.readline().endswith(" unsaved\n")
+
+    def end(self, ending: signal.Signals | None) -> tuple[int, str, str]:
+        """Ends it by a signal or by the end of its input: its status, and what it still printed."""
+        if ending is not None:
+            self.process.send_signal(ending)
+        printed, errors = self.process.communicate(timeout=60) if ending is None else self._rest()
+        return self.process.returncode, printed, errors
+
+    def _rest(self) -> tuple[str, str]:
+        assert self.process.stdout is not None
+        assert self.process.stderr is not None
+        printed, errors = self.process.stdout.read(), self.process.stderr.read()
+        self.process.wait(60)
+        return printed, errors
+
+
+def name(ending: signal.Signals | None) -> str:
+    return "end of input" if ending is None else ending.name
+
+
+@pytest.mark.parametrize("ending", ENDINGS, ids=name)
+def test_what_is_unsaved_is_saved(command: list[str], tmp_path: Path, ending: signal.Signals | None) -> None:
+    program = Program(command, tmp_path / "notes.store")
+    program.type("one\ntwo\nthree\n")
+    assert program.end(ending) == (0, "saved\n", "")
+    assert notes(tmp_path / "notes.store") == ["one", "three", "two"]
+
+
+@pytest.mark.parametrize("ending", ENDINGS, ids=name)
+def test_a_last_line_without_its_end_is_a_note(
+    command: list[str], tmp_path: Path, ending: signal.Signals | None
+) -> None:
+    program = Program(command, tmp_path / "notes.store")
+    long = "x" * 1990 + "ü"
+    program.type(f"one\n{long}\n")
+    program.type("the la")
+    time.sleep(0.1)  # it is read by itself
+    program.type("st")
+    assert program.end(ending) == (0, "3 unsaved\nsaved\n", "")
+    assert notes(tmp_path / "notes.store") == ["one", "the last", long]
+
+
+@pytest.mark.parametrize("ending", ENDINGS, ids=name)
+def test_what_cannot_be_saved_is_told(command: list[str], tmp_path: Path, ending: signal.Signals | None) -> None:
+    program = Program(command, tmp_path / "notes.store")
+    program.type("one\ntwo\n" + "x" * 2001 + "\n")
+    status, printed, errors = program.end(ending)
+    assert (status, printed) == (1, "")
+    assert "Note.body" in errors
+    unsaved = sorted(line for line in errors.splitlines() if line.startswith("not saved: "))
+    assert unsaved == ["not saved: one", "not saved: two", "not saved: " + "x" * 2001]
+    assert notes(tmp_path / "notes.store") == []
+
+
+def test_a_store_that_takes_nothing_is_told(program: list[str], tmp_path: Path) -> None:
+    """Another program holds the lock, for longer than the store waits."""
+    running = Program(program, tmp_path / "notes.store")
+    running.type("one\n")
+    holder = sqlite3.connect(tmp_path / "notes.store", isolation_level=None)
+    try:
+        holder.execute("BEGIN IMMEDIATE")
+        status, printed, errors = running.end(signal.SIGTERM)
+    finally:
+        holder.close()
+    assert (status, printed) == (1, "")
+    assert "notes.store" in errors
+    assert errors.endswith("not saved: one\n")
+
+
+def test_a_document_has_saved_itself_before_a_power_cut(program: list[str], tmp_path: Path) -> None:
+    running = Program([*program, "--document"], tmp_path / "notes.store")
+    running.type("one\ntwo\n")
+    deadline = time.monotonic() + 30
+    while notes(tmp_path / "notes.store") != ["one", "two"]:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    running.type("three\n")
+    assert running.end(signal.SIGKILL)[0] == -signal.SIGKILL
+    found = notes(tmp_path / "notes.store")
+    assert set(found) >= {"one", "two"}
+    again = Program([*program, "--document"], tmp_path / "notes.store")
+    again.type("four\n")
+    assert again.end(signal.SIGTERM) == (0, "saved\n", "")
+    assert notes(tmp_path / "notes.store") == sorted([*found, "four"])

@@ -7,9 +7,9 @@ let package = Package(
     targets: [
         .executableTarget(
             name: "ten-lines", dependencies: [.product(name: "Corestone", package: "corestone")], path: ".",
-            sources: ["ten_lines.swift"]),
+            exclude: ["signals.swift"], sources: ["ten_lines.swift"]),
         .executableTarget(
             name: "signals", dependencies: [.product(name: "Corestone", package: "corestone")], path: ".",
-            sources: ["signals.swift"]),
+            exclude: ["ten_lines.swift"], sources: ["signals.swift"]),
     ]
 )
