@@ -273,7 +273,7 @@ def test_a_table_of_somebody(people: Path, tmp_path: Path) -> None:
     assert f"{file}:3: " in refused.stderr and "mail" in refused.stderr and "ada@example.org" in refused.stderr
     trial = run("load", people, file, *words, "--upsert", "--dry-run")
     assert (trial.returncode, trial.stderr) == (0, "")
-    assert "would load 1 object, change 2" in trial.stdout
+    assert "would load 2 objects, change 1" in trial.stdout
     done = run("load", people, file, *words, "--upsert")
     assert (done.returncode, done.stderr) == (0, "")
     with corestone.open(people) as container:

@@ -17,6 +17,8 @@ final class ByteSource {
     let size: Int
     private(set) var done = 0
     private var line = 1
+    /// Of the next byte in its line, in characters, from 1.
+    private(set) var column = 1
     var position: FilePlace { FilePlace(file: name, line: line) }
     private let descriptor: Int32
     private var buffer = [UInt8](repeating: 0, count: 256 << 10)
@@ -47,8 +49,36 @@ final class ByteSource {
         guard let byte = try peek() else { return nil }
         place += 1
         done += 1
-        if byte == 0x0A { line += 1 }
+        // CR ends a line too, where no LF comes behind it.
+        if byte == 0x0A {
+            (line, column) = (line + 1, 1)
+        } else if byte == 0x0D {
+            if try peek() != 0x0A { (line, column) = (line + 1, 1) }
+        } else if byte & 0xC0 != 0x80 {
+            column += 1
+        }
         return byte
+    }
+
+    /// The rest of the line, which ends with LF, CRLF or CR; its end is read and left out.
+    func readLine(into bytes: inout [UInt8]) throws {
+        while try peek() != nil {
+            let end = buffer[place..<count].firstIndex { $0 == 0x0A || $0 == 0x0D } ?? count
+            bytes += buffer[place..<end]
+            done += end - place
+            place = end
+            guard end < count else { continue }
+            if try next() == 0x0D, try peek() == 0x0A { _ = try next() }
+            return
+        }
+    }
+
+    /// The mark that some programs put before UTF-8.
+    func skipMark() throws {
+        if place == count { try fill() }
+        guard count - place >= 3, buffer[place..<place + 3].elementsEqual([0xEF, 0xBB, 0xBF]) else { return }
+        place += 3
+        done += 3
     }
 
     private func fill() throws {

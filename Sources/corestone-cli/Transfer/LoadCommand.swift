@@ -23,7 +23,10 @@ struct LoadCommand: Command {
             .init("separator", "what stands between the fields of csv, one character or \"tab\"", value: "CHARACTER"),
             .init("skip-unknown", "pass over properties that the model lacks"),
             .init("upsert", "change the object that has the unique values of a line already"),
-            .init("keep-going", "leave out lines that cannot be loaded, and go on"),
+            .init(
+                "keep-going",
+                "leave out lines that cannot be loaded, and go on; else one of them keeps all from being saved"),
+            .init("batch", "save after every N lines, which takes little memory; what was saved stays", value: "N"),
             .init("dry-run", "save nothing: tell what would be loaded, and what not"),
             .init("type", "the type of a new store: SQLite, XML or Binary; SQLite when left out", value: "TYPE"),
             .init(
@@ -33,14 +36,16 @@ struct LoadCommand: Command {
         ],
         details: [
             "Values are converted as the model has it: numbers, true and false (yes, no, 1, 0), dates in ISO 8601 (UTC where they say nothing) "
-                + "or as seconds since 2001, UUIDs, base64. An empty field of csv is null, or the default where null is not "
-                + "allowed. Relationships hold names of objects, the @id of lines before or behind; several with spaces between in csv. "
-                + "Derived attributes are computed anew.",
-            "A line that cannot be loaded is named on standard error with file, line, entity, key and value; it ends the load, or with "
-                + "--keep-going is left out. The exit code is 1 then. Objects are saved a thousand at a time, so what was saved before stays; "
-                + "--dry-run first finds all mistakes that need no save.",
-            "Memory does not grow with the size of the files, but for the names of objects (some 50 bytes each), and for lines that lack a "
-                + "required relationship until it comes.",
+                + "or as seconds since 2001 (in csv with a decimal point), UUIDs, base64. An empty field of csv is null, or the default "
+                + "where null is not allowed. Relationships hold names of objects, the @id of lines before or behind; several with "
+                + "spaces between in csv. Derived attributes are computed anew.",
+            "A line that cannot be loaded is named on standard error with file, line, entity, key and value, and the exit code is 1. It ends the "
+                + "load and nothing is saved, a new store not made. With --keep-going it is left out, and changes nothing. --dry-run "
+                + "with --keep-going finds all mistakes that need no save.",
+            "The objects are saved in one step at the end, and are in memory until then, some 1,000 bytes each. With --batch, and for SQLite stores with "
+                + "--keep-going (a thousand), memory holds that many, the names of the others (some 50 bytes each), and lines that "
+                + "lack a required relationship until it comes. Where such a load ends early it says which lines are saved; "
+                + "--upsert loads the whole file again without doubling objects that have unique values.",
         ],
         examples: [
             "corestone dump Notes.sqlite | corestone load Copy.sqlite --model Notes.sqlite",
@@ -50,7 +55,8 @@ struct LoadCommand: Command {
 
     private let store: String
     private let files: [String]
-    private let map: [String: String]
+    private let map: [Text: String]
+    private let batchSize: Int?
     private let separator: UInt8
     private let options: Options
 
@@ -59,6 +65,12 @@ struct LoadCommand: Command {
         store = options.operand(0) ?? ""
         files = options.operands.count > 1 ? Array(options.operands.dropFirst()) : ["-"]
         map = try LoadCommand.map(options.all("map"))
+        batchSize = try options["batch"].map { text in
+            guard let size = Int(text), size > 0 else {
+                throw UsageError("--batch takes a number of lines, not \"\(text)\"")
+            }
+            return size
+        }
         let mark = options["separator"] ?? ","
         let bytes = Array((mark == "tab" ? "\t" : mark).utf8)
         guard bytes.count == 1, bytes[0] < 0x80, ![0x22, 0x0A, 0x0D].contains(bytes[0]) else {
@@ -67,14 +79,15 @@ struct LoadCommand: Command {
         separator = bytes[0]
     }
 
-    private static func map(_ words: [String]) throws -> [String: String] {
-        var map: [String: String] = [:]
+    private static func map(_ words: [String]) throws -> [Text: String] {
+        var map: [Text: String] = [:]
         for word in words {
-            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }
+            let parts = word.utf8.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+                .map { String(Substring($0)) }
             guard parts.count == 2, !parts[0].isEmpty else {
                 throw UsageError("--map takes COLUMN=KEY, not \"\(word)\"")
             }
-            guard map.updateValue(parts[1], forKey: parts[0]) == nil else {
+            guard map.updateValue(parts[1], forKey: Text(parts[0])) == nil else {
                 throw UsageError("--map says twice what \"\(parts[0])\" is")
             }
         }
@@ -88,26 +101,39 @@ struct LoadCommand: Command {
         rules.upserts = options.has("upsert")
         rules.skipsUnknown = options.has("skip-unknown")
         rules.isTrial = isTrial
+        rules.keepsGoing = options.has("keep-going")
+        // Stores of other types are written as a whole.
+        let streams = rules.keepsGoing && coordinator.stores.first?.type == .sqlite
+        rules.batchSize = isTrial ? nil : batchSize ?? (streams ? 1000 : nil)
         let bar = ProgressBar("loading", .bytes)
-        let (keepsGoing, refusals) = (options.has("keep-going"), Refusals())
+        let (keepsGoing, refusals) = (rules.keepsGoing, Refusals())
         let loader = try Loader(coordinator, rules) { failure in
             refusals.count += 1
             bar.end()
             Tool.note("\(failure.line): \(failure.message)")
             if !keepsGoing { throw Ended() }
         }
+        var hasEnded = false
         do {
             for file in files { try load(file, loader, coordinator.model, bar) }
             try loader.finish()
-        } catch is Ended {} catch {
+        } catch is Ended { hasEnded = true } catch {
             bar.end()
-            if isNew, loader.inserted == 0 { discard(coordinator) }
+            if isNew, loader.lastSaved == nil { discard(coordinator) }
+            if let line = loader.lastSaved { Tool.note(saved(loader, line)) }
             throw error
         }
         bar.end()
-        if isNew, !keepsGoing, refusals.count > 0, loader.inserted == 0 { discard(coordinator) }
-        try output.write(summary(loader, refusals.count, isTrial) + "\n")
+        if hasEnded, isNew, loader.lastSaved == nil { discard(coordinator) }
+        if hasEnded, let line = loader.lastSaved { Tool.note(saved(loader, line)) }
+        try output.write(summary(loader, refusals.count, isTrial, hasEnded) + "\n")
         return refusals.count > 0 ? .problems : .done
+    }
+
+    /// What is in the store when a load in batches ends early.
+    private func saved(_ loader: Loader, _ line: FilePlace) -> String {
+        "\(plural(loader.inserted + loader.updated, "object")) of the lines up to \(line) are in \(store), without the relationships "
+            + "that lead to lines behind it; mend what is wrong and load the whole again with --upsert, or the lines behind it alone"
     }
 
     /// A line was refused that nothing is to go on behind.
@@ -120,7 +146,8 @@ struct LoadCommand: Command {
         loader.rules.entity =
             try options["entity"].map { try model.requireEntity(named: $0) } ?? entity(namedBy: file, model)
         let reader: any LoadReader =
-            form == .csv ? CSVLoadReader(source, map: map, separator: separator) : JSONLoadReader(source)
+            form == .csv
+            ? CSVLoadReader(source, map: map, separator: separator) : JSONLoadReader(source, isByLine: form == .jsonl)
         if form != .csv, !map.isEmpty {
             throw UsageError("--map is for columns of csv, and \(source.name) is read as json")
         }
@@ -173,13 +200,18 @@ struct LoadCommand: Command {
         for suffix in ["", "-wal", "-shm", "-journal"] { unlink(store + suffix) }
     }
 
-    private func summary(_ loader: Loader, _ refused: Int, _ isTrial: Bool) -> String {
+    private func summary(_ loader: Loader, _ refused: Int, _ isTrial: Bool, _ hasEnded: Bool) -> String {
+        if hasEnded, loader.lastSaved == nil {
+            return
+                "nothing \(isTrial ? "would be" : "was") loaded into \(store): a mistake, with which it ended; mend the line, or leave "
+                + "such lines out with --keep-going"
+        }
         var words =
             isTrial ? "would load \(plural(loader.inserted, "object"))" : "loaded \(plural(loader.inserted, "object"))"
         if loader.updated > 0 { words += ", \(isTrial ? "change" : "changed") \(loader.updated)" }
         words += " into \(store)"
         if refused > 0 { words += "; \(plural(refused, "mistake"))" }
-        if refused > 0, !options.has("keep-going") { words += ", with which it ended" }
+        if hasEnded { words += ", with which it ended" }
         return words
     }
 }

@@ -17,7 +17,13 @@ enum LoadConversion {
         case (.date, .int(let number)): return .date(Double(number))
         case (.date, .double(let number)): return .date(number)
         case (.date, .text(let text)):
-            if let seconds = Double(text.string) { return .date(seconds) }
+            if let seconds = seconds(text.string, isTable) { return .date(seconds) }
+            if !text.isEmpty, text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) {
+                throw CoreError(
+                    .typeMismatch,
+                    "digits alone may be a date or seconds; write a date as 2024-01-31, seconds since 2001 as \(text.string).0",
+                    entity: attribute.entity.name, key: attribute.path, value: value)
+            }
             do { return .date(try ReferenceDate.parse(text.string, assumingUTC: true)) } catch let error as CoreError {
                 throw CoreError(
                     .typeMismatch, error.message, entity: attribute.entity.name, key: attribute.path, value: value)
@@ -30,6 +36,22 @@ enum LoadConversion {
             let known = ["NaN": Double.nan, "Infinity": Double.infinity, "-Infinity": -Double.infinity]
             return try attribute.accept(known[text.string].map { .double($0) } ?? attribute.converted(value))
         default: return try attribute.converted(value)
+        }
+    }
+
+    /// Seconds as `dump` writes those that are no date of our calendar: with a point or an exponent, so that neither 2024 nor
+    /// 20240131 is taken for them. JSON has numbers for them, and words for what it has no number for.
+    private static func seconds(_ text: String, _ isTable: Bool) -> Double? {
+        switch text {
+        case "NaN", "nan": return .nan
+        case "Infinity", "inf": return .infinity
+        case "-Infinity", "-inf": return -.infinity
+        default:
+            let marks = [UInt8]("+-.eE".utf8)
+            guard isTable, text.utf8.contains(where: { ".eE".utf8.contains($0) }),
+                text.utf8.allSatisfy({ 0x30...0x39 ~= $0 || marks.contains($0) })
+            else { return nil }
+            return Double(text)
         }
     }
 }

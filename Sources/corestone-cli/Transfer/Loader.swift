@@ -1,6 +1,9 @@
 import Corestone
 
-/// Makes objects of what files say, and saves them some at a time.
+/// Makes objects of what files say, and saves them: all at once in the end, or some at a time.
+///
+/// A line is looked through before it touches an object (`Plan`), so that one that is refused changes nothing: no delete rule
+/// runs for it, and what lines before it did to the same object stays.
 final class Loader {
     struct Rules {
         /// The entity of lines that name none.
@@ -11,43 +14,55 @@ final class Loader {
         var skipsUnknown = false
         /// Nothing is saved.
         var isTrial = false
-        var batchSize = 1000
+        /// After that many lines they are saved; nil saves all of them in the end, or nothing.
+        var batchSize: Int?
+        /// Lines that a save refuses are left out.
+        var keepsGoing = false
     }
 
-    /// What an object is called in a file; most names are those of a dump, which take no memory of their own.
-    private enum Name: Hashable {
+    /// What an object is called in a file; most names are those of a dump, which take no memory of their own. Texts are compared
+    /// by bytes: `é` composed and decomposed are two names.
+    enum Name: Hashable {
         case number(UInt32, Int64)
-        case text(String)
+        case text(Text)
     }
 
     /// A relationship to objects that come further down.
-    private struct Later {
+    struct Later {
         let owner: ObjectID
         let relationship: Relationship
         let names: [String]
         let line: FilePlace
     }
 
-    private let context: Context
-    private let store: Store
-    private let model: Model
+    let context: Context
+    let store: Store
+    let model: Model
     var rules: Rules
     /// Told of lines that are left out; throws to end it.
     let refuse: (LoadFailure) throws -> Void
 
     private(set) var inserted = 0
     private(set) var updated = 0
+    /// The last line whose object is saved.
+    private(set) var lastSaved: FilePlace?
     /// Objects that are saved, by name.
-    private var saved: [Name: ObjectID] = [:]
+    var saved: [Name: ObjectID] = [:]
     /// Objects of this batch.
-    private var fresh: [Name: ManagedObject] = [:]
-    private var freshByValues: [String: ManagedObject] = [:]
-    private var batch: [LoadRecord] = []
+    var fresh: [Name: ManagedObject] = [:]
+    var freshByValues: [UniqueKey: ManagedObject] = [:]
+    var searches = SearchIndex()
+    /// What became of each line of this batch.
+    private(set) var made: [(object: ManagedObject, line: FilePlace)] = []
+    /// The lines themselves, where some may have to be left out of the batch.
+    private var records: [LoadRecord] = []
     private var later: [Later] = []
-    private var laterOfBatch: [(owner: ManagedObject, what: Later)] = []
+    var laterOfBatch: [(owner: ManagedObject, what: Later)] = []
     /// Objects that lack a required relationship as yet.
     private var incomplete: [(object: ManagedObject, line: FilePlace)] = []
     private var counts = (inserted: 0, updated: 0)
+    /// Names that were told to be missing.
+    private var missing: Set<Text> = []
 
     init(_ coordinator: Coordinator, _ rules: Rules, refuse: @escaping (LoadFailure) throws -> Void) throws {
         guard let store = coordinator.stores.first else { throw CoreError(.internal, "the store was not kept") }
@@ -58,24 +73,27 @@ final class Loader {
     // MARK: Lines
 
     func add(_ record: LoadRecord) throws {
-        do {
-            try make(record)
-            batch.append(record)
-        } catch let failure as LoadFailure {
-            try refuse(failure)
-        } catch let error as CoreError {
-            for each in error.leaves { try refuse(LoadFailure(line: record.line, message: each.lineMessage)) }
-        }
-        if batch.count >= rules.batchSize, batch.count % rules.batchSize == 0 { try saveIfComplete() }
+        try take(record)
+        if let size = rules.batchSize, !made.isEmpty, made.count % size == 0 { try saveIfComplete() }
     }
 
     /// Saves what is left.
     func finish() throws {
         try settle(isEnd: true)
-        if rules.isTrial { try refuseIncomplete() }
-        try save()
-        try settleSaved()
+        if rules.isTrial {
+            try refuseIncomplete()
+            (inserted, updated) = counts
+        } else {
+            try save()
+            try settleSaved()
+        }
         fresh = [:]
+    }
+
+    private func take(_ record: LoadRecord) throws {
+        do { try make(record) } catch let failure as LoadFailure { try refuse(failure) } catch let error as CoreError {
+            for each in error.leaves { try refuse(LoadFailure(line: record.line, message: each.lineMessage)) }
+        }
     }
 
     private func make(_ record: LoadRecord) throws {
@@ -87,27 +105,21 @@ final class Loader {
                 message: "the name \(record.name ?? "") is that of an object before it; give each @id once")
         }
         let values = try values(of: record, entity)
+        let links = try links(of: record, entity)
         let former = rules.upserts ? try existing(entity, values) : nil
         let object = try former ?? context.insert(entity)
-        let laterCount = laterOfBatch.count
-        do {
-            for (attribute, value) in values { try object.setValue(value, forKeyPath: attribute.path) }
-            for (key, field) in record.fields {
-                if let relationship = entity.property(named: key) as? Relationship, !relationship.isTransient {
-                    try set(relationship, of: object, field, record.line)
-                } else if let (relationship, attribute) = lookup(key, entity) {
-                    try set(relationship, of: object, bySearching: attribute, field, record.line)
-                }
-            }
-            try validate(object, entity, isNew: former == nil)
-        } catch {
-            laterOfBatch.removeLast(laterOfBatch.count - laterCount)
-            if former == nil { try? context.delete(object) } else { try? context.refresh(object, mergeChanges: false) }
+        try set(values, of: object, isNew: former == nil)
+        do { for link in links { try set(link, of: object, record.line) } } catch {
+            // Not to be: links were looked at before. The batch is made anew without the line.
+            try remake(records)
             throw error
         }
         if let name { fresh[name] = object }
-        if rules.upserts { for key in uniqueKeys(entity, values) { freshByValues[key.text] = object } }
+        if rules.upserts { for key in uniqueKeys(entity, values) { freshByValues[key] = object } }
+        try searches.note(object)
         if former == nil { counts.inserted += 1 } else { counts.updated += 1 }
+        made.append((object, record.line))
+        if rules.keepsGoing { records.append(record) }
         if lacksRelationship(object, entity) { incomplete.append((object, record.line)) }
     }
 
@@ -128,190 +140,25 @@ final class Loader {
         } catch let error as CoreError { throw LoadFailure(line: record.line, message: error.message) }
     }
 
-    // MARK: Attributes
-
-    private func values(of record: LoadRecord, _ entity: Entity) throws -> [(Attribute, PropertyValue)] {
-        var result: [(Attribute, PropertyValue)] = []
-        var failures: [CoreError] = []
-        func add(_ key: String, _ field: LoadField) throws {
-            guard let property = entity.property(named: key) else {
-                if lookup(key, entity) != nil || rules.skipsUnknown { return }
-                let hint = nearestName(to: key, among: entity.properties.map(\.path)).map {
-                    "; did you mean \"\($0)\"?"
-                }
-                throw CoreError(
-                    .invalidArgument,
-                    "\(entity.name) has no property \"\(key)\"\(hint ?? "")"
-                        + "; --map gives a column another name, --skip-unknown passes over such", entity: entity.name,
-                    key: key)
+    /// Sets attributes; an object that does not take them is what it was before.
+    private func set(_ values: [(Attribute, PropertyValue)], of object: ManagedObject, isNew: Bool) throws {
+        let hadChanges = object.hasChanges
+        var former: [(Attribute, PropertyValue)] = []
+        do {
+            for (attribute, value) in values {
+                if !isNew { former.append((attribute, try object.value(forKeyPath: attribute.path))) }
+                try object.setValue(value, forKeyPath: attribute.path)
             }
-            guard let attribute = property as? Attribute else { return }
-            if attribute.type == .composite, case .value(.dictionary(let parts)) = field {
-                for (part, value) in parts { try add("\(key).\(part)", .value(value)) }
-            } else if attribute.type != .composite, !attribute.isTransient, attribute.derivation == nil,
-                let value = try LoadConversion.value(field, for: attribute)
-            {
-                result.append((attribute, value))
+            try validate(object, object.objectID.entity, isNew: object.isInserted)
+        } catch {
+            if isNew {
+                // Nothing leads to it yet.
+                try context.delete(object)
+            } else {
+                for (attribute, value) in former.reversed() { try object.setValue(value, forKeyPath: attribute.path) }
+                if !hadChanges { try context.refresh(object, mergeChanges: false) }
             }
-        }
-        for (key, field) in record.fields {
-            do { try add(key, field) } catch let error as CoreError { failures.append(error) }
-        }
-        guard failures.isEmpty else {
-            throw failures.count == 1 ? failures[0] : CoreError(.validation, "", children: failures)
-        }
-        return result
-    }
-
-    /// All but what relationships lack, which may come further down.
-    private func validate(_ object: ManagedObject, _ entity: Entity, isNew: Bool) throws {
-        do { try isNew ? object.validateForInsert() : object.validateForUpdate() } catch let error as CoreError {
-            let failures = error.leaves.filter { failure in
-                !(failure.key.map { entity.property(named: $0) is Relationship } ?? false)
-            }
-            if failures.isEmpty { return }
-            throw failures.count == 1 ? failures[0] : CoreError(.validation, "", children: failures)
-        }
-    }
-
-    // MARK: Unique values
-
-    private func uniqueKeys(
-        _ entity: Entity, _ values: [(Attribute, PropertyValue)]
-    ) -> [(text: String, owner: Entity, names: [String], values: [PropertyValue])] {
-        var keys: [(String, Entity, [String], [PropertyValue])] = []
-        var owner: Entity? = entity
-        while let each = owner {
-            for constraint in each.uniqueConstraints {
-                let found = constraint.compactMap { name in values.first { $0.0.path == name }?.1 }
-                guard found.count == constraint.count, !found.contains(where: \.isNull) else { continue }
-                let text = ([each.name] + constraint + found.map { $0.plainText ?? "" }).map {
-                    "\($0.utf8.count):\($0)"
-                }
-                keys.append((text.joined(), each, constraint, found))
-            }
-            owner = each.parent
-        }
-        return keys
-    }
-
-    /// The object that has the unique values of a line; nil when none has.
-    private func existing(_ entity: Entity, _ values: [(Attribute, PropertyValue)]) throws -> ManagedObject? {
-        for key in uniqueKeys(entity, values) {
-            if let object = freshByValues[key.text] { return object }
-            let request = FetchRequest(
-                entity: key.owner,
-                predicate: try .and(
-                    zip(key.names, key.values).map { try Predicate.parse("%K == %@", arguments: [.string($0), $1]) }),
-                limit: 1)
-            request.includesPendingChanges = false
-            if let object = try context.fetch(request).first { return object }
-        }
-        return nil
-    }
-
-    // MARK: Relationships
-
-    /// A dump's own names without the text.
-    private func name(_ text: String) -> Name {
-        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        if parts.count == 2, parts[1].first == "p", let key = Int64(parts[1].dropFirst()), key > 0,
-            "\(parts[0])/p\(key)" == text, let entity = model.entity(named: String(parts[0]))
-        {
-            return .number(entity.index, key)
-        }
-        return .text(text)
-    }
-
-    private func object(named text: String) throws -> ManagedObject? {
-        let name = name(text)
-        if let object = fresh[name] { return object }
-        if let id = saved[name] { return try context.object(with: id) }
-        if text.hasPrefix("x-coredata://"), let id = try? context.coordinator.objectID(forURI: text) {
-            return try context.existingObject(with: id)
-        }
-        return nil
-    }
-
-    private func set(_ relationship: Relationship, of object: ManagedObject, _ field: LoadField, _ line: FilePlace)
-        throws
-    {
-        guard let names = field.references, relationship.isToMany || names.count < 2 else {
-            throw CoreError(
-                .typeMismatch,
-                "\(relationship.entity.name).\(relationship.name) takes "
-                    + (relationship.isToMany ? "a list of names of objects" : "the name of an object, its @id"),
-                entity: relationship.entity.name, key: relationship.name)
-        }
-        var members: [ManagedObject] = []
-        for name in names {
-            guard let member = try self.object(named: name) else {
-                laterOfBatch.append(
-                    (object, Later(owner: object.objectID, relationship: relationship, names: names, line: line)))
-                // Those that are there already may be what the object needs.
-                if relationship.isOrdered { return }
-                continue
-            }
-            members.append(member)
-        }
-        try set(members, of: relationship, object)
-    }
-
-    private func set(_ members: [ManagedObject], of relationship: Relationship, _ object: ManagedObject) throws {
-        if let stranger = members.first(where: {
-            !relationship.destination.withDescendants.contains($0.objectID.entity)
-        }) {
-            throw CoreError(
-                .typeMismatch,
-                "\(relationship.entity.name).\(relationship.name) leads to \(relationship.destination.name), and not to "
-                    + "\(stranger.objectID.entity.name)", entity: relationship.entity.name, key: relationship.name)
-        }
-        if !relationship.isToMany {
-            try object.setValue(members.first.map { .object($0) } ?? .null, forKey: relationship.name)
-        } else if relationship.isOrdered {
-            try object.setMembers(members, of: relationship.name)
-        } else if relationship.inverse?.isToMany == false || !members.isEmpty {
-            // What the inverse said before stays.
-            for member in members { try object.add(member, to: relationship.name) }
-        }
-    }
-
-    /// A column such as `folder.name`: the object of that name.
-    private func lookup(_ key: String, _ entity: Entity) -> (Relationship, Attribute)? {
-        let parts = key.split(separator: ".").map { String($0) }
-        guard parts.count == 2, let relationship = entity.property(named: parts[0]) as? Relationship,
-            !relationship.isToMany, let attribute = relationship.destination.property(named: parts[1]) as? Attribute
-        else { return nil }
-        return (relationship, attribute)
-    }
-
-    private func set(
-        _ relationship: Relationship, of object: ManagedObject, bySearching attribute: Attribute, _ field: LoadField,
-        _ line: FilePlace
-    ) throws {
-        guard let value = try LoadConversion.value(field, for: attribute), !value.isNull else {
-            return try object.setValue(.null, forKey: relationship.name)
-        }
-        let request = FetchRequest(
-            entity: relationship.destination,
-            predicate: try Predicate.parse("%K == %@", arguments: [.string(attribute.name), value]),
-            limit: 2)
-        let found = try context.fetch(request)
-        guard found.count == 1 else {
-            throw CoreError(
-                .invalidArgument,
-                "\(relationship.entity.name).\(relationship.name): \(found.isEmpty ? "no" : "more than one") \(relationship.destination.name) "
-                    + "has the \(attribute.name) \"\(value.plainText ?? "")\"", entity: relationship.entity.name,
-                key: relationship.name)
-        }
-        try object.setValue(.object(found[0]), forKey: relationship.name)
-    }
-
-    private func lacksRelationship(_ object: ManagedObject, _ entity: Entity) -> Bool {
-        entity.relationships.contains { relationship in
-            guard !relationship.isOptional, !relationship.isTransient else { return false }
-            if relationship.isToMany { return (try? object.memberCount(relationship.name)) ?? 0 == 0 }
-            return (try? object.value(forKey: relationship.name))?.isNull ?? true
+            throw error
         }
     }
 
@@ -331,49 +178,46 @@ final class Loader {
     private func settle(isEnd: Bool) throws {
         var rest: [(ManagedObject, Later)] = []
         for (owner, each) in laterOfBatch {
-            var members: [ManagedObject] = []
-            var missing: String?
-            for name in each.names {
-                if let member = try object(named: name) { members.append(member) } else { missing = missing ?? name }
-            }
-            if let missing {
+            let found = try each.names.map { ($0, try object(named: $0)) }
+            if found.contains(where: { $0.1 == nil }) {
                 guard isEnd else {
                     rest.append((owner, each))
                     continue
                 }
-                try refuse(dangling(each, missing))
+                for (name, object) in found where object == nil { try refuseDangling(each, name) }
             }
-            do { try set(members, of: each.relationship, owner) } catch let error as CoreError {
+            do { try set(.members(each.relationship, found.compactMap(\.1)), of: owner, each.line) } catch let error
+                as CoreError
+            {
                 try refuse(LoadFailure(line: each.line, message: error.lineMessage))
             }
         }
         laterOfBatch = rest
     }
 
-    private func dangling(_ later: Later, _ name: String) -> LoadFailure {
-        LoadFailure(
+    private func refuseDangling(_ later: Later, _ name: String) throws {
+        let failure = LoadFailure(
             line: later.line,
             message:
                 "\(later.relationship.entity.name).\(later.relationship.name) leads to \(name), which is no @id of the files; it is left out"
         )
+        // A batch may be made more than once.
+        if missing.insert(Text("\(failure.line): \(failure.message)")).inserted { try refuse(failure) }
     }
 
     private func save() throws {
-        guard !batch.isEmpty || context.hasChanges else { return }
-        if rules.isTrial {
-            keepNames()
-            return
+        while !made.isEmpty || context.hasChanges {
+            do {
+                try context.save()
+                return try didSave()
+            } catch let error as CoreError { try leaveOut(error) }
         }
-        do { try context.save() } catch let error as CoreError {
-            guard !batch.isEmpty else { throw error }
-            return try saveOneByOne(error)
-        }
-        try didSave()
     }
 
     private func didSave() throws {
         inserted += counts.inserted
         updated += counts.updated
+        lastSaved = made.last?.line ?? lastSaved
         for (name, object) in fresh { saved[name] = object.objectID }
         // The objects have permanent IDs now.
         for (owner, each) in laterOfBatch {
@@ -382,13 +226,6 @@ final class Loader {
         }
         forgetBatch()
         try context.reset()
-    }
-
-    private func keepNames() {
-        inserted += counts.inserted
-        updated += counts.updated
-        batch = []
-        counts = (0, 0)
     }
 
     /// What a save would find: required relationships that nothing came for.
@@ -401,34 +238,80 @@ final class Loader {
     }
 
     private func forgetBatch() {
-        (fresh, freshByValues, batch, laterOfBatch, incomplete) = ([:], [:], [], [], [])
+        (fresh, freshByValues, made, records, laterOfBatch, incomplete) = ([:], [:], [], [], [], [])
+        searches.forget()
         counts = (0, 0)
     }
 
-    /// Of objects that cannot be saved together, finds out which cannot.
-    private func saveOneByOne(_ error: CoreError) throws {
-        let records = batch
+    /// Makes the batch anew, of these lines alone.
+    private func remake(_ lines: [LoadRecord]) throws {
         forgetBatch()
         try context.reset()
-        if records.count == 1 {
+        for record in lines { try take(record) }
+        try settle(isEnd: false)
+    }
+
+    // MARK: Lines that a save refuses
+
+    /// Leaves those lines out that keep the batch from being saved.
+    private func leaveOut(_ error: CoreError) throws {
+        let wrong = blamed(error)
+        for each in wrong { try refuse(LoadFailure(line: made[each.place].line, message: each.message)) }
+        guard wrong.isEmpty else {
+            let places = Set(wrong.map(\.place))
+            return try remake(records.enumerated().filter { !places.contains($0.offset) }.map(\.element))
+        }
+        // A full disk is the fault of no line.
+        guard !records.isEmpty, error.status == .validation || error.status == .conflict else { throw error }
+        guard records.count > 1 else {
             for each in error.leaves { try refuse(LoadFailure(line: records[0].line, message: each.lineMessage)) }
-            return
+            return try remake([])
         }
-        // Halves first: of many lines a few are wrong.
-        for half in [records.prefix(records.count / 2), records.suffix(records.count - records.count / 2)] {
-            for record in half {
-                do {
-                    try make(record)
-                    batch.append(record)
-                } catch let failure as LoadFailure {
-                    try refuse(failure)
-                } catch let error as CoreError {
-                    for each in error.leaves { try refuse(LoadFailure(line: record.line, message: each.lineMessage)) }
-                }
+        // Halves: of many lines a few are wrong.
+        let half = records.count / 2
+        let (first, second) = (Array(records[..<half]), Array(records[half...]))
+        try remake(first)
+        try save()
+        try remake(second)
+    }
+
+    /// The lines of the batch that an error of its save is about, with what is wrong with each.
+    private func blamed(_ error: CoreError) -> [(place: Int, message: String)] {
+        let conflicts = error.conflicts.compactMap { $0 as? ConstraintConflict }
+        let leaves = conflicts.isEmpty ? error.leaves : []
+        let wanted = Set(conflicts.flatMap { $0.objectIDs.map(\.uri) } + leaves.compactMap(\.objectURI))
+        // Of several lines about one object the last is the first to go.
+        var places: [String: Int] = [:]
+        for (place, each) in made.enumerated() where !wanted.isEmpty {
+            let uri = each.object.objectID.uri
+            if wanted.contains(uri) { places[uri] = place }
+        }
+        var result: [(place: Int, message: String)] = []
+        for conflict in conflicts {
+            var found = conflict.objectIDs.compactMap { places[$0.uri] }.sorted()
+            var other = conflict.databaseObjectID.map { "\($0.dumpName) in the store has" } ?? "another line has"
+            if conflict.databaseObjectID == nil, found.count > 1 {
+                other = "\(made[found[0]].line) has"
+                found.removeFirst()
             }
-            try settle(isEnd: false)
-            try save()
+            let values = conflict.constraint.map {
+                "\($0) \"\(conflict.constraintValues[$0]?.plainText ?? "")\""
+            }
+            for place in found {
+                result.append(
+                    (
+                        place,
+                        DisplayWidth.plain(
+                            "\(made[place].object.objectID.entity.name) has \(values.joined(separator: " and ")), which \(other) too, "
+                                + "but \(conflict.constraint.joined(separator: ", ")) must be unique; change the value, or let "
+                                + "--upsert change that object")
+                    ))
+            }
         }
+        for leaf in leaves {
+            if let place = leaf.objectURI.flatMap({ places[$0] }) { result.append((place, leaf.lineMessage)) }
+        }
+        return result.sorted { $0.place < $1.place }
     }
 
     /// Relationships from objects that are saved to ones that came behind them.
@@ -441,23 +324,19 @@ final class Loader {
                 if let member = try object(named: name) {
                     members.append(member)
                 } else {
-                    try refuse(dangling(each, name))
+                    try refuseDangling(each, name)
                 }
             }
-            do { try set(members, of: each.relationship, owner) } catch let error as CoreError {
+            do { try set(.members(each.relationship, members), of: owner, each.line) } catch let error as CoreError {
                 try refuse(LoadFailure(line: each.line, message: error.lineMessage))
             }
             count += 1
-            if count % rules.batchSize == 0 {
+            if count % (rules.batchSize ?? .max) == 0 {
                 try context.save()
                 try context.reset()
             }
         }
         later = []
-        if context.hasChanges, !rules.isTrial { try context.save() }
+        if context.hasChanges { try context.save() }
     }
-}
-
-extension [Entity] {
-    fileprivate func contains(_ entity: Entity) -> Bool { contains { $0 === entity } }
 }

@@ -1,0 +1,133 @@
+import Corestone
+
+/// Lines of CSV (RFC 4180); the first one names the columns. A line ends with LF, CRLF or CR, each one as it likes.
+final class CSVLoadReader: LoadReader {
+    let source: ByteSource
+    /// What columns are called in the model; empty for one that is left out.
+    private let map: [Text: String]
+    private let separator: UInt8
+    private var columns: [String]?
+
+    init(_ source: ByteSource, map: [Text: String], separator: UInt8) {
+        (self.source, self.map, self.separator) = (source, map, separator)
+    }
+
+    func next() throws -> LoadRecord? {
+        if columns == nil { try readHead() }
+        guard let columns else { return nil }
+        var line = source.position
+        guard var fields = try row() else { return nil }
+        // An empty line is none.
+        while fields.count == 1, fields[0] == nil, columns.count > 1 {
+            line = source.position
+            guard let more = try row() else { return nil }
+            fields = more
+        }
+        guard fields.count == columns.count else {
+            throw LoadFailure(
+                line: line,
+                message:
+                    "has \(plural(fields.count, "field")) under \(plural(columns.count, "column")); put quotes around text with commas"
+            )
+        }
+        var (name, entity): (String?, String?)
+        var found: [(String, LoadField)] = []
+        for (column, field) in zip(columns, fields) {
+            switch column {
+            case "@id": name = field
+            case "@entity": entity = field
+            case "": break
+            default: found.append((column, .text(field)))
+            }
+        }
+        return LoadRecord(line: line, name: name, entityName: entity, fields: found)
+    }
+
+    private func readHead() throws {
+        try source.skipMark()
+        let line = source.position
+        let names: [String?]?
+        // No line behind it may take its place.
+        do { names = try row() } catch let failure as LoadFailure { throw UsageError("\(line): \(failure.message)") }
+        guard let names else { return }
+        var result: [String] = []
+        for name in names {
+            let key = name.map { map[Text($0)] ?? $0 } ?? ""
+            guard key.isEmpty || !result.contains(where: { $0.utf8.elementsEqual(key.utf8) }) else {
+                throw UsageError("\(line): two columns are \"\(key)\"; --map \"\(key)=\" leaves one out")
+            }
+            result.append(key)
+        }
+        let known = Set(names.compactMap { $0.map { Text($0) } })
+        if let unknown = map.keys.sorted().first(where: { !known.contains($0) })?.string {
+            let hint =
+                nearestName(to: unknown, among: names.compactMap { $0 }).map { "; did you mean \"\($0)\"?" } ?? ""
+            throw UsageError("--map: \(source.name) has no column \"\(unknown)\"\(hint)")
+        }
+        columns = result
+    }
+
+    /// nil at the end; an empty field without quotes is nil. A row that is wrong is read to its end all the same.
+    private func row() throws -> [String?]? {
+        guard try source.peek() != nil else { return nil }
+        let line = source.position
+        var fields: [String?] = []
+        var (bytes, isQuoted): ([UInt8], Bool) = ([], false)
+        var wrong: String?
+        func name(_ place: Int) -> String {
+            guard let columns, place < columns.count, !columns[place].isEmpty else { return "field \(place + 1)" }
+            return "field \(place + 1) (\(columns[place]))"
+        }
+        func end() {
+            let text = String(validating: bytes, as: UTF8.self)
+            if text == nil, wrong == nil {
+                wrong = "\(name(fields.count)) is not UTF-8; convert the file first, as iconv -t UTF-8 does"
+            }
+            fields.append(bytes.isEmpty && !isQuoted ? nil : text)
+            (bytes, isQuoted) = ([], false)
+        }
+        loop: while let byte = try source.next() {
+            switch byte {
+            case separator: end()
+            case 0x0D:
+                if try source.peek() == 0x0A { _ = try source.next() }
+                break loop
+            case 0x0A: break loop
+            case UInt8(ascii: "\"") where bytes.isEmpty && !isQuoted:
+                isQuoted = true
+                if try !quoted(&bytes) {
+                    let last = source.position.line
+                    throw LoadFailure(
+                        line: line,
+                        message: "\(name(fields.count)) has a quote that is never closed"
+                            + (last > line.line ? ", so that all lines down to \(last) are in it" : "")
+                            + "; close it, or double a quote that is text")
+                }
+            default:
+                if isQuoted, wrong == nil {
+                    wrong =
+                        "\(name(fields.count)) goes on behind the quote that closes it; double a quote that is text (\"\")"
+                }
+                bytes.append(byte)
+            }
+        }
+        end()
+        if let wrong { throw LoadFailure(line: line, message: wrong) }
+        return fields
+    }
+
+    /// False where nothing closes the quote.
+    private func quoted(_ bytes: inout [UInt8]) throws -> Bool {
+        while let byte = try source.next() {
+            if byte != UInt8(ascii: "\"") {
+                bytes.append(byte)
+            } else if try source.peek() == UInt8(ascii: "\"") {
+                _ = try source.next()
+                bytes.append(byte)
+            } else {
+                return true
+            }
+        }
+        return false
+    }
+}

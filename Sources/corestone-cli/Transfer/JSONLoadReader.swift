@@ -1,0 +1,176 @@
+import Corestone
+
+/// Objects of JSON: one on each line, one behind the other, or in an array.
+final class JSONLoadReader: LoadReader {
+    let source: ByteSource
+    /// Whether an object ends on its line.
+    private let isByLine: Bool
+    private var state = State.start
+
+    private enum State {
+        case start
+        /// No array.
+        case plain
+        /// Behind the bracket that opens it.
+        case opened
+        /// An element must come.
+        case comma
+        /// A comma or the bracket that closes it must come.
+        case element
+        case closed
+        /// What is left is not looked at.
+        case over
+    }
+
+    /// No object is longer.
+    private static let longest = 1 << 30
+
+    init(_ source: ByteSource, isByLine: Bool) { (self.source, self.isByLine) = (source, isByLine) }
+
+    func next() throws -> LoadRecord? {
+        if state == .start { try source.skipMark() }
+        while let byte = try source.peek() {
+            if byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D {
+                _ = try source.next()
+                continue
+            }
+            switch state {
+            case .start where byte == UInt8(ascii: "["):
+                _ = try source.next()
+                state = .opened
+            case .start, .plain:
+                state = .plain
+                return isByLine ? try line() : try object()
+            case .opened where byte == UInt8(ascii: "]"), .element where byte == UInt8(ascii: "]"):
+                _ = try source.next()
+                state = .closed
+            case .element where byte == UInt8(ascii: ","):
+                _ = try source.next()
+                state = .comma
+            case .element:
+                // As if a comma came.
+                state = .comma
+                throw failure("the array lacks a \",\" between two objects")
+            case .comma where byte == UInt8(ascii: "]"), .comma where byte == UInt8(ascii: ","),
+                .opened where byte == UInt8(ascii: ","):
+                if byte == UInt8(ascii: ",") { _ = try source.next() } else { state = .element }
+                throw failure("the array lacks an object before \"\(Unicode.Scalar(byte))\"; take the comma away")
+            case .opened, .comma:
+                state = .element
+                return try object()
+            case .closed:
+                state = .over
+                throw failure("the file goes on behind the ] that closes the array; remove that, or load it by itself")
+            case .over: _ = try source.next()
+            }
+        }
+        switch state {
+        case .opened, .comma, .element:
+            state = .over
+            throw failure(
+                "the array is never closed with ], so the end of the file is missing; get the whole file")
+        default: return nil
+        }
+    }
+
+    private func failure(_ message: String) -> LoadFailure { LoadFailure(line: source.position, message: message) }
+
+    // MARK: Objects
+
+    /// All of a line.
+    private func line() throws -> LoadRecord {
+        let (place, column) = (source.position, source.column)
+        var bytes: [UInt8] = []
+        try source.readLine(into: &bytes)
+        while let last = bytes.last, last == 0x20 || last == 0x09 { bytes.removeLast() }
+        guard bytes.first == UInt8(ascii: "{") else { throw JSONLoadReader.noObject(place) }
+        return try record(bytes, place, column, " of the line; an object ends on its line, else add --format json")
+    }
+
+    /// The bytes up to the brace that closes the object.
+    private func object() throws -> LoadRecord {
+        let (place, column) = (source.position, source.column)
+        guard try source.peek() == UInt8(ascii: "{") else {
+            while let byte = try source.peek(), byte != 0x0A, byte != 0x0D,
+                state == .plain || byte != UInt8(ascii: ",") && byte != UInt8(ascii: "]")
+            {
+                _ = try source.next()
+            }
+            throw JSONLoadReader.noObject(place)
+        }
+        var bytes: [UInt8] = []
+        var (depth, isText, isEscaped) = (0, false, false)
+        while let byte = try source.next() {
+            bytes.append(byte)
+            if isText {
+                if isEscaped {
+                    isEscaped = false
+                } else if byte == UInt8(ascii: "\\") {
+                    isEscaped = true
+                } else if byte == UInt8(ascii: "\"") {
+                    isText = false
+                }
+            } else if byte == UInt8(ascii: "\"") {
+                isText = true
+            } else if byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[") {
+                depth += 1
+            } else if byte == UInt8(ascii: "}") || byte == UInt8(ascii: "]") {
+                depth -= 1
+                if depth <= 0 { break }
+            }
+            if bytes.count > JSONLoadReader.longest {
+                throw LoadFailure(line: place, message: "has an object of more than 1 GB")
+            }
+        }
+        return try record(
+            bytes, place, column, " of the file; close the object that begins here, or get the whole file")
+    }
+
+    private static func noObject(_ line: FilePlace) -> LoadFailure {
+        LoadFailure(line: line, message: "is no object of JSON, which begins with {")
+    }
+
+    /// - Parameter end: says what ends where the bytes do, and what to do about it.
+    private func record(_ bytes: [UInt8], _ line: FilePlace, _ column: Int, _ end: String) throws -> LoadRecord {
+        do {
+            guard case .dictionary(let members) = try decodeJSON(bytes) else { throw JSONLoadReader.noObject(line) }
+            return try record(members, line)
+        } catch let error as CoreError {
+            guard error.offset >= 0 else { throw LoadFailure(line: line, message: error.message) }
+            let tail = " (at byte \(error.offset))"
+            let words = error.message.hasSuffix(tail) ? String(error.message.dropLast(tail.utf8.count)) : error.message
+            if error.offset >= bytes.count { throw LoadFailure(line: line, message: "\(words) at the end\(end)") }
+            let (lines, columns) = JSONLoadReader.place(of: error.offset, in: bytes, from: column)
+            let where_ = lines > 0 ? "line \(line.line + lines), column \(columns)" : "column \(columns)"
+            throw LoadFailure(line: line, message: "\(words) (\(where_))")
+        }
+    }
+
+    /// How many lines further down a byte is, and in which column, counted in characters.
+    private static func place(of offset: Int, in bytes: [UInt8], from column: Int) -> (lines: Int, column: Int) {
+        var (lines, column) = (0, column)
+        for (place, byte) in bytes[..<offset].enumerated() {
+            if byte == 0x0A && (place == 0 || bytes[place - 1] != 0x0D) || byte == 0x0D {
+                (lines, column) = (lines + 1, 1)
+            } else if byte & 0xC0 != 0x80, byte != 0x0A {
+                column += 1
+            }
+        }
+        return (lines, column)
+    }
+
+    private func record(_ members: [String: PropertyValue], _ line: FilePlace) throws -> LoadRecord {
+        func text(_ key: String) throws -> String? {
+            switch members[key] {
+            case nil, .null: return nil
+            case .text(let text): return text.string
+            case .int(let number): return String(number)
+            default: throw LoadFailure(line: line, message: "has an \(key) that is no text")
+            }
+        }
+        let fields = members.filter { $0.key != "@id" && $0.key != "@entity" }.sorted { $0.key < $1.key }
+        return LoadRecord(
+            line: line, name: try text("@id"), entityName: try text("@entity"),
+            fields: fields.map { ($0.key, .value($0.value)) })
+    }
+}

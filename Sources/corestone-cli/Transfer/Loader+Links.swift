@@ -1,0 +1,181 @@
+import Corestone
+
+// Relationships, and the objects that they lead to.
+
+extension Loader {
+    /// What a line says of a relationship.
+    enum Link {
+        case members(Relationship, [ManagedObject])
+        /// Some come further down; `found` are there already.
+        case later(Relationship, names: [String], found: [ManagedObject])
+    }
+
+    // MARK: Names
+
+    /// A dump's own names without the text.
+    func name(_ text: String) -> Name {
+        let bytes = Array(text.utf8)
+        if let slash = bytes.lastIndex(of: UInt8(ascii: "/")), slash + 1 < bytes.count,
+            bytes[slash + 1] == UInt8(ascii: "p"),
+            let key = Int64(String(decoding: bytes[(slash + 2)...], as: UTF8.self)), key > 0,
+            let entity = model.entity(named: String(decoding: bytes[..<slash], as: UTF8.self)),
+            bytes.elementsEqual("\(entity.name)/p\(key)".utf8)
+        {
+            return .number(entity.index, key)
+        }
+        return .text(Text(text))
+    }
+
+    func object(named text: String) throws -> ManagedObject? {
+        let name = name(text)
+        if let object = fresh[name] { return object }
+        if let id = saved[name] { return try context.object(with: id) }
+        if text.hasPrefix("x-coredata://"), let id = try? context.coordinator.objectID(forURI: text) {
+            return try context.existingObject(with: id)
+        }
+        return nil
+    }
+
+    // MARK: Looking through a line
+
+    func links(of record: LoadRecord, _ entity: Entity) throws -> [Link] {
+        try record.fields.compactMap { key, field in
+            if let relationship = entity.property(named: key) as? Relationship, !relationship.isTransient {
+                return try link(relationship, field)
+            }
+            guard let (relationship, attribute) = lookup(key, entity) else { return nil }
+            return .members(relationship, try search(relationship, attribute, field).map { [$0] } ?? [])
+        }
+    }
+
+    private func link(_ relationship: Relationship, _ field: LoadField) throws -> Link {
+        guard let names = field.references(isToMany: relationship.isToMany), relationship.isToMany || names.count < 2
+        else {
+            throw CoreError(
+                .typeMismatch,
+                "\(relationship.entity.name).\(relationship.name) takes "
+                    + (relationship.isToMany ? "a list of names of objects" : "the name of an object, its @id"),
+                entity: relationship.entity.name, key: relationship.name)
+        }
+        let found = try names.compactMap { try object(named: $0) }
+        try check(found, relationship)
+        return found.count == names.count
+            ? .members(relationship, found) : .later(relationship, names: names, found: found)
+    }
+
+    private func check(_ members: [ManagedObject], _ relationship: Relationship) throws {
+        let family = relationship.destination.withDescendants
+        let stranger = members.first { member in !family.contains { $0 === member.objectID.entity } }
+        guard let stranger else { return }
+        throw CoreError(
+            .typeMismatch,
+            "\(relationship.entity.name).\(relationship.name) leads to \(relationship.destination.name), and not to "
+                + "\(stranger.objectID.entity.name)", entity: relationship.entity.name, key: relationship.name)
+    }
+
+    // MARK: Setting
+
+    func set(_ link: Link, of object: ManagedObject, _ line: FilePlace) throws {
+        switch link {
+        case .members(let relationship, let members): try set(members, of: relationship, object)
+        case .later(let relationship, let names, let found):
+            laterOfBatch.append(
+                (object, Later(owner: object.objectID, relationship: relationship, names: names, line: line)))
+            // Those that are there already may be what the object needs.
+            if !relationship.isOrdered { try set(found, of: relationship, object) }
+        }
+    }
+
+    private func set(_ members: [ManagedObject], of relationship: Relationship, _ object: ManagedObject) throws {
+        try check(members, relationship)
+        if !relationship.isToMany {
+            try object.setValue(members.first.map { .object($0) } ?? .null, forKey: relationship.name)
+        } else if relationship.isOrdered {
+            try object.setMembers(members, of: relationship.name)
+        } else {
+            // What the inverse said before stays.
+            for member in members { try object.add(member, to: relationship.name) }
+        }
+    }
+
+    func lacksRelationship(_ object: ManagedObject, _ entity: Entity) -> Bool {
+        entity.relationships.contains { relationship in
+            guard !relationship.isOptional, !relationship.isTransient else { return false }
+            if relationship.isToMany { return (try? object.memberCount(relationship.name)) ?? 0 == 0 }
+            return (try? object.value(forKey: relationship.name))?.isNull ?? true
+        }
+    }
+
+    // MARK: Objects by a value
+
+    /// A column such as `folder.name`: the object of that name.
+    func lookup(_ key: String, _ entity: Entity) -> (Relationship, Attribute)? {
+        let parts = key.utf8.split(separator: UInt8(ascii: ".")).map { String(Substring($0)) }
+        guard parts.count == 2, let relationship = entity.property(named: parts[0]) as? Relationship,
+            !relationship.isToMany, let attribute = relationship.destination.property(named: parts[1]) as? Attribute
+        else { return nil }
+        return (relationship, attribute)
+    }
+
+    private func search(_ relationship: Relationship, _ attribute: Attribute, _ field: LoadField) throws
+        -> ManagedObject?
+    {
+        guard let value = try LoadConversion.value(field, for: attribute), !value.isNull else { return nil }
+        let request = FetchRequest(
+            entity: relationship.destination,
+            predicate: try Predicate.parse("%K == %@", arguments: [.string(attribute.name), value]),
+            limit: rules.upserts ? 0 : 2)
+        // Those of this batch are found by the index: looking through all of them for each line would take forever.
+        request.includesPendingChanges = false
+        var found: [ManagedObject] = []
+        let candidates =
+            try searches.find(value, attribute.name, relationship.destination, among: made.lazy.map(\.object))
+            + context.fetch(request)
+        for object in candidates where !found.contains(where: { $0 === object }) {
+            if try object.value(forKey: attribute.name) == value { found.append(object) }
+        }
+        guard found.count == 1 else {
+            throw CoreError(
+                .invalidArgument,
+                "\(relationship.entity.name).\(relationship.name): \(found.isEmpty ? "no" : "more than one") \(relationship.destination.name) "
+                    + "has the \(attribute.name) \"\(value.plainText ?? "")\"", entity: relationship.entity.name,
+                key: relationship.name)
+        }
+        return found[0]
+    }
+}
+
+/// The objects of a batch by the values by which lines name them.
+struct SearchIndex {
+    private struct Key: Hashable {
+        let entity: UInt32
+        let attribute: String
+    }
+
+    private var tables: [Key: (destination: Entity, objects: [PropertyValue: [ManagedObject]])] = [:]
+
+    /// Objects that have, or had, the value.
+    mutating func find(
+        _ value: PropertyValue, _ attribute: String, _ destination: Entity, among made: some Sequence<ManagedObject>
+    ) throws -> [ManagedObject] {
+        let key = Key(entity: destination.index, attribute: attribute)
+        if tables[key] == nil {
+            tables[key] = (destination, [:])
+            for object in made { try note(object, key) }
+        }
+        return tables[key]?.objects[value] ?? []
+    }
+
+    mutating func note(_ object: ManagedObject) throws {
+        for key in tables.keys { try note(object, key) }
+    }
+
+    private mutating func note(_ object: ManagedObject, _ key: Key) throws {
+        guard let destination = tables[key]?.destination,
+            destination.withDescendants.contains(where: { $0 === object.objectID.entity })
+        else { return }
+        tables[key]?.objects[try object.value(forKey: key.attribute), default: []].append(object)
+    }
+
+    mutating func forget() { tables = [:] }
+}

@@ -1,0 +1,107 @@
+import Corestone
+
+// What lines say of attributes, and the objects that have these values already.
+
+extension Loader {
+    func values(of record: LoadRecord, _ entity: Entity) throws -> [(Attribute, PropertyValue)] {
+        var result: [(Attribute, PropertyValue)] = []
+        var failures: [CoreError] = []
+        func add(_ key: String, _ field: LoadField) throws {
+            guard let property = entity.property(named: key) else {
+                if lookup(key, entity) != nil || rules.skipsUnknown { return }
+                let hint = nearestName(to: key, among: entity.properties.map(\.path)).map {
+                    "; did you mean \"\($0)\"?"
+                }
+                throw CoreError(
+                    .invalidArgument,
+                    "\(entity.name) has no property \"\(key)\"\(hint ?? "")"
+                        + "; --map gives a column another name, --skip-unknown passes over such", entity: entity.name,
+                    key: key)
+            }
+            guard let attribute = property as? Attribute else { return }
+            if attribute.type == .composite, case .value(.dictionary(let parts)) = field {
+                for (part, value) in parts { try add("\(key).\(part)", .value(value)) }
+            } else if attribute.type != .composite, !attribute.isTransient, attribute.derivation == nil,
+                let value = try LoadConversion.value(field, for: attribute)
+            {
+                result.append((attribute, value))
+            }
+        }
+        for (key, field) in record.fields {
+            do { try add(key, field) } catch let error as CoreError { failures.append(error) }
+        }
+        guard failures.isEmpty else {
+            throw failures.count == 1 ? failures[0] : CoreError(.validation, "", children: failures)
+        }
+        return result
+    }
+
+    /// All but what relationships lack, which may come further down.
+    func validate(_ object: ManagedObject, _ entity: Entity, isNew: Bool) throws {
+        do { try isNew ? object.validateForInsert() : object.validateForUpdate() } catch let error as CoreError {
+            let failures = error.leaves.filter { failure in
+                !(failure.key.map { entity.property(named: $0) is Relationship } ?? false)
+            }
+            if failures.isEmpty { return }
+            throw failures.count == 1 ? failures[0] : CoreError(.validation, "", children: failures)
+        }
+    }
+
+    // MARK: Unique values
+
+    /// The values of a line that only one object may have.
+    struct UniqueKey: Hashable {
+        /// The entity that says so.
+        let entity: UInt32
+        let names: [String]
+        let values: [PropertyValue]
+    }
+
+    func uniqueKeys(_ entity: Entity, _ values: [(Attribute, PropertyValue)]) -> [UniqueKey] {
+        var keys: [UniqueKey] = []
+        var owner: Entity? = entity
+        while let each = owner {
+            for constraint in each.uniqueConstraints {
+                let found = constraint.compactMap { name in values.first { $0.0.path == name }?.1 }
+                guard found.count == constraint.count, !found.contains(where: \.isNull) else { continue }
+                keys.append(UniqueKey(entity: each.index, names: constraint, values: found))
+            }
+            owner = each.parent
+        }
+        return keys
+    }
+
+    /// The object that has the unique values of a line; nil when none has.
+    func existing(_ entity: Entity, _ values: [(Attribute, PropertyValue)]) throws -> ManagedObject? {
+        for key in uniqueKeys(entity, values) {
+            let known = try freshByValues[key].flatMap { try has(key, $0) ? $0 : nil }
+            guard let object = try known ?? stored(key), try has(key, object) else { continue }
+            let found = object.objectID.entity
+            guard entity.withDescendants.contains(where: { $0 === found }) else {
+                throw CoreError(
+                    .typeMismatch,
+                    "\(zip(key.names, key.values).map { "\($0) \"\($1.plainText ?? "")\"" }.joined(separator: " and ")) is that of "
+                        + "a \(found.name), and the line is about a \(entity.name); name the entity \(found.name), or change the value",
+                    entity: entity.name, key: key.names[0])
+            }
+            return object
+        }
+        return nil
+    }
+
+    private func stored(_ key: UniqueKey) throws -> ManagedObject? {
+        guard let owner = model.entities.first(where: { $0.index == key.entity }) else { return nil }
+        let request = FetchRequest(
+            entity: owner,
+            predicate: try .and(
+                zip(key.names, key.values).map { try Predicate.parse("%K == %@", arguments: [.string($0), $1]) }),
+            limit: 1)
+        request.includesPendingChanges = false
+        return try context.fetch(request).first
+    }
+
+    /// A line before may have given the object other values.
+    private func has(_ key: UniqueKey, _ object: ManagedObject) throws -> Bool {
+        try zip(key.names, key.values).allSatisfy { try object.value(forKeyPath: $0) == $1 }
+    }
+}

@@ -1,0 +1,345 @@
+"""load: a line that is refused changes nothing, a load that fails saves nothing, and files cut off are told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import run
+from corestone import Container, Model
+from corestone.object import object_id
+
+RULES = ["nullify", "cascade", "deny"]
+
+
+def folders(rule: str) -> dict[str, dict[str, Any]]:
+    return {
+        "Folder": {"name": "string max 5", "notes": f"to-many Note inverse folder delete {rule}",
+                   "tags": "to-many ordered Tag inverse folders"},
+        "Note": {"body": "string?", "folder": "to-one Folder? inverse notes"},
+        "Tag": {"name": "string?", "folders": f"to-many Folder inverse tags delete {rule}"},
+    }  # fmt: skip
+
+
+def lines(*objects: dict[str, Any]) -> str:
+    return "".join(json.dumps(each) + "\n" for each in objects)
+
+
+def store(path: Path, spec: dict[str, dict[str, Any]], kind: str = "SQLite") -> Path:
+    Container(Model(spec), path, type=kind).close()
+    return path
+
+
+def rows(path: Path, spec: dict[str, dict[str, Any]], entity: str, *keys: str) -> list[Any]:
+    with Container(Model(spec), path) as container:
+        found = [tuple(row[key] for key in keys) for row in container.read(entity)]
+    return sorted((each[0] if len(keys) == 1 else each for each in found), key=repr)
+
+
+# A refused line changes nothing
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_no_rule_runs_for_a_line_that_is_refused(tmp_path: Path, rule: str) -> None:
+    spec = folders(rule)
+    path = store(tmp_path / "notes.sqlite", spec)
+    with Container(Model(spec), path) as container:
+        context = container.context()
+        old = context.insert("Note", body="old", folder=context.insert("Folder", name="home"))
+        context.save()
+        uri = object_id(old).uri
+    text = lines(
+        {"@id": "t", "@entity": "Tag", "name": "t"},
+        {"@id": "n1", "@entity": "Note", "body": "1"},
+        {"@id": "n2", "@entity": "Note", "body": "2"},
+        {"@id": "good", "@entity": "Folder", "name": "good", "notes": ["n2"], "tags": ["t"]},
+        {"@id": "f", "@entity": "Folder", "name": "much too long", "notes": ["n1", "n2", uri], "tags": ["t"]},
+        {"@id": "g", "@entity": "Folder", "name": "none", "notes": ["n1", uri, "t"]},
+        {"@id": "n3", "@entity": "Note", "body": "3"},
+    )
+    done = run("load", path, "--keep-going", input=text)
+    assert done.returncode == 1
+    assert [line.split(":")[2] for line in done.stderr.splitlines()] == ["5", "6"], done.stderr
+    with Container(Model(spec), path) as container:
+        context = container.context()
+        found = {note.body: note.folder and note.folder.name for note in context.fetch("Note")}
+        assert found == {"old": "home", "1": None, "2": "good", "3": None}
+        assert {folder.name: [tag.name for tag in folder.tags] for folder in context.fetch("Folder")} == {
+            "home": [],
+            "good": ["t"],
+        }
+
+
+CUSTOMERS: dict[str, dict[str, Any]] = {
+    "Customer": {"@unique": ["no"], "no": "int32", "nick": "string? max 5", "tag": "string?",
+                 "boss": "to-one Customer? inverse staff", "staff": "to-many Customer inverse boss delete cascade"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["SQLite", "XML", "Binary"])
+def test_what_lines_before_did_to_the_same_object_stays(tmp_path: Path, kind: str) -> None:
+    path = store(tmp_path / "customers.store", CUSTOMERS, kind)
+    with Container(Model(CUSTOMERS), path) as container:
+        container.insert("Customer", [{"no": 1, "nick": "a"}, {"no": 7, "nick": "g"}])
+    text = lines(
+        {"no": 1, "tag": "first"},
+        {"no": 1, "nick": "much too long", "tag": "second"},
+        {"@id": "two", "no": 2, "tag": "new"},
+        {"no": 2, "nick": "much too long", "tag": "newer"},
+        {"no": 7, "nick": "much too long"},
+        {"@id": "three", "no": 3, "boss": "two"},
+        {"no": 2, "boss": "nobody", "nick": "still too long"},
+        {"no": 7, "tag": "last"},
+    )
+    words = ["--model", store(tmp_path / "model.sqlite", CUSTOMERS)] if kind != "SQLite" else []
+    done = run("load", path, "--upsert", "--keep-going", "--entity", "Customer", *words, input=text)
+    assert done.returncode == 1
+    assert [line.split(":")[2] for line in done.stderr.splitlines()] == ["2", "4", "5", "7"], done.stderr
+    assert "loaded 2 objects, changed 2 into" in done.stdout or "loaded 2 objects, changed" in done.stdout
+    assert rows(path, CUSTOMERS, "Customer", "no", "nick", "tag") == [
+        (1, "a", "first"), (2, None, "new"), (3, None, None), (7, "g", "last"),
+    ]  # fmt: skip
+    with Container(Model(CUSTOMERS), path) as container:
+        assert {each.no: each.boss.no for each in container.fetch("Customer") if each.boss} == {3: 2}
+
+
+def test_lines_that_only_the_save_refuses(tmp_path: Path) -> None:
+    """Of twins the first stays, wherever the others are; who needs an object that is left out is left out too."""
+    spec: dict[str, dict[str, Any]] = {
+        "Folder": {"@unique": ["name"], "name": "string", "items": "to-many Item inverse folder"},
+        "Item": {"name": "string", "folder": "to-one Folder inverse items"},
+    }
+    path = store(tmp_path / "items.sqlite", spec)
+    with Container(Model(spec), path) as container:
+        container.insert("Folder", {"name": "stored"})
+    objects = [{"@entity": "Item", "@id": "first", "name": "first", "folder": "f9"}]
+    objects += [{"@entity": "Folder", "@id": f"f{n}", "name": f"folder {n % 90}"} for n in range(100)]
+    objects += [{"@entity": "Item", "@id": f"i{n}", "name": f"item {n}", "folder": f"f{n}"} for n in range(100)]
+    objects += [{"@entity": "Folder", "@id": "s", "name": "stored"}, {"@entity": "Item", "name": "x", "folder": "s"}]
+    done = run("load", path, "--keep-going", input=lines(*objects))
+    assert done.returncode == 1
+    assert '"folder 3", which standard input:5 has too' in done.stderr
+    assert "which Folder/p1 in the store has too, but name must be unique" in done.stderr
+    assert "x-coredata" not in done.stderr
+    assert rows(path, spec, "Folder", "name") == sorted([f"folder {n}" for n in range(90)] + ["stored"], key=repr)
+    assert rows(path, spec, "Item", "name") == sorted(["first"] + [f"item {n}" for n in range(90)], key=repr)
+
+
+# All or nothing
+
+
+@pytest.mark.parametrize("kind", ["SQLite", "XML", "Binary"])
+@pytest.mark.parametrize("wrong", [{"no": "x"}, {"no": 5}, {"no": 99999, "boss": "zz"}, "{"])
+def test_a_load_that_fails_saves_nothing(tmp_path: Path, kind: str, wrong: Any) -> None:
+    path = store(tmp_path / "customers.store", CUSTOMERS, kind)
+    with Container(Model(CUSTOMERS), path) as container:
+        container.insert("Customer", {"no": 100000, "nick": "old"})
+    words = ["--model", store(tmp_path / "model.sqlite", CUSTOMERS), "--entity", "Customer"]
+    text = lines(*({"no": n} for n in range(2500)))
+    text += wrong if isinstance(wrong, str) else lines(wrong)
+    done = run("load", path, *words, input=text)
+    assert done.returncode == 1
+    assert "standard input:2501: " in done.stderr
+    assert "nothing was loaded into" in done.stdout and "--keep-going" in done.stdout
+    assert rows(path, CUSTOMERS, "Customer", "no", "nick") == [(100000, "old")]
+    new = tmp_path / "new.store"
+    assert run("load", new, *words, "--type", kind, input=text).returncode == 1
+    assert sorted(each.name for each in tmp_path.glob("new.store*")) == []
+    kept = run("load", path, *words, "--keep-going", input=text)
+    assert kept.returncode == 1
+    assert f"loaded {2501 if 'boss' in str(wrong) else 2500} objects" in kept.stdout
+
+
+def test_batches_tell_what_is_saved(tmp_path: Path) -> None:
+    path = store(tmp_path / "customers.sqlite", CUSTOMERS)
+    text = lines(*({"no": n} for n in range(2500))) + "{\n"
+    done = run("load", path, "--entity", "Customer", "--batch", "100", input=text)
+    assert done.returncode == 1
+    assert "2500 objects of the lines up to standard input:2500 are in" in done.stderr and "--upsert" in done.stderr
+    assert "loaded 2500 objects" in done.stdout
+    again = run("load", path, "--entity", "Customer", "--batch", "1000", "--upsert", input=text[:-2])
+    assert (again.returncode, again.stderr) == (0, "")
+    assert len(rows(path, CUSTOMERS, "Customer", "no")) == 2500
+    assert run("load", path, "--batch", "0", input="").returncode == 2
+
+
+def test_objects_by_a_value_that_a_line_before_gave_them(tmp_path: Path) -> None:
+    path = store(tmp_path / "customers.sqlite", CUSTOMERS)
+    with Container(Model(CUSTOMERS), path) as container:
+        container.insert("Customer", [{"no": 1, "nick": "old"}, {"no": 2, "nick": "two"}])
+    text = lines(
+        {"no": 3, "nick": "new"},
+        {"no": 1, "nick": "one"},
+        {"no": 4, "boss.nick": "new"},
+        {"no": 5, "boss.nick": "one"},
+        {"no": 6, "boss.nick": "two"},
+        {"no": 7, "boss.nick": "old"},
+    )
+    done = run("load", path, "--upsert", "--keep-going", "--entity", "Customer", input=text)
+    assert "standard input:6: " in done.stderr and done.stderr.count("standard input") == 1, done.stderr
+    with Container(Model(CUSTOMERS), path) as container:
+        found = {each.no: each.boss and each.boss.no for each in container.fetch("Customer")}
+        assert found == {1: None, 2: None, 3: None, 4: 3, 5: 1, 6: 2}
+
+
+# Names are compared by bytes
+
+
+def test_composed_and_decomposed_names_are_two(tmp_path: Path) -> None:
+    spec: dict[str, dict[str, Any]] = {
+        "N": {
+            "@unique": ["a"],
+            "a": "string",
+            "b": "string?",
+            "to": "to-one N? inverse from",
+            "from": "to-many N inverse to",
+        }
+    }
+    path = store(tmp_path / "names.sqlite", spec)
+    text = lines(
+        {"@id": "\u00e9", "a": "\u00e9", "b": "1"},
+        {"@id": "e\u0301", "a": "e\u0301", "b": "2"},
+        {"@id": "x", "a": "x", "b": "3", "to": "e\u0301"},
+        {"@id": "y", "a": "y", "b": "4", "to": "\u00e9"},
+    )
+    done = run("load", path, "--entity", "N", "--upsert", input=text)
+    assert (done.returncode, done.stderr) == (0, "")
+    with Container(Model(spec), path) as container:
+        found = {each.b: (each.a, each.to and each.to.b) for each in container.fetch("N")}
+    assert found == {"1": ("\u00e9", None), "2": ("e\u0301", None), "3": ("x", "2"), "4": ("y", "1")}
+    table = tmp_path / "N.csv"
+    table.write_text("e\u0301,\u00e9\n1,2\n", encoding="utf-8")
+    words = ["--map", "e\u0301=a", "--map", "\u00e9=b"]
+    assert run("load", path, table, *words).returncode == 0
+    assert ("1", "2") in rows(path, spec, "N", "a", "b")
+
+
+# Files that are cut off, or no such files
+
+PAIRS: dict[str, dict[str, Any]] = {
+    "N": {"a": "string?", "b": "string?", "made": "date?", "boss": "to-one N? inverse staff",
+          "staff": "to-many N inverse boss"},
+}  # fmt: skip
+
+
+def loaded(tmp_path: Path, text: str | bytes, form: str, *words: str) -> tuple[Any, list[Any]]:
+    file = tmp_path / f"N.{form}"
+    file.write_bytes(text.encode() if isinstance(text, str) else text)
+    path = store(tmp_path / f"{len(list(tmp_path.iterdir()))}.sqlite", PAIRS)
+    done = run("load", path, file, *words)
+    return done, rows(path, PAIRS, "N", "a", "b")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words", "kept"),
+    [
+        ('[{"a":"1"},{"a":"2"}', 1, "never closed with ]", "12"),
+        ('[{"a":"1"},\n{"a":"2"},', 2, "never closed with ]", "12"),
+        ("[", 1, "never closed with ]", ""),
+        ('[{"a":"1"},\n{"a":"2"', 2, "at the end of the file", "1"),
+        ('[{"a":"1"}]\n{"a":"2"}', 2, "behind the ] that closes", "1"),
+        ('[{"a":"1"}]]', 1, "behind the ] that closes", "1"),
+        ('[{"a":"1"}] // the end\n', 1, "behind the ] that closes", "1"),
+        ('[{"a":"1"}\n{"a":"2"}]', 2, 'lacks a ","', "12"),
+        ('[{"a":"1"},,{"a":"2"}]', 1, "lacks an object", "12"),
+        ('[{"a":"1"},\n]', 2, "lacks an object", "1"),
+        ('[{"a":"1"},\n 7,{"a":"2"}]', 2, "no object", "12"),
+        ('[{"a":"1"},\n {"b":3\n,"a" "2"}]', 2, "line 3, column 6", "1"),
+        ('{"a":"1"}\n{"a":"2"}\n7', 3, "no object", "12"),
+    ],
+)
+def test_json_that_is_not_whole(tmp_path: Path, text: str, line: int, words: str, kept: str) -> None:
+    done, found = loaded(tmp_path, text, "json")
+    assert done.returncode == 1, done.stdout
+    assert f"N.json:{line}: " in done.stderr and words in done.stderr, done.stderr
+    assert found == []
+    done, found = loaded(tmp_path, text, "json", "--keep-going")
+    assert done.returncode == 1
+    assert [a for a, _ in found] == list(kept)
+    assert len(done.stderr.splitlines()) <= 2, done.stderr
+
+
+def test_json_of_several_lines(tmp_path: Path) -> None:
+    done, found = loaded(tmp_path, '\ufeff [ {\r\n "a": "1" },\r\n\r\n{"a":\r"2"\n} ] \n', "json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [a for a, _ in found] == ["1", "2"]
+    done, found = loaded(tmp_path, '{\n "a": "1"\n}\n{"a":"2"} {"a":"3"}', "json")
+    assert (done.returncode, [a for a, _ in found]) == (0, ["1", "2", "3"])
+    assert loaded(tmp_path, "[]", "json")[0].returncode == 0
+
+
+def test_an_object_ends_on_its_line(tmp_path: Path) -> None:
+    text = '{"a":"1"} trailing\n{"a":"2"}\r\n{"a":"3"},{"a":"x"}\n{"a":"4"\n{"a":"5"}\r{"a":"6\n{"a":"7"}}\n{"a":"8"}'
+    done, found = loaded(tmp_path, text, "jsonl", "--keep-going")
+    told = [line.split("N.jsonl:")[1] for line in done.stderr.splitlines()]
+    assert [line.split(":")[0] for line in told] == ["1", "3", "4", "6", "7"], done.stderr
+    assert "column 11" in told[0] and "--format json" in told[2], told
+    assert [a for a, _ in found] == ["2", "5", "8"]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_ends_of_lines(tmp_path: Path, end: str, form: str) -> None:
+    if form == "csv":
+        text = end.join(["a,b", "1,x", f'2,"y{end}z"', "", "3,", "wrong", ""])
+    else:
+        text = end.join(['{"a":"1","b":"x"}', json.dumps({"a": "2", "b": f"y{end}z"}), "", '{"a":"3"}', "", "", "{}}"])
+    done, found = loaded(tmp_path, text, form, "--keep-going")
+    assert "N." + form + ":7: " in done.stderr, done.stderr
+    assert found == [("1", "x"), ("2", f"y{end}z"), ("3", None)]
+
+
+def test_mixed_ends_of_lines(tmp_path: Path) -> None:
+    done, found = loaded(tmp_path, "a,b\r1,2\n3,4\r\n5,6\r\r\n7,8", "csv")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert found == [("1", "2"), ("3", "4"), ("5", "6"), ("7", "8")]
+
+
+def test_csv_behind_a_quote(tmp_path: Path) -> None:
+    text = 'a,b\n1,"x"junk\n2,"y" \n3,"q ""x"""\n4,a"b\n5,"open\n6,y\n'
+    done, found = loaded(tmp_path, text, "csv", "--keep-going")
+    told = [line.split("N.csv:")[1] for line in done.stderr.splitlines()]
+    assert [line.split(":")[0] for line in told] == ["2", "3", "6"], done.stderr
+    assert "field 2 (b)" in told[0] and "double a quote" in told[0]
+    assert "never closed" in told[2] and "down to" in told[2]
+    assert found == [("3", 'q "x"'), ("4", 'a"b')]
+    done, found = loaded(tmp_path, 'a,"b"x\n1,2\n3,4\n', "csv", "--keep-going")
+    assert done.returncode == 2 and "N.csv:1: field 2" in done.stderr and found == []
+
+
+def test_csv_that_is_not_utf8(tmp_path: Path) -> None:
+    text = b'a,b\n\xff,one\ntwo,"x\ny"\n\xfe\xff,"line1\nfoo,bar\n"\nthree,3\n'
+    done, found = loaded(tmp_path, text, "csv", "--keep-going")
+    assert done.stderr.count("not UTF-8") == 2 and len(done.stderr.splitlines()) == 2, done.stderr
+    assert found == [("three", "3"), ("two", "x\ny")]
+
+
+def test_a_name_with_a_space(tmp_path: Path) -> None:
+    done, found = loaded(tmp_path, "@id,a,boss,staff\nAda L,Ada,,Bob Eve\nBob,Bob,Ada L,\nEve,Eve,,\n", "csv")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(found) == 3
+    (path,) = tmp_path.glob("*.sqlite")
+    with Container(Model(PAIRS), path) as container:
+        boss = {each.a: each.boss and each.boss.a for each in container.fetch("N")}
+    assert boss == {"Ada": None, "Bob": "Ada", "Eve": "Ada"}
+
+
+@pytest.mark.parametrize("day", ["20240131", "2024", "1700000000", "0"])
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_digits_alone_are_no_date(tmp_path: Path, day: str, form: str) -> None:
+    text = f"made\n{day}\n" if form == "csv" else json.dumps({"made": day}) + "\n"
+    done, found = loaded(tmp_path, text, form)
+    assert done.returncode == 1 and found == []
+    assert "N.made" in done.stderr and day in done.stderr and "2024-01-31" in done.stderr
+
+
+def test_dates_that_dump_writes_as_seconds(tmp_path: Path) -> None:
+    seconds = [0.1, -1e9, 1e-300, 123456.00000001, 63072000.0]
+    for form, text in (
+        ("csv", "made\n" + "".join(f"{each!r}\n" for each in seconds)),
+        ("jsonl", lines(*({"made": each} for each in seconds))),
+    ):
+        done, found = loaded(tmp_path, text, form)
+        assert (done.returncode, done.stderr, len(found)) == (0, "", 5)
