@@ -57,6 +57,35 @@ final class StoreToolsTests: XCTestCase {
         XCTAssertThrowsError(try GraphComparison(first, Coordinator(model: model())))
     }
 
+    /// What is migrated again and again keeps its numbers, wherever the new store can have them.
+    func testKeysStayWhatTheyAre() throws {
+        let coordinator = try filled("0.sqlite", count: 20)
+        var store = try XCTUnwrap(coordinator.stores.first)
+        func keys() throws -> [String] {
+            let context = Context(coordinator: coordinator)
+            return try ["Note", "Tag"].flatMap { try context.fetch($0) }
+                .map { String($0.objectID.uri.dropFirst("x-coredata://".count + 36)) }.sorted()
+        }
+        let old = try keys()
+        store = try coordinator.migrateStore(store, to: .binary, at: path("1"))
+        XCTAssertEqual(try keys(), old)
+        // Objects of all entities share the numbers of an XML store, from 102 on.
+        store = try coordinator.migrateStore(store, to: .xml, at: path("2"))
+        let shared = try keys()
+        XCTAssertEqual(Set(shared.map { $0.suffix(3) }), Set((102...123).map { "\($0)" }))
+        for (number, type) in [StoreType.xml, .xml, .binary, .sqlite, .xml, .inMemory, .xml].enumerated() {
+            store = try coordinator.migrateStore(store, to: type, at: path("\(number + 3)"))
+            XCTAssertEqual(try keys(), shared, "\(type.rawValue)")
+        }
+        let text = try String(contentsOfFile: path("9"), encoding: .utf8)
+        XCTAssertTrue(text.contains("<nextObjectID>123</nextObjectID>"))
+        // The next ones are new.
+        let context = Context(coordinator: coordinator)
+        let note = try context.insert("Note", ["title": "new"])
+        try context.save()
+        XCTAssertEqual(note.objectID.uri.suffix(9), "Note/p124")
+    }
+
     func testAMigrationTellsHowFarItIs() throws {
         let coordinator = try filled("a.sqlite")
         var heard: [[Int]] = []

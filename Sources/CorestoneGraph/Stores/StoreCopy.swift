@@ -2,7 +2,8 @@ import CorestoneModel
 import CorestoneValues
 
 /// Puts all that one store holds into another one, which is empty: rows with every value, pairs and orders of relationships, what the
-/// application wrote into the metadata. The rows get new keys, in the order of the old ones, or those that the new store gives them.
+/// application wrote into the metadata. The rows keep their keys where the new store can have them; else they get new ones, in the order
+/// of the old ones, or those that the new store gives them.
 struct StoreCopy {
     /// What to copy: a state that stays, where the store has such.
     let source: any StoreReading
@@ -43,7 +44,7 @@ struct StoreCopy {
     }
 
     mutating func run() throws {
-        for root in model.entities where root.parent == nil { try findRows(of: root) }
+        try assignKeys(model.entities.filter { $0.parent == nil }.compactMap { try findRows(of: $0) })
         try report(0)
         for root in model.entities where root.parent == nil { try copyRows(of: root) }
         for entity in model.entities {
@@ -65,16 +66,46 @@ struct StoreCopy {
 
     // MARK: Rows
 
-    private mutating func findRows(of root: Entity) throws {
+    private typealias KeyRange = (root: Entity, lowest: Int64, highest: Int64)
+
+    /// The rows of a tree; nil where there are none, or where they have keys already.
+    private mutating func findRows(of root: Entity) throws -> KeyRange? {
         let found = try source.fetch(StoreFetch(entity: root, result: .identifiers)).identifiers
-        var highest: Int64 = 0
+        var (lowest, highest): (Int64, Int64) = (.max, 0)
         for (key, entity) in found {
             keys[Int(entity)].append(key)
-            highest = max(highest, key)
+            (lowest, highest) = (min(lowest, key), max(highest, key))
         }
-        if found.isEmpty { return }
-        if renamed != nil { return try rename(root) }
-        shifts[Int(root.index)] = try transaction.reservePrimaryKeys(of: root, count: Int(highest)) - 1
+        if found.isEmpty { return nil }
+        if renamed == nil { return (root, lowest, highest) }
+        try rename(root)
+        return nil
+    }
+
+    /// Keys that the new store has never handed out are kept, so that migrating again and again has them stay what they are. The
+    /// trees of some stores share their keys: there no two rows may have the same. Else all keys of a tree grow by one number.
+    private mutating func assignKeys(_ ranges: [KeyRange]) throws {
+        let first = try ranges.map { try transaction.reservePrimaryKeys(of: $0.root, count: 0) }
+        let areFree = zip(ranges, first).allSatisfy { $0.lowest >= $1 }
+        if areFree, first.allSatisfy({ $0 == 1 }) || !hasTwins {
+            for range in ranges {
+                let next = try transaction.reservePrimaryKeys(of: range.root, count: 0)
+                if range.highest >= next {
+                    _ = try transaction.reservePrimaryKeys(of: range.root, count: Int(range.highest - next) + 1)
+                }
+            }
+        } else {
+            for (root, lowest, highest) in ranges {
+                let count = Int(highest - lowest) + 1
+                shifts[Int(root.index)] = try transaction.reservePrimaryKeys(of: root, count: count) - lowest
+            }
+        }
+    }
+
+    /// Whether two rows, of different trees then, have the same key.
+    private var hasTwins: Bool {
+        let all = keys.joined().sorted()
+        return zip(all, all.dropFirst()).contains { $0 == $1 }
     }
 
     /// Has the new store give keys to the rows of a tree.

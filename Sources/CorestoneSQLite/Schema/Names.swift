@@ -1,19 +1,22 @@
-/// Names in the order in which they are given out: the first of several equal ones stays plain, the next get 1, 2, 3…
-struct UniqueNames {
-    private var taken: Set<String>
-    private var counts: [String: Int] = [:]
+import CorestoneValues
 
-    init(taken: [String] = []) { self.taken = Set(taken) }
+/// Names in the order in which they are given out: the first of several equal ones stays plain, the next get 1, 2, 3…
+/// Names are equal by bytes, as SQL has it.
+struct UniqueNames {
+    private var taken: Set<Text>
+    private var counts: [Text: Int] = [:]
+
+    init(taken: [String] = []) { self.taken = Set(taken.map { Text($0) }) }
 
     mutating func take(_ name: String) -> String {
-        if taken.insert(name).inserted { return name }
-        var number = counts[name, default: 0]
+        if taken.insert(Text(name)).inserted { return name }
+        var number = counts[Text(name), default: 0]
         var candidate: String
         repeat {
             number += 1
             candidate = name + String(number)
-        } while !taken.insert(candidate).inserted
-        counts[name] = number
+        } while !taken.insert(Text(candidate)).inserted
+        counts[Text(name)] = number
         return candidate
     }
 }
@@ -29,10 +32,13 @@ struct NumberedName {
 
     /// Whether `name` is this one, perhaps with another number and with a count behind it.
     func resembles(_ name: String) -> Bool {
-        guard name.hasPrefix(prefix) else { return false }
-        let rest = name.dropFirst(prefix.count).drop { $0.isASCII && $0.isNumber }
-        guard rest.count < name.count - prefix.count, rest.hasPrefix(tail) else { return false }
-        return rest.dropFirst(tail.count).allSatisfy { $0.isASCII && $0.isNumber }
+        // By bytes: an accent behind the number is one character with its last digit.
+        let isDigit = { (byte: UInt8) in 0x30...0x39 ~= byte }
+        guard name.utf8.starts(with: prefix.utf8) else { return false }
+        let number = name.utf8.dropFirst(prefix.utf8.count)
+        let rest = number.drop(while: isDigit)
+        guard rest.count < number.count, rest.starts(with: tail.utf8) else { return false }
+        return rest.dropFirst(tail.utf8.count).allSatisfy(isDigit)
     }
 
     /// `expected`, unless the file has another name instead that resembles this one. `existing` nil is no file.
@@ -45,6 +51,12 @@ struct NumberedName {
 extension String {
     /// As the name of a table or column in SQL, whatever it consists of.
     var asIdentifier: String {
-        "\"" + split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+        // By bytes: a quote that an accent follows is one character with it.
+        var bytes = [UInt8(ascii: "\"")]
+        for byte in utf8 {
+            if byte == UInt8(ascii: "\"") { bytes.append(byte) }
+            bytes.append(byte)
+        }
+        return String(decoding: bytes, as: UTF8.self) + "\""
     }
 }

@@ -33,9 +33,7 @@ struct ViewMaker {
         "CREATE \(isTemporary ? "TEMP " : "")VIEW \(ViewMaker.quoted(name)) AS\n\(select)"
     }
 
-    static func quoted(_ name: String) -> String {
-        "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
-    }
+    static func quoted(_ name: String) -> String { name.asIdentifier }
 
     /// A temporary view reads the file, whatever is called like its tables in the session; a lasting one can read nothing else.
     private func place(_ table: String) -> String { isTemporary ? "main.\(table)" : table }
@@ -74,7 +72,8 @@ struct ViewMaker {
 
     /// Names follow each other with `_` where the model nests them.
     private static func name(of attribute: Attribute) -> String {
-        String(attribute.path.map { $0 == "." ? "_" : $0 })
+        String(
+            decoding: attribute.path.utf8.map { $0 == UInt8(ascii: ".") ? UInt8(ascii: "_") : $0 }, as: UTF8.self)
     }
 
     private func nameOfEntity(_ number: String, _ family: [Entity]) -> String {
@@ -172,15 +171,15 @@ struct ViewMaker {
 
     private static func lowered(_ name: String) -> String { name.prefix(1).lowercased() + name.dropFirst() }
 
-    /// Names that differ by more than the case of letters; one that is taken gets `_` behind it.
+    /// Names that differ by more than the case of letters, byte by byte; one that is taken gets `_` behind it.
     private struct Names {
-        private var taken: Set<String>
+        private var taken: Set<Text>
 
-        init(taken: [String]) { self.taken = Set(taken.map { $0.lowercased() }) }
+        init(taken: [String]) { self.taken = Set(taken.map { Text($0.lowercased()) }) }
 
         mutating func take(_ name: String) -> String {
             var name = name
-            while !taken.insert(name.lowercased()).inserted { name += "_" }
+            while !taken.insert(Text(name.lowercased())).inserted { name += "_" }
             return name
         }
     }

@@ -19,7 +19,8 @@ struct ConvertCommand: Command {
         ],
         details: [
             "Every object with all values, large ones in files too, relationships with their orders, and what the application wrote into "
-                + "the metadata are copied. The new store has an identifier of its own, so objects have new IDs; a history begins anew. "
+                + "the metadata are copied. The new store has an identifier of its own, so objects have new IDs, with the old numbers where it can have "
+                + "them (objects of all entities share those of an XML store); a history begins anew. "
                 + "Without --type the name of TO tells: .xml, .sqlite, .binary. On a terminal a bar shows how far it is.",
             "Only SQLite stores carry their model: keep STORE, or its model (corestone model decompile), for stores of other types, and give it "
                 + "to whoever reads them, this tool too (--model).",
