@@ -93,11 +93,11 @@ def test_what_lines_before_did_to_the_same_object_stays(tmp_path: Path, kind: st
         {"no": 2, "boss": "nobody", "nick": "still too long"},
         {"no": 7, "tag": "last"},
     )
-    words = ["--model", store(tmp_path / "model.sqlite", CUSTOMERS)] if kind != "SQLite" else []
+    words = ["--model", str(store(tmp_path / "model.sqlite", CUSTOMERS))] if kind != "SQLite" else []
     done = run("load", path, "--upsert", "--keep-going", "--entity", "Customer", *words, input=text)
     assert done.returncode == 1
     assert [line.split(":")[2] for line in done.stderr.splitlines()] == ["2", "4", "5", "7"], done.stderr
-    assert "loaded 2 objects, changed 2 into" in done.stdout or "loaded 2 objects, changed" in done.stdout
+    assert "loaded 2 objects, changed 2 into" in done.stdout
     assert rows(path, CUSTOMERS, "Customer", "no", "nick", "tag") == [
         (1, "a", "first"), (2, None, "new"), (3, None, None), (7, "g", "last"),
     ]  # fmt: skip
@@ -136,7 +136,7 @@ def test_a_load_that_fails_saves_nothing(tmp_path: Path, kind: str, wrong: Any) 
     path = store(tmp_path / "customers.store", CUSTOMERS, kind)
     with Container(Model(CUSTOMERS), path) as container:
         container.insert("Customer", {"no": 100000, "nick": "old"})
-    words = ["--model", store(tmp_path / "model.sqlite", CUSTOMERS), "--entity", "Customer"]
+    words = ["--model", str(store(tmp_path / "model.sqlite", CUSTOMERS)), "--entity", "Customer"]
     text = lines(*({"no": n} for n in range(2500)))
     text += wrong if isinstance(wrong, str) else lines(wrong)
     done = run("load", path, *words, input=text)
