@@ -53,7 +53,7 @@ def run(command: list[str], folder: Path) -> str:
 
 def main() -> int:
     passed = failed = 0
-    for page in sorted((ROOT / "docs" / "reference").glob("*.md")):
+    for page in [ROOT / "docs" / "GUIDE.md", *sorted((ROOT / "docs" / "reference").glob("*.md"))]:
         found = BLOCK.findall(page.read_text(encoding="utf-8"))
         for language, runner in (("c", run_c), ("python", run_python)):
             blocks = [text for kind, text in found if kind == language]

@@ -8,6 +8,7 @@ import pty
 import re
 import select
 import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,6 +27,16 @@ def compiled(folder: Path, program: Path) -> str:
     link = [f"-I{BUILD}/include", f"-L{BUILD}/lib", f"-Wl,-rpath,{BUILD}/lib", "-lcorestone"]
     subprocess.run([os.environ.get("CC", "cc"), *warnings, *files, "-o", str(program), *link], check=True)
     return str(program)
+
+
+def built_in_swift(program: str) -> str:
+    """The path of a program of examples/swift, built where scripts/run_example.sh builds them, which takes minutes the
+    first time."""
+    package = ["--package-path", str(ROOT / "examples" / "swift"), "--scratch-path", str(BUILD / "swift" / "example")]
+    build = [os.environ.get("SWIFT", "swift"), "build", *package]
+    subprocess.run(build, check=True, stdout=sys.stderr)
+    folder = subprocess.run([*build, "--show-bin-path"], check=True, capture_output=True, text=True).stdout.strip()
+    return f"{folder}/{program}"
 
 
 class Terminal:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sqlite3
 import subprocess
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from corestone import Container, Model
-from programs import BUILD, ROOT, compiled
+from programs import ROOT, built_in_swift, compiled
 
 SIGNALS = ROOT / "examples" / "signals"
 ENDINGS = [signal.SIGTERM, signal.SIGINT, None]
@@ -25,12 +24,7 @@ def in_c(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="session")
 def in_swift() -> str:
-    """Built where scripts/run_example.sh builds the examples in Swift, which takes minutes the first time."""
-    package = ["--package-path", str(ROOT / "examples" / "swift"), "--scratch-path", str(BUILD / "swift" / "example")]
-    build = [os.environ.get("SWIFT", "swift"), "build", *package]
-    subprocess.run(build, check=True, stdout=sys.stderr)
-    folder = subprocess.run([*build, "--show-bin-path"], check=True, capture_output=True, text=True).stdout.strip()
-    return f"{folder}/signals"
+    return built_in_swift("signals")
 
 
 @pytest.fixture(params=["c", "python", "swift"])

@@ -1,15 +1,16 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
+/// A program for each file of this folder.
+let programs = ["company", "signals", "ten_lines"]
+
 let package = Package(
-    name: "ten-lines",
+    name: "examples",
     dependencies: [.package(name: "corestone", path: "../..")],
-    targets: [
+    targets: programs.map { program in
         .executableTarget(
-            name: "ten-lines", dependencies: [.product(name: "Corestone", package: "corestone")], path: ".",
-            exclude: ["signals.swift"], sources: ["ten_lines.swift"]),
-        .executableTarget(
-            name: "signals", dependencies: [.product(name: "Corestone", package: "corestone")], path: ".",
-            exclude: ["ten_lines.swift"], sources: ["signals.swift"]),
-    ]
+            name: program.replacing("_", with: "-"),
+            dependencies: [.product(name: "Corestone", package: "corestone")], path: ".",
+            exclude: programs.filter { $0 != program }.map { $0 + ".swift" }, sources: [program + ".swift"])
+    }
 )

@@ -72,6 +72,15 @@ func end() {
     }
 }
 
+/// What a signal runs, on whichever thread it meets. A closure here would belong to the main actor, and end the program on a thread of
+/// the library's.
+func wake(_ number: Int32) {
+    let former = errno  // which the interrupted thread may be about to read
+    var byte: UInt8 = 1
+    _ = write(wakeup, &byte, 1)
+    errno = former
+}
+
 func say(_ line: String, to descriptor: Int32 = STDOUT_FILENO) {
     var left = Array((line + "\n").utf8)[...]
     while !left.isEmpty {
@@ -110,18 +119,13 @@ func readLines(signalled: Int32, add: (ArraySlice<UInt8>) throws -> Void) throws
 var ends: [Int32] = [-1, -1]
 guard pipe(&ends) == 0 else { exit(1) }
 wakeup = ends[1]
-for number in [SIGTERM, SIGINT] {
-    signal(number) { _ in
-        var byte: UInt8 = 1
-        _ = write(wakeup, &byte, 1)
-    }
-}
+for number in [SIGTERM, SIGINT] { signal(number, wake) }
 
 let words = CommandLine.arguments.dropFirst()
 let isDocument = words.first == "--document"
 let opened = try Place(path: words.dropFirst(isDocument ? 1 : 0).first ?? "notes.store", isDocument: isDocument)
 place = opened
-atexit { end() }
+atexit(end)
 
 var notes = 0
 do {
