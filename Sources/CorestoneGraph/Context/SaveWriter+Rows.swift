@@ -84,7 +84,8 @@ extension SaveWriter {
     /// Objects without changes that the host had locked.
     func checkLocked(_ transaction: any SaveTransaction) throws -> Bool {
         try context.lockedObjects.contains { object in
-            guard object.store === store, !object.hasChanges, !object.isGone else { return false }
+            // One that is a fault (it was refreshed) is based on no version: whoever reads it next reads what there is.
+            guard object.store === store, !object.hasChanges, !object.isGone, object.record != nil else { return false }
             return try !transaction.isCurrent(object.primaryKey, version: object.version, entity: object.entity)
         }
     }

@@ -112,7 +112,7 @@ extension Context {
 
     /// The objects of a plan, and those that the host had locked, whose rows are no longer what they were read as.
     private func versionConflicts(in part: SavePlan, _ store: Store) throws -> [MergeConflict] {
-        let locked = lockedObjects.filter { $0.store === store && !$0.hasChanges }
+        let locked = lockedObjects.filter { $0.store === store && !$0.hasChanges && $0.record != nil }
         let based = (part.updated.filter(\.concernsStore) + part.deleted + locked).filter { !isVanished($0) }
         return try writing(store) {
             store.backing.endRead()

@@ -203,6 +203,33 @@ def test_locked_objects(container: Container) -> None:
     assert item.count == 16
 
 
+def test_a_locked_object_that_was_refreshed_is_as_the_store_has_it(container: Container) -> None:
+    """What a conflict advises to do about it ends it."""
+    ctx, item = collide(container)
+    ctx.rollback()
+    ctx.refresh(item)
+    ctx.detect_conflicts(item)
+    other = container.context()
+    other.first("Item").count = 16
+    other.save()
+    ctx.insert("Box", label="c")
+    with pytest.raises(ConflictError, match="refresh it"):
+        ctx.save()
+    ctx.refresh_all()
+    ctx.save()
+    ctx.detect_conflicts(item)
+    ctx.refresh(item)
+    other.first("Item").count = 17
+    ctx.insert("Box", label="d")
+    ctx.save()
+    ctx.insert("Box", label="e")
+    ctx.detect_conflicts(item)
+    assert item.count == 16
+    other.save()
+    with pytest.raises(ConflictError):
+        ctx.save()
+
+
 def test_each_store_tells_its_outcome(tmp_path: Path) -> None:
     model = Model({"Note": {"name": "string?"}, "Draft": {"name": "string?"}})
     model["Draft"].unique("name")
