@@ -1,3 +1,4 @@
+import CSQLite
 import CorestoneGraph
 import CorestoneModel
 import CorestoneStack
@@ -60,12 +61,29 @@ final class OptionTests: StoreTestCase {
         ]
         let wanted = [
             "cache_size": "-4096", "synchronous": "1", "fullfsync": "1", "secure_delete": "2", "temp_store": "1",
-            "journal_size_limit": "100000", "checkpoint_fullfsync": "1", "busy_timeout": "77",
+            "journal_size_limit": "100000", "checkpoint_fullfsync": "1",
         ]
         let (coordinator, store) = try opened("a.sqlite", options(given))
         for (name, value) in wanted { XCTAssertEqual(try setting(name, of: store), value, name) }
         try save("x", coordinator)
         XCTAssertEqual(store.warnings, [])
+    }
+
+    func testHowLongLocksAreWaitedFor() throws {
+        for (wait, least) in [("0", 0.0), ("2", 0.002), ("200", 0.2)] {
+            let (coordinator, store) = try opened("\(wait).sqlite", options(["busy_timeout": wait]))
+            let other = try Connection(store.path, path: store.path, flags: SQLITE_OPEN_READWRITE)
+            defer { other.close() }
+            try other.execute("BEGIN IMMEDIATE", "test")
+            let start = Date()
+            XCTAssertThrowsError(try save("x", coordinator)) {
+                XCTAssertEqual(($0 as? CoreError)?.status, .storeBusy, "\($0)")
+            }
+            let waited = Date().timeIntervalSince(start)
+            XCTAssertTrue(waited >= least && waited < least + 5, "\(wait): \(waited)")
+            try other.execute("ROLLBACK", "test")
+            try save("x", coordinator)
+        }
     }
 
     func testJournalModes() throws {

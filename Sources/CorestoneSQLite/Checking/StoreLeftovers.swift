@@ -102,7 +102,7 @@ private struct LeftoverRemoval {
     init(_ place: StorePlace) throws {
         self.place = place
         connection = try Connection(place.path, path: place.given, flags: SQLITE_OPEN_READWRITE)
-        sqlite3_busy_timeout(connection.db, LeftoverRemoval.patience)
+        connection.waitForLocks(milliseconds: LeftoverRemoval.patience)
     }
 
     func run() throws -> StoreLeftovers {

@@ -17,7 +17,7 @@ extension Connection {
         do {
             try FileHeader(connection).requireDatabase(place, connection)
             if place.hasCompanion("-wal") { _ = cst_sqlite3_checkpoint_on_close(connection.db, 0) }
-            sqlite3_busy_timeout(connection.db, Int32(clamping: busyTimeout))
+            connection.waitForLocks(milliseconds: Int32(clamping: busyTimeout))
             guard sqlite3_db_readonly(connection.db, "main") == 0 else {
                 throw CoreError(
                     .storeReadOnly, code: .persistentStoreOperation,

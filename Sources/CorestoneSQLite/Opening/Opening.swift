@@ -122,7 +122,7 @@ struct StoreOpening {
                 return try openReadOnly(place)
             }
         }
-        sqlite3_busy_timeout(connection.db, busyTimeout)
+        connection.waitForLocks(milliseconds: busyTimeout)
         guard sqlite3_db_readonly(connection.db, "main") == 0 else {
             throw failure(
                 .storeReadOnly,
@@ -165,7 +165,7 @@ struct StoreOpening {
                 connection.close()
                 throw failure(.storeIO, "\(place.given) is another file by now", place)
             }
-            sqlite3_busy_timeout(connection.db, busyTimeout)
+            connection.waitForLocks(milliseconds: busyTimeout)
             try configure(connection, place, isFirst: false)
             try derive(schema, in: connection, place)
             return connection
