@@ -1960,7 +1960,7 @@ CST_EXPORT CST_ANY_THREAD CST_BORROWED const cst_object_id *cst_conflict_object_
                                                                                       size_t index);
 /* The stored object that has the unique values; NULL for every other conflict. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED const cst_object_id *cst_conflict_database_id(const cst_conflict *conflict);
-/* The version that the object was read with, and the one that is there now: 0 for a deleted row. */
+/* The version that the object was read with, 0 for a new one, and the one that is there now: 0 for a row that is not there. */
 CST_EXPORT CST_ANY_THREAD int64_t cst_conflict_old_version(const cst_conflict *conflict);
 CST_EXPORT CST_ANY_THREAD int64_t cst_conflict_new_version(const cst_conflict *conflict);
 /* The properties concerned, by name: those that were changed here or there, or those of the constraint. */
@@ -3102,13 +3102,15 @@ typedef struct cst_store_callbacks {
     /* The store is not used any more. Also called when it could not be added after it was opened. */
     void (*close)(void *store);
     /* Keeps what changed. A row whose version there is not the one that a change, a deletion or a lock is based on is told by
-     * cst_save_request_add_conflict: then nothing is kept, and the context's merge policy goes on. Rows pushed into the sink are
-     * what became of saved rows where that is not what was to be written: another version, values that the store computed.
+     * cst_save_request_add_conflict, and so is a new row whose reference the store has a row of: then nothing is kept, and the
+     * context's merge policy goes on, upon what `values` gives next, or `load` of an atomic store. Rows pushed into the sink are
+     * what became of saved rows where that is not what was to be written: another version, values that the store computed. One that
+     * cannot be taken does not fail the save: cst_row_sink_push logs it and returns CST_OK, and rows are read again.
      * NULL: the store is read-only. */
     cst_status (*save)(void *store, const cst_save_changes *changes, cst_row_sink *sink, cst_error **error);
     /* Gives new rows their references: the first in out_references is that of the first row, and so on; all are CST_NULL before. The
-     * rows have their entity and the attributes that are not null, and no reference. Called again for the same objects when the
-     * save does not come to its end. NULL: references are made: UUIDs as text for an incremental store, numbers for an atomic one. */
+     * rows have their entity and the attributes that are not null, and no reference. An object whose save fails keeps its own for
+     * the next one. NULL: references are made: UUIDs as text for an incremental store, numbers for an atomic one. */
     cst_status (*obtain_ids)(void *store, size_t count, const cst_row *rows, cst_value *out_references,
                              cst_error **error);
     /* The store lies at another path from now on (cst_coordinator_set_store_path). May be NULL. */
@@ -3133,7 +3135,8 @@ typedef struct cst_store_callbacks {
 
     /* ---- atomic stores ---- */
     /* Pushes all rows of all entities, with all relationships: of a relationship and its inverse one side is enough. Called once,
-     * after `open`, unless the store is new and *out_metadata was left empty. Needed. */
+     * after `open`, unless the store is new and *out_metadata was left empty, and again after a save that reported conflicts.
+     * Needed. */
     cst_status (*load)(void *store, cst_row_sink *sink, cst_error **error);
 
     /* ---- stores that are not open; each may be NULL ---- */
@@ -3189,7 +3192,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_store_type_set_metadata(cst_string type
 
 /* Pushes rows; as often as the callback likes, many at a time for speed. All of a call or none: CST_E_INVALID_ARGUMENT for an entity
  * that is none of those that were asked for, a reference that is none or that is known as the row of another entity, and a row that
- * was not asked for; CST_E_TYPE_MISMATCH for a value that its attribute does not take. The error names entity, key and value. */
+ * was not asked for; CST_E_TYPE_MISMATCH for a value that its attribute does not take. The error names entity, key and value.
+ * In `save`, which may have kept its changes by then, such rows are logged and left out with CST_OK. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_row_sink_push(cst_row_sink *sink, size_t count, const cst_row *rows,
                                                        cst_error **error);
 /* Pushes members of the owner of that index, in order, after those pushed before. Their rows may have values, too, which are then
@@ -3203,11 +3207,11 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_row_sink_push_members(cst_row_sink *sin
 CST_EXPORT CST_ONE_THREAD cst_status cst_save_request_next(cst_save_request *request, size_t capacity,
                                                            cst_row *out_rows, size_t *out_count, cst_error **error);
 enum {
-    CST_CONFLICT_ROW_VERSION = 1, /* the row has another version, or is gone */
+    CST_CONFLICT_ROW_VERSION = 1, /* the row has another version, or is gone; a new one is there already */
     CST_CONFLICT_ROW_UNIQUE = 2   /* another row has the values that must be unique */
 };
 /* Says that a row of the save stands against what the store has. The save then ends with the error of such a conflict, or as the
- * context's merge policy says, whatever status `save` returns. */
+ * context's merge policy says, whatever status `save` returns; a batch request, or a migration, ends with it. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_save_request_add_conflict(cst_save_request *request, uint32_t kind,
                                                                    const cst_row *row, cst_error **error);
 

@@ -72,7 +72,7 @@ public func cst_row_sink_push(
 ) -> cst_status {
     boundary(error) {
         let sink = try resolve(pointer, .rowSink, as: SinkBox.self).current()
-        try sink.push(array(rows, count, "rows").map { try pushed($0) })
+        try sink.pushing { try sink.push(array(rows, count, "rows").map { try pushed($0) }) }
     }
 }
 
@@ -82,7 +82,7 @@ public func cst_row_sink_push_members(
 ) -> cst_status {
     boundary(error) {
         let sink = try resolve(pointer, .rowSink, as: SinkBox.self).current()
-        try sink.push(array(members, count, "members").map { try pushed($0) }, ofOwner: owner)
+        try sink.pushing { try sink.push(array(members, count, "members").map { try pushed($0) }, ofOwner: owner) }
     }
 }
 

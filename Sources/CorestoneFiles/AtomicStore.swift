@@ -125,6 +125,13 @@ package final class AtomicStore: PersistentStore, @unchecked Sendable {
         if nodes.commit() { saves.withLock { $0 += 1 } }
     }
 
+    /// Outside of transactions: becomes what another store in memory holds, which is then forgotten.
+    /// - Parameter keepsVersions: the rows have theirs from elsewhere, where they are compared; else they are told by what changed.
+    package func takeOver(_ other: AtomicStore, keepingVersions keepsVersions: Bool) {
+        if keepsVersions { nodes.become(other.nodes) } else { nodes.takeOver(other.nodes) }
+        saves.withLock { $0 += 1 }
+    }
+
     /// Before a fetch: takes over what others wrote, unless a transaction runs.
     func catchUp() throws { if let file, !nodes.isChanging { try takeOver(file) } }
 

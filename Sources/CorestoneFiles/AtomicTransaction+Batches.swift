@@ -72,7 +72,7 @@ extension AtomicTransaction {
     private func rewrite(
         _ record: Record, _ entity: Entity, _ writer: inout RecordWriter, _ change: (Int) -> ValueView?
     ) -> Record {
-        writer.begin(primaryKey: record.primaryKey, version: record.version &+ 1, entity: entity)
+        writer.begin(primaryKey: record.primaryKey, version: RowVersion.next(record.version), entity: entity)
         for slot in 0..<Int(entity.slotCount) {
             let layout = entity.layout.slots[slot]
             if layout.kind == .none { continue }

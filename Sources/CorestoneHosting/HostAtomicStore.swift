@@ -34,7 +34,7 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
         location = Locked(path)
         said = Locked(metadata)
         lastNumbers = Locked(Array(repeating: 0, count: model.entities.count))
-        if !isNew { try load() }
+        if !isNew { try load(into: memory) }
     }
 
     var type: StoreType { place.type }
@@ -61,7 +61,9 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
 
     // MARK: Loading
 
-    private func load() throws {
+    /// - Returns: whether the host keeps versions.
+    @discardableResult
+    private func load(into memory: AtomicStore) throws -> Bool {
         let sink = RowSink(.load, names, place)
         try calls.run("be loaded", nil, code: .persistentStoreOpen) { try host.load(into: sink) }
         sink.settleGuesses()
@@ -83,6 +85,13 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
                 try transaction.setOrder(each.relationship, owners: [(each.owner, each.members)])
             }
         }
+        return sink.sawVersions
+    }
+
+    /// The host says that rows are others by now: what it has takes the place of what lies in memory.
+    private func loadAnew() throws {
+        let fresh = AtomicStore.inMemory(names.model, metadata(), type: type, path: path)
+        memory.takeOver(fresh, keepingVersions: try load(into: fresh))
     }
 
     /// Members that an owner lists lead to it, where their own rows do not say where they lead.
@@ -156,28 +165,33 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
         changes.whole = memory
         // Whoever keeps the request sees nothing of what others save.
         defer { changes.whole = nil }
-        var pushed: [RowSink.Sunk] = []
-        try memory.save(by: author) { transaction in
-            try body(RecordedTransaction(self, transaction, changes))
-            let sink = RowSink(.saved(changes.savedRecords), names, place)
-            try calls.run("save", changes.firstEntity, code: .persistentStoreSave) {
-                do { try host.save(changes, into: sink) } catch { if changes.conflicts.isEmpty { throw error } }
-            }
-            try changes.throwConflicts(in: path)
-            for row in sink.rows {
-                guard let record = row.record, let old = memory.row(of: row.entity.root, primaryKey: row.key) else {
-                    continue
+        var sink = RowSink(.saved([:]), names, place)
+        do {
+            try memory.save(by: author) { transaction in
+                try body(RecordedTransaction(self, transaction, changes))
+                sink = RowSink(.saved(changes.savedRecords), names, place)
+                try calls.run("save", changes.firstEntity, code: .persistentStoreSave) {
+                    do { try host.save(changes, into: sink) } catch { if changes.conflicts.isEmpty { throw error } }
                 }
-                let update = UpdatedRow(record: record, oldVersion: old.record.version)
-                _ = try transaction.update([update], slots: [], entity: row.entity)
+                try changes.throwConflicts(in: path)
+                // It is saved from here on.
+                for row in sink.rows {
+                    guard let record = row.record, let old = memory.row(of: row.entity.root, primaryKey: row.key) else {
+                        continue
+                    }
+                    let update = UpdatedRow(record: record, oldVersion: old.record.version)
+                    do { _ = try transaction.update([update], slots: [], entity: row.entity) } catch {
+                        sink.refuse(error)
+                    }
+                }
             }
-            pushed = sink.rows
+        } catch let obstacle as SaveObstacle where !changes.conflicts.isEmpty {
+            try loadAnew()
+            throw obstacle
         }
         if let metadata = changes.metadata { said.withLock { $0 = metadata } }
-        for row in changes.deleted {
-            names.forget(names.table.key(of: row.row.reference, row.row.entity.root), row.row.entity.root)
-        }
-        computed.withLock { $0 = pushed.map { ($0.entity.index, $0.key) } }
+        for row in changes.deleted { names.forget(changes.key(of: row.row), row.row.entity.root) }
+        computed.withLock { $0 = sink.computed(changes) }
     }
 
     func takeComputedRows() -> [(entity: UInt32, primaryKey: Int64)] {
@@ -204,6 +218,10 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
             rows.isEmpty ? [] : try store.obtainKeys(for: rows)
         }
         func insert(_ records: [Record], entity: Entity) throws {
+            let there = records.filter { store.memory.row(of: entity.root, primaryKey: $0.primaryKey) != nil }
+            if !there.isEmpty {
+                throw SaveObstacle.reported(ReportedRows(there.map { (entity, $0.primaryKey) }, taken: nil))
+            }
             try memory.insert(records, entity: entity)
             changes.insert(records, entity)
         }

@@ -23,7 +23,7 @@ package final class HostChanges {
     package fileprivate(set) var locked: [Version] = []
     package fileprivate(set) var metadata: StoreMetadata?
     package let author: SaveAuthor
-    private let names: RowNames
+    let names: RowNames
     /// The memory of the records.
     private var chunks: [ObjectIdentifier: RecordChunk] = [:]
     private var deletedKeys: [Set<Int64>]
@@ -52,15 +52,18 @@ package final class HostChanges {
         deletedKeys = Array(repeating: [], count: names.model.entities.count)
     }
 
+    /// The keys of the rows of this save, by the index of the root; first asked for when all of them are there.
+    private lazy var ours: [UInt32: Set<Int64>] = {
+        var keys: [UInt32: Set<Int64>] = [:]
+        for row in inserted { keys[row.entity.rootIndex, default: []].insert(row.record.primaryKey) }
+        for row in updated { keys[row.entity.rootIndex, default: []].insert(row.record.primaryKey) }
+        for row in deleted + locked { keys[row.row.entity.rootIndex, default: []].insert(key(of: row.row)) }
+        return keys
+    }()
+
     package func addConflict(_ kind: RowConflict, _ row: RowReference) throws {
         let key = names.table.key(of: row.reference, row.entity.root)
-        let isOurs =
-            inserted.contains { $0.record.primaryKey == key && $0.entity.root === row.entity.root }
-            || updated.contains { $0.record.primaryKey == key && $0.entity.root === row.entity.root }
-            || (deleted + locked).contains {
-                $0.row.reference == row.reference && $0.row.entity.root === row.entity.root
-            }
-        guard isOurs else {
+        guard ours[row.entity.rootIndex]?.contains(key) == true else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreSave,
                 "\(row.entity.name) \(row.reference) is no row of this save, so it cannot stand against it",

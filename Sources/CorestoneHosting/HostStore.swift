@@ -135,9 +135,7 @@ final class HostStore: PersistentStore, @unchecked Sendable {
 
     private func finish(_ changes: HostChanges, _ sink: RowSink) {
         if let metadata = changes.metadata { said.withLock { $0 = metadata } }
-        for row in changes.deleted {
-            names.forget(names.table.key(of: row.row.reference, row.row.entity.root), row.row.entity.root)
-        }
+        for row in changes.deleted { names.forget(changes.key(of: row.row), row.row.entity.root) }
         spare.withLock { spare in
             for root in spare.rows.indices { spare.rows[root].removeAll() }
             spare.members.removeAll()
@@ -151,7 +149,7 @@ final class HostStore: PersistentStore, @unchecked Sendable {
                 spare.versions[Int(row.entity.rootIndex)][row.record.primaryKey] = row.record.version
             }
         }
-        computed.withLock { $0 = sink.rows.map { ($0.entity.index, $0.key) } }
+        computed.withLock { $0 = sink.computed(changes) }
     }
 
     func takeComputedRows() -> [(entity: UInt32, primaryKey: Int64)] {
@@ -208,10 +206,21 @@ extension HostStore {
     }
 }
 
+extension RowSink {
+    /// The rows that are to be read again once their save is done: those that came back, or all when some of these were refused.
+    func computed(_ changes: HostChanges) -> [(entity: UInt32, primaryKey: Int64)] {
+        if !hasRefused { return rows.map { ($0.entity.index, $0.key) } }
+        return changes.inserted.map { ($0.entity.index, $0.record.primaryKey) }
+            + changes.updated.map { ($0.entity.index, $0.record.primaryKey) }
+    }
+}
+
 extension HostChanges {
     var firstEntity: Entity? {
         inserted.first?.entity ?? updated.first?.entity ?? deleted.first?.row.entity
     }
+
+    func key(of row: RowReference) -> Int64 { names.table.key(of: row.reference, row.entity.root) }
 
     /// What is to be written, by the index of the root and the key.
     var savedRecords: [Int: [Int64: Record]] {
@@ -223,13 +232,16 @@ extension HostChanges {
 
     /// What the merge policy of the context is to settle.
     func throwConflicts(in path: String) throws {
-        if conflicts.contains(where: { $0.kind == .version }) { throw SaveObstacle.stale }
-        guard let taken = conflicts.first else { return }
-        throw CoreError(
-            .conflict, code: .managedObjectConstraintMerge,
-            "another \(taken.row.entity.root.name) in \(path) has values already that must be unique, those of \(taken.row.entity.name) "
-                + "\(taken.row.reference); change them, or fetch that object and change it instead",
-            entity: taken.row.entity.name, file: path)
+        if conflicts.isEmpty { return }
+        let taken = conflicts.first { $0.kind == .unique }.map { taken in
+            CoreError(
+                .conflict, code: .managedObjectConstraintMerge,
+                "another \(taken.row.entity.root.name) in \(path) has values already that must be unique, those of \(taken.row.entity.name) "
+                    + "\(taken.row.reference); change them, or fetch that object and change it instead",
+                entity: taken.row.entity.name, file: path)
+        }
+        let rows = conflicts.filter { $0.kind == .version }.map { ($0.row.entity, key(of: $0.row)) }
+        throw SaveObstacle.reported(ReportedRows(rows, taken: taken))
     }
 }
 

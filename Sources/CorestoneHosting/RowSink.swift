@@ -62,8 +62,33 @@ package final class RowSink {
 
     // MARK: Pushing
 
-    /// All of them or, when one is refused, none.
+    /// Whether what a save gave back was refused.
+    private(set) var hasRefused = false
+
+    /// Pushes what `body` makes. During a save nothing is refused with an error: the host may have kept the save already, and what it
+    /// says of rows afterwards must not look like its failure. It is logged, and the rows of the save are read again.
+    package func pushing(_ body: () throws -> Void) throws {
+        guard case .saved = purpose else { return try body() }
+        do { try body() } catch { refuse(error) }
+    }
+
+    func refuse(_ error: any Error) {
+        hasRefused = true
+        DebugLog.write(
+            "CoreData: warning: \(place.path) saved, and gave back what cannot be taken, so that its rows are read again: "
+                + "\((error as? CoreError)?.message ?? "\(error)")")
+    }
+
+    /// All of them or, when one is refused, none; during a save those that are not.
     package func push(_ pushed: [PushedRow]) throws {
+        if case .saved = purpose {
+            for row in pushed { try pushing { try pushAll([row]) } }
+            return
+        }
+        try pushAll(pushed)
+    }
+
+    private func pushAll(_ pushed: [PushedRow]) throws {
         let state = (rows.count, embedded.count, guesses.count, omitted.map(\.rows.count))
         do { for row in pushed { try take(row) } } catch {
             rows.removeLast(rows.count - state.0)

@@ -334,7 +334,6 @@ static void change_members(struct keeper *keeper, const cst_member_change *chang
 
 static cst_status keeper_save(void *store, const cst_save_changes *changes, cst_row_sink *sink, cst_error **error) {
     struct keeper *keeper = store;
-    (void)sink;
     keeper->saves++;
     keeper->request = changes->request;
     keeper->inserted = changes->inserted_count;
@@ -351,6 +350,13 @@ static cst_status keeper_save(void *store, const cst_save_changes *changes, cst_
             keeper->all += count;
     }
     bool stale = false;
+    for (size_t i = 0; i < changes->inserted_count; i++) {
+        const cst_row *row = &changes->inserted[i];
+        if (keeper->mischief != KEEPER_REPORTS && !keeper_find(keeper, &row->reference, row->entity)) continue;
+        cst_status status = cst_save_request_add_conflict(changes->request, CST_CONFLICT_ROW_VERSION, row, error);
+        if (status != CST_OK) return status;
+        stale = true;
+    }
     for (size_t i = 0; i < changes->updated_count + changes->deleted_count + changes->locked_count; i++) {
         bool update = i < changes->updated_count;
         const cst_row *row = update ? &changes->updated[i].row
@@ -359,7 +365,7 @@ static cst_status keeper_save(void *store, const cst_save_changes *changes, cst_
                                  : &changes->locked[i - changes->updated_count - changes->deleted_count];
         int64_t version = update ? changes->updated[i].old_version : row->version;
         struct keeper_row *known = keeper_find(keeper, &row->reference, row->entity);
-        if (known && known->version == version) continue;
+        if (known && known->version == version && keeper->mischief != KEEPER_REPORTS) continue;
         cst_status status = cst_save_request_add_conflict(changes->request, CST_CONFLICT_ROW_VERSION, row, error);
         if (status != CST_OK) return status;
         stale = true;
@@ -373,6 +379,14 @@ static cst_status keeper_save(void *store, const cst_save_changes *changes, cst_
         empty_row(keeper_find(keeper, &changes->deleted[i].reference, changes->deleted[i].entity));
     for (size_t i = 0; i < changes->member_change_count; i++)
         change_members(keeper, &changes->member_changes[i]);
+    if (keeper->mischief == KEEPER_BAD_SAVED && changes->inserted_count > 0) {
+        cst_row row = changes->inserted[0];
+        row.reference = value_text("nobody's");
+        keeper->inner = cst_row_sink_push(sink, 1, &row, error);
+        if (keeper->inner != CST_OK) return keeper->inner;
+        keeper->inner = cst_row_sink_push(sink, 1, NULL, error);
+        if (keeper->inner != CST_OK) return keeper->inner;
+    }
     if (changes->metadata.size > 0) {
         keeper->saved_metadata++;
         return cst_buffer_fill(&keeper->metadata, changes->metadata, error);

@@ -44,7 +44,9 @@ enum keeper_mischief {
     KEEPER_FEW_REFERENCES,  /* leaves the last reference out */
     KEEPER_SAME_REFERENCES, /* gives one reference twice */
     KEEPER_WINDOW_ONLY,     /* says that it cut the window, and nothing else */
-    KEEPER_BAD_MEMBERS      /* pushes two members of a to-one relationship */
+    KEEPER_BAD_MEMBERS,     /* pushes two members of a to-one relationship */
+    KEEPER_REPORTS,         /* reports a conflict of each row of a save */
+    KEEPER_BAD_SAVED        /* pushes rows that it did not save, and none, when it has saved */
 };
 
 struct keeper {

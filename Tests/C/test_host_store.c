@@ -515,6 +515,120 @@ static void conflicts_are_settled(uint32_t kind) {
     end(&c);
 }
 
+static void set_policy(cst_context *context, uint32_t type) {
+    cst_merge_policy *policy = NULL;
+    OK(cst_merge_policy_new(type, NULL, NULL, NULL, &policy, E));
+    OK(cst_context_set_merge_policy(context, policy, E));
+    cst_release(policy);
+}
+
+/* A reference that another row has by now, and a row that is gone. */
+static void new_and_lost_rows_are_settled(uint32_t kind) {
+    struct company c = begin(kind, 't');
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    OK(cst_context_save(c.context, E));
+    keeper.last = 0;
+    cst_context *other = company_context(&c, CST_QUEUE_CALLER);
+    cst_object *bob = company_employee(&c, other, "Bob", 2);
+    CHECK_STATUS(CST_E_CONFLICT, cst_context_save(other, E));
+    CHECK_INT(CST_CODE_MANAGED_OBJECT_MERGE, cst_error_code(check_error()));
+    CHECK_INT(1, (int64_t)cst_error_conflict_count(check_error()));
+    CHECK_CONTAINS("/Employee/prow/1 is new here", cst_error_message(check_error()));
+    CHECK_TEXT("Employee", cst_error_entity(check_error()));
+    set_policy(other, CST_MERGE_OBJECT_TRUMP);
+    OK(cst_context_save(other, E));
+    CHECK_INT(2, keeper.obtained);
+    CHECK_INT(1, (int64_t)keeper_count(&keeper));
+    check_uri(bob, "/Employee/prow/1");
+    cst_value value;
+    OK(cst_object_refresh(ada, false, E));
+    OK(cst_object_get(ada, c.name, &value, E));
+    CHECK_TEXT("Bob", value.as.string);
+
+    for (size_t i = 0; i < KEEPER_ROWS; i++)
+        keeper.rows[i].used = false;
+    value = value_int(9);
+    OK(cst_object_set(bob, c.number, &value, E));
+    OK(cst_context_save(other, E));
+    CHECK_INT(1, (int64_t)keeper_count(&keeper));
+    for (size_t i = 0; i < KEEPER_ROWS; i++)
+        keeper.rows[i].used = false;
+    value = value_int(10);
+    OK(cst_object_set(bob, c.number, &value, E));
+    set_policy(other, CST_MERGE_STORE_TRUMP);
+    OK(cst_context_save(other, E));
+    CHECK_INT(0, (int64_t)keeper_count(&keeper));
+    CHECK_STATUS(CST_E_OBJECT_GONE, cst_object_get(bob, c.number, &value, E));
+    cst_release(bob);
+    cst_release(ada);
+    cst_release(other);
+    end(&c);
+}
+
+static void keep_line(void *userdata, cst_string line) {
+    (void)line;
+    ++*(int *)userdata;
+}
+
+/* What a store goes on reporting, what no policy settles, what comes after a save, and after one that failed. */
+static void saves_end_as_they_did(uint32_t kind) {
+    struct company c = begin(kind, 't');
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    keeper.mischief = KEEPER_FAILS;
+    keeper.fails = "save";
+    CHECK_STATUS(CST_E_CALLBACK, cst_context_save(c.context, E));
+    keeper.mischief = KEEPER_GOOD;
+    OK(cst_context_save(c.context, E));
+    CHECK_INT(1, keeper.obtained);
+    check_uri(ada, "/Employee/prow/1");
+
+    int lines = 0;
+    OK(cst_log_set_callback(keep_line, &lines, NULL, E));
+    keeper.mischief = KEEPER_BAD_SAVED;
+    cst_object *grace = company_employee(&c, c.context, "Grace", 2);
+    int saves = keeper.saves;
+    OK(cst_context_save(c.context, E));
+    OK(cst_log_set_callback(NULL, NULL, NULL, E));
+    CHECK_INT(saves + 1, keeper.saves);
+    CHECK_INT(CST_OK, keeper.inner);
+    CHECK_INT(2, lines);
+    CHECK_INT(2, (int64_t)keeper_count(&keeper));
+
+    keeper.mischief = KEEPER_REPORTS;
+    set_policy(c.context, CST_MERGE_OBJECT_TRUMP);
+    cst_value value = value_int(5);
+    OK(cst_object_set(ada, c.number, &value, E));
+    CHECK_STATUS(CST_E_CONFLICT, cst_context_save(c.context, E));
+    CHECK_CONTAINS("17 times", cst_error_message(check_error()));
+    CHECK_CONTAINS("/Employee/prow/1", cst_error_message(check_error()));
+    CHECK_INT(saves + 18, keeper.saves);
+    OK(cst_context_rollback(c.context, E));
+
+    cst_fetch_request *request = company_by_number(&c);
+    cst_batch_request *batch = NULL;
+    OK(cst_batch_delete_new(request, &batch, E));
+    CHECK_STATUS(CST_E_CONFLICT, cst_context_execute_batch(c.context, batch, NULL, NULL, E));
+    CHECK_CONTAINS("could not delete rows of Employee", cst_error_message(check_error()));
+    CHECK_INT(2, (int64_t)cst_error_detail_count(check_error()));
+    cst_release(batch);
+    cst_release(request);
+    CHECK_INT(2, (int64_t)keeper_count(&keeper));
+    keeper.mischief = KEEPER_GOOD;
+    cst_release(grace);
+    cst_release(ada);
+    end(&c);
+}
+
+static void incremental_stores_report_conflicts(void) {
+    new_and_lost_rows_are_settled(CST_STORE_INCREMENTAL);
+    saves_end_as_they_did(CST_STORE_INCREMENTAL);
+}
+
+static void atomic_stores_report_conflicts(void) {
+    new_and_lost_rows_are_settled(CST_STORE_ATOMIC);
+    saves_end_as_they_did(CST_STORE_ATOMIC);
+}
+
 static void conflicts_of_incremental_stores(void) { conflicts_are_settled(CST_STORE_INCREMENTAL); }
 
 static void fill(struct company *c) {
@@ -649,6 +763,8 @@ int main(int argc, char **argv) {
     RUN(incremental_stores_are_migrated);
     RUN(atomic_stores_keep_what_is_saved);
     RUN(conflicts_of_atomic_stores);
+    RUN(incremental_stores_report_conflicts);
+    RUN(atomic_stores_report_conflicts);
     RUN(atomic_stores_are_migrated);
     RUN(atomic_stores_are_loaded);
     return check_end();

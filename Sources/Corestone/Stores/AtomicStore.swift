@@ -9,7 +9,8 @@ import CorestoneValues
 /// unique, and takes a save back that the store does not keep.
 public protocol AtomicStore: CustomStore {
     /// All rows of all entities, with all of their relationships, to-many ones as arrays of references; of a relationship and its
-    /// inverse one side is enough. Called once, after `metadata`; none for a new store.
+    /// inverse one side is enough. Called after `metadata`, and again after a save that reported conflicts;
+    /// none for a new store.
     func load() throws -> [StoreNode]
 }
 

@@ -65,8 +65,9 @@ public final class SaveChangesRequest: PersistentStoreRequest, @unchecked Sendab
 
     public override var requestType: UInt32 { RequestType.save.rawValue }
 
-    /// A row has another version in the store than the save is based on, or is gone: the save ends with a conflict, which the context's
-    /// merge policy may settle, whatever the store does then.
+    /// A row has another version in the store than the save is based on, or is gone; of a new row, there is one of its reference
+    /// already. The save ends with a conflict, which the context's merge policy may settle upon what the store gives next, whatever
+    /// the store does then. A batch request, or a migration, ends with it.
     ///
     /// - Throws: `.invalidArgument` for a row that is none of this save.
     public func addConflict(_ row: RowReference) throws { try changes?.addConflict(.version, row) }

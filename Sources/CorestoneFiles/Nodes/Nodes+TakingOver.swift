@@ -15,7 +15,7 @@ extension Nodes {
                 if isSame(own, other), hasSameMembers(key, own, others, listed) {
                     others.replace(own, at: key, root)
                 } else {
-                    others.replace(Nodes.copy(other, version: own.record.version &+ 1), at: key, root)
+                    others.replace(Nodes.copy(other, version: RowVersion.next(own.record.version)), at: key, root)
                 }
             }
             others.reserveKeys(of: root, upTo: lastKey(of: root))

@@ -109,7 +109,7 @@ final class BatchDeletion {
                     var writer = RecordWriter()
                     var rows: [UpdatedRow] = []
                     for record in records {
-                        writer.begin(copying: record, version: record.version &+ 1)
+                        writer.begin(copying: record, version: RowVersion.next(record.version))
                         // The row leads elsewhere by now where the store contradicts itself.
                         for slot in slots where leadsToDoomed(record, slot, entity) { writer.clear(slot) }
                         rows.append(UpdatedRow(record: writer.finish(), oldVersion: record.version))

@@ -39,6 +39,7 @@ extension Context {
     private func run(
         _ request: BatchRequest, _ entity: Entity, in store: Store, _ found: [ObjectID]?
     ) throws -> (own: ForeignChanges, indirect: [RowKey]) {
+        let isDeletion = request is BatchDeleteRequest
         var changes = ForeignChanges()
         changes.isBatch = true
         var indirect: [RowKey] = []
@@ -52,7 +53,8 @@ extension Context {
                 store.rowCache.endSave()
             }
             let author = SaveAuthor(author: transactionAuthor, contextName: name)
-            try store.backing.save(by: author) { transaction in
+            let work = isDeletion ? "delete" : request is BatchInsertRequest ? "insert" : "update"
+            try store.backing.saveUnmerged("\(work) rows of \(entity.name)", by: author) { transaction in
                 let run = BatchRun(
                     context: self, entity: entity, store: store, transaction: transaction, found: found)
                 try request.write(run, &changes)

@@ -97,6 +97,12 @@ extension Context {
             } catch {
                 store.rowCache.endSave()
                 writer.undo()
+                // A host's store that has all of its rows in memory has loaded them anew.
+                if let obstacle = error as? SaveObstacle, obstacle.reported != nil,
+                    store.backing.abilities.contains(.rowsInMemory)
+                {
+                    store.rowCache.removeAll()
+                }
                 if let error = error as? CoreError, error.code == CocoaCode.managedObjectConstraintMerge.rawValue {
                     throw SaveObstacle.taken(error)
                 }
@@ -210,26 +216,49 @@ extension Context {
     func namedKeys(
         for objects: [ManagedObject], in store: Store, _ obtain: (_ rows: [NewRow]) throws -> [Int64]?
     ) throws -> [Int64] {
-        // One may be listed twice.
         var new: [ManagedObject] = []
-        var places: [ObjectIdentifier: Int] = [:]
-        for object in objects where object.hasTemporaryID && places[ObjectIdentifier(object)] == nil {
-            places[ObjectIdentifier(object)] = new.count
-            new.append(object)
+        // One may be listed twice.
+        var found: [ObjectIdentifier: Int64] = [:]
+        var kept: [UInt32: Set<Int64>] = [:]
+        for object in objects where object.hasTemporaryID && found[ObjectIdentifier(object)] == nil {
+            let root = object.entity.root
+            if let given = keptKeys[object.primaryKey], given.store === store,
+                registered(store: store, root: root, primaryKey: given.key) == nil
+            {
+                found[ObjectIdentifier(object)] = given.key
+                kept[root.index, default: []].insert(given.key)
+            } else {
+                found[ObjectIdentifier(object)] = 0
+                new.append(object)
+            }
         }
-        if new.isEmpty { return objects.map(\.primaryKey) }
-        guard let keys = try obtain(new.map { NewRow($0) }), keys.count == new.count else {
-            throw CoreError(.internal, "\(store.path) gave no keys for new objects")
+        if !new.isEmpty {
+            guard let keys = try obtain(new.map { NewRow($0) }), keys.count == new.count else {
+                throw CoreError(.internal, "\(store.path) gave no keys for new objects")
+            }
+            // A host that does not note what it gave may give that again while nothing is saved: then it names all of them anew.
+            if zip(new, keys).contains(where: { kept[$0.entity.rootIndex]?.contains($1) == true }) {
+                for object in objects { keptKeys[object.primaryKey] = nil }
+                return try namedKeys(for: objects, in: store, obtain)
+            }
+            for (object, key) in zip(new, keys) { found[ObjectIdentifier(object)] = key }
         }
-        for (object, key) in zip(new, keys) {
-            guard let other = registered(store: store, root: object.entity.root, primaryKey: key) else { continue }
+        for object in objects where object.hasTemporaryID {
+            guard let key = found[ObjectIdentifier(object)],
+                let other = registered(store: store, root: object.entity.root, primaryKey: key)
+            else { continue }
             throw CoreError(
                 .invalidArgument, code: .persistentStoreSave,
                 "\(store.path) gave a new \(object.entity.name) the reference of another object, \(other.objectID.uri); references are "
                     + "unique within an inheritance tree, and never used again", entity: object.entity.name,
                 objectURI: other.objectID.uri, file: store.path)
         }
-        return objects.map { object in places[ObjectIdentifier(object)].map { keys[$0] } ?? object.primaryKey }
+        return objects.map { found[ObjectIdentifier($0)] ?? $0.primaryKey }
+    }
+
+    /// The key that the next save writes an object under, as far as it has one: also one that a save that failed has got.
+    func keyForSave(_ object: ManagedObject) -> Int64 {
+        keptKeys.isEmpty ? object.primaryKey : keptKeys[object.primaryKey]?.key ?? object.primaryKey
     }
 
     /// Replaces a temporary ID; the old one still finds the object.

@@ -119,6 +119,8 @@ public final class Context: @unchecked Sendable {
     var vanished: Set<ObjectIdentifier> = []
     /// Objects of the save whose rows were gone, and come again.
     var insertedAgain: [ManagedObject] = []
+    /// The keys that host's stores gave to new objects in saves that failed, by temporary key: the next save names the same rows.
+    var keptKeys: [Int64: (store: Store, key: Int64)] = [:]
     /// Of a context in which a batch request works: the one that carries out the request.
     package internal(set) var host: Context?
     /// While a save asks the merge policy, which must not save.
@@ -278,7 +280,7 @@ extension Context {
         deletedList = []
         for object in lockedObjects { object.state.remove(.locked) }
         lockedObjects = []
-        (vanished, insertedAgain) = ([], [])
+        (vanished, insertedAgain, keptKeys) = ([], [], [:])
         assignedStores = [:]
         undecidedDeletions = []
         platform_store64(owner + 2, 0)

@@ -10,8 +10,10 @@ extension SaveWriter {
         batch.reserveCapacity(min(plan.inserted.count, SaveWriter.batchSize))
         for (entity, places) in placesByEntity(plan.inserted) {
             for (count, place) in places.enumerated() {
+                let object = plan.inserted[place]
+                let former = object.version
                 let record = try record(
-                    of: plan.inserted[place], version: plan.inserted[place].version &+ 1, transaction)
+                    of: object, version: former == 0 ? 1 : RowVersion.revived(former), transaction)
                 insertedRecords[place] = record
                 batch.append(record)
                 if batch.count == SaveWriter.batchSize || count == places.count - 1 {
@@ -51,7 +53,7 @@ extension SaveWriter {
             let concernsStore = !shape.slots.isEmpty || object.state.contains(.membersChanged)
             let version = object.version
             let record = try updatedRecord(
-                of: object, version: concernsStore ? version &+ 1 : version, shape, transaction)
+                of: object, version: concernsStore ? RowVersion.next(version) : version, shape, transaction)
             updatedRecords[place] = record
             if concernsStore { rows.append(UpdatedRow(record: record, oldVersion: version)) }
         }

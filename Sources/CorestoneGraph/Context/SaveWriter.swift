@@ -50,8 +50,13 @@ final class SaveWriter {
         }
     }
 
-    /// The transaction failed: temporary keys are back.
-    func undo() { for (object, key) in zip(plan.inserted, formerKeys) { object.primaryKey = key } }
+    /// The transaction failed: temporary keys are back. What a host named rows is kept, since it may have gone by it already.
+    func undo() {
+        for (object, key) in zip(plan.inserted, formerKeys) {
+            if store.references != nil, key < 0 { context.keptKeys[key] = (store, object.primaryKey) }
+            object.primaryKey = key
+        }
+    }
 
     // MARK: Records
 

@@ -64,7 +64,7 @@ extension Context {
     }
 
     /// Makes a new object stand for a stored row that the context does not know.
-    private func adopt(_ object: ManagedObject, _ stored: ObjectID, as type: MergePolicyType) throws {
+    func adopt(_ object: ManagedObject, _ stored: ObjectID, as type: MergePolicyType) throws {
         guard let store = stored.store else { return }
         let found = try withNewestRow(of: stored, in: store) { row in row.map { ($0, $0.chunk.takeUnretainedValue()) } }
         guard let (row, chunk) = found else { return }
@@ -95,7 +95,7 @@ extension Context {
     }
 
     /// Gives the values and members of a new object to another one, which its ID finds from now on.
-    private func absorb(_ object: ManagedObject, into other: ManagedObject, as type: MergePolicyType) throws {
+    func absorb(_ object: ManagedObject, into other: ManagedObject, as type: MergePolicyType) throws {
         if type == .overwrite { object.writeNulls() }
         if type != .storeTrump, let overlay = object.overlay {
             try other.fireIfNeeded()
@@ -127,7 +127,7 @@ extension Context {
         }
     }
 
-    private func abandonNew(_ object: ManagedObject) throws {
+    func abandonNew(_ object: ManagedObject) throws {
         try delete(object)
         try processPendingChanges(appliesDeleteRules: true)
     }

@@ -1,14 +1,6 @@
 import CorestoneModel
 import CorestoneValues
 
-/// What other saves, or objects of this one, put in the way of a transaction.
-package enum SaveObstacle: Error {
-    /// Rows are no longer what they were read as.
-    case stale
-    /// Another row, or another object of the save, has the unique values of an object: what the store said.
-    case taken(CoreError)
-}
-
 extension Context {
     /// So often one save is tried again when conflicts were settled. Each time somebody else has saved meanwhile, or a policy has
     /// brought up others.
@@ -46,8 +38,8 @@ extension Context {
     private func settle(_ obstacle: SaveObstacle, _ part: SavePlan, _ store: Store, isLast: Bool) throws {
         // Conflicts are settled upon the newest state, whatever the context reads otherwise.
         generation = nil
-        var conflicts: [SaveConflict] = try versionConflicts(in: part, store)
-        if conflicts.isEmpty, case .taken(let error) = obstacle {
+        var conflicts: [SaveConflict] = try versionConflicts(in: part, store, obstacle.reported)
+        if conflicts.isEmpty, let error = obstacle.taken {
             conflicts = try constraintConflicts(in: part, store)
             if conflicts.isEmpty {
                 // Nobody else has the values: objects of this save hand them to each other.
@@ -56,15 +48,16 @@ extension Context {
                 return
             }
         }
-        if conflicts.isEmpty {
-            guard isLast else { return }
-            // A store of a host's own kind may say so of a row that it goes on giving as it was.
-            throw CoreError(
-                .conflict, code: .managedObjectMerge,
-                "\(store.path) refused the save \(Context.maximumMerges + 1) times since rows were changed there, and gives no newer ones; "
-                    + "refresh the objects, or open the store anew", file: store.path)
+        if !isLast || obstacle.reported == nil && !conflicts.isEmpty {
+            // Nothing is left to settle where both sides deleted the rows.
+            return conflicts.isEmpty ? () : try settle(conflicts, store, isLast: isLast)
         }
-        try settle(conflicts, store, isLast: isLast)
+        let reported = obstacle.reported ?? ReportedRows([], taken: nil)
+        defer { for conflict in conflicts { conflict.end() } }
+        throw reported.error(
+            "reported conflicts \(Context.maximumMerges + 1) times, each time after the merge policy had settled them upon the rows "
+                + "that it gives",
+            "see that it gives the newest rows; refresh these objects, and save again", conflicts, of: store.backing)
     }
 
     /// Has the merge policy settle conflicts, in memory.
@@ -111,31 +104,39 @@ extension Context {
     // MARK: Versions
 
     /// The objects of a plan, and those that the host had locked, whose rows are no longer what they were read as.
-    private func versionConflicts(in part: SavePlan, _ store: Store) throws -> [MergeConflict] {
+    ///
+    /// - Parameter reported: rows that the store itself says so of, whatever their versions are, new ones too.
+    private func versionConflicts(
+        in part: SavePlan, _ store: Store, _ reported: ReportedRows?
+    ) throws -> [MergeConflict] {
         let locked = lockedObjects.filter { $0.store === store && !$0.hasChanges && $0.record != nil }
-        let based = (part.updated.filter(\.concernsStore) + part.deleted + locked).filter { !isVanished($0) }
+        let based =
+            (part.updated.filter(\.concernsStore) + part.deleted + locked).filter { !isVanished($0) }
+            + part.inserted.filter { reported?.names($0.entity, keyForSave($0)) ?? false }
         return try writing(store) {
             store.backing.endRead()
             var conflicts: [MergeConflict] = []
             var groups = Groups<Entity, ManagedObject>()
             for object in based { groups.add(object, to: object.entity.root) }
             for (root, objects) in groups.list {
-                let batch = try store.backing.rows(of: root, primaryKeys: objects.map(\.primaryKey))
+                let batch = try store.backing.rows(of: root, primaryKeys: objects.map(keyForSave))
                 var rows: [Int64: Record] = [:]
                 for record in batch.records { rows[record.primaryKey] = record }
                 for object in objects {
-                    let row = rows[object.primaryKey]
-                    if let row, row.version == object.version, object.record != nil { continue }
+                    let key = keyForSave(object)
+                    let row = rows[key]
+                    let isReported = reported?.names(root, key) ?? false
+                    if let row, row.version == object.version, object.record != nil, !isReported { continue }
                     // Both sides deleted it: nothing is left to do, and nobody disagrees.
                     if row == nil, object.isDeleted {
                         vanished.insert(ObjectIdentifier(object))
                         continue
                     }
-                    let (cached, chunk) = store.rowCache.retainedRow(root, object.primaryKey) ?? (nil, nil)
-                    conflicts.append(MergeConflict(object, row: row, cached: cached, in: self, store: store))
+                    let (cached, chunk) = store.rowCache.retainedRow(root, key) ?? (nil, nil)
+                    conflicts.append(MergeConflict(object, row: row, cached: cached, in: self, store: store, key: key))
                     withExtendedLifetime(chunk) {}
                     // Faults and merges find the newest rows from now on.
-                    store.rowCache.take(row, of: object.objectID)
+                    store.rowCache.take(row, root, key)
                 }
                 withExtendedLifetime(batch) {}
             }
@@ -169,11 +170,11 @@ extension RowCache {
     }
 
     /// The newest state of a row; nil for one that is deleted.
-    fileprivate func take(_ row: Record?, of id: ObjectID) {
+    fileprivate func take(_ row: Record?, _ root: Entity, _ key: Int64) {
         if let row {
-            add(row, root: id.entity.root, chunk: row.chunk.takeUnretainedValue())
+            add(row, root: root, chunk: row.chunk.takeUnretainedValue())
         } else {
-            remove(id.entity.root, id.reference)
+            remove(root, key)
         }
     }
 }

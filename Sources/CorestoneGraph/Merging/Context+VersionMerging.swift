@@ -136,6 +136,33 @@ extension Context {
             }
     }
 
+    // MARK: A reference that a new object got
+
+    /// A row of the same reference is the same object: the new one becomes it, with its own values where they win. Where there is
+    /// no such row, the object is given another reference.
+    func merge(inserted object: ManagedObject, with row: Record?, as type: MergePolicyType) throws {
+        if object.isGone || object.isDeleted { return }
+        if type == .rollback { return try abandonNew(object) }
+        let (temporary, key) = (object.primaryKey, keyForSave(object))
+        guard let row else { return keptKeys[temporary] = nil }
+        guard let store = object.store ?? keptKeys[temporary]?.store else { return }
+        let entity = entity(at: row.header.pointee.entity)
+        let stored = ObjectID(store: store, entity: entity, reference: key)
+        guard entity === object.entity else {
+            throw CoreError(
+                .conflict, code: .managedObjectMerge,
+                "\(stored.uri) is what the store has where the new \(object.entity.name) was to be; references are unique within an "
+                    + "inheritance tree, so give it another one", entity: object.entity.name, objectURI: stored.uri,
+                file: store.path)
+        }
+        keptKeys[temporary] = nil
+        if let known = registeredObject(with: stored), known !== object {
+            try absorb(object, into: known, as: type)
+        } else {
+            try object.replacingValues { try adopt(object, stored, as: type) }
+        }
+    }
+
     // MARK: A row that went away
 
     /// The object is deleted like its row. No delete rules: whoever deleted the row applied them.

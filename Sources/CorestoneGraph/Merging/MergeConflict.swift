@@ -28,6 +28,12 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
     public let isDeleted: Bool
     /// The stored properties that differ, by name of the model's order.
     public let differences: [PropertyDifference]
+    /// Whether the object is new here, and the store reports its reference: it has a row of that already, or takes none.
+    public let isInserted: Bool
+    /// Whether there is no such row any more; of one that is there the version may be 0, too.
+    private let isGone: Bool
+    /// The URI that the object has in the store.
+    private let uri: String
     /// The row as it is now, while the save asks its policy.
     private(set) var row: Record?
     private var chunk: RecordChunk?
@@ -36,10 +42,13 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
     /// - Parameters:
     ///   - row: as the store has it now; nil for one that is deleted. Its memory is retained.
     ///   - cached: as the row cache had it.
-    init(_ object: ManagedObject, row: Record?, cached: Record?, in context: Context, store: Store) {
+    ///   - key: what names the row, also of an object that has no permanent ID yet.
+    init(_ object: ManagedObject, row: Record?, cached: Record?, in context: Context, store: Store, key: Int64) {
         self.row = row
         chunk = row?.chunk.takeUnretainedValue()
         path = store.path
+        (isInserted, isGone) = (object.isInserted, row == nil)
+        uri = ObjectID(store: store, entity: object.entity, reference: key).uri
         let base = object.record.map { Record($0) }
         let now = row.map { object.entity.snapshot(of: $0, store, context) }
         objectSnapshot = object.snapshot()
@@ -58,7 +67,9 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
     public var sourceObject: ManagedObject? { objects.first }
 
     override func settle(as type: MergePolicyType, in context: Context) throws {
-        if let object = sourceObject { try context.merge(object, with: row, as: type) }
+        guard let object = sourceObject else { return }
+        if isInserted { return try context.merge(inserted: object, with: row, as: type) }
+        try context.merge(object, with: row, as: type)
     }
 
     override func end() { (row, chunk) = (nil, nil) }
@@ -67,8 +78,13 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
     private static let shownDifferences = 20
 
     public override var message: String {
-        let head = "\(objectID.entity.name) \(objectID.uri)"
-        guard newVersion != 0 else {
+        let head = "\(objectID.entity.name) \(uri)"
+        if isInserted {
+            return isGone
+                ? "\(head) is new here, and the store refuses its reference, of which it has no row"
+                : "\(head) is new here, and the store has a row of its reference already (version \(newVersion))" + told
+        }
+        guard !isGone else {
             if baseSnapshot.isEmpty { return "\(head) has no row in the store" }
             return
                 "\(head) was \(isDeleted ? "deleted here and" : "changed here and deleted") in the store since it was read "
@@ -81,7 +97,7 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
     /// The three values of each property that differs, a line each.
     private var told: String {
         if isDeleted { return "" }
-        if differences.isEmpty { return newVersion == 0 ? "" : ": its relationships" }
+        if differences.isEmpty { return isGone || newVersion == oldVersion ? "" : ": its relationships" }
         var lines = differences.prefix(MergeConflict.shownDifferences).map { "\n    " + $0.message }
         if differences.count > lines.count { lines.append("\n    and \(differences.count - lines.count) more") }
         return ":" + lines.joined()
@@ -89,20 +105,23 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
 
     override var error: CoreError {
         let remedy =
-            newVersion == 0
-            ? "roll back or delete it here too"
-            : "refresh it, keeping or dropping its changes, and save again, or set the context's merge policy"
+            isInserted
+            ? "\(isGone ? "save again, and it gets another one" : "fetch that object and change it instead"), or set the context's "
+                + "merge policy"
+            : isGone
+                ? "roll back or delete it here too"
+                : "refresh it, keeping or dropping its changes, and save again, or set the context's merge policy"
         let theirs = differences.filter(\.isChangedThere)
         let concerned = theirs.isEmpty ? differences : theirs
         return CoreError(
             .conflict, code: .managedObjectMerge, "\(message)\n\(remedy)", entity: objectID.entity.name,
-            key: concerned.first?.key, objectURI: objectID.uri,
-            children: newVersion == 0
+            key: concerned.first?.key, objectURI: uri,
+            children: isGone
                 ? []
                 : concerned.map {
                     CoreError(
                         .conflict, code: .managedObjectMerge, "\(objectID.entity.name).\($0.message)",
-                        entity: objectID.entity.name, key: $0.key, value: $0.theirs, objectURI: objectID.uri)
+                        entity: objectID.entity.name, key: $0.key, value: $0.theirs, objectURI: uri)
                 }, file: path, payload: ConflictList([self]))
     }
 }

@@ -120,7 +120,9 @@ private struct Transfer {
                 writer = open
                 object.state.insert(.nested)
             }
-            conflicts.add(MergeConflict(object, row: row, cached: row, in: child, store: store), to: store)
+            conflicts.add(
+                MergeConflict(object, row: row, cached: row, in: child, store: store, key: object.primaryKey), to: store
+            )
         }
         return withExtendedLifetime(writer) { conflicts.list }
     }

@@ -46,7 +46,7 @@ extension Coordinator {
         let pinned = try? store.backing.pinnedReader()
         defer { if let pinned { store.backing.unpin(pinned) } }
         var result: StoreCopy?
-        try backing.save { transaction in
+        try backing.saveUnmerged("take the copy of \(store.path)") { transaction in
             var copy = StoreCopy(
                 of: store.backing, read: pinned ?? store.backing, model, into: transaction, of: backing,
                 progress: progress)

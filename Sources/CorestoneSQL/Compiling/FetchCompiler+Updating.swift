@@ -17,7 +17,7 @@ extension FetchCompiler {
         var compiler = PredicateCompiler(schema: schema, storeIdentifier: storeIdentifier, dialect: dialect)
         let scope = Scope(mapping, alias: compiler.newAlias(), required: [])
         var head: SQLFragment =
-            "UPDATE \(identifier: mapping.table) AS \(scope.alias) SET \(identifier: "Z_OPT") = ifnull(\(identifier: "Z_OPT"), 0) + 1"
+            "UPDATE \(identifier: mapping.table) AS \(scope.alias) SET \(identifier: "Z_OPT") = max(ifnull(\(identifier: "Z_OPT"), 0), 0) % 2147483647 + 1"
         var tail: SQLFragment = " RETURNING \(identifier: "Z_PK"), \(identifier: "Z_ENT")"
         var computed: [Int] = []
         for setting in settings {

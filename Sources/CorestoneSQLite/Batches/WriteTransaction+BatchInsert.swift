@@ -156,7 +156,8 @@ extension WriteTransaction {
         }
         let settings = written.compactMap { table.column(of: entity.properties[$0]).map { ", \($0.name) = ?" } }
         let statement = try connection.statement(
-            "UPDATE \(table.name) SET Z_OPT = ifnull(Z_OPT, 0) + 1\(settings.joined()) WHERE Z_PK = ?", purpose)
+            "UPDATE \(table.name) SET Z_OPT = max(ifnull(Z_OPT, 0), 0) % 2147483647 + 1\(settings.joined()) WHERE Z_PK = ?",
+            purpose)
         for (place, slot) in written.enumerated() {
             if external.contains(slot) {
                 try bindExternal(values[slot], at: Int32(place + 1), to: statement)

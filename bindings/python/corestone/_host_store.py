@@ -7,7 +7,8 @@ import ctypes
 import itertools
 import plistlib
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ctypes import byref
 from typing import Any, Callable
 
@@ -171,13 +172,30 @@ def _run_save(store: HostStore, changes: Any, sink: int) -> None:
     request.author, request.context_name = _abi.decode(given.author), _abi.decode(given.context_name)
     request._handle, request._store = given.request or 0, store
     try:
-        became = store.save(request)
-        if became is not None:
-            push(became, sink, store)
+        became: Any = store.save(request)
+        if isinstance(became, Iterator):
+            # A save that yields runs only now, and may fail.
+            became = list(became)
     finally:
         request._handle, request._store = 0, None
     if request.metadata is not None:
         store.metadata = dict(request.metadata)
+    if became is not None:
+        _give_back(became, sink, store)
+
+
+def _give_back(became: Any, sink: int, store: HostStore) -> None:
+    """Tells the library what became of rows. The store has kept the save, so that nothing here may look like its
+    failure: what cannot be taken is a warning, and the rows are read again."""
+    try:
+        push(became, sink, store)
+    except Exception as refused:
+        lib.cst_row_sink_push(sink, 1, None, None)  # what it refuses has the library read the rows again
+        what = f"{type(store).__name__}.save returned what cannot be taken, after it saved: {refused}"
+        try:
+            warnings.warn(what, RuntimeWarning, stacklevel=2)
+        except RuntimeWarning:  # with -W error
+            traceback.print_exc()
 
 
 def _updated(update: Any, store: HostStore) -> UpdatedNode:

@@ -196,8 +196,9 @@ class SaveChangesRequest(PersistentStoreRequest):
 
     def add_conflict(self, row: IncrementalStoreNode | RowID | ObjectID, kind: str = "version") -> None:
         """Says that a row of the save stands against what the store has: "version", it has another version or is
-        gone; "unique", another row has the values that must be unique. Then nothing is to be kept: the save ends with
-        the error of such a conflict, or goes on as the context's merge policy says, whatever `save` returns."""
+        gone, or is new and there already; "unique", another row has the values that must be unique. Then nothing is to
+        be kept: the save ends with the error of such a conflict, or goes on as the context's merge policy says upon
+        what the store gives next, whatever `save` returns. A batch request, or a migration, ends with that error."""
         from ._host_rows import Rows
 
         if kind not in _CONFLICTS:
@@ -323,12 +324,13 @@ class HostStore:
         is based on is told by request.add_conflict.
 
         Returns nodes for saved rows that are not what was to be written: of another version, with values that the
-        store computed. A class without this method has stores that are read-only."""
+        store computed. What cannot be taken of that does not fail the save: it is logged, or a RuntimeWarning, and the
+        rows are read again. A class without this method has stores that are read-only."""
         raise NotImplementedError
 
     def obtain_permanent_ids(self, objects: Sequence[IncrementalStoreNode]) -> Sequence[RowID | Reference]:
         """Gives new rows their references, in the same order. The nodes have the attributes that are not None; their
-        own reference is "". Called again for the same objects when a save does not come to its end.
+        own reference is "". A save that failed keeps them: the next one names the same rows.
 
         Without this method references are made: UUIDs as text for an incremental store, numbers for an atomic one."""
         raise NotImplementedError
@@ -399,7 +401,8 @@ class AtomicStore(HostStore):
 
     def load(self) -> Iterable[AtomicStoreCacheNode]:
         """All rows of all entities, with all relationships: of a relationship and its inverse one side is enough.
-        Called once, unless the store is new and load_metadata gave None."""
+        Called after load_metadata, unless the store is new and that gave None, and again after a save that reported
+        conflicts."""
         raise NotImplementedError
 
 

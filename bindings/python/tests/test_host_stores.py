@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 from uuid import UUID
 
 import pytest
@@ -497,7 +497,6 @@ WRONG: list[tuple[str, Any, str]] = [
     ("obtain_permanent_ids", [], "0 of them"),
     ("obtain_permanent_ids", None, "None"),
     ("obtain_permanent_ids", [True], "identifies no row"),
-    ("save", [8.5], "identifies no row"),
     ("load_metadata", "text", "dictionary"),
     ("load_metadata", {"a": object()}, "property list"),
 ]
@@ -611,6 +610,210 @@ def test_conflicts_go_to_the_merge_policy() -> None:
         first.save()
         row = host(container).data.rows["Person"][mine.id.reference]
         assert (row.version, row.values["name"], row.values["age"]) == (8, "Ada Lovelace", 3)
+
+
+POLICIES = [
+    (MergePolicy.STORE_TRUMP, "theirs"),
+    (MergePolicy.OBJECT_TRUMP, "mine"),
+    (MergePolicy.OVERWRITE, "mine"),
+    (MergePolicy.ROLLBACK, "theirs"),
+]
+
+
+@pytest.mark.parametrize(("policy", "name"), POLICIES)
+def test_conflicts_of_new_rows_and_of_gone_ones(policy: MergePolicy, name: str) -> None:
+    class Named(MemStore):
+        def obtain_permanent_ids(self, objects: Sequence[IncrementalStoreNode]) -> Any:
+            return ["ada" for _ in objects]
+
+        def save(self, request: SaveChangesRequest) -> Any:
+            for node in request.inserted_objects:
+                if self.found(node.object_id) is not None:
+                    request.add_conflict(node)
+                    return None
+            return super().save(request)
+
+    corestone.register_store_type("Named", Named)
+    with Container(Model(PEOPLE), "x", type="Named") as container:
+        ctx = container.context()
+        people = host(container).data.rows.setdefault("Person", {})
+        people["ada"] = Row(7, {"name": "theirs", "age": 3})
+        ada = ctx.insert("Person", name="mine")
+        with pytest.raises(ConflictError, match="/Person/pada is new here") as failure:
+            ctx.save()
+        assert [each.object_ids for each in failure.value.conflicts] == [[ada.id]]
+        ctx.merge_policy = policy
+        ctx.save()
+        assert people["ada"].values["name"] == name
+        assert not ctx.has_changes
+        person = ctx.first("Person")
+        person.age = 9
+        del people["ada"]
+        ctx.save()
+        assert ("ada" in people) == (name == "mine")
+
+
+def test_an_atomic_store_is_loaded_anew_when_it_reports(tmp_path: Path) -> None:
+    class Shared(PickleStore):
+        theirs: Any = None
+        loads = 0
+
+        def load(self) -> Any:
+            Shared.loads += 1
+            for node in super().load():
+                if Shared.theirs is None:
+                    yield node
+                else:
+                    yield AtomicStoreCacheNode(node.object_id, {**node.values, **Shared.theirs}, 7)
+
+        def save(self, request: SaveChangesRequest) -> Any:
+            if Shared.theirs is not None and any(node.old_version != 7 for node in request.updated_objects):
+                for node in request.updated_objects:
+                    request.add_conflict(node)
+                return None
+            return super().save(request)
+
+    corestone.register_store_type("Shared", Shared)
+    with Container(Model(PEOPLE), str(tmp_path / "store"), type="Shared") as container:
+        ctx = container.context()
+        ada = ctx.insert("Person", name="Ada", age=1)
+        ctx.save()
+        Shared.theirs = {"age": 4}
+        ada.name = "Ada L."
+        with pytest.raises(ConflictError) as failure:
+            ctx.save()
+        assert (failure.value.entity, failure.value.key) == ("Person", "age")
+        assert Shared.loads == 1
+        ctx.merge_policy = MergePolicy.OBJECT_TRUMP
+        ctx.save()
+        assert [(each.name, each.age) for each in container.context().fetch("Person")] == [("Ada L.", 4)]
+
+
+def test_conflicts_that_nobody_settles() -> None:
+    class Reporting(MemStore):
+        reports = False
+        saves = 0
+
+        def save(self, request: SaveChangesRequest) -> Any:
+            Reporting.saves += 1
+            if not self.reports:
+                return super().save(request)
+            for node in (*request.inserted_objects, *request.updated_objects, *request.deleted_objects):
+                request.add_conflict(node)
+            return None
+
+    corestone.register_store_type("Reporting", Reporting)
+    with Container(Model(PEOPLE), "x", type="Reporting") as container:
+        ctx = container.context()
+        ada = ctx.insert("Person", name="Ada", age=1)
+        ctx.save()
+        Reporting.reports, Reporting.saves = True, 0
+        runs: dict[str, Callable[[], Any]] = {
+            "delete": lambda: ctx.batch_delete("Person", "age == 1"),
+            "update": lambda: ctx.batch_update("Person", {"age": 2}, "age == 1"),
+            "insert": lambda: ctx.batch_insert("Person", [{"name": "New"}]),
+        }
+        for work, run in runs.items():
+            with pytest.raises(ConflictError, match=f"could not {work} rows of Person") as failure:
+                run()
+            (detail,) = failure.value.details
+            assert detail.entity == "Person"
+            assert work == "insert" or detail.object_uri == ada.id.uri
+        assert Reporting.saves == 3
+        ctx.merge_policy = MergePolicy.OVERWRITE
+        ada.age = 5
+        with pytest.raises(ConflictError, match="17 times") as failure:
+            ctx.save()
+        assert Reporting.saves == 20
+        assert failure.value.object_uri == ada.id.uri
+    with Container(Model(PEOPLE), "m", type="InMemory") as container:
+        ctx = container.context()
+        ctx.insert("Person", name="Ada")
+        ctx.save()
+        with pytest.raises(ConflictError, match="could not take the copy of m"):
+            container.coordinator.migrate_store(container.store, "there", type="Reporting")
+
+
+# -------- what comes after a save --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [MemStore, PickleStore])
+def test_what_a_save_returns_cannot_fail_it(kind: Any, tmp_path: Path) -> None:
+    given: Any = None
+
+    class Giving(kind):  # type: ignore[misc]
+        saves = 0
+
+        def save(self, request: SaveChangesRequest) -> Any:
+            Giving.saves += 1
+            super().save(request)
+            return given
+
+    corestone.register_store_type("Giving", Giving)
+    with Container(Model(PEOPLE), str(tmp_path / "store"), type="Giving") as container:
+        ctx = container.context()
+        for answer, warns in (
+            ([IncrementalStoreNode(RowID(container.model["Person"], "nobody"), {"name": "x"}, 1)], False),
+            (7, True),
+            ([7], False),
+            ([8.5], True),
+            ("text", True),
+        ):
+            given = answer
+            ctx.insert("Person", name="Ada")
+            if warns:
+                with pytest.warns(RuntimeWarning, match=r"Giving\.save returned what cannot be taken"):
+                    ctx.save()
+            else:
+                ctx.save()
+            assert not ctx.has_changes
+        assert Giving.saves == 5
+        assert container.context().count("Person") == 5
+
+
+def test_a_save_that_yields_fails_as_it_runs() -> None:
+    class Yielding(MemStore):
+        def save(self, request: SaveChangesRequest) -> Any:
+            raise OSError("full")
+            yield
+
+    corestone.register_store_type("Yielding", Yielding)
+    with Container(Model(PEOPLE), "x", type="Yielding") as container:
+        ctx = container.context()
+        ctx.insert("Person", name="Ada")
+        with pytest.raises(CallbackError, match="full"):
+            ctx.save()
+        assert ctx.has_changes
+
+
+@pytest.mark.parametrize("kind", [MemStore, PickleStore])
+def test_references_outlive_a_save_that_failed(kind: Any, tmp_path: Path) -> None:
+    class Failing(kind):  # type: ignore[misc]
+        fails = True
+        named: list[Any] = []  # noqa: RUF012
+        obtained = 0
+
+        def obtain_permanent_ids(self, objects: Any) -> Any:
+            Failing.obtained += 1
+            return [f"{Failing.obtained}-{place}" for place in range(len(objects))]
+
+        def save(self, request: SaveChangesRequest) -> Any:
+            Failing.named = [node.reference for node in request.inserted_objects]
+            if self.fails:
+                raise OSError("the answer was lost")
+            return super().save(request)
+
+    corestone.register_store_type("Failing", Failing)
+    with Container(Model(PEOPLE), str(tmp_path / "store"), type="Failing") as container:
+        ctx = container.context()
+        ada = ctx.insert("Person", name="Ada")
+        for _ in range(2):
+            with pytest.raises(CallbackError, match="lost"):
+                ctx.save()
+            assert Failing.named == ["1-0"]
+        Failing.fails = False
+        ctx.save()
+        assert (Failing.named, ada.id.reference, Failing.obtained) == (["1-0"], "1-0", 1)
 
 
 # -------- lifetimes and threads ------------------------------------------------------------------------------

@@ -1,0 +1,94 @@
+import Corestone
+import XCTest
+
+/// Which versions rows get where counting on would not do: after the last number, and when a deleted row comes again.
+final class RowVersionTests: BatchTestCase {
+    private func version() throws -> String { try shell("SELECT Z_OPT FROM ZEMPLOYEE") }
+
+    private func setVersion(_ number: Int64) throws {
+        (context, coordinator) = (nil, nil)
+        _ = try shell("UPDATE ZEMPLOYEE SET Z_OPT = \(number)")
+        coordinator = try Coordinator(model: GraphTestCase.company())
+        try coordinator.addSQLiteStore(at: path)
+        context = Context(coordinator: coordinator)
+    }
+
+    func testOneComesAfterTheLast() throws {
+        try hire([("Ada", 30)])
+        let steps = [(Int64(Int32.max) - 1, "2147483647"), (Int64(Int32.max), "1"), (-7, "1"), (0, "1")]
+        for (place, (before, after)) in steps.enumerated() {
+            try setVersion(before)
+            let (mine, theirs) = (Context(coordinator: coordinator), Context(coordinator: coordinator))
+            let (ada, same) = (try mine.fetch("Employee")[0], try theirs.fetch("Employee")[0])
+            XCTAssertEqual([try ada.get("age"), try same.get("age")], [30, 30])
+            try ada.set("salary", 5.5)
+            try mine.save()
+            XCTAssertEqual(try version(), after)
+            try same.set("salary", Double(place) + 7)
+            XCTAssertEqual(failure { try theirs.save() }.code, 133020)
+            theirs.mergePolicy = .objectTrump
+            try theirs.save()
+            XCTAssertEqual(try version(), after == "1" ? "2" : "1")
+            XCTAssertEqual(try shell("SELECT ZSALARY FROM ZEMPLOYEE"), "\(place + 7).0")
+        }
+    }
+
+    func testOneComesAfterTheLastInBatches() throws {
+        try hire([("Ada", 30)])
+        let employee = try entity("Employee")
+        for (values, name) in try [
+            (["age": Expression.constant(.int(3))], "constant"),
+            (["age": .calling("add:to:", [.key("age"), .integer(1)])], "computed"),
+        ] {
+            try setVersion(Int64(Int32.max))
+            let own = try entity("Employee")
+            _ = try context.execute(BatchUpdateRequest(entity: own, propertiesToUpdate: values)) as BatchResult
+            XCTAssertEqual(try version(), "1", name)
+        }
+        XCTAssertEqual(employee.name, "Employee")
+        try setVersion(Int64(Int32.max))
+        let ada = try context.fetch("Employee")[0]
+        try ada.set("department", context.insert("Department", ["name": "Lab"]))
+        try context.save()
+        try setVersion(Int64(Int32.max))
+        _ =
+            try context.execute(BatchDeleteRequest(fetchRequest: FetchRequest(entity: entity("Department"))))
+            as BatchResult
+        XCTAssertEqual(try version(), "1")
+        XCTAssertEqual(try shell("SELECT count(ZDEPARTMENT) FROM ZEMPLOYEE"), "0")
+    }
+
+    /// Whoever has read a version that the row had before it was deleted does not take the new row for that one.
+    func testARowThatComesAgainHasAVersionThatNobodyKnows() throws {
+        for inMemory in [false, true] {
+            if inMemory { try openMemory(GraphTestCase.company()) }
+            let first = Context(coordinator: coordinator)
+            let ada = try first.insert("Employee", ["name": "Ada", "age": 1])
+            try first.save()
+            var readers: [ManagedObject] = []
+            let mine = Context(coordinator: coordinator)
+            let late = try mine.object(with: ada.objectID)
+            XCTAssertEqual(try late.get("age"), 1)
+            for age in 2...5 {
+                try ada.set("age", age)
+                try first.save()
+                let reader = Context(coordinator: coordinator)
+                readers.append(try reader.object(with: ada.objectID))
+                XCTAssertEqual(try readers.last?.get("age"), age)
+                contexts.append(reader)
+            }
+            try first.delete(ada)
+            try first.save()
+            try late.set("age", 40)
+            mine.mergePolicy = .overwrite
+            try mine.save()
+            for reader in readers {
+                try reader.set("name", "Eva")
+                XCTAssertEqual(failure { try reader.context?.save() }.code, 133020)
+            }
+            XCTAssertEqual(try Context(coordinator: coordinator).count("Employee", "name == 'Ada' AND age == 40"), 1)
+        }
+    }
+
+    private var contexts: [Context] = []
+}
