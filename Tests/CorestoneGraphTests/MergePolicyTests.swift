@@ -270,6 +270,32 @@ final class MergePolicyTests: GraphTestCase {
         }
     }
 
+    /// Members that others added since: the delete rules speak of them too.
+    func testDeletingWhatGotMembersElsewhere() throws {
+        let all = [MergePolicy.storeTrump, .objectTrump, .overwrite, .rollback]
+        for (policy, isKnown) in all.flatMap({ [($0, false), ($0, true)] }) {
+            let lab = try department("Lab")
+            try ada.set("department", nil)
+            try context.save()
+            let mine = other()
+            let known = try isKnown ? mine.fetch("Employee", "department == nil") : []
+            XCTAssertEqual(try known.map { try $0.get("name") }, isKnown ? ["Ada"] : [])
+            let copy = try mine.object(with: lab.objectID)
+            XCTAssertEqual(try copy.memberCount("employees"), 0)
+            try ada.set("department", lab)
+            try context.save()
+            try mine.delete(copy)
+            mine.mergePolicy = policy
+            try mine.save()
+            let employee = try XCTUnwrap(try other().fetch("Employee").first)
+            let found = try employee.get("department", as: ManagedObject.self)
+            XCTAssertEqual(
+                found?.objectID, policy === MergePolicy.rollback ? lab.objectID : nil, "\(policy.type) \(isKnown)")
+            XCTAssertEqual(try other().count("Employee", "department != nil"), found == nil ? 0 : 1)
+            try context.refreshAll()
+        }
+    }
+
     // MARK: Relationships
 
     func testToManyRelationshipsMergeByTheirDifferences() throws {

@@ -10,7 +10,7 @@ extension Context {
             if object.isDeleted {
                 // A deletion stands whatever became of the row, unless all changes are given up.
                 object.rebase(on: row, keepingOrder: true)
-                if type == .rollback { try revive(object) }
+                if type == .rollback { try revive(object) } else { try deleteAgain(object) }
             } else {
                 try object.replacingValues { try mergeValues(of: object, with: row, as: type) }
             }
@@ -106,6 +106,23 @@ extension Context {
                 try target.writeTarget(object, inverse)
             }
         }
+    }
+
+    /// Has the delete rules speak of those, too, whom others led to the object since it was deleted here.
+    private func deleteAgain(_ object: ManagedObject) throws {
+        for relationship in object.entity.relationships where relationship.isToMany {
+            let keeper = try object.toMany(relationship)
+            keeper.reload()
+            guard let inverse = relationship.inverse, !inverse.isToMany else { continue }
+            for member in try keeper.all() where !member.isGone && !member.isDeleted && !member.hasChanges {
+                if try member.target(of: inverse) === object { continue }
+                // It was read before.
+                member.store?.rowCache.remove(member.entity.root, member.primaryKey)
+                if member.state.contains(.observed) { try refreshObserved([member]) } else { member.turnIntoFault() }
+            }
+        }
+        object.state.remove(.propagated)
+        undecidedDeletions.append(object)
     }
 
     /// Takes back a deletion, with the references to the object that its delete rules cleared.

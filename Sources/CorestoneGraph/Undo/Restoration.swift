@@ -340,9 +340,10 @@ extension ManagedObject {
             for slot in 0..<Int(entity.slotCount) where overlay.isChanged(slot) {
                 if isStored(overlay[slot], slot) {
                     overlay.clear(slot)
-                } else if !wasClean
+                } else if !wasClean || entity.layout.slots[slot].role == .toOne
                     || entity.layout.slots[slot].role != .transient && restored.contains(where: { $0.slot == slot })
                 {
+                    // Also nothing in the place of a stored target that is deleted here.
                     isChanged = true
                 }
             }
