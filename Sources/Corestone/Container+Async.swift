@@ -16,7 +16,7 @@ extension Container {
     }
 
     /// Runs `body` on the queue of a context that is made for it and ends with it; gives back what it returns, or throws what it
-    /// throws. What it does not save is lost.
+    /// throws. What it does not save is lost. A container that is closed, or about to be, refuses it with `.invalidHandle`.
     ///
     ///     let count = try await container.performBackgroundTask { context in
     ///         try importAll(into: context)
@@ -26,6 +26,8 @@ extension Container {
     public func performBackgroundTask<Result: Sendable>(
         _ body: @escaping @Sendable (Context) throws -> Result
     ) async throws -> Result {
-        try await newBackgroundContext().perform(schedule: .enqueued, body)
+        try await withCheckedThrowingContinuation { continuation in
+            performBackgroundTask(body) { continuation.resume(with: $0) }
+        }
     }
 }

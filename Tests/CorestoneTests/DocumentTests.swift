@@ -242,6 +242,39 @@ final class DocumentTests: XCTestCase {
         try confined.close()
     }
 
+    func testWhatWasChangedBeforeIsSavedByItselfToo() throws {
+        let document = try Document(model: model())
+        try document.saveAs(path("a"))
+        try add("a", to: document)
+        try document.setAutosave(idleSeconds: 0.1)
+        wait { document.state == [] }
+        XCTAssertEqual(try names(path("a")), ["a"])
+        try document.setAutosave()
+        for name in ["b", "c"] { try add(name, to: document) }
+        try document.setAutosave(afterChanges: 2)
+        wait { document.state == [] }
+        XCTAssertEqual(try names(path("a")), ["a", "b", "c"])
+        try document.close()
+    }
+
+    func testWhatCouldNotBeSavedByItselfIsTriedAgain() throws {
+        for idle in [0, 0.1] {
+            let document = try Document(model: model(), type: .xml)
+            try document.saveAs(path("\(idle)"))
+            try document.setAutosave(afterChanges: 1, idleSeconds: idle)
+            // Out of its place for a while.
+            XCTAssertEqual(rename(path("\(idle)"), path("away")), 0)
+            try add("a", to: document)
+            wait { document.state.contains(.failed) }
+            XCTAssertEqual(document.lastError?.status, .storeIO)
+            XCTAssertEqual(rename(path("away"), path("\(idle)")), 0)
+            wait { document.state == [] }
+            XCTAssertNil(document.lastError)
+            XCTAssertEqual(try names(path("\(idle)")), ["a"])
+            try document.close()
+        }
+    }
+
     func testWhatHasNoPlaceIsSavedByItselfAndStaysEdited() throws {
         let document = try Document(model: model())
         try document.setAutosave(afterChanges: 1)

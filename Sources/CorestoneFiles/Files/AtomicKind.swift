@@ -72,5 +72,10 @@ package struct AtomicKind: StoreKind {
         try file.alone { try ModelFile(place.path, shownAs: path).write(bytes) }
     }
 
+    package func requireReplaceable(_ path: String, options: StoreOptions) throws {
+        _ = try metadata(ofStoreAt: path)
+        try StoreFile(StorePlace(path), format, options).requireUnlocked()
+    }
+
     package func unlink(_ place: StorePlace) { Glibc.unlink(place.path) }
 }

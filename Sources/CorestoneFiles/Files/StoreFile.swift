@@ -179,6 +179,12 @@ final class StoreFile: @unchecked Sendable {
 
     // MARK: Others
 
+    /// Throws unless it can be replaced now.
+    func requireUnlocked() throws {
+        try requireWritable()
+        try alone {}
+    }
+
     /// Runs `body` while nobody else in this process or another, who does the same, writes the file.
     ///
     /// - Throws: `.storeBusy` when somebody else has it for longer than the options have patience.

@@ -190,6 +190,9 @@ public final class Context: @unchecked Sendable {
         }
         inbox.open(for: self)
         (parent?.children ?? coordinator.contexts).add(inbox, isNew: true)
+        // Asked for when it can be found, lest it be overlooked.
+        let closer = coordinator.closing.closer
+        if closer != 0 { ownQueue?.close(but: closer) }
     }
 
     deinit {

@@ -6,14 +6,15 @@ import CorestoneValues
 extension Context {
     /// Takes the context's queue for the calling thread, waiting for it, until as many calls to `unlock`. May be called from
     /// within. A lock taken within a perform ends with it at the latest; a thread that ends gives up what it locked.
-    /// - Throws: `.wrongThread` for a context that belongs to another thread, with code 132000 when the wait would never end.
+    /// - Throws: `.wrongThread` for a context that belongs to another thread, with code 132000 when the wait would never end;
+    ///   `.invalidHandle` when the stores are being closed.
     @available(*, noasync, message: "a task may go on with another thread, which has no lock; use perform")
-    public func lock() throws { _ = try lock { try queue?.acquire() != nil } }
+    public func lock() throws { _ = try lock { try queue?.acquire(isGuest: true) != nil } }
 
     /// The same without waiting.
     /// - Returns: false when another thread has the queue, or work waits there.
     @available(*, noasync, message: "a task may go on with another thread, which has no lock; use perform")
-    public func tryLock() throws -> Bool { try lock { queue?.tryAcquire(asksForEnded: true) ?? false } }
+    public func tryLock() throws -> Bool { try lock { queue?.tryAcquire(isGuest: true, asksForEnded: true) ?? false } }
 
     private func lock(_ acquire: () throws -> Bool) throws -> Bool {
         if platform_is_forked() { throw Context.forked() }

@@ -23,8 +23,13 @@ extension Context {
                 .invalidArgument,
                 "this context is confined to its thread and has no queue to perform on; call it directly, "
                     + "or make it with a private queue")
-        case .privateQueue: try queue?.enqueue { try? self.performHere(body) }
-        case .main: MainQueue.enqueue { try? self.performHere(body) }
+        case .privateQueue: try queue?.enqueue(isGuest: true) { try? self.performHere(body) }
+        case .main:
+            try coordinator.closing.enter(label)
+            MainQueue.enqueue {
+                try? self.performHere(body)
+                self.coordinator.closing.leave()
+            }
         }
     }
 
@@ -35,8 +40,11 @@ extension Context {
         try Coordinator.requireNoStoreInUse("wait for the queue of a context")
         switch queueType {
         case .caller: try checkQueue()
-        case .privateQueue: try queue?.run { try performHere(body) }
-        case .main: try waitForMainThread(body)
+        case .privateQueue: try queue?.run(isGuest: true) { try performHere(body) }
+        case .main:
+            try coordinator.closing.enter(label)
+            defer { coordinator.closing.leave() }
+            try waitForMainThread(body)
         }
     }
 

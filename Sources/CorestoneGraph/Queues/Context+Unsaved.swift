@@ -68,7 +68,7 @@ extension Coordinator {
     }
 
     /// Every context, those on top of others before these.
-    private var liveContexts: [Context] { contexts.all.compactMap(\.recipient).flatMap(\.withChildren) }
+    var liveContexts: [Context] { contexts.all.compactMap(\.recipient).flatMap(\.withChildren) }
 }
 
 extension Context {

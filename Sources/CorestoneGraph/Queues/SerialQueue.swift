@@ -17,6 +17,8 @@ final class SerialQueue: @unchecked Sendable {
     private var entries = Line<Entry>()
     private let current = Atomic<UInt64>(0)
     private var worker: pthread_t?
+    /// The thread that closed it to guests, and is none itself; 0 while it is open.
+    private var closer: UInt64 = 0
     private let label: ContextLabel
 
     private static let idleSeconds = 2
@@ -43,10 +45,30 @@ final class SerialQueue: @unchecked Sendable {
         return try body()
     }
 
+    // MARK: Closing
+
+    /// Lets in no guest any more but one thread. What waits already has its turn.
+    func close(but thread: UInt64) { withMutex { closer = thread } }
+
+    func open() { withMutex { closer = 0 } }
+
+    var isClosed: Bool { withMutex { closer != 0 } }
+
+    /// Whether somebody waits for a turn.
+    var isAwaited: Bool { withMutex { !entries.isEmpty } }
+
+    /// With the mutex.
+    private func admits(_ isGuest: Bool) -> Bool { !isGuest || closer == 0 || closer == platform_thread_id() }
+
+    /// With the mutex.
+    private func requireAdmission(_ isGuest: Bool) throws { if !admits(isGuest) { throw label.refusal } }
+
     /// Runs `work` later.
+    /// - Parameter isGuest: whether it comes from a host, and is refused when the queue was closed.
     /// - Throws: when the system gives no thread for it.
-    func enqueue(_ work: @escaping () -> Void) throws {
+    func enqueue(isGuest: Bool = false, _ work: @escaping () -> Void) throws {
         try withMutex {
+            try requireAdmission(isGuest)
             if worker == nil { try startWorker() }
             entries.append(.work(work))
             passOn()
@@ -55,17 +77,18 @@ final class SerialQueue: @unchecked Sendable {
 
     /// Runs `body` on the caller's thread when its turn comes.
     /// - Throws: code 132000 when the turn would never come; what `body` throws.
-    func run(_ body: () throws -> Void) throws {
-        try acquire()
+    func run(isGuest: Bool = false, _ body: () throws -> Void) throws {
+        try acquire(isGuest: isGuest)
         defer { release() }
         try body()
     }
 
     /// Gives the calling thread, which does not have the queue, its turn.
-    func acquire() throws {
-        if tryAcquire() { return }
+    func acquire(isGuest: Bool = false) throws {
+        if tryAcquire(isGuest: isGuest) { return }
         let turn = Turn()
-        let place = withMutex {
+        let place = try withMutex {
+            try requireAdmission(isGuest)
             let place = entries.append(.turn(turn))
             passOn()
             return place
@@ -86,10 +109,10 @@ final class SerialQueue: @unchecked Sendable {
 
     /// Takes the queue if nobody has it and nobody waits for it.
     /// - Parameter asksForEnded: looks whether who has it has ended, which costs more than the rest.
-    func tryAcquire(asksForEnded: Bool = false) -> Bool {
+    func tryAcquire(isGuest: Bool = false, asksForEnded: Bool = false) -> Bool {
         if asksForEnded { takeFromEnded() }
         return withMutex {
-            guard holder == 0, entries.isEmpty else { return false }
+            guard holder == 0, entries.isEmpty, admits(isGuest) else { return false }
             current.store(platform_thread_id(), ordering: .releasing)
             return true
         }

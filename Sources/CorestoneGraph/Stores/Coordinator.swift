@@ -18,6 +18,7 @@ public final class Coordinator: @unchecked Sendable {
     var counted = Statistics()
     /// Runs what `perform` was given.
     let queue = SerialQueue(ContextLabel(origin: nil))
+    let closing = Closing()
     /// All contexts that have no parent.
     let contexts = ContextFollowers()
     /// Those of them that merge what others save.

@@ -38,10 +38,14 @@ package protocol StoreKind: Sendable {
     func replace(
         _ path: String, byStoreAt source: String, options: StoreOptions, removing: () throws -> Void) throws
 
+    /// Throws unless the store at `path` may be replaced by another one of the type now. Changes nothing.
+    func requireReplaceable(_ path: String, options: StoreOptions) throws
+
     /// Removes the files of a store that is not open, with their companions.
     func unlink(_ place: StorePlace)
 }
 
 extension StoreKind {
     package var isHosted: Bool { false }
+    package func requireReplaceable(_ path: String, options: StoreOptions) throws {}
 }

@@ -71,6 +71,11 @@ package struct SQLiteKind: StoreKind {
         if let watch = file.watch { try watch.reading(transfer) } else { try transfer() }
     }
 
+    package func requireReplaceable(_ path: String, options: StoreOptions) throws {
+        let destruction = StoreDestruction(place: try StorePlace(path), busyTimeout: options.busyTimeoutMilliseconds)
+        try destruction.requireUnlocked("overwrite \(path)")
+    }
+
     package func unlink(_ place: StorePlace) {
         for companion in ["", "-wal", "-shm"] { Glibc.unlink(place.path + companion) }
     }

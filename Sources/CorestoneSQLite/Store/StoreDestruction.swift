@@ -16,6 +16,18 @@ struct StoreDestruction {
         try Connection.forChanging(place, busyTimeout: busyTimeout, purpose, mayBeDamaged: true).close()
     }
 
+    /// A store of ours into which nobody writes. Not even its log is taken over.
+    func requireUnlocked(_ purpose: String) throws {
+        let connection = try Connection.forChanging(
+            place, busyTimeout: busyTimeout, purpose, mayBeDamaged: true)
+        defer { connection.close() }
+        if place.hasCompanion("-wal") { _ = cst_sqlite3_checkpoint_on_close(connection.db, 0) }
+        do { try connection.execute("BEGIN IMMEDIATE", purpose, cocoaCode: .persistentStoreOperation) } catch let error
+            as CoreError where error.status == .storeCorrupt
+        { return }
+        sqlite3_exec(connection.db, "ROLLBACK", nil, nil, nil)
+    }
+
     /// Whatever locks others have: they go on with files that have no names any more.
     func unlinkAll() throws {
         for companion in ["", "-wal", "-shm", "-journal"] {

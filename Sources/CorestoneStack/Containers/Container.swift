@@ -26,6 +26,8 @@ public final class Container: Sendable {
         var isDescribed = false
         var viewContext: Context?
         var isClosed = false
+        /// Somebody closes it, and may find that it cannot be.
+        var isClosing = false
 
         mutating func entry(_ description: StoreDescription) -> Entry {
             entriesMade += 1
@@ -269,9 +271,27 @@ public final class Container: Sendable {
     /// Runs `body` later, on the queue of a context that is made for it and ends with it. What it throws is dropped, and what it does
     /// not save.
     ///
-    /// - Throws: `.noMemory` when the system gives no thread.
+    /// - Throws: `.noMemory` when the system gives no thread, `.invalidHandle` when the container is closed, or about to be.
     public func performBackgroundTask(_ body: @escaping @Sendable (Context) throws -> Void) throws {
+        try requireOpen()
         try newBackgroundContext().enqueue(body)
+    }
+
+    /// The same, and tells how it ended: with what `body` returns or throws, or with what it was refused for.
+    ///
+    /// - Parameter ended: called once: after `body` on its thread, or on the caller's before this returns, when it was refused.
+    public func performBackgroundTask<Value>(
+        _ body: @escaping @Sendable (Context) throws -> Value,
+        ended: @escaping @Sendable (Result<Value, any Error>) -> Void
+    ) {
+        do { try performBackgroundTask { context in ended(Result { try body(context) }) } } catch {
+            ended(.failure(error))
+        }
+    }
+
+    /// - Throws: `.invalidHandle` for a container that is closed, or about to be.
+    func requireOpen() throws {
+        if state.withLock({ $0.isClosed || $0.isClosing }) { throw Container.closed(name) }
     }
 
     // MARK: Closing
@@ -286,25 +306,36 @@ public final class Container: Sendable {
 
     /// Closes the stores. Contexts stay, but can read and save nothing any more. Closing twice is fine.
     ///
-    /// Waits for the queues of the contexts that have changes, and what they were given to do; a thread that the main one waits for
-    /// must not close a container whose view context has changes.
+    /// The queues of the contexts do what they were given before, but take no more work: whoever gives them some from then on gets an
+    /// error (`.invalidHandle`), until it turns out that the container stays open. So what they did is among what is saved. A
+    /// thread that the main one waits for must not close a container whose view context has changes, or work to do. With
+    /// `.discard` nothing is waited for: work that has not run yet finds the stores closed, as its save tells.
     ///
     /// - Throws: `.unsavedChanges` with a child for each context that has some, its name and its counts, unless they are to be
-    ///   saved or lost; what a save fails with. Nothing is closed then.
+    ///   saved or lost; what a save fails with; `.invalidArgument` on the queue of a context on which other work waits;
+    ///   `.invalidHandle` while another thread closes it. Nothing is closed then.
     public func close(_ unsaved: Unsaved = .refuse) throws {
-        if isClosed { return }
-        if unsaved == .save { try save() }
-        if unsaved != .discard {
-            let found = coordinator.unsavedChanges
-            guard found.isEmpty else {
-                let children = found.map(\.error)
-                throw CoreError(
-                    .unsavedChanges, code: .persistentStoreSave,
-                    "the container \(name) stays open: \(children.map(\.message).joined(separator: "; ")); save them, or close it with "
-                        + "the policy to save or to discard them", children: children)
-            }
+        let mayClose = try state.withLock { state in
+            if state.isClosing { throw Container.closed(name) }
+            defer { state.isClosing = !state.isClosed }
+            return !state.isClosed
         }
-        state.withLock { $0.isClosed = true }
-        for store in coordinator.stores { try coordinator.remove(store) }
+        guard mayClose else { return }
+        defer { state.withLock { $0.isClosing = false } }
+        try coordinator.closeDown(waits: unsaved != .discard) {
+            if unsaved == .save { try save() }
+            if unsaved != .discard { try requireSaved() }
+            state.withLock { $0.isClosed = true }
+            for store in coordinator.stores { try coordinator.remove(store) }
+        }
+    }
+
+    private func requireSaved() throws {
+        let children = coordinator.unsavedChanges.map(\.error)
+        if children.isEmpty { return }
+        throw CoreError(
+            .unsavedChanges, code: .persistentStoreSave,
+            "the container \(name) stays open: \(children.map(\.message).joined(separator: "; ")); save them, or close it with "
+                + "the policy to save or to discard them", children: children)
     }
 }

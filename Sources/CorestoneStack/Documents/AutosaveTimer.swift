@@ -16,16 +16,18 @@ final class AutosaveTimer: Sendable {
     private static let step = 0.05
 
     /// What was started before is put off.
-    func start(after seconds: Double, _ work: @escaping @Sendable () -> Void) {
+    ///
+    /// - Throws: `.noMemory` when the system gives no thread; nothing is due then.
+    func start(after seconds: Double, _ work: @escaping @Sendable () -> Void) throws {
         let mustRun = due.withLock { due in
             (due.time, due.work) = (AutosaveTimer.now + seconds, work)
             defer { due.isRunning = true }
             return !due.isRunning
         }
         guard mustRun else { return }
-        // Without a thread the next change tries again.
         do { try queue.run { [weak self] in while self?.wait() == true {} } } catch {
-            due.withLock { $0.isRunning = false }
+            due.withLock { ($0.work, $0.isRunning) = (nil, false) }
+            throw error
         }
     }
 

@@ -31,24 +31,38 @@ public final class Document: @unchecked Sendable {
     public let context: Context
     /// Where the context records its steps.
     public let undoManager = UndoManager()
-    private let values: Locked<Values>
+    let values: Locked<Values>
     private let announcer = Announcer<State>()
     private let timer = AutosaveTimer()
     private var observations: [Observation] = []
 
-    private struct Values {
+    struct Values {
         var store: Store
         var flags: State = []
         var lastError: CoreError?
         /// Of a document without a place: the folder where its file lies meanwhile.
         var refuge: String?
-        /// The content of the file as it was read or written last, of a store that is one file. Of an SQLite store a watch tells.
+        /// The content of the file as it was read or written last, of a store that is one file. Of an SQLite store which file it
+        /// is; a watch tells of others' writes.
         var known: String?
+        /// How the host had it opened.
+        var options = StoreOptions()
         /// Events since the last save that left something to save.
         var changes = 0
         var autosaveChanges = 0
         var autosaveIdle = 0.0
+        /// Autosaves that failed since a save went well.
+        var failures = 0
+
+        /// How long to wait after an event that left something to save; nil for ever.
+        var autosaveDelay: Double? {
+            if autosaveChanges > 0 && changes >= autosaveChanges { return 0 }
+            return autosaveIdle > 0 ? autosaveIdle : nil
+        }
     }
+
+    /// The most that is waited, in seconds, before a failed autosave is tried again.
+    private static let longestPause = 60.0
 
     // MARK: Making and opening
 
@@ -65,7 +79,7 @@ public final class Document: @unchecked Sendable {
         do {
             let coordinator = try Coordinator(model: model)
             let store = try coordinator.addStore(type, at: refuge + "/Untitled")
-            try self.init(coordinator, store, refuge: refuge, queue)
+            try self.init(coordinator, store, StoreOptions(), refuge: refuge, queue)
         } catch {
             DocumentRefuge.remove(refuge)
             throw error
@@ -85,16 +99,18 @@ public final class Document: @unchecked Sendable {
         options.mustExist = true
         let coordinator = try Coordinator.open(path, model: model, options: options)
         guard let store = coordinator.stores.first else { throw CoreError(.internal, "the store was not kept") }
-        return try Document(coordinator, store, refuge: nil, queue)
+        return try Document(coordinator, store, options, refuge: nil, queue)
     }
 
-    private init(_ coordinator: Coordinator, _ store: Store, refuge: String?, _ queue: Context.QueueType) throws {
+    private init(
+        _ coordinator: Coordinator, _ store: Store, _ options: StoreOptions, refuge: String?, _ queue: Context.QueueType
+    ) throws {
         self.coordinator = coordinator
         if queue == .main { MainQueue.bindFirstThread() }
         context = Context(on: coordinator, parent: nil, queue: queue)
         context.name = "document"
         var first = Values(store: store)
-        first.refuge = refuge
+        (first.refuge, first.options) = (refuge, options)
         if refuge != nil { first.flags = .untitled }
         first.known = Document.content(of: store)
         values = Locked(first)
@@ -113,7 +129,7 @@ public final class Document: @unchecked Sendable {
         if let refuge = values.withLock(\.refuge) { DocumentRefuge.remove(refuge) }
     }
 
-    private static func requireFile(_ type: StoreType) throws {
+    static func requireFile(_ type: StoreType) throws {
         if type == .inMemory {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreInvalidType,
@@ -121,7 +137,10 @@ public final class Document: @unchecked Sendable {
         }
     }
 
-    private static func content(of store: Store) -> String? { store.type == .sqlite ? nil : store.contentState }
+    static func content(of store: Store) -> String? {
+        guard store.type == .sqlite else { return store.contentState }
+        return (try? StorePlace(store.path))?.number.description
+    }
 
     // MARK: How it stands
 
@@ -141,8 +160,8 @@ public final class Document: @unchecked Sendable {
         return flags
     }
 
-    /// Whether something is in no file that the host chose: what the context has not saved, or the content of an untitled document.
-    /// Undoing all since the last save leaves nothing. Waits for the queue.
+    /// Whether something is in no file that the host chose: what the context has not saved, or its children, or the content of an
+    /// untitled document. Undoing all since the last save leaves nothing. Waits for the queues.
     ///
     /// - Throws: `.wrongThread` where the context is confined to another thread.
     public func hasUnsavedChanges() throws -> Bool {
@@ -150,53 +169,54 @@ public final class Document: @unchecked Sendable {
             try context.processPendingChanges()
             return context.hasPersistentChanges
         }
-        return isPending || values.withLock { $0.refuge != nil && $0.flags.contains(.edited) }
+        return isPending || hasChangesElsewhere || values.withLock { $0.refuge != nil && $0.flags.contains(.edited) }
     }
 
     /// Calls `handler` with the state whenever that changes, on the thread that changes it: the context's queue, or who saves.
     public func observe(_ handler: @escaping (State) -> Void) -> Observation { announcer.observe(handler) }
 
-    private func change(_ body: (inout Values) -> Void) {
-        let (before, after) = values.withLock { values in
+    @discardableResult
+    func change<Result>(_ body: (inout Values) -> Result) -> Result {
+        let (before, after, result) = values.withLock { values in
             let before = values.flags
-            body(&values)
-            return (before, values.flags)
+            let result = body(&values)
+            return (before, values.flags, result)
         }
         if before != after { announcer.tell(after) }
+        return result
     }
 
     /// On the context's queue.
     private func noteChange() {
         let isPending = context.hasPersistentChanges
-        var isDue = false, idle = 0.0
-        change { values in
+        let idle = change { values -> Double? in
             // A document without a place has no file to be like.
             if isPending { values.flags.insert(.edited) } else if values.refuge == nil { values.flags.remove(.edited) }
-            guard isPending, !values.flags.contains(.saving) else { return }
+            guard isPending, !values.flags.contains(.saving) else { return nil }
             values.changes += 1
-            isDue = values.autosaveChanges > 0 && values.changes >= values.autosaveChanges
-            idle = values.autosaveIdle
+            return values.autosaveDelay
         }
-        if isDue {
-            autosaveLater()
-        } else if idle > 0 {
-            timer.start(after: idle) { [weak self] in self?.autosaveLater() }
-        }
+        if let idle { autosave(after: idle) }
     }
 
     /// What a watch tells late, of a file that was read meanwhile, is no news.
     private func noteForeignChange() {
         let content = Document.content(of: store)
-        change { if content == nil || content != $0.known { $0.flags.insert(.changedOnDisk) } }
+        change {
+            if $0.store.type == .sqlite || content != $0.known { $0.flags.insert(.changedOnDisk) }
+        }
     }
 
     // MARK: Saving
 
     /// Has the document saved by itself: after so many changes (events that left something to save), and when nothing was changed
     /// for a while; 0 for neither. It is saved on the queue of the context. What that fails with is kept as `lastError`, shows in the
-    /// state, and the changes stay. A document without a place is saved into its own folder, and stays edited.
+    /// state, and the changes stay; it is tried again after a while, which grows from the idle time (at least a second) to a minute,
+    /// and with the next change. What was changed before counts, too. A document without a place is saved into its own folder, and
+    /// stays edited.
     ///
-    /// - Throws: `.invalidArgument` for a document whose context is confined to a thread, which nobody else can save.
+    /// - Throws: `.invalidArgument` for a document whose context is confined to a thread, which nobody else can save; what its
+    ///   queue refuses work with.
     public func setAutosave(afterChanges changes: Int = 0, idleSeconds: Double = 0) throws {
         guard context.queueType != .caller || changes == 0 && idleSeconds == 0 else {
             throw CoreError(
@@ -205,14 +225,57 @@ public final class Document: @unchecked Sendable {
             )
         }
         values.withLock { ($0.autosaveChanges, $0.autosaveIdle) = (max(changes, 0), max(idleSeconds, 0)) }
-        if !(idleSeconds > 0) { timer.cancel() }
+        timer.cancel()
+        guard changes > 0 || idleSeconds > 0 else { return }
+        try context.enqueue { [weak self] context in
+            guard let self, context.hasPersistentChanges else { return }
+            if let delay = self.values.withLock(\.autosaveDelay) { self.autosave(after: delay) }
+        }
     }
 
-    private func autosaveLater() {
-        try? context.enqueue { [weak self] context in
+    private func autosave(after seconds: Double) {
+        if seconds == 0 { return autosaveOrTryAgain() }
+        do { try timer.start(after: seconds) { [weak self] in self?.autosaveOrTryAgain() } } catch {
+            noteFailure(error)
+        }
+    }
+
+    private func autosaveOrTryAgain() {
+        do { try autosaveNow() } catch {
+            // Who closes the document, and refuses work meanwhile, may find that he cannot.
+            if (error as? CoreError)?.status != .invalidHandle { noteFailure(error) }
+            tryAgain()
+        }
+    }
+
+    /// On the context's queue.
+    private func autosaveNow() throws {
+        try context.enqueue { [weak self] context in
             guard let self, !self.values.withLock({ $0.flags.contains(.closed) }) else { return }
+            guard context.hasPersistentChanges else { return }
             // Kept for whoever asks, shown by the state, and told when the document is closed.
-            if context.hasPersistentChanges { try? self.saveHere(context) }
+            do { try self.saveHere(context) } catch { self.tryAgain() }
+        }
+    }
+
+    private func tryAgain() {
+        let pause = values.withLock { values -> Double? in
+            guard values.autosaveChanges > 0 || values.autosaveIdle > 0 else { return nil }
+            defer { values.failures += 1 }
+            let first = max(values.autosaveIdle, 1)
+            return max(first, min(first * Double(1 << min(values.failures, 6)), Document.longestPause))
+        }
+        if let pause { autosave(after: pause) }
+    }
+
+    private func noteFailure(_ error: any Error) {
+        let known = error as? CoreError ?? CoreError(.internal, "\(error)")
+        change { values in
+            values.flags.remove(.saving)
+            if values.flags.contains(.closed) { return }
+            values.flags.insert(.failed)
+            if known.status == .conflict { values.flags.insert(.conflict) }
+            values.lastError = known
         }
     }
 
@@ -230,139 +293,92 @@ public final class Document: @unchecked Sendable {
         try context.use { try saveHere($0) }
     }
 
-    private func saveHere(_ context: Context) throws {
+    /// What is saved into a file that has lost its name is lost with it.
+    private func requireSameFile() throws {
+        let (store, known) = values.withLock { ($0.store, $0.known) }
+        guard store.type == .sqlite else { return }
+        let now = Document.content(of: store)
+        if now == known { return }
+        throw CoreError(
+            .storeIO, code: .persistentStoreSave,
+            "\(store.path) \(now == nil || now == "[]" ? "is no longer there: somebody removed it" : "is another file by now: somebody has put one in its place"); "
+                + "save the document to another path (save as), or have it read what is there (revert), which loses its changes",
+            file: store.path)
+    }
+
+    /// - Parameter elsewhere: whether the store was moved for this, so that its file is another one.
+    func saveHere(_ context: Context, elsewhere: Bool = false) throws {
         change { $0.flags.insert(.saving) }
-        do { try context.save() } catch {
-            let known = error as? CoreError ?? CoreError(.internal, "\(error)")
-            change { values in
-                values.flags.remove(.saving)
-                values.flags.insert(.failed)
-                if known.status == .conflict { values.flags.insert(.conflict) }
-                values.lastError = known
-            }
+        do {
+            if !elsewhere { try requireSameFile() }
+            try context.save()
+        } catch {
+            noteFailure(error)
             throw error
         }
         settle { if $0.refuge == nil { $0.flags.remove(.edited) } }
     }
 
     /// Nothing is amiss any more.
-    private func settle(_ body: (inout Values) -> Void) {
+    func settle(_ body: (inout Values) -> Void) {
         let state = Document.content(of: store)
         change { values in
             body(&values)
             values.flags.subtract([.saving, .failed, .conflict, .changedOnDisk])
             values.lastError = nil
-            values.changes = 0
+            (values.changes, values.failures) = (0, 0)
             values.known = state
         }
     }
 
-    /// Saves the document to another place, and goes on there. What is at its former place stays as it was last saved.
-    ///
-    /// Objects stay what they are, unless the type changes: then every object has a new ID, and those that the host has are gone.
-    ///
-    /// - Parameters:
-    ///   - path: where nothing is, or a store, if that may be replaced; relative to the working directory at the time of the call.
-    ///   - type: nil: as it is.
-    ///   - replaces: whether a store that is there may be overwritten.
-    /// - Throws: `.invalidArgument` for the document's own place and for one where something is; what saving throws. The document is
-    ///   where it was then, with its changes. Only when a file of another type cannot be written, after all was copied, it is a
-    ///   document without a place that has them, for another try.
-    public func saveAs(_ path: String, type: StoreType? = nil, replaces: Bool = false) throws {
-        try requireOpen()
-        try context.use { context in
-            try context.processPendingChanges()
-            // What cannot be saved leaves no file behind.
-            if context.hasPersistentChanges { try context.validate() }
-            let former = store, refuge = values.withLock(\.refuge)
-            let wanted = type ?? former.type
-            try Document.requireFile(wanted)
-            let place = try StorePlace(path)
-            guard try place.path != StorePlace(former.path).path else {
-                throw CoreError(
-                    .invalidArgument, code: .persistentStoreOperation,
-                    "\(path) is where the document is; save it there",
-                    file: path)
-            }
-            let isNew = place.state == .missing
-            guard isNew || replaces else {
-                throw CoreError(
-                    .invalidArgument, code: .persistentStoreOperation,
-                    "there is something at \(path) already; choose another path, or have it replaced", file: path)
-            }
-            if wanted == former.type {
-                try move(former, to: place, isNew: isNew, context)
-            } else {
-                try convert(former, to: wanted, at: place, isNew: isNew, context)
-            }
-            settle { values in
-                values.refuge = nil
-                values.flags.subtract([.untitled, .edited])
-            }
-            if let refuge { DocumentRefuge.remove(refuge) }
-        }
-    }
-
-    /// The same store at another place.
-    private func move(_ store: Store, to place: StorePlace, isNew: Bool, _ context: Context) throws {
-        let former = store.path, path = place.absolute, type = store.type
-        if !isNew {
-            // In one step, and under the locks of those who use it.
-            let staging = path + "~" + UUIDValue.random().description
-            defer { DocumentRefuge.removeStore(staging, coordinator, type) }
-            if type == .sqlite { try coordinator.backup(store, to: staging) }
-            try coordinator.replaceStore(type, at: path, byStoreAt: type == .sqlite ? staging : former)
-        } else if type == .sqlite {
-            try coordinator.backup(store, to: path)
-        }
-        do {
-            try coordinator.setPath(path, of: store)
-            try saveHere(context)
-        } catch {
-            try? coordinator.setPath(former, of: store)
-            if isNew { DocumentRefuge.removeStore(path, coordinator, type) }
-            throw error
-        }
-    }
-
-    /// A store of another type. What was not saved goes into a copy first, so that the former file stays as it is.
-    private func convert(
-        _ former: Store, to type: StoreType, at place: StorePlace, isNew: Bool, _ context: Context
-    ) throws {
-        if values.withLock(\.refuge) == nil {
-            let refuge = try DocumentRefuge.make()
-            do { try move(former, to: StorePlace(refuge + "/Untitled"), isNew: true, context) } catch {
-                DocumentRefuge.remove(refuge)
-                throw error
-            }
-            // Until it has its new place it has none: should that fail, nothing is lost.
-            change { values in
-                values.refuge = refuge
-                values.flags.formUnion([.untitled, .edited])
-            }
-        } else {
-            try saveHere(context)
-        }
-        if !isNew { DocumentRefuge.removeStore(place.absolute, coordinator, nil) }
-        let new = try coordinator.migrateStore(former, to: type, at: place.absolute)
-        let refuge = values.withLock { values in
-            defer { (values.refuge, values.store) = (nil, new) }
-            return values.refuge
-        }
-        if let refuge { DocumentRefuge.remove(refuge) }
-        undoManager.removeAllActions()
-        try context.reset()
-    }
-
     /// Throws away what was not saved, and reads the file as it is now, also what others wrote. Steps to undo are forgotten.
+    ///
+    /// Where somebody has put another file, that is opened. If it is another store, every object has a new ID, and those that the host
+    /// has are gone.
+    ///
+    /// - Throws: `.storeIO` where no file is any more, what opening another one fails with. Nothing is thrown away then.
     public func revert() throws {
         try requireOpen()
         try context.use { context in
+            try reopen(context)
             try context.rollback()
             undoManager.removeAllActions()
             try context.refreshAll()
             settle { if $0.refuge == nil { $0.flags.remove(.edited) } }
         }
+    }
+
+    /// Opens the file that somebody has put in the place of the document's.
+    private func reopen(_ context: Context) throws {
+        let (former, known, options) = values.withLock { ($0.store, $0.known, $0.options) }
+        let place = try StorePlace(former.path)
+        guard place.state != .missing else {
+            throw CoreError(
+                .storeIO, code: .persistentStoreOpen,
+                "\(former.path) is no longer there: somebody removed it; put it back, or save the document to another path (save as)",
+                file: former.path)
+        }
+        if Document.content(of: former) == known { return }
+        if try StoreMetadata(ofStoreAt: former.path).uuid.description == former.identifier {
+            if former.type == .sqlite { return try coordinator.setPath(former.path, of: former) }
+            // Read now, not with the next fetch: it may be saved elsewhere before.
+            if let entity = coordinator.model.entities.first {
+                _ = try former.use { try former.backing.fetch(StoreFetch(entity: entity, result: .count)) }
+            }
+            return
+        }
+        // Whether it can be opened is known before the former one is let go.
+        let trial = try Coordinator(model: coordinator.model)
+        try trial.remove(try trial.addStore(at: former.path, options: options))
+        try coordinator.remove(former)
+        goOn(with: try coordinator.addStore(at: former.path, options: options))
+        try context.reset()
+    }
+
+    /// Has another store be the document's. Whoever calls this resets the context.
+    func goOn(with store: Store) {
+        values.withLock { $0.store = store }
+        undoManager.removeAllActions()
     }
 
     // MARK: Closing
@@ -372,7 +388,7 @@ public final class Document: @unchecked Sendable {
         coordinator.hasUnsavedChanges(besides: context)
     }
 
-    private func requireOpen() throws {
+    func requireOpen() throws {
         if values.withLock({ $0.flags.contains(.closed) }) {
             throw CoreError(.invalidHandle, "the document is closed; open it again")
         }
@@ -384,25 +400,29 @@ public final class Document: @unchecked Sendable {
     ///   error of the last save, if that failed, as children; what the save fails with. The document is open then.
     public func close(_ unsaved: Container.Unsaved = .refuse) throws {
         if values.withLock({ $0.flags.contains(.closed) }) { return }
-        // Children have to come down before this one is asked.
-        if unsaved == .save, hasChangesElsewhere { try coordinator.saveContexts() }
-        if unsaved != .discard, try hasChangesElsewhere || hasUnsavedChanges() {
-            guard unsaved == .save else {
-                throw CoreError(
-                    .unsavedChanges, code: .persistentStoreSave,
-                    "the document \(path ?? "without a place") stays open, since it has changes that were not saved; save it, or close "
-                        + "it with the policy to save or to discard them",
-                    children: coordinator.unsavedChanges.map(\.error) + (lastError.map { [$0] } ?? []), file: path)
+        try coordinator.closeDown(waits: unsaved != .discard) {
+            // Children have to come down before this one is asked.
+            if unsaved == .save, hasChangesElsewhere { try coordinator.saveContexts() }
+            if unsaved != .discard, try hasUnsavedChanges() {
+                guard unsaved == .save else { throw unsavedChanges }
+                try save()
             }
-            try save()
+            timer.cancel()
+            change { $0.flags = [.closed] }
+            for store in coordinator.stores { try coordinator.remove(store) }
         }
-        timer.cancel()
-        change { $0.flags = [.closed] }
-        for store in coordinator.stores { try coordinator.remove(store) }
         let refuge = values.withLock { values in
             defer { values.refuge = nil }
             return values.refuge
         }
         if let refuge { DocumentRefuge.remove(refuge) }
+    }
+
+    private var unsavedChanges: CoreError {
+        CoreError(
+            .unsavedChanges, code: .persistentStoreSave,
+            "the document \(path ?? "without a place") stays open, since it has changes that were not saved; save it, or close it "
+                + "with the policy to save or to discard them",
+            children: coordinator.unsavedChanges.map(\.error) + (lastError.map { [$0] } ?? []), file: path)
     }
 }

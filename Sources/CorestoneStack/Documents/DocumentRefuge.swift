@@ -32,10 +32,13 @@ enum DocumentRefuge {
         rmdir(path)
     }
 
-    /// A store that was made for nothing, or is to be replaced, with its companions.
-    static func removeStore(_ path: String, _ coordinator: Coordinator, _ type: StoreType?) {
-        guard access(path, F_OK) == 0 else { return }
-        _ = try? coordinator.destroyStore(type, at: path)
+    /// A copy of a store that was made for nothing, with its companions. What somebody else has put there meanwhile stays, as does
+    /// what somebody has in use.
+    static func remove(copyOf store: Store, at path: String, _ coordinator: Coordinator) {
+        guard let there = try? StoreMetadata(ofStoreAt: path, type: store.type),
+            there.uuid.description == store.identifier,
+            (try? coordinator.destroyStore(store.type, at: path)) == true
+        else { return }
         for ending in ["", "-wal", "-shm"] { unlink(path + ending) }
     }
 }

@@ -1,0 +1,88 @@
+import CPlatform
+import CorestoneValues
+import Glibc
+
+/// Who closes the stores of a coordinator, and what the main queue has still to do for its contexts.
+///
+/// A context of a private queue is refused by its queue; those of the main one have no queue of their own.
+final class Closing: Sendable {
+    private struct State {
+        /// The thread that closes; 0 while nobody does.
+        var closer: UInt64 = 0
+        /// Pieces of work of the main queue.
+        var waiting = 0
+    }
+
+    private let state = Locked(State())
+
+    /// The thread that closes; 0 while nobody does.
+    var closer: UInt64 { state.withLock(\.closer) }
+    var isAwaited: Bool { state.withLock { $0.waiting > 0 } }
+
+    func begin() { state.withLock { $0.closer = platform_thread_id() } }
+    func end() { state.withLock { $0.closer = 0 } }
+
+    /// - Throws: for all but the thread that closes.
+    func enter(_ whose: ContextLabel) throws {
+        try state.withLock { state in
+            if state.closer != 0, state.closer != platform_thread_id() { throw whose.refusal }
+            state.waiting += 1
+        }
+    }
+
+    func leave() { state.withLock { $0.waiting -= 1 } }
+}
+
+extension ContextLabel {
+    var refusal: CoreError {
+        CoreError(
+            .invalidHandle,
+            "\(text) takes no more work: its stores are closed, or about to be; give it work before, or open the stores anew"
+        )
+    }
+}
+
+extension Coordinator {
+    /// Runs `body`, which closes the stores, when the queues of all contexts have done what they were given. From then on they take
+    /// nothing but from the calling thread, and tell everybody else. Contexts that are confined to a thread are none of its business.
+    ///
+    /// - Parameter waits: false: what the queues were given finds the stores closed.
+    /// - Throws: what `body` throws, and the queues go on then; `.invalidArgument` when the calling thread has a queue on which work
+    ///   waits, since that would never have its turn.
+    package func closeDown(waits: Bool, _ body: () throws -> Void) throws {
+        closing.begin()
+        do {
+            try closeQueues(waits)
+            try body()
+        } catch {
+            closing.end()
+            for context in liveContexts { context.queue?.open() }
+            throw error
+        }
+    }
+
+    private func closeQueues(_ waits: Bool) throws {
+        // Work may make contexts, too; such a one is closed from the first.
+        while true {
+            let open = liveContexts.filter { $0.queue?.isClosed == false }
+            if open.isEmpty { break }
+            for context in open {
+                context.queue?.close(but: closing.closer)
+                guard waits else { continue }
+                if context.isOwn, context.queue?.isAwaited == true {
+                    throw CoreError(
+                        .invalidArgument,
+                        "the stores are to be closed on the queue of \(context.label.text), on which other work waits; close them on "
+                            + "another thread")
+                }
+                try context.runAndWait { _ in }
+            }
+        }
+        guard waits, closing.isAwaited else { return }
+        if MainQueue.boundThread == platform_thread_id() {
+            while closing.isAwaited, try MainQueue.drain(timeoutMilliseconds: 0) > 0 {}
+        } else if let context = liveContexts.first(where: { $0.queueType == .main }) {
+            try context.runAndWait { _ in }
+        }
+    }
+}
