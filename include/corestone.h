@@ -1663,11 +1663,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_container_copy_data_folder(cst_string a
                                                                     cst_error **error);
 enum {
     CST_DESCRIPTION_ASYNCHRONOUS = 1u << 0, /* cst_container_load opens the store on a thread of its own */
-    /* A store of another version of the model is not to be migrated, or not without a mapping model. Nothing migrates yet: it is
-       CST_E_MODEL_MISMATCH in any case. */
-    CST_DESCRIPTION_NO_MIGRATION = 1u << 1,
-    CST_DESCRIPTION_NO_INFERENCE = 1u << 2,
-    CST_DESCRIPTION_NO_FOLDER = 1u << 3 /* a missing folder is an error; else it is made, for the user alone */
+    CST_DESCRIPTION_NO_FOLDER = 1u << 1     /* a missing folder is an error; else it is made, for the user alone */
 };
 typedef struct cst_store_description {
     size_t struct_size;
@@ -1704,8 +1700,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_container_view_context(cst_container *c
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_new_background_context(cst_container *container,
                                                                           cst_context **out_context CST_OWNED,
                                                                           cst_error **error);
-/* What a container knows: {"name", "application", "isClosed", "stores": [{"path", "type", "configuration", "isAsynchronous",
- * "migrates", "infers"}, …], "unsaved": [{"context", "name", "inserted", "updated", "deleted"}, …]}; the counts are null for a
+/* What a container knows: {"name", "application", "isClosed", "stores": [{"path", "type", "configuration", "isAsynchronous"},
+ * …], "unsaved": [{"context", "name", "inserted", "updated", "deleted"}, …]}; the counts are null for a
  * context that is confined to another thread. Waits for the queues of contexts with changes. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_copy_report(cst_container *container, cst_buffer *out_json,
                                                                cst_error **error);
@@ -1718,40 +1714,45 @@ enum {
 };
 /* Closes the stores; contexts can read and save nothing any more. `unsaved` says what becomes of changes that were not saved: refused,
  * they are CST_E_UNSAVED_CHANGES with a detail for each context that has some, with its name and how many objects were
- * inserted, updated and deleted. Waits for the queues of contexts with changes. Releasing a container asks nobody, and closes the
- * stores when the last handle of them is gone. */
+ * inserted, updated and deleted. The queues of contexts first do what they were given, and take no more from other threads than this one:
+ * CST_E_INVALID_HANDLE, until it turns out that the container stays open; with CST_UNSAVED_DISCARD nothing is waited for. Not
+ * on the queue of a context on which other work waits. Releasing a container asks nobody, and closes the stores when the last
+ * handle of them is gone. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_close(cst_container *container, uint32_t unsaved, cst_error **error);
 
 /* ---- records: rows as plain values, for programs that want neither contexts nor objects.
  *
  * A record is a JSON object: an entry for each attribute (dates as ISO 8601, decimals, UUIDs and URIs as text, bytes in base64), for
- * each relationship the URI of the object that it leads to or a list of them, and its own URI as "objectID". What is read can be
- * written again. Each call works in a context of its own on the calling thread and saves before it returns: all, or nothing. */
+ * each relationship the URI of the object that it leads to or a list of them, and its own URI as "@id". A date that ISO 8601 does not
+ * give to the microsecond in a year of four digits is a number, the seconds since 2001-01-01; numbers that are not finite are "Infinity",
+ * "-Infinity" and "NaN". What is read can be written again. Each call works in a context of its own on the calling thread and saves before it returns: all, or nothing. */
 
 /* Told of success before the call returns: `records` is a JSON list, null of deletions. */
 typedef void (*cst_records_fn)(void *userdata, cst_string records CST_BORROWED, size_t count);
 /* Told of failure before the call returns, which fails with the same error. */
 typedef void (*cst_failure_fn)(void *userdata, const cst_error *error CST_BORROWED);
 /* Inserts objects: `json` is one record or a list of them. Values are converted as the attribute wants them; null is the default. A
- * relationship takes the URI of an object or a record, a to-many one a list of these: a record with "objectID" changes that object,
- * any other inserts one of the relationship's entity, or of the one it names as "entity". CST_E_TYPE_MISMATCH and
+ * relationship takes the URI of an object or a record, a to-many one a list of these: a record with "@id" changes that object,
+ * any other inserts one of the relationship's entity, or of the one it names as "@entity". CST_E_TYPE_MISMATCH and
  * CST_E_INVALID_ARGUMENT name entity, key and value. success and failure may be NULL, here and below. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_insert(cst_container *container, cst_string entity_name,
                                                           cst_string json, cst_records_fn success,
                                                           cst_failure_fn failure, void *userdata, cst_error **error);
-/* The records that a filter holds for (a predicate, or an object's URI; null: all), at most `limit` of them (0: all), ordered by
- * `sort`: key paths with commas between them, "-" before those that go the other way than `ascending` says; null: in no order. */
+/* The records that a predicate holds for (NULL: all; of one object "SELF == %@" with its ID), at most `limit` of them (0: all) after
+ * leaving out `offset`, ordered by `sort`: key paths with commas between them, "-" before those that go the other way than
+ * `ascending` says; null: in no order. What comes from people belongs into arguments of cst_predicate_parse. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_read(cst_container *container, cst_string entity_name,
-                                                        cst_string filter, cst_string sort, bool ascending,
-                                                        uint64_t limit, cst_records_fn success, cst_failure_fn failure,
-                                                        void *userdata, cst_error **error);
-/* Sets what `json`, a record, names, of the objects that a filter holds for; tells of them as they are then. */
+                                                        const cst_predicate *predicate, cst_string sort, bool ascending,
+                                                        uint64_t limit, uint64_t offset, cst_records_fn success,
+                                                        cst_failure_fn failure, void *userdata, cst_error **error);
+/* Sets what `json`, a record, names, of the objects that a predicate holds for (NULL: all); tells of them as they are then. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_update(cst_container *container, cst_string entity_name,
-                                                          cst_string filter, cst_string json, cst_records_fn success,
-                                                          cst_failure_fn failure, void *userdata, cst_error **error);
-/* Deletes the objects that a filter holds for, which is not null; delete rules follow. */
+                                                          const cst_predicate *predicate, cst_string json,
+                                                          cst_records_fn success, cst_failure_fn failure,
+                                                          void *userdata, cst_error **error);
+/* Deletes the objects that a predicate holds for, which is not NULL; delete rules follow. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_delete(cst_container *container, cst_string entity_name,
-                                                          cst_string filter, cst_records_fn success,
+                                                          const cst_predicate *predicate, cst_records_fn success,
                                                           cst_failure_fn failure, void *userdata, cst_error **error);
 /* Deletes all objects of an entity, and of those that inherit from it. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_delete_all(cst_container *container, cst_string entity_name,
@@ -1781,14 +1782,14 @@ enum {
     CST_DOCUMENT_CONFLICT = 1u << 2,        /* the last save met objects that somebody else had changed */
     CST_DOCUMENT_FAILED = 1u << 3,          /* the last save failed: cst_document_copy_error */
     CST_DOCUMENT_UNTITLED = 1u << 4,        /* it has no place yet */
-    CST_DOCUMENT_CHANGED_ON_DISK = 1u << 5, /* somebody else wrote the file since it was opened, saved or reverted */
+    CST_DOCUMENT_CHANGED_ON_DISK = 1u << 5, /* somebody else wrote, replaced or removed the file */
     CST_DOCUMENT_CLOSED = 1u << 6
 };
 /* As of the last event of the context; looks at the file. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_state(const cst_document *document, uint32_t *out_flags,
                                                         cst_error **error);
-/* Processes pending changes and says whether something is unsaved; undoing all since the last save leaves nothing. Waits for the
- * context's queue. */
+/* Processes pending changes and says whether something is unsaved, in children of the context too; undoing all since the last save leaves
+ * nothing. Waits for the queues. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_has_unsaved_changes(const cst_document *document, bool *out_unsaved,
                                                                       cst_error **error);
 /* What the last save failed with, an autosave too; CST_NOT_FOUND when it went well. */
@@ -1802,19 +1803,21 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_document_observe(cst_document *document
                                                           cst_observation **out_observation CST_OWNED,
                                                           cst_error **error);
 /* Has the document saved by itself, on its context's queue: after so many events that left something to save, and when nothing was
- * changed for so many milliseconds; 0 for neither. What it fails with shows in the state, and the changes stay. One without a place is
+ * changed for so many milliseconds; 0 for neither. What was changed before counts too. What it fails with shows in the state, the
+ * changes stay, and it is tried again after pauses of up to a minute. One without a place is
  * saved into its own folder and stays edited. CST_E_INVALID_ARGUMENT for CST_QUEUE_CALLER. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_set_autosave(cst_document *document, uint32_t changes,
                                                                uint32_t idle_ms, cst_error **error);
 /* Saves what was changed. CST_E_CONFLICT for objects that somebody else changed in the file: a merge policy of the context settles
- * them, or cst_document_revert. */
+ * them, or cst_document_revert. CST_E_STORE_IO when somebody removed the file, or put another one in its place. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_save(cst_document *document, cst_error **error);
 /* Saves the document to `path` and goes on there; what is at its former place stays as it was last saved. `type` null: as it is; of
  * another one every object has a new ID, and handles of objects are CST_E_OBJECT_GONE. A store at the path is overwritten only
- * if `replaces`. */
+ * if `replaces`, and when the new one is whole; CST_E_NOT_A_STORE and CST_E_UNSUPPORTED for what is no store of the type. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_save_as(cst_document *document, cst_string type, cst_string path,
                                                           bool replaces, cst_error **error);
-/* Throws away what was not saved, and reads the file as it is now, also what others wrote. Steps to undo are forgotten. */
+/* Throws away what was not saved, and reads the file as it is now, also what others wrote, or put in its place: of another store every
+ * object has a new ID. Steps to undo are forgotten. CST_E_STORE_IO where no file is. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_revert(cst_document *document, cst_error **error);
 /* Closes the file; `unsaved` is a CST_UNSAVED_ constant. CST_E_UNSAVED_CHANGES has the counts and the error of the last save, if that
  * failed, as details. */

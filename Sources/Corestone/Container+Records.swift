@@ -1,4 +1,7 @@
+import CorestoneGraph
+import CorestonePredicate
 import CorestoneStack
+import CorestoneValues
 
 /// The calls on records beside the caller: on a thread of their own, one after the other in order of the calls.
 extension Container {
@@ -6,7 +9,7 @@ extension Container {
 
     /// Does something with records on a thread of the container's.
     ///
-    ///     let toys = try await container.records { try $0.read("Item", where: "price < 10", sort: ["name"]) }
+    ///     let toys = try await container.records { try $0.read("Item", where: "price < %@", 10, sort: ["name"]) }
     public func records<Value: Sendable>(
         _ body: @escaping @Sendable (Container) throws -> Value
     ) async throws -> Value {
@@ -21,21 +24,51 @@ extension Container {
     }
 
     public func read(
-        _ entity: String, where filter: String? = nil, sort: [String] = [], ascending: Bool = true, limit: Int = 0,
-        ended: @escaping Ended<[Record]>
+        _ entity: String, where predicate: Predicate? = nil, sort: [String] = [], ascending: Bool = true,
+        limit: Int = 0, offset: Int = 0, ended: @escaping Ended<[Record]>
     ) {
-        inBackground({ try $0.read(entity, where: filter, sort: sort, ascending: ascending, limit: limit) }, ended)
+        inBackground(
+            {
+                try $0.read(
+                    entity, where: predicate, sort: sort, ascending: ascending, limit: limit, offset: offset)
+            }, ended)
     }
 
-    public func update(_ entity: String, where filter: String?, _ values: Record, ended: @escaping Ended<[Record]>) {
-        inBackground({ try $0.update(entity, where: filter, values) }, ended)
-    }
+    public func update(
+        _ entity: String, where predicate: Predicate?, _ values: Record, ended: @escaping Ended<[Record]>
+    ) { inBackground({ try $0.update(entity, where: predicate, values) }, ended) }
 
-    public func delete(_ entity: String, where filter: String, ended: @escaping Ended<Int>) {
-        inBackground({ try $0.delete(entity, where: filter) }, ended)
+    public func delete(_ entity: String, where predicate: Predicate, ended: @escaping Ended<Int>) {
+        inBackground({ try $0.delete(entity, where: predicate) }, ended)
     }
 
     public func deleteAll(_ entity: String, ended: @escaping Ended<Int>) {
         inBackground({ try $0.deleteAll(entity) }, ended)
+    }
+}
+
+/// The same by the text of a predicate, whose % conversions take `arguments` in order. What comes from people belongs into these.
+extension Container {
+    public func read(
+        _ entity: String, where format: String, _ arguments: any PropertyConvertible..., sort: [String] = [],
+        ascending: Bool = true, limit: Int = 0, offset: Int = 0
+    ) throws -> [Record] {
+        let predicate = try Predicate.parse(format, arguments: arguments.map(\.propertyValue))
+        return try read(entity, where: predicate, sort: sort, ascending: ascending, limit: limit, offset: offset)
+    }
+
+    /// - Parameter values: what to set, see `update`.
+    @discardableResult
+    public func update(
+        _ entity: String, where format: String, _ arguments: any PropertyConvertible..., values: Record
+    ) throws -> [Record] {
+        try update(entity, where: Predicate.parse(format, arguments: arguments.map(\.propertyValue)), values)
+    }
+
+    @discardableResult
+    public func delete(
+        _ entity: String, where format: String, _ arguments: any PropertyConvertible...
+    ) throws -> Int {
+        try delete(entity, where: Predicate.parse(format, arguments: arguments.map(\.propertyValue)))
     }
 }

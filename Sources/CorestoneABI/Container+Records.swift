@@ -55,8 +55,10 @@ public func cst_container_insert(
 
 @_cdecl("cst_container_read") @implementation
 public func cst_container_read(
-    _ pointer: OpaquePointer?, _ entity: cst_string, _ filter: cst_string, _ sort: cst_string, _ ascending: Bool,
-    _ limit: UInt64, _ success: cst_records_fn?, _ failure: cst_failure_fn?, _ userdata: UnsafeMutableRawPointer?,
+    _ pointer: OpaquePointer?, _ entity: cst_string, _ predicatePointer: OpaquePointer?, _ sort: cst_string,
+    _ ascending: Bool,
+    _ limit: UInt64, _ offset: UInt64, _ success: cst_records_fn?, _ failure: cst_failure_fn?,
+    _ userdata: UnsafeMutableRawPointer?,
     _ error: ErrorOut
 ) -> cst_status {
     records(pointer, success, failure, userdata, error) { container in
@@ -65,31 +67,35 @@ public func cst_container_read(
         }
         return json(
             try container.read(
-                try entity.string("entity_name"), where: try filter.optionalString("filter"), sort: keys ?? [],
-                ascending: ascending, limit: Int(clamping: limit)))
+                try entity.string("entity_name"), where: try predicatePointer.map { try predicate($0) },
+                sort: keys ?? [], ascending: ascending, limit: Int(clamping: limit), offset: Int(clamping: offset)))
     }
 }
 
 @_cdecl("cst_container_update") @implementation
 public func cst_container_update(
-    _ pointer: OpaquePointer?, _ entity: cst_string, _ filter: cst_string, _ text: cst_string,
+    _ pointer: OpaquePointer?, _ entity: cst_string, _ predicatePointer: OpaquePointer?, _ text: cst_string,
     _ success: cst_records_fn?, _ failure: cst_failure_fn?, _ userdata: UnsafeMutableRawPointer?, _ error: ErrorOut
 ) -> cst_status {
     records(pointer, success, failure, userdata, error) { container in
         json(
             try container.update(
-                try entity.string("entity_name"), where: try filter.optionalString("filter"),
+                try entity.string("entity_name"), where: try predicatePointer.map { try predicate($0) },
                 try record(try decoded(text))))
     }
 }
 
 @_cdecl("cst_container_delete") @implementation
 public func cst_container_delete(
-    _ pointer: OpaquePointer?, _ entity: cst_string, _ filter: cst_string, _ success: cst_records_fn?,
+    _ pointer: OpaquePointer?, _ entity: cst_string, _ predicatePointer: OpaquePointer?, _ success: cst_records_fn?,
     _ failure: cst_failure_fn?, _ userdata: UnsafeMutableRawPointer?, _ error: ErrorOut
 ) -> cst_status {
     records(pointer, success, failure, userdata, error) { container in
-        (nil, try container.delete(try entity.string("entity_name"), where: try filter.string("filter")))
+        guard let predicatePointer else {
+            throw CoreError(
+                .invalidArgument, "predicate is NULL; say which objects to delete, or use cst_container_delete_all")
+        }
+        return (nil, try container.delete(try entity.string("entity_name"), where: try predicate(predicatePointer)))
     }
 }
 

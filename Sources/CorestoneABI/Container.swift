@@ -99,9 +99,7 @@ public func cst_container_add_description(
             throw CoreError(.invalidArgument, "description is NULL; there is no store to add")
         }
         let given = try options(description, cst_store_description(), "description")
-        let known = UInt32(
-            CST_DESCRIPTION_ASYNCHRONOUS | CST_DESCRIPTION_NO_MIGRATION | CST_DESCRIPTION_NO_INFERENCE
-                | CST_DESCRIPTION_NO_FOLDER)
+        let known = UInt32(CST_DESCRIPTION_ASYNCHRONOUS | CST_DESCRIPTION_NO_FOLDER)
         guard given.flags & ~known == 0 else {
             throw CoreError(
                 .unsupported,
@@ -111,8 +109,6 @@ public func cst_container_add_description(
             path: given.path.data == nil ? nil : try given.path.filePath("description.path"),
             type: try storeType(given.type), options: try storeOptions(given.options))
         added.shouldAddStoreAsynchronously = given.flags & UInt32(CST_DESCRIPTION_ASYNCHRONOUS) != 0
-        added.shouldMigrateStoreAutomatically = given.flags & UInt32(CST_DESCRIPTION_NO_MIGRATION) == 0
-        added.shouldInferMappingModelAutomatically = given.flags & UInt32(CST_DESCRIPTION_NO_INFERENCE) == 0
         added.shouldMakeFolder = given.flags & UInt32(CST_DESCRIPTION_NO_FOLDER) == 0
         container.add(added)
     }
@@ -193,8 +189,6 @@ extension Container {
                     .dictionary([
                         "path": text($0.path), "type": text($0.type?.rawValue), "configuration": text($0.configuration),
                         "isAsynchronous": .bool($0.shouldAddStoreAsynchronously),
-                        "migrates": .bool($0.shouldMigrateStoreAutomatically),
-                        "infers": .bool($0.shouldInferMappingModelAutomatically),
                     ])
                 }),
             "unsaved": .array(

@@ -11,6 +11,8 @@ extension Attribute {
         case (.string, .int), (.string, .double), (.string, .decimal), (.string, .bool), (.string, .uuid),
             (.string, .date):
             return .string(value.plainText)
+        case (.date, .int(let seconds)): return try accept(.date(Double(seconds)))
+        case (.date, .double(let seconds)): return try accept(.date(seconds))
         case (.string, _), (.uri, _), (.composite, _), (.undefined, _): return try accept(value)
         case (_, .text(let text)):
             guard let read = read(text.string) else { throw unreadable(value) }
@@ -25,12 +27,15 @@ extension Attribute {
         case .double, .float: Double(text).map { .double($0) }
         case .decimal: (try? DecimalNumber(text)).map { .decimal($0) }
         case .boolean: ["true": true, "1": true, "false": false, "0": false][text].map { .bool($0) }
-        case .date: (try? ReferenceDate.parse(text)).map { .date($0) }
+        case .date: ((try? ReferenceDate.parse(text)) ?? notFinite(text)).map { .date($0) }
         case .uuid: UUIDValue(text).map { .uuid($0) }
         case .binary, .transformable: decodeBase64(Array(text.utf8)).map { .bytes(Bytes($0)) }
         default: nil
         }
     }
+
+    /// JSON has no number for it.
+    private func notFinite(_ text: String) -> Double? { Double(text).flatMap { $0.isFinite ? nil : $0 } }
 
     private func unreadable(_ value: PropertyValue) -> CoreError {
         CoreError(

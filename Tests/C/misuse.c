@@ -65,6 +65,8 @@ static bool may_be_null(const struct call *call, const struct parameter *paramet
         {"cst_log_set_callback", "callback"},
         {"cst_log_take_arguments", "out_taken"},
         {"cst_context_insert_many", "out_objects"},
+        {"cst_container_read", "predicate"},
+        {"cst_container_update", "predicate"},
         {"cst_fetch_request_set_predicate", "predicate"},
         {"cst_fetch_request_set_having", "predicate"},
         {"cst_fetch_request_set_affected_stores", "stores"},

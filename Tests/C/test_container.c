@@ -171,7 +171,7 @@ static void stores_are_opened_on_another_thread(void) {
     struct told told = {PTHREAD_MUTEX_INITIALIZER, 0, 0, 0, 0, 0, 0, pthread_self()};
     cst_container *container = make("Shop");
     describe(container, "SQLite", check_path("a.sqlite"), CST_DESCRIPTION_ASYNCHRONOUS);
-    describe(container, "SQLite", check_path("b.sqlite"), CST_DESCRIPTION_ASYNCHRONOUS | CST_DESCRIPTION_NO_MIGRATION);
+    describe(container, "SQLite", check_path("b.sqlite"), CST_DESCRIPTION_ASYNCHRONOUS | CST_DESCRIPTION_NO_FOLDER);
     OK(cst_container_load(container, hear, &told, count_end, E));
     while (destroyed(&told) == 0)
         usleep(1000);

@@ -151,6 +151,46 @@ static void undone_to_what_was_saved(void) {
     OK(cst_release(document));
 }
 
+/* A text of somebody's, a file that went away, a child of the context. */
+static void in_a_place_of_others(void) {
+    const char *path = check_path("thesis");
+    FILE *file = fopen(path, "w");
+    REQUIRE(file && fputs("my thesis", file) >= 0 && fclose(file) == 0);
+    cst_document *document = make("XML", CST_QUEUE_PRIVATE);
+    cst_context *context = NULL, *child = NULL;
+    bool is_unsaved = true;
+    insert(document, "R&D");
+    CHECK_STATUS(CST_E_NOT_A_STORE, cst_document_save_as(document, text("Binary"), text(path), true, E));
+    char read[20] = {0};
+    file = fopen(path, "r");
+    REQUIRE(file && fgets(read, sizeof read, file) && fclose(file) == 0);
+    CHECK(strcmp(read, "my thesis") == 0);
+    OK(cst_document_save_as(document, text("SQLite"), text(check_path("one")), false, E));
+    OK(cst_document_has_unsaved_changes(document, &is_unsaved, E));
+    CHECK(!is_unsaved);
+    OK(cst_document_context(document, &context, E));
+    OK(cst_context_new_child(context, CST_QUEUE_PRIVATE, &child, E));
+    OK(cst_context_lock(child, E));
+    cst_object *object = NULL;
+    OK(cst_context_insert(child, text("Department"), &object, E));
+    OK(cst_context_unlock(child, E));
+    OK(cst_document_has_unsaved_changes(document, &is_unsaved, E));
+    CHECK(is_unsaved);
+    OK(cst_release(object));
+    OK(cst_release(child));
+    REQUIRE(remove(check_path("one")) == 0);
+    insert(document, "Sales");
+    CHECK_STATUS(CST_E_STORE_IO, cst_document_save(document, E));
+    CHECK_CONTAINS("no longer there", cst_error_message(check_error()));
+    CHECK_STATUS(CST_E_STORE_IO, cst_document_revert(document, E));
+    OK(cst_document_save_as(document, none, text(check_path("two")), false, E));
+    CHECK_INT(2, count_at(check_path("two")));
+    OK(cst_document_close(document, CST_UNSAVED_REFUSE, E));
+    CHECK_STATUS(CST_OK, cst_context_lock(context, E)); /* here it was closed */
+    OK(cst_context_unlock(context, E));
+    OK(cst_release(document));
+}
+
 static uint32_t seen;
 
 static void see(void *userdata, uint32_t state) {
@@ -236,17 +276,26 @@ static void records(void) {
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_container_insert(container, employee, text("[1]"), NULL, NULL, NULL, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT,
                  cst_container_insert(container, employee, text("{\"name\": "), NULL, NULL, NULL, E));
-    OK(cst_container_read(container, employee, none, text("-number"), true, 1, succeed, fail, &heard, E));
+    OK(cst_container_read(container, employee, NULL, text("-number"), true, 1, 0, succeed, fail, &heard, E));
     CHECK_INT(1, (int)heard.count);
     CHECK(strstr(heard.json, "Ada") != NULL);
-    OK(cst_container_read(container, employee, text("department.name == 'R&D'"), none, true, 0, succeed, fail, &heard,
-                          E));
+    OK(cst_container_read(container, employee, NULL, text("number"), true, 5, 1, succeed, fail, &heard, E));
     CHECK_INT(1, (int)heard.count);
-    OK(cst_container_update(container, employee, text("number == 3"), text("{\"number\": 4}"), succeed, fail, &heard,
-                            E));
+    CHECK(strstr(heard.json, "Ada") != NULL && strstr(heard.json, "\"@id\"") != NULL);
+    const cst_value research = {.type = CST_STRING, .as.string = text("R&D")};
+    cst_predicate *predicate = NULL;
+    OK(cst_predicate_parse(text("department.name == %@"), 1, &research, &predicate, E));
+    OK(cst_container_read(container, employee, predicate, none, true, 0, 0, succeed, fail, &heard, E));
     CHECK_INT(1, (int)heard.count);
-    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_container_delete(container, employee, none, succeed, fail, &heard, E));
-    OK(cst_container_delete(container, employee, text("number == 4"), succeed, fail, &heard, E));
+    OK(cst_release(predicate));
+    OK(cst_predicate_parse(text("number == 3"), 0, NULL, &predicate, E));
+    OK(cst_container_update(container, employee, predicate, text("{\"number\": 4}"), succeed, fail, &heard, E));
+    OK(cst_release(predicate));
+    CHECK_INT(1, (int)heard.count);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_container_delete(container, employee, NULL, succeed, fail, &heard, E));
+    OK(cst_predicate_parse(text("number == 4"), 0, NULL, &predicate, E));
+    OK(cst_container_delete(container, employee, predicate, succeed, fail, &heard, E));
+    OK(cst_release(predicate));
     CHECK_INT(1, (int)heard.count);
     CHECK(heard.json[0] == 0);
     OK(cst_container_delete_all(container, employee, succeed, NULL, &heard, E));
@@ -260,6 +309,7 @@ int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(from_nothing_to_files);
     RUN(as_another_type);
+    RUN(in_a_place_of_others);
     RUN(undone_to_what_was_saved);
     RUN(saved_by_itself);
     RUN(records);

@@ -146,8 +146,6 @@ final class ContainerTests: XCTestCase {
         try other.addEntity(named: "Item").addAttribute(named: "label", type: .string)
         let container = try Container(name: "Shop", model: other, application: "x")
         container.storeDescriptions = [StoreDescription(path: path("a.sqlite"))]
-        XCTAssert(container.storeDescriptions[0].shouldMigrateStoreAutomatically)
-        XCTAssert(container.storeDescriptions[0].shouldInferMappingModelAutomatically)
         XCTAssertEqual(failure { try container.loadStores() }.status, .modelMismatch)
     }
 

@@ -52,7 +52,7 @@ final class RecordTests: XCTestCase {
         XCTAssertEqual(record["shop"], .null)
         // What was read can be written again.
         var again = record
-        again["objectID"] = nil
+        again["@id"] = nil
         XCTAssertEqual(try container.insert("Item", [again])[0]["price"], record["price"])
     }
 
@@ -80,21 +80,21 @@ final class RecordTests: XCTestCase {
                 [
                     "name": "Toys",
                     "items": .array([
-                        .dictionary(["name": "ball"]), .dictionary(["name": "kite", "entity": "Special"]),
+                        .dictionary(["name": "ball"]), .dictionary(["name": "kite", "@entity": "Special"]),
                     ]),
                 ]
             ])[0]
         guard case .array(let items)? = shop["items"] else { return XCTFail() }
         XCTAssertEqual(items.count, 2)
         XCTAssertEqual(try container.read("Special").count, 1)
-        let id = try XCTUnwrap(shop["objectID"])
+        let id = try XCTUnwrap(shop["@id"])
         let doll = try container.insert("Item", [["name": "doll", "shop": id]])[0]
         XCTAssertEqual(doll["shop"], id)
         let other = try container.insert(
-            "Item", [["name": "yo-yo", "shop": .dictionary(["objectID": id, "name": "Old toys"])]])[0]
+            "Item", [["name": "yo-yo", "shop": .dictionary(["@id": id, "name": "Old toys"])]])[0]
         XCTAssertEqual(other["shop"], id)
         XCTAssertEqual(try container.read("Shop").map { $0["name"] }, ["Old toys"])
-        try container.update("Item", where: "name == 'doll'", ["shop": .null])
+        try container.update("Item", where: "name == %@", "doll", values: ["shop": .null])
         XCTAssertEqual(try container.read("Item", where: "shop == nil").map { $0["name"] }, ["doll"])
     }
 
@@ -103,12 +103,14 @@ final class RecordTests: XCTestCase {
         func names(_ records: [Container.Record]) -> [PropertyValue] { records.compactMap { $0["name"] } }
         XCTAssertEqual(names(try container.read("Item", sort: ["count", "-name"], limit: 3)), ["n9", "n6", "n3"])
         XCTAssertEqual(names(try container.read("Item", sort: ["name"], ascending: false, limit: 2)), ["n9", "n8"])
-        XCTAssertEqual(names(try container.read("Item", where: "count == 1", sort: ["name"], offset: 1)), ["n4", "n7"])
-        XCTAssertEqual(try container.update("Item", where: "count == 2", ["count": "20"]).count, 3)
+        XCTAssertEqual(
+            names(try container.read("Item", where: "count == %d", 1, sort: ["name"], offset: 1)), ["n4", "n7"])
+        XCTAssertEqual(names(try container.read("Item", sort: ["name"], limit: 2, offset: 3)), ["n3", "n4"])
+        XCTAssertEqual(try container.update("Item", where: "count == 2", values: ["count": "20"]).count, 3)
         let one = try container.read("Item", where: "name == 'n0'")[0]
-        guard case .text(let uri)? = one["objectID"] else { return XCTFail() }
-        XCTAssertEqual(names(try container.read("Item", where: uri.string)), ["n0"])
-        XCTAssertEqual(try container.delete("Item", where: uri.string), 1)
+        guard case .text(let uri)? = one["@id"] else { return XCTFail() }
+        XCTAssertEqual(names(try container.read("Item", where: container.predicate(forObjectAt: uri.string))), ["n0"])
+        XCTAssertEqual(try container.delete("Item", where: container.predicate(forObjectAt: uri.string)), 1)
         XCTAssertEqual(try container.delete("Item", where: "count == 20"), 3)
         XCTAssertEqual(try container.deleteAll("Item"), 6)
         XCTAssertEqual(try container.deleteAll("Item"), 0)

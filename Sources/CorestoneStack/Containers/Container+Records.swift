@@ -6,20 +6,21 @@ import CorestoneValues
 /// Rows as plain values, for programs that want neither contexts nor objects.
 ///
 /// A record has an entry for each attribute, for each relationship the URI of the object that it leads to, or a list of them, and the
-/// object's own URI as `objectID`. What such a record has is taken back, too. Each call works in a context of its own on the calling
+/// object's own URI as `@id`. What such a record has is taken back, too. Each call works in a context of its own on the calling
 /// thread, and saves before it returns: all of it, or nothing when it throws.
 extension Container {
     public typealias Record = [String: PropertyValue]
     /// The key of an object's URI in a record.
-    public static let idKey = "objectID"
+    public static let idKey = "@id"
     /// The key that names the entity of a nested record, where that is one which inherits from the relationship's.
-    public static let entityKey = "entity"
+    public static let entityKey = "@entity"
 
     /// Inserts objects.
     ///
     /// Values are converted as the attribute wants them: text to numbers, dates (ISO 8601), UUIDs, bytes (base64). Null is the default.
-    /// A relationship takes the URI of an object, the object's ID, or a record, a to-many one a list of those: a record with `objectID`
-    /// changes that object, any other inserts one of the relationship's entity, or of the one that it names as `entity`.
+    /// A relationship takes the URI of an object, the object's ID, or a record, a to-many one a list of those: a record with `@id` changes
+    /// that object, any other inserts one of the relationship's entity, or of the one that it names as `@entity`. Dates are numbers of
+    /// seconds since 2001-01-01, too, and what is not finite is "Infinity", "-Infinity" or "NaN".
     ///
     /// - Returns: the records of the objects, in order, without those that were nested.
     /// - Throws: `.typeMismatch` and `.invalidArgument` with entity, key and value; what a save throws.
@@ -36,15 +37,16 @@ extension Container {
     /// The records of the objects that a predicate holds for, in order.
     ///
     /// - Parameters:
-    ///   - filter: a predicate, or an object's URI; nil: all.
+    ///   - predicate: nil: all. `predicate(forObjectAt:)` makes one of an object's URI.
     ///   - sort: key paths, with `-` before those that go the other way.
     ///   - limit: 0: all.
+    ///   - offset: how many to leave out first.
     public func read(
-        _ entity: String, where filter: String? = nil, sort: [String] = [], ascending: Bool = true, limit: Int = 0,
-        offset: Int = 0
+        _ entity: String, where predicate: Predicate? = nil, sort: [String] = [], ascending: Bool = true,
+        limit: Int = 0, offset: Int = 0
     ) throws -> [Record] {
         try work { work in
-            let request = try work.request(entity, filter)
+            let request = try work.request(entity, predicate)
             request.sortDescriptors = sort.map { key in
                 let isTurned = key.hasPrefix("-")
                 return SortDescriptor(
@@ -61,9 +63,9 @@ extension Container {
     /// - Parameter values: as `insert` takes them; what is not named stays.
     /// - Returns: their records, as they are now.
     @discardableResult
-    public func update(_ entity: String, where filter: String?, _ values: Record) throws -> [Record] {
+    public func update(_ entity: String, where predicate: Predicate?, _ values: Record) throws -> [Record] {
         try work { work in
-            let objects = try work.context.fetch(try work.request(entity, filter))
+            let objects = try work.context.fetch(try work.request(entity, predicate))
             for object in objects { try work.set(values, of: object) }
             try work.context.save()
             return try objects.map { try work.record(of: $0) }
@@ -74,15 +76,24 @@ extension Container {
     ///
     /// - Returns: how many there were.
     @discardableResult
-    public func delete(_ entity: String, where filter: String) throws -> Int { try remove(entity, filter) }
+    public func delete(_ entity: String, where predicate: Predicate) throws -> Int { try remove(entity, predicate) }
 
     /// Deletes all objects of an entity, and of those that inherit from it.
     @discardableResult
     public func deleteAll(_ entity: String) throws -> Int { try remove(entity, nil) }
 
-    private func remove(_ entity: String, _ filter: String?) throws -> Int {
+    /// What holds for one object alone.
+    ///
+    /// - Parameter uri: the `@id` of a record.
+    /// - Throws: `.invalidArgument` for what is the URI of no object in an open store.
+    public func predicate(forObjectAt uri: String) throws -> Predicate {
+        let id = try coordinator.recordID(uri)
+        return try Predicate.parse("SELF == %@", arguments: [.object(ObjectIDReference(id))])
+    }
+
+    private func remove(_ entity: String, _ predicate: Predicate?) throws -> Int {
         try work { work in
-            let objects = try work.context.fetch(try work.request(entity, filter))
+            let objects = try work.context.fetch(try work.request(entity, predicate))
             for object in objects { try work.context.delete(object) }
             try work.context.save()
             return objects.count
@@ -90,8 +101,18 @@ extension Container {
     }
 
     private func work<Result>(_ body: (RecordWork) throws -> Result) throws -> Result {
-        if isClosed { throw CoreError(.invalidHandle, "the container \(name) is closed; make another one") }
+        try requireOpen()
         return try newBackgroundContext().use { try body(RecordWork(context: $0)) }
+    }
+}
+
+extension Coordinator {
+    fileprivate func recordID(_ uri: String, entity: String? = nil, key: String? = nil) throws -> ObjectID {
+        if let id = try? objectID(forURI: uri) { return id }
+        throw CoreError(
+            .invalidArgument,
+            "\(entity.map { "\($0).\(key ?? ""): " } ?? "")\"\(uri)\" is the URI of no object in an open store; use the @id of a record",
+            entity: entity, key: key, value: .string(uri))
     }
 }
 
@@ -101,24 +122,10 @@ private struct RecordWork {
 
     private static let maximumDepth = 64
 
-    func request(_ entity: String, _ filter: String?) throws -> FetchRequest {
+    func request(_ entity: String, _ predicate: Predicate?) throws -> FetchRequest {
         let request = FetchRequest(entity: try context.coordinator.model.requireEntity(named: entity))
-        guard let filter else { return request }
-        if filter.hasPrefix("x-coredata:") {
-            request.predicate = try Predicate.parse(
-                "SELF == %@", arguments: [.object(ObjectIDReference(try id(filter)))])
-        } else {
-            request.predicate = try Predicate.parse(filter)
-        }
+        request.predicate = predicate
         return request
-    }
-
-    private func id(_ uri: String, entity: String? = nil, key: String? = nil) throws -> ObjectID {
-        if let id = try? context.coordinator.objectID(forURI: uri) { return id }
-        throw CoreError(
-            .invalidArgument,
-            "\(entity.map { "\($0).\(key ?? ""): " } ?? "")\"\(uri)\" is the URI of no object in an open store; use the objectID of a record",
-            entity: entity, key: key, value: .string(uri))
     }
 
     func insert(_ entity: Entity, _ record: Container.Record, depth: Int = 0) throws -> ManagedObject {
@@ -135,11 +142,7 @@ private struct RecordWork {
                 entity: entity.name)
         }
         for (key, value) in record.sorted(by: { $0.key < $1.key }) {
-            if key == Container.idKey || key == Container.entityKey,
-                !entity.properties.contains(where: { $0.name == key })
-            {
-                continue
-            }
+            if key == Container.idKey || key == Container.entityKey { continue }
             switch try entity.requireProperty(named: key) {
             case let attribute as Attribute:
                 do { try object.setValue(try attribute.converted(value), forKey: key) } catch let error as CoreError
@@ -193,7 +196,7 @@ private struct RecordWork {
         case .dictionary(let record):
             if let id = record[Container.idKey], !id.isNull {
                 guard case .text(let uri) = id else {
-                    throw unsuitable(relationship, of: object, id, "an objectID that is a URI")
+                    throw unsuitable(relationship, of: object, id, "an @id that is a URI")
                 }
                 found = try existing(uri.string, relationship, of: object)
                 try set(record, of: found, depth: depth + 1)
@@ -211,7 +214,7 @@ private struct RecordWork {
 
     private func existing(_ uri: String, _ relationship: Relationship, of object: ManagedObject) throws -> ManagedObject
     {
-        let id = try id(uri, entity: object.entity.name, key: relationship.name)
+        let id = try context.coordinator.recordID(uri, entity: object.entity.name, key: relationship.name)
         if let found = try? context.existingObject(with: id) { return found }
         throw CoreError(
             .invalidArgument, "\(object.entity.name).\(relationship.name): the object \(uri) is not there any more",
@@ -256,14 +259,31 @@ extension PropertyValue {
     package var asPlainJSON: PropertyValue {
         switch self {
         case .decimal(let number): .string(number.description)
-        case .date(let seconds): .string(ReferenceDate.description(seconds))
+        case .date(let seconds): PropertyValue.plainDate(seconds)
         case .uuid(let uuid): .string(uuid.description)
         case .uri(let uri): .text(uri)
         case .bytes(let bytes): .string(base64(bytes.array))
-        case .double(let number) where !number.isFinite: .string("\(number)")
+        case .double(let number) where !number.isFinite: .string(PropertyValue.notFinite(number))
         case .array(let values): .array(values.map(\.asPlainJSON))
         case .dictionary(let entries): .dictionary(entries.mapValues(\.asPlainJSON))
         default: self
         }
+    }
+
+    /// ISO 8601 where that is the very date, to the microsecond and in years of four digits, as others read it too; else a number of
+    /// seconds since 2001-01-01.
+    private static func plainDate(_ seconds: Double) -> PropertyValue {
+        if let year = ReferenceDate.civil(seconds)?.year, 1...9999 ~= year {
+            let text = ReferenceDate.description(seconds)
+            if text.utf8.count <= "2001-01-01T00:00:00.000000Z".utf8.count, (try? ReferenceDate.parse(text)) == seconds
+            {
+                return .string(text)
+            }
+        }
+        return PropertyValue.double(seconds).asPlainJSON
+    }
+
+    private static func notFinite(_ number: Double) -> String {
+        number.isNaN ? "NaN" : number < 0 ? "-Infinity" : "Infinity"
     }
 }

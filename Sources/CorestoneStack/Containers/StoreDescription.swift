@@ -12,12 +12,6 @@ public struct StoreDescription: Sendable {
     public var options: StoreOptions
     /// Whether `Container.loadStores` opens the store on a thread of its own, and calls the handler there.
     public var shouldAddStoreAsynchronously = false
-    /// Whether a store that was written with another version of the model is brought to this one. Nothing does that yet: such a
-    /// store is `.modelMismatch`, as with `Coordinator.addStore`.
-    public var shouldMigrateStoreAutomatically = true
-    /// Whether that goes without a mapping model where the difference of the versions says all.
-    public var shouldInferMappingModelAutomatically = true
-
     /// Whether folders that the path names and that are not there are made, for the user alone.
     public var shouldMakeFolder = true
 

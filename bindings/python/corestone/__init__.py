@@ -19,6 +19,7 @@ from . import _abi, log
 from ._library import LibraryNotFoundError
 from ._model_files import ModelVersions
 from ._notifications import ChangedIDs, Notifications
+from ._records import ExactDate
 from .archive import (
     URL,
     ArchivedObject,
@@ -184,6 +185,7 @@ __all__ = [
     "StoreDescription",
     "Document",
     "DocumentState",
+    "ExactDate",
     "UnsavedChanges",
     "data_folder",
     "metadata",

@@ -38,9 +38,7 @@ STORE_READ_ONLY, STORE_MUST_EXIST, STORE_NORMAL_SYNC, STORE_ROLLBACK_JOURNAL, ST
 )
 STORE_POSTS_OWN_CHANGES, STORE_ANALYZE, STORE_VACUUM, STORE_IGNORE_VERSIONING = (1 << bit for bit in range(6, 10))
 STORE_FORCE_DESTROY = 1 << 10
-DESCRIPTION_ASYNCHRONOUS, DESCRIPTION_NO_MIGRATION, DESCRIPTION_NO_INFERENCE, DESCRIPTION_NO_FOLDER = (
-    1 << bit for bit in range(4)
-)
+DESCRIPTION_ASYNCHRONOUS, DESCRIPTION_NO_FOLDER = 1 << 0, 1 << 1
 UNSAVED = ("refuse", "save", "discard")
 (
     DOCUMENT_EDITED,
@@ -1092,9 +1090,9 @@ cst_container_copy_report status handle buffer error
 cst_container_save status handle error
 cst_container_close status handle u32 error
 cst_container_insert status handle in in records failure pointer error
-cst_container_read status handle in in in bool u64 records failure pointer error
-cst_container_update status handle in in in records failure pointer error
-cst_container_delete status handle in in records failure pointer error
+cst_container_read status handle in handle in bool u64 u64 records failure pointer error
+cst_container_update status handle in handle in records failure pointer error
+cst_container_delete status handle in handle records failure pointer error
 cst_container_delete_all status handle in records failure pointer error
 
 cst_document_new status handle in i32 out error

@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 import itertools
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Union
 from uuid import UUID
 
 from . import _abi
@@ -18,12 +19,17 @@ from ._arguments import whole
 from ._call import call
 from ._interrupt import immortal
 from .codes import AttributeType
-from .errors import CorestoneError, TypeMismatchError
+from .coordinator import Coordinator
+from .errors import CorestoneError, InvalidArgumentError, TypeMismatchError
 from .model import Model
 from .object import ManagedObject
 from .object_id import ObjectID
+from .predicate import Predicate
+from .values import EPOCH
 
 Record = dict[str, Any]
+#: A predicate, its text, or one object.
+Filter = Union[str, Predicate, ObjectID, None]
 T = TypeVar("T")
 
 _told: dict[int, tuple[str | None, int]] = {}
@@ -38,8 +44,46 @@ _heard = immortal(_abi.RECORDS_FN(_hear))
 _nobody = _abi.FAILURE_FN()
 
 
+class ExactDate(datetime):
+    """The moment, to the microsecond, of a date that is more exact: records give it back as it was read."""
+
+    #: Since 2001-01-01 UTC.
+    seconds: float
+
+
+def _date(value: str | float) -> datetime | float:
+    """What a record has as a date: a number where no datetime can be it."""
+    if isinstance(value, str):
+        if value in ("Infinity", "-Infinity", "NaN"):
+            return float(value)
+        whole, _, fraction = value.rstrip("Z").partition(".")
+        return datetime.fromisoformat(f"{whole}.{fraction:0<6}+00:00")
+    try:
+        near = EPOCH + timedelta(0, value)
+    except (OverflowError, ValueError):
+        return value
+    found = ExactDate.fromisoformat(near.isoformat())
+    found.seconds = value
+    return found
+
+
+def _finite(value: Any) -> Any:
+    """With text in place of numbers that JSON does not have."""
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return value
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, Mapping):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(each) for each in value]
+    return value
+
+
 def _plain(value: Any) -> Any:
     """What JSON has no type for, as the library takes it."""
+    if isinstance(value, ExactDate) and hasattr(value, "seconds"):
+        return _finite(value.seconds)
     if isinstance(value, datetime):
         if value.tzinfo is None:
             raise TypeMismatchError(f"{value!r} has no time zone.", value=value)
@@ -53,24 +97,39 @@ def _plain(value: Any) -> Any:
     if isinstance(value, ManagedObject):
         return value.id.uri
     if isinstance(value, Mapping):
-        return dict(value)
+        return _finite(dict(value))
     if isinstance(value, Iterable):
-        return list(value)
+        return _finite(list(value))
     raise TypeMismatchError(f"{value!r:.60} cannot be a value of a record.", value=value)
 
 
 _READERS: dict[int, Callable[[Any], Any]] = {
     AttributeType.DECIMAL: Decimal,
-    AttributeType.DATE: lambda value: datetime.fromisoformat(value.replace("Z", "+00:00")),
+    AttributeType.DATE: _date,
+    AttributeType.DOUBLE: float,
+    AttributeType.FLOAT: float,
     AttributeType.UUID: UUID,
     AttributeType.BINARY: base64.b64decode,
 }
+
+
+class _Filter:
+    """Keeps a predicate for as long as the library is asked by it."""
+
+    def __init__(self, predicate: Predicate | None, arguments: tuple[Any, ...]) -> None:
+        if arguments:
+            raise InvalidArgumentError(
+                f"{len(arguments)} arguments were given, and no text of a predicate with conversions (%@) for them."
+            )
+        self.predicate = predicate
+        self.handle = predicate._handle if predicate is not None else None
 
 
 class Records:
     """Calls of a container. Each works in a context of its own on the calling thread, and saves: all, or nothing."""
 
     _handle: int
+    coordinator: Coordinator
     model: Model
 
     def insert(
@@ -83,42 +142,50 @@ class Records:
     ) -> Any:
         """Inserts an object from a dictionary, or several from a list of them; gives back what they are now:
         dictionaries with an entry for each attribute, for each relationship the URI of the object that it leads to or a
-        list of them, and their own URI as "objectID".
+        list of them, and their own URI as "@id".
 
             container.insert("Shop", {"name": "Toys", "items": [{"name": "kite", "price": "12.50"}]})
 
-        Values are converted as the attribute wants them, text to numbers, dates (ISO 8601), UUIDs and bytes (base64). A
-        relationship takes the URI, the ID or the object, or a dictionary, a to-many one a list of those: a dictionary
-        with "objectID" changes that object, any other inserts one. Errors name entity, key and value.
+        Values are converted as the attribute wants them: text to numbers, dates (ISO 8601), UUIDs and bytes (base64),
+        numbers (seconds since 2001) to dates. A date that is more exact than a datetime comes as ExactDate, one that no
+        datetime can be as its number. A relationship takes the URI, the ID or the object, or a dictionary, a to-many
+        one a list of those: a dictionary with "@id" changes that object, any other inserts one of the relationship's
+        entity, or of the one that it names as "@entity". Errors name entity, key and value.
 
         success, failure  are called with what the call would return, or raise, which it does not then
         """
         is_one = isinstance(values, Mapping)
         arguments = (text(entity), self._json(values))
         return self._asked(
-            lib.cst_container_insert, arguments, success, failure,
+            lib.cst_container_insert, lambda: arguments, success, failure,
             lambda json_text, count: self._one(entity, json_text) if is_one else self._many(entity, json_text),
         )  # fmt: skip
 
     def read(
         self,
         entity: str,
-        where: str | None = None,
-        *,
+        where: Filter = None,
+        *arguments: Any,
         sort: str | Iterable[str] = (),
         ascending: bool = True,
         limit: int = 0,
+        offset: int = 0,
         success: Callable[[list[Record]], Any] | None = None,
         failure: Callable[[CorestoneError], Any] | None = None,
     ) -> list[Record]:
-        """The dictionaries of the objects that a predicate, or a URI, holds for: at most `limit` (0: all), ordered by
-        key paths, with "-" before those that go the other way."""
+        """The dictionaries of the objects that a predicate holds for, ordered by key paths, with "-" before those that
+        go the other way.
+
+            container.read("Item", "price < %@ AND shop.name == %@", Decimal(10), name, sort="-price", limit=50)
+
+        where, arguments  a predicate, or its text and the values of its conversions, where all belongs that comes from
+                          people; or the ID of one object, or its URI, the "@id" of a record; None: all
+        limit             at most this many (0: all), after leaving out `offset`
+        """
         keys = sort if isinstance(sort, str) else ",".join(sort)
-        arguments = (
-            text(entity), optional_text(where), optional_text(keys or None), bool(ascending), whole(limit, "limit"),
-        )  # fmt: skip
+        given = (optional_text(keys or None), bool(ascending), whole(limit, "limit"), whole(offset, "offset"))
         found: list[Record] = self._asked(
-            lib.cst_container_read, arguments, success, failure,
+            lib.cst_container_read, lambda: (text(entity), self._filter(where, arguments), *given), success, failure,
             lambda json_text, count: self._many(entity, json_text),
         )  # fmt: skip
         return found
@@ -126,32 +193,39 @@ class Records:
     def update(
         self,
         entity: str,
-        where: str | None,
+        where: Filter,
         values: Mapping[str, Any],
-        *,
+        *arguments: Any,
         success: Callable[[list[Record]], Any] | None = None,
         failure: Callable[[CorestoneError], Any] | None = None,
     ) -> list[Record]:
-        """Sets values of the objects that a predicate, or a URI, holds for (None: all); gives back what they are."""
-        arguments = (text(entity), optional_text(where), self._json(values))
+        """Sets values of the objects that `where` says, as for `read`; gives back what they are.
+
+            container.update("Item", "name == %@", {"price": "12.50"}, name)
+
+        arguments  the values of the conversions in the text of a predicate
+        """
+        json_text = self._json(values)
         found: list[Record] = self._asked(
-            lib.cst_container_update, arguments, success, failure,
-            lambda json_text, count: self._many(entity, json_text),
+            lib.cst_container_update, lambda: (text(entity), self._filter(where, arguments), json_text), success,
+            failure, lambda json_text, count: self._many(entity, json_text),
         )  # fmt: skip
         return found
 
     def delete(
         self,
         entity: str,
-        where: str,
-        *,
+        where: Filter,
+        *arguments: Any,
         success: Callable[[int], Any] | None = None,
         failure: Callable[[CorestoneError], Any] | None = None,
     ) -> int:
-        """Deletes the objects that a predicate, or a URI, holds for; delete rules follow. How many there were."""
+        """Deletes the objects that `where` says, as for `read`, but not None; delete rules follow. How many there
+        were."""
         found: int = self._asked(
-            lib.cst_container_delete, (text(entity), text(where)), success, failure, lambda json_text, count: count
-        )
+            lib.cst_container_delete, lambda: (text(entity), self._filter(where, arguments)), success, failure,
+            lambda json_text, count: count,
+        )  # fmt: skip
         return found
 
     def delete_all(
@@ -163,16 +237,30 @@ class Records:
     ) -> int:
         """Deletes all objects of an entity, and of those that inherit from it. How many there were."""
         found: int = self._asked(
-            lib.cst_container_delete_all, (text(entity),), success, failure, lambda json_text, count: count
+            lib.cst_container_delete_all, lambda: (text(entity),), success, failure, lambda json_text, count: count
         )
         return found
+
+    def _filter(self, where: Filter, arguments: tuple[Any, ...]) -> _Filter | None:
+        if isinstance(where, str) and where.startswith("x-coredata:"):
+            found = self.coordinator.object_id(where)
+            if found is None:
+                raise InvalidArgumentError(
+                    f'"{where}" is the URI of no object in an open store. Use the "@id" of a record.', value=where
+                )
+            where = found
+        if isinstance(where, ObjectID):
+            return _Filter(Predicate("SELF == %@", where), arguments)
+        if where is None or isinstance(where, Predicate):
+            return _Filter(where, arguments) if where is not None or arguments else None
+        return _Filter(Predicate(where, *arguments), ())
 
     def _json(self, values: Any) -> _abi.InputString:
         if not isinstance(values, (Mapping, list, tuple)):
             values = _plain(values)
         try:
-            return text(json.dumps(values, default=_plain, allow_nan=False))
-        except (ValueError, TypeError) as raised:
+            return text(json.dumps(_finite(values), default=_plain, allow_nan=False))
+        except (ValueError, TypeError, RecursionError) as raised:
             if isinstance(raised, CorestoneError):
                 raise
             raise TypeMismatchError(f"The record cannot be written as JSON: {raised}.") from raised
@@ -180,17 +268,19 @@ class Records:
     def _asked(
         self,
         ask: Any,
-        arguments: tuple[Any, ...],
+        given: Callable[[], tuple[Any, ...]],
         success: Callable[[Any], Any] | None,
         failure: Callable[[CorestoneError], Any] | None,
         read: Callable[[str, int], Any],
     ) -> Any:
-        for name, given in (("success", success), ("failure", failure)):
-            if given is not None:
-                function_given(given, name)
+        for name, each in (("success", success), ("failure", failure)):
+            if each is not None:
+                function_given(each, name)
         number = next(_numbers)
         try:
-            call(ask, self._handle, *arguments, _heard, _nobody, number)
+            arguments = given()
+            handles = [each.handle if isinstance(each, _Filter) else each for each in arguments]
+            call(ask, self._handle, *handles, _heard, _nobody, number)
             json_text, count = _told.pop(number)
             found = read(json_text or "[]", count)
         except CorestoneError as raised:

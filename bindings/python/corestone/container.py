@@ -66,9 +66,6 @@ class StoreDescription:
 
     path          None: in the program's data folder, under the container's name
     asynchronous  Container.load opens it on a thread of its own, and calls the handler there
-    migrates      whether a store of another version of the model is to be migrated. Nothing migrates yet: it is a
-                  ModelMismatchError in any case
-    infers        whether that goes without a mapping model
     makes_folder  whether folders that the path names and that are not there are made, for the user alone
     options       those of Coordinator.add_store
     """
@@ -79,16 +76,12 @@ class StoreDescription:
         *,
         type: str | None = None,
         asynchronous: bool = False,
-        migrates: bool = True,
-        infers: bool = True,
         makes_folder: bool = True,
         **options: Unpack[StoreOptions],
     ) -> None:
         self.path = None if path is None else os.fspath(path)
         self.type = type
         self.asynchronous = asynchronous
-        self.migrates = migrates
-        self.infers = infers
         self.makes_folder = makes_folder
         self.options = options
         self._options = store_options(**options)
@@ -262,11 +255,8 @@ class Container(Records):
         told.type = optional_text(given.type)
         told.path = optional_text(None) if given.path is None else path_argument(given.path)
         told.options = ctypes.pointer(given._options)
-        told.flags = (
-            (_abi.DESCRIPTION_ASYNCHRONOUS if given.asynchronous else 0)
-            | (0 if given.migrates else _abi.DESCRIPTION_NO_MIGRATION)
-            | (0 if given.infers else _abi.DESCRIPTION_NO_INFERENCE)
-            | (0 if given.makes_folder else _abi.DESCRIPTION_NO_FOLDER)
+        told.flags = (_abi.DESCRIPTION_ASYNCHRONOUS if given.asynchronous else 0) | (
+            0 if given.makes_folder else _abi.DESCRIPTION_NO_FOLDER
         )
         call(lib.cst_container_add_description, self._handle, byref(told))
         self._descriptions.append(given)
@@ -327,7 +317,8 @@ class Container(Records):
 
     def perform_background_task(self, function: Callable[..., T], /, *arguments: Any, **named: Any) -> Future[T]:
         """Calls function(context, …) later, on the queue of a context that is made for it and ends with it. The future
-        has its result or exception; what it does not save is lost.
+        has its result or exception; what it does not save is lost. InvalidHandleError when the container is closed, or
+        about to be.
 
             count = container.perform_background_task(import_all, path).result()
         """

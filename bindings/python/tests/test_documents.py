@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,12 +12,15 @@ import pytest
 
 from corestone import (
     ConflictError,
+    Container,
     Document,
     DocumentState,
     InvalidArgumentError,
     InvalidHandleError,
     Model,
+    NotAStoreError,
     StoreError,
+    StoreIOError,
     UnsavedChangesError,
     ValidationError,
 )
@@ -180,3 +185,104 @@ def test_mistakes(items: Model, tmp_path: Path) -> None:
         assert document.has_unsaved_changes
         child = document.context.child("private")
         assert child.parent is document.context
+
+
+@pytest.mark.parametrize("type", TYPES)
+@pytest.mark.parametrize("wanted", TYPES)
+def test_what_is_no_store_is_not_replaced(items: Model, tmp_path: Path, type: str, wanted: str) -> None:
+    thesis = tmp_path / "thesis.txt"
+    thesis.write_text("my thesis\n" * 10)
+    (tmp_path / "link").symlink_to(thesis)
+    document = Document(items, type=type)
+    add(document, "a")
+    for path in (thesis, tmp_path / "link"):
+        with pytest.raises(NotAStoreError, match="remove what is there first"):
+            document.save_as(path, type=wanted, replace=True)
+        assert thesis.read_text() == "my thesis\n" * 10
+    assert document.state == DocumentState.UNTITLED | DocumentState.EDITED
+    document.save_as(tmp_path / "a", type=wanted)
+    assert at(tmp_path / "a", items) == ["a"]
+    document.close()
+    assert sorted(os.listdir(tmp_path)) == ["a", "link", "thesis.txt"]
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_a_file_that_was_replaced_or_removed(items: Model, tmp_path: Path, type: str) -> None:
+    own, newer = tmp_path / "own", tmp_path / "newer"
+    for path, name in ((own, "a"), (newer, "theirs")):
+        with Document(items, type=type) as document:
+            add(document, name)
+            document.save_as(path)
+    document = Document.open(own, items)
+    os.replace(newer, own)
+    assert DocumentState.CHANGED_ON_DISK in document.state
+    add(document, "b")
+    with pytest.raises(StoreIOError):
+        document.save()
+    assert at(own, items) == ["theirs"]
+    document.revert()
+    assert found(document) == ["theirs"]
+    add(document, "c")
+    document.save()
+    assert at(own, items) == ["c", "theirs"]
+    own.unlink()
+    add(document, "d")
+    with pytest.raises(StoreIOError, match="no longer there"):
+        document.save()
+    document.save_as(tmp_path / "other")
+    assert at(tmp_path / "other", items) == ["c", "d", "theirs"]
+    document.close()
+
+
+def test_children_have_unsaved_changes_too(items: Model, tmp_path: Path) -> None:
+    with Document(items) as document:
+        document.save_as(tmp_path / "a")
+        child = document.context.child()
+        with child.perform():
+            child.insert("Item", name="below")
+        assert document.has_unsaved_changes
+        with child.perform():
+            child.save()
+        document.save()
+        assert not document.has_unsaved_changes
+
+
+def test_what_others_add_while_it_is_closed(items: Model, tmp_path: Path) -> None:
+    """What was accepted is in the file; what was not, was told so."""
+    for round in range(6):
+        path = tmp_path / f"{round}"
+        opened: Document | Container
+        if round % 2:
+            opened = document = Document(items)
+            document.save_as(path)
+            context = document.context
+        else:
+            opened = container = Container(items, path)
+            context = container.background_context()
+        accepted: list[str] = []
+        refused: list[Exception] = []
+
+        def work(name: str, later: bool) -> None:
+            for number in range(100_000):
+                item = f"{name} {number}"
+                try:
+                    if later:
+                        context.perform(context.insert, "Item", name=item).result()
+                    else:
+                        with context.perform():
+                            context.insert("Item", name=item)
+                except Exception as error:
+                    refused.append(error)
+                    return
+                accepted.append(item)
+
+        threads = [threading.Thread(target=work, args=(name, name > "b")) for name in "abcd"]
+        for each in threads:
+            each.start()
+        time.sleep(0.05)
+        opened.close("save")
+        for each in threads:
+            each.join()
+        assert [type(each) for each in refused] == [InvalidHandleError] * 4
+        with Container(items, path, read_only=True) as container:
+            assert sorted(each["name"] for each in container.read("Item")) == sorted(accepted)

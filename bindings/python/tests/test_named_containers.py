@@ -71,7 +71,7 @@ def test_the_handler_is_told_once_per_store(items: Model, tmp_path: Path) -> Non
         StoreDescription(tmp_path / "new" / "a.sqlite"),
         StoreDescription(tmp_path / "text"),
         StoreDescription(type="InMemory"),
-        StoreDescription(tmp_path / "c.sqlite", asynchronous=True, migrates=False, infers=False),
+        StoreDescription(tmp_path / "c.sqlite", asynchronous=True, makes_folder=False),
     ]
     container = Container("Shop", items, stores=stores)
     told: list[tuple[StoreDescription, Store | None, CorestoneError | None, int]] = []

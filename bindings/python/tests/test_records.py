@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
-from corestone import Container, CorestoneError, Model, StoreDescription, TypeMismatchError, ValidationError
+from corestone import (
+    Container,
+    CorestoneError,
+    ExactDate,
+    InvalidArgumentError,
+    Model,
+    Predicate,
+    StoreDescription,
+    TypeMismatchError,
+    ValidationError,
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -45,7 +57,7 @@ def test_values_go_in_and_out(shop: Container) -> None:
     record = shop.insert("Item", given)
     assert {name: record[name] for name in given} == given
     assert record["shop"] is None
-    assert record["objectID"].startswith("x-coredata://")
+    assert record["@id"].startswith("x-coredata://")
     as_text = {"name": 5, "price": "1.5", "made": "2026-01-02T03:04:05Z", "count": "7", "data": "AQI="}
     record = shop.insert("Item", as_text)
     assert (record["name"], record["price"], record["count"], record["data"]) == ("5", Decimal("1.5"), 7, b"\x01\x02")
@@ -55,27 +67,30 @@ def test_values_go_in_and_out(shop: Container) -> None:
 def test_relationships(shop: Container) -> None:
     toys = shop.insert("Shop", {"name": "Toys", "items": [{"name": "ball"}, {"name": "kite"}]})
     assert len(toys["items"]) == 2
-    doll = shop.insert("Item", {"name": "doll", "shop": toys["objectID"]})
-    assert doll["shop"] == toys["objectID"]
-    other = shop.insert("Item", {"name": "yo-yo", "shop": {"objectID": toys["objectID"], "name": "Old toys"}})
-    assert other["shop"] == toys["objectID"]
+    doll = shop.insert("Item", {"name": "doll", "shop": toys["@id"]})
+    assert doll["shop"] == toys["@id"]
+    other = shop.insert("Item", {"name": "yo-yo", "shop": {"@id": toys["@id"], "name": "Old toys"}})
+    assert other["shop"] == toys["@id"]
     assert shop.read("Shop")[0]["name"] == "Old toys"
     ctx = shop.context()
     found = ctx.fetch("Shop")[0]
-    assert shop.insert("Item", {"name": "top", "shop": found})["shop"] == toys["objectID"]
-    assert shop.insert("Item", {"name": "car", "shop": found.id})["shop"] == toys["objectID"]
+    assert shop.insert("Item", {"name": "top", "shop": found})["shop"] == toys["@id"]
+    assert shop.insert("Item", {"name": "car", "shop": found.id})["shop"] == toys["@id"]
 
 
 def test_read_update_delete(shop: Container) -> None:
     assert len(shop.insert("Item", [{"name": f"n{each}", "count": each % 3} for each in range(10)])) == 10
     assert [each["name"] for each in shop.read("Item", sort=["count", "-name"], limit=3)] == ["n9", "n6", "n3"]
     assert [each["name"] for each in shop.read("Item", sort="name", ascending=False, limit=2)] == ["n9", "n8"]
-    changed = shop.update("Item", "count == 2", {"count": "20"})
+    changed = shop.update("Item", "count == %d", {"count": "20"}, 2)
     assert [each["count"] for each in changed] == [20, 20, 20]
-    one = shop.read("Item", "name == 'n0'")[0]
-    assert shop.read("Item", one["objectID"])[0]["name"] == "n0"
-    assert shop.delete("Item", one["objectID"]) == 1
-    assert shop.delete("Item", "count == 20") == 3
+    assert [each["name"] for each in shop.read("Item", sort="name", limit=2, offset=3)] == ["n3", "n4"]
+    one = shop.read("Item", "name == %@", "n0")[0]
+    assert shop.read("Item", Predicate("name == 'n0'")) == [one]
+    assert shop.read("Item", shop.coordinator.object_id(one["@id"])) == [one]
+    assert shop.read("Item", one["@id"])[0]["name"] == "n0"
+    assert shop.delete("Item", one["@id"]) == 1
+    assert shop.delete("Item", "count == %d", 20) == 3
     assert shop.delete_all("Item") == 6
     assert shop.read("Item") == []
 
@@ -111,3 +126,65 @@ def test_callbacks(shop: Container) -> None:
         shop.insert("Item", {"name": "a"}, success=3)  # type: ignore[arg-type]
     with pytest.raises(TypeMismatchError):
         shop.insert("Item", {"name": object()})
+
+
+def test_what_people_type_is_an_argument(shop: Container) -> None:
+    for name in ["O'Brien", "' OR TRUEPREDICATE OR name == '", "%@", '"', "\\"]:
+        shop.insert("Item", [{"name": name}, {"name": "other"}])
+        assert [each["name"] for each in shop.read("Item", "name == %@", name)] == [name]
+        assert [each["count"] for each in shop.update("Item", "name == %@", {"count": 3}, name)] == [3]
+        assert shop.delete("Item", "name == %@", name) == 1
+        assert [each["name"] for each in shop.read("Item")] == ["other"]
+        shop.delete_all("Item")
+    with pytest.raises(InvalidArgumentError, match="arguments"):
+        shop.read("Item", Predicate("count == 1"), 3)
+    with pytest.raises(InvalidArgumentError, match="arguments"):
+        shop.read("Item", None, 3)
+    with pytest.raises(InvalidArgumentError, match="URI of no object"):
+        shop.delete("Item", "x-coredata://nowhere/Item/p1")
+    with pytest.raises(InvalidArgumentError, match="delete_all"):
+        shop.delete("Item", None)
+    told: list[Any] = []
+    assert shop.read("Item", "name ==", failure=told.append) is None
+    assert isinstance(told[0], CorestoneError)
+
+
+def test_attributes_with_names_of_the_record(shop: Container) -> None:
+    model = Model({"Thing": {"objectID": "string?", "entity": "string?", "others": "to-many Thing? inverse other",
+                             "other": "to-one Thing? inverse others"}})  # fmt: skip
+    with Container("Things", model, stores=[StoreDescription(type="InMemory")]) as things:
+        given = {"objectID": "mine", "entity": "yours"}
+        record = things.insert("Thing", {**given, "others": [given]})
+        assert {key: record[key] for key in given} == given
+        inner = things.read("Thing", record["others"][0])[0]
+        assert {key: inner[key] for key in given} == given
+        assert inner["@id"] == record["others"][0]
+        changed = things.insert("Thing", {"others": [{**inner, "objectID": "x"}, {"@entity": "Thing", "entity": "y"}]})
+        assert changed["others"][0] == inner["@id"] or changed["others"][1] == inner["@id"]
+        assert sorted(each["objectID"] or "" for each in things.read("Thing")) == ["", "", "mine", "x"]
+
+
+@pytest.mark.parametrize("type", ["InMemory", "SQLite", "XML", "Binary"])
+def test_values_that_json_lacks_come_back(tmp_path: Path, type: str) -> None:
+    model = Model({"Item": {"n": "int64?", "real": "double?", "small": "float?", "made": "date?"}})
+    stores = [StoreDescription(tmp_path / "a", type=type)]
+    with Container("Items", model, stores=stores) as items:
+        for n, real in enumerate([math.inf, -math.inf, 0.1, 1e300, 5e-324]):
+            record = items.insert("Item", {"n": n, "real": real, "small": math.inf})
+            assert (record["real"], record["small"]) == (real, math.inf)
+            assert items.read("Item", "n == %d", n) == [record]
+            assert items.update("Item", record["@id"], record) == [record]
+        dates = [0, 0.5, 7.123456789, 781234567.123456, 781234567.1234567, -6e10, -7e10, 3e11, 1e15, 1e18, -1e-9]
+        for seconds in dates:
+            record = items.insert("Item", {"made": seconds})
+            again = items.insert("Item", {**record, "n": 3})
+            assert again["made"] == record["made"]
+            made = record["made"]
+            if isinstance(made, ExactDate):
+                assert made.seconds == seconds == again["made"].seconds
+            elif isinstance(made, datetime):
+                assert (made - datetime(2001, 1, 1, tzinfo=timezone.utc)).total_seconds() == seconds
+            else:
+                assert made == seconds
+        assert isinstance(items.insert("Item", {"made": 7.123456789})["made"], ExactDate)
+        assert items.insert("Item", {"made": 1e18})["made"] == 1e18
