@@ -31,7 +31,7 @@ package struct InMemoryKind: StoreKind {
         _ path: String, byStoreAt source: String, options: StoreOptions, removing: () throws -> Void
     ) throws { throw nowhere(source) }
 
-    package func unlink(_ place: StorePlace) {}
+    package func unlink(_ place: StorePlace, if isEmpty: () -> Bool) {}
 
     private func nowhere(_ path: String) -> CoreError {
         CoreError(

@@ -137,7 +137,7 @@ package final class HostKind: StoreKind {
         try calling("be replaced by \(source)", path) { try host.replace(path, byStoreAt: source) }
     }
 
-    package func unlink(_ place: StorePlace) {}
+    package func unlink(_ place: StorePlace, if isEmpty: () -> Bool) {}
 }
 
 extension CoreError {

@@ -170,13 +170,10 @@ static void in_a_place_of_others(void) {
     CHECK(!is_unsaved);
     OK(cst_document_context(document, &context, E));
     OK(cst_context_new_child(context, CST_QUEUE_PRIVATE, &child, E));
-    OK(cst_context_lock(child, E));
-    cst_object *object = NULL;
-    OK(cst_context_insert(child, text("Department"), &object, E));
-    OK(cst_context_unlock(child, E));
+    struct adding below = {"below", 0};
+    OK(cst_context_perform_and_wait(child, add, &below, E));
     OK(cst_document_has_unsaved_changes(document, &is_unsaved, E));
     CHECK(is_unsaved);
-    OK(cst_release(object));
     OK(cst_release(child));
     REQUIRE(remove(check_path("one")) == 0);
     insert(document, "Sales");
@@ -186,8 +183,6 @@ static void in_a_place_of_others(void) {
     OK(cst_document_save_as(document, none, text(check_path("two")), false, E));
     CHECK_INT(2, count_at(check_path("two")));
     OK(cst_document_close(document, CST_UNSAVED_REFUSE, E));
-    CHECK_STATUS(CST_OK, cst_context_lock(context, E)); /* here it was closed */
-    OK(cst_context_unlock(context, E));
     OK(cst_release(document));
 }
 

@@ -77,5 +77,9 @@ package struct AtomicKind: StoreKind {
         try StoreFile(StorePlace(path), format, options).requireUnlocked()
     }
 
-    package func unlink(_ place: StorePlace) { Glibc.unlink(place.path) }
+    package func unlink(_ place: StorePlace, if isEmpty: () -> Bool) {
+        try? StoreFile(place, format, StoreOptions()).alone(patience: 0) {
+            if isEmpty() { Glibc.unlink(place.path) }
+        }
+    }
 }

@@ -41,8 +41,10 @@ package protocol StoreKind: Sendable {
     /// Throws unless the store at `path` may be replaced by another one of the type now. Changes nothing.
     func requireReplaceable(_ path: String, options: StoreOptions) throws
 
-    /// Removes the files of a store that is not open, with their companions.
-    func unlink(_ place: StorePlace)
+    /// Removes the files of a store that was made for nothing, with their companions, unless somebody uses it, or has saved into it.
+    ///
+    /// - Parameter isEmpty: tells whether it has no objects, for a type that has to ask.
+    func unlink(_ place: StorePlace, if isEmpty: () -> Bool)
 }
 
 extension StoreKind {

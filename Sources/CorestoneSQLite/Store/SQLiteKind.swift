@@ -76,7 +76,7 @@ package struct SQLiteKind: StoreKind {
         try destruction.requireUnlocked("overwrite \(path)")
     }
 
-    package func unlink(_ place: StorePlace) {
-        for companion in ["", "-wal", "-shm"] { Glibc.unlink(place.path + companion) }
+    package func unlink(_ place: StorePlace, if isEmpty: () -> Bool) {
+        try? StoreDestruction(place: place, busyTimeout: 0).unlinkEmpty()
     }
 }

@@ -41,6 +41,29 @@ struct StoreDestruction {
         ExternalFile.removeAll(of: place)
     }
 
+    /// Removes a store without rows that nobody else has open.
+    func unlinkEmpty() throws {
+        let connection = try Connection(place.path, path: place.given, flags: SQLITE_OPEN_READWRITE)
+        defer { connection.close() }
+        // The log goes with this, which fails while somebody else has the file open.
+        for mode in ["DELETE", "MEMORY"] {
+            let change = try connection.prepare("PRAGMA journal_mode=\(mode)", purpose)
+            guard try change.step(purpose), change.text(0)?.uppercased() == mode else { return }
+        }
+        try connection.execute("BEGIN EXCLUSIVE", purpose, cocoaCode: .persistentStoreOperation)
+        defer { if !connection.isAutocommit { sqlite3_exec(connection.db, "ROLLBACK", nil, nil, nil) } }
+        var tables: [String] = []
+        let query = try connection.prepare(
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'Z[^_]*'", purpose)
+        while try query.step(purpose) { if let name = query.text(0) { tables.append(name) } }
+        for table in tables where try connection.finds("SELECT 1 FROM \"\(table)\" LIMIT 1", purpose: purpose) {
+            return
+        }
+        guard unlink(place.path) == 0 else { return }
+        // Who has opened the file in between, and waits, finds no store in it.
+        sqlite3_exec(connection.db, "PRAGMA writable_schema=ON; DELETE FROM sqlite_schema; COMMIT", nil, nil, nil)
+    }
+
     func run() throws {
         let connection = try Connection(place.path, path: place.given, flags: SQLITE_OPEN_READWRITE)
         sqlite3_busy_timeout(connection.db, Int32(clamping: busyTimeout))

@@ -68,7 +68,7 @@ extension Coordinator {
         let backing = try kind.open(path, model: model, options: options)
         do { return try migrate(store, to: backing, warnings: warnings, progress: progress) } catch {
             // What was made for this, unless somebody else has found it meanwhile and saved into it.
-            if let place, backing.isNew, StoreTypes.isEmpty(kind, place.path, model) { kind.unlink(place) }
+            if let place, backing.isNew { kind.unlink(place) { StoreTypes.isEmpty(kind, place.path, model) } }
             throw error
         }
     }
