@@ -91,11 +91,7 @@ public func cst_container_delete(
     _ failure: cst_failure_fn?, _ userdata: UnsafeMutableRawPointer?, _ error: ErrorOut
 ) -> cst_status {
     records(pointer, success, failure, userdata, error) { container in
-        guard let predicatePointer else {
-            throw CoreError(
-                .invalidArgument, "predicate is NULL; say which objects to delete, or use cst_container_delete_all")
-        }
-        return (nil, try container.delete(try entity.string("entity_name"), where: try predicate(predicatePointer)))
+        (nil, try container.delete(try entity.string("entity_name"), where: try predicate(predicatePointer)))
     }
 }
 

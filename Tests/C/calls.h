@@ -117,7 +117,7 @@ enum kind {
 enum mark { MARK_ANY_THREAD, MARK_ON_QUEUE, MARK_ONE_THREAD };
 enum returns { RETURNS_NOTHING, RETURNS_STATUS, RETURNS_STRING, RETURNS_NUMBER, RETURNS_POINTER };
 
-enum { MAX_PARAMETERS = 10, MAX_ITEMS = 64 };
+enum { MAX_PARAMETERS = 11, MAX_ITEMS = 64 };
 
 union argument {
     void *pointer;

@@ -287,7 +287,7 @@ static void records(void) {
     OK(cst_container_update(container, employee, predicate, text("{\"number\": 4}"), succeed, fail, &heard, E));
     OK(cst_release(predicate));
     CHECK_INT(1, (int)heard.count);
-    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_container_delete(container, employee, NULL, succeed, fail, &heard, E));
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_container_delete(container, employee, NULL, succeed, fail, &heard, E));
     OK(cst_predicate_parse(text("number == 4"), 0, NULL, &predicate, E));
     OK(cst_container_delete(container, employee, predicate, succeed, fail, &heard, E));
     OK(cst_release(predicate));

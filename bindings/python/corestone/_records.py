@@ -222,6 +222,8 @@ class Records:
     ) -> int:
         """Deletes the objects that `where` says, as for `read`, but not None; delete rules follow. How many there
         were."""
+        if where is None:
+            raise InvalidArgumentError("No predicate says which objects to delete. Use delete_all for all of them.")
         found: int = self._asked(
             lib.cst_container_delete, lambda: (text(entity), self._filter(where, arguments)), success, failure,
             lambda json_text, count: count,

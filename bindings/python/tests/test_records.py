@@ -166,7 +166,7 @@ def test_attributes_with_names_of_the_record(shop: Container) -> None:
 
 @pytest.mark.parametrize("type", ["InMemory", "SQLite", "XML", "Binary"])
 def test_values_that_json_lacks_come_back(tmp_path: Path, type: str) -> None:
-    model = Model({"Item": {"n": "int64?", "real": "double?", "small": "float?", "made": "date?"}})
+    model = Model({"Item": {"n": "int64?", "real": "double? nan", "small": "float? nan", "made": "date?"}})
     stores = [StoreDescription(tmp_path / "a", type=type)]
     with Container("Items", model, stores=stores) as items:
         for n, real in enumerate([math.inf, -math.inf, 0.1, 1e300, 5e-324]):
@@ -174,6 +174,10 @@ def test_values_that_json_lacks_come_back(tmp_path: Path, type: str) -> None:
             assert (record["real"], record["small"]) == (real, math.inf)
             assert items.read("Item", "n == %d", n) == [record]
             assert items.update("Item", record["@id"], record) == [record]
+        record = items.insert("Item", {"real": math.nan})
+        assert math.isnan(record["real"])
+        if type != "SQLite":  # which keeps none
+            assert math.isnan(items.read("Item", record["@id"])[0]["real"])
         dates = [0, 0.5, 7.123456789, 781234567.123456, 781234567.1234567, -6e10, -7e10, 3e11, 1e15, 1e18, -1e-9]
         for seconds in dates:
             record = items.insert("Item", {"made": seconds})
