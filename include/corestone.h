@@ -3024,7 +3024,9 @@ enum {
     CST_FETCHED_PREDICATE = 1u << 0, /* no row was pushed that does not satisfy it */
     CST_FETCHED_ORDER = 1u << 1,     /* rows were pushed in the order of the sort descriptors */
     CST_FETCHED_WINDOW = 1u << 2,    /* offset and limit were applied: only by who has done both of these */
-    CST_FETCHED_COUNT = 1u << 3      /* of CST_RESULT_COUNT: *out_count tells, and no rows were pushed */
+    /* Of CST_RESULT_COUNT, which has no order: *out_count tells, and no rows were pushed. With CST_FETCHED_PREDICATE where there is
+       a predicate; without CST_FETCHED_WINDOW the library applies offset and limit to the number. */
+    CST_FETCHED_COUNT = 1u << 3
 };
 
 /* A changed row. `row` has all values, and the version to be written. */
@@ -3086,7 +3088,7 @@ enum {
  * Callbacks run on the thread of the call that needs them, for one store one at a time but for CST_STORE_PARALLEL_READS; only
  * did_register, did_unregister and close may come from any thread, the first two also while another callback runs. They may
  * use their sink, values, models, entities, predicates, errors and object IDs, and not the store itself, through its coordinator
- * or a context: CST_E_INVALID_ARGUMENT. To fail they return a status below 0 and may set *error (cst_error_new_custom): it comes
+ * or a context: CST_E_INVALID_ARGUMENT. Nor may they wait for a thread that does, which waits for them. To fail they return a status below 0 and may set *error (cst_error_new_custom): it comes
  * back as the detail of an error of status CST_E_CALLBACK, which names store and entity. What they push and give is copied at
  * once. NULL where the store cannot do something: CST_E_UNSUPPORTED for who asks for it. */
 typedef struct cst_store_callbacks {
@@ -3113,7 +3115,7 @@ typedef struct cst_store_callbacks {
     cst_status (*save)(void *store, const cst_save_changes *changes, cst_row_sink *sink, cst_error **error);
     /* Gives new rows their references: the first in out_references is that of the first row, and so on; all are CST_NULL before. The
      * rows have their entity and the attributes that are not null, and no reference. An object whose save fails keeps its own for
-     * the next one. NULL: references are made: UUIDs as text for an incremental store, numbers for an atomic one. */
+     * the next one. NULL: references are made, UUIDs as text. */
     cst_status (*obtain_ids)(void *store, size_t count, const cst_row *rows, cst_value *out_references,
                              cst_error **error);
     /* The store lies at another path from now on (cst_coordinator_set_store_path). May be NULL. */
@@ -3132,7 +3134,8 @@ typedef struct cst_store_callbacks {
      * NULL where all rows are pushed with all of their relationships. */
     cst_status (*relationship)(void *store, const cst_entity *entity, cst_key relationship, size_t count,
                                const cst_row *owners, cst_row_sink *sink, cst_error **error);
-    /* A context knows objects from now on, or no longer: for each context, new objects after their save. May be NULL. */
+    /* A context knows objects from now on, or no longer, also since it was reset or has ended: for each context, new objects after
+     * their save. One call for those that come or go together. May be NULL. */
     void (*did_register)(void *store, size_t count, const cst_row *rows);
     void (*did_unregister)(void *store, size_t count, const cst_row *rows);
 
@@ -3200,7 +3203,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_store_type_set_metadata(cst_string type
 CST_EXPORT CST_ONE_THREAD cst_status cst_row_sink_push(cst_row_sink *sink, size_t count, const cst_row *rows,
                                                        cst_error **error);
 /* Pushes members of the owner of that index, in order, after those pushed before. Their rows may have values, too, which are then
- * not asked for. Only in `relationship`. */
+ * not asked for until somebody refreshes them. Only in `relationship`. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_row_sink_push_members(cst_row_sink *sink, size_t owner, size_t count,
                                                                const cst_row *members, cst_error **error);
 

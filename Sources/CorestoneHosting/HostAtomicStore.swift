@@ -16,8 +16,6 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
     let readOnlyReason: String?
     private let location: Locked<String>
     private let said: Locked<StoreMetadata>
-    /// The highest number that is a reference, by the index of the root.
-    private let lastNumbers: Locked<[Int64]>
     private let computed = Locked<[(entity: UInt32, primaryKey: Int64)]>([])
 
     /// - Parameter isNew: there is nothing to load.
@@ -33,7 +31,6 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
         (isReadOnly, self.readOnlyReason) = (readOnlyReason != nil, readOnlyReason)
         location = Locked(path)
         said = Locked(metadata)
-        lastNumbers = Locked(Array(repeating: 0, count: model.entities.count))
         if !isNew { try load(into: memory) }
     }
 
@@ -68,13 +65,6 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
         try calls.run("be loaded", nil, code: .persistentStoreOpen) { try host.load(into: sink) }
         sink.settleGuesses()
         try takeInverses(sink)
-        var last = lastNumbers.withLock { $0 }
-        for row in sink.rows {
-            if case .integer(let number) = names.table.reference(of: row.key, row.entity.root) {
-                last[Int(row.entity.rootIndex)] = max(last[Int(row.entity.rootIndex)], number)
-            }
-        }
-        lastNumbers.withLock { $0 = last }
         try memory.save { transaction in
             for row in sink.rows { if let record = row.record { try transaction.insert([record], entity: row.entity) } }
             for each in sink.embedded where each.relationship.inverse?.isToMany ?? true {
@@ -113,25 +103,32 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
 
     // MARK: Reading
 
-    func makeReader() -> any StoreReading { memory.makeReader() }
-    func fetch(_ fetch: StoreFetch) throws -> StoreFetchOutcome { try memory.fetch(fetch) }
-    func cursor(_ fetch: StoreFetch) throws -> (rows: any StoreCursor, remainder: FetchRemainder?)? {
-        try memory.cursor(fetch)
+    // Each refuses whoever reads within a callback: what a save is about to do may be taken back.
+
+    private func reading() throws -> AtomicStore {
+        try calls.refuseReentry()
+        return memory
     }
-    func explain(_ fetch: StoreFetch) throws -> FetchExplanation.Share? { try memory.explain(fetch) }
-    func rows(_ request: StoreRowsRequest) throws -> StoreRows? { try memory.rows(request) }
+
+    func fetch(_ fetch: StoreFetch) throws -> StoreFetchOutcome { try reading().fetch(fetch) }
+    func cursor(_ fetch: StoreFetch) throws -> (rows: any StoreCursor, remainder: FetchRemainder?)? {
+        try reading().cursor(fetch)
+    }
+    func explain(_ fetch: StoreFetch) throws -> FetchExplanation.Share? { try reading().explain(fetch) }
+    func rows(_ request: StoreRowsRequest) throws -> StoreRows? { try reading().rows(request) }
+    func explain(_ request: StoreRowsRequest) throws -> FetchExplanation.Share? { try reading().explain(request) }
     func rowSource(of store: Store) -> (any RowSource)? { memory.rowSource(of: store) }
     func rows(of root: Entity, primaryKeys: [Int64]) throws -> RowBatch {
-        memory.rows(of: root, primaryKeys: primaryKeys)
+        try reading().rows(of: root, primaryKeys: primaryKeys)
     }
     func row(of root: Entity, primaryKey: Int64) throws -> (record: Record, chunk: RecordChunk)? {
-        memory.row(of: root, primaryKey: primaryKey)
+        try reading().row(of: root, primaryKey: primaryKey)
     }
     func versions(of root: Entity, primaryKeys: [Int64]) throws -> [Int64: Int32] {
-        try memory.versions(of: root, primaryKeys: primaryKeys)
+        try reading().versions(of: root, primaryKeys: primaryKeys)
     }
     func members(of relationship: Relationship, owners: [Int64], includingRows: Bool) throws -> StoreMembers {
-        memory.members(of: relationship, owners: owners, includingRows: includingRows)
+        try reading().members(of: relationship, owners: owners, includingRows: includingRows)
     }
 
     // MARK: Saving
@@ -142,16 +139,8 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
 
     func obtainKeys(for rows: [NewRow]) throws -> [Int64]? {
         try calls.refuseReentry()
-        return try calls.keys(for: rows, of: host, names, place) { row in
-            let root = Int(row.entity.rootIndex)
-            let number = lastNumbers.withLock { last -> Int64? in
-                // The highest that there is was somebody's already.
-                if last[root] == .max { return nil }
-                last[root] += 1
-                return last[root]
-            }
-            return number.map { .integer($0) } ?? .text(UUIDValue.random().description)
-        }
+        // No number: of rows that are deleted nothing is left to tell which numbers were somebody's, whose URIs others may have.
+        return try calls.keys(for: rows, of: host, names, place) { _ in .text(UUIDValue.random().description) }
     }
 
     func save(by author: SaveAuthor, _ body: (any SaveTransaction) throws -> Void) throws {

@@ -7,6 +7,7 @@ extension HostStore {
     private func sink(_ purpose: RowSink.Purpose) -> RowSink {
         let sink = RowSink(purpose, names, place)
         sink.versionOf = { [unowned self] in version($0, $1) }
+        stamp(sink)
         return sink
     }
 
@@ -14,12 +15,14 @@ extension HostStore {
 
     func fetch(_ fetch: StoreFetch) throws -> StoreFetchOutcome {
         try calls.refuseReentry()
+        // Whoever counts needs no order.
+        let fetch = fetch.result == .count ? fetch.unordered : fetch
         let sink = sink(.fetch(fetch))
         let answer = try calls.run("fetch \(fetch.entity.name)", fetch.entity) { try host.fetch(fetch, into: sink) }
         let left = try FetchLeft(fetch, answer.done, place)
-        if answer.done.contains(.count), fetch.result == .count, left.isNothing {
+        if answer.done.contains(.count) {
             var outcome = StoreFetchOutcome()
-            outcome.count = answer.count
+            outcome.count = try left.count(answer.count, fetch, place)
             return outcome
         }
         var seen: Set<Int64> = []
@@ -28,7 +31,7 @@ extension HostStore {
             return (fetch.includesSubentities || row.entity === fetch.entity) && seen.insert(row.key).inserted
         }
         try complete(sink)
-        keepSpare(sink, rows: false)
+        keepMembers(sink)
         return try outcome(fetch, left, sink, places)
     }
 
@@ -107,7 +110,7 @@ extension HostStore {
         if missing.isEmpty { return batch }
         let sink = try read(missing, root)
         try complete(sink)
-        keepSpare(sink, rows: false)
+        keepMembers(sink)
         for row in sink.rows { if let record = row.record { batch.records.append(record) } }
         batch.chunks += sink.writer.chunks
         return batch
@@ -151,11 +154,16 @@ extension HostStore {
                 sink.settle(relationship, targets)
             }
         }
-        // What is asked here is only of which entity it is: nobody asks what that leads to.
+        // What is asked here is only of which entity it is: nobody asks what that leads to. Rows that came whole are kept.
         let unknown = sink.guesses.filter { !names.isCertain($0.key, $0.destination) }
         var asked: [Int: Set<Int64>] = [:]
         for guess in unknown { asked[Int(guess.destination.rootIndex), default: []].insert(guess.key) }
-        for (root, keys) in asked { _ = try read(keys.sorted(), model.entities[root]) }
+        for (root, keys) in asked {
+            let found = try read(keys.sorted(), model.entities[root])
+            found.settleGuesses()
+            keepMembers(found)
+            keepUnasked(found, but: found.unfinished(tellsRelationships: host.tellsRelationships))
+        }
         sink.settleGuesses()
     }
 
@@ -176,6 +184,7 @@ extension HostStore {
         try calls.refuseReentry()
         var found: [Int64: [Int64]] = [:]
         var missing: [Int64] = []
+        var sinks: [RowSink] = []
         for owner in owners {
             if let known = takeSpareMembers(relationship, owner) { found[owner] = known } else { missing.append(owner) }
         }
@@ -184,10 +193,14 @@ extension HostStore {
                 of: relationship, missing.map { names.row($0, relationship.entity) }, keys: missing)
             for (owner, keys) in zip(missing, keys) { found[owner] = keys }
             try complete(sink)
-            keepSpare(sink, rows: true)
+            sinks.append(sink)
         }
         let destination = relationship.destination
-        try learn(found.values.flatMap { $0 }, destination)
+        if let sink = try learn(found.values.flatMap { $0 }, destination) { sinks.append(sink) }
+        for sink in sinks {
+            keepMembers(sink)
+            if !includingRows { keepUnasked(sink) }
+        }
         var result = StoreMembers()
         var all: [Int64] = []
         for owner in owners {
@@ -200,18 +213,34 @@ extension HostStore {
                 if includingRows { all.append(key) }
             }
         }
-        if includingRows, !all.isEmpty { result.batch = try rows(of: destination.root, primaryKeys: all) }
+        if includingRows { result.batch = try rows(of: destination.root, all, among: sinks) }
         return result
     }
 
+    /// Rows, of which some have come already.
+    private func rows(of root: Entity, _ keys: [Int64], among sinks: [RowSink]) throws -> RowBatch {
+        var came: [Int64: (record: Record, sink: RowSink)] = [:]
+        for sink in sinks {
+            for row in sink.rows { if let record = row.record { came[row.key] = (record, sink) } }
+        }
+        let missing = keys.filter { came[$0] == nil }
+        var batch = missing.isEmpty ? RowBatch() : try rows(of: root, primaryKeys: missing)
+        var seen: Set<Int64> = []
+        for key in keys where seen.insert(key).inserted {
+            if let record = came[key]?.record { batch.records.append(record) }
+        }
+        for sink in sinks { batch.chunks += sink.writer.chunks }
+        return batch
+    }
+
     /// Finds out of which entities rows are that nobody named.
-    private func learn(_ keys: [Int64], _ destination: Entity) throws {
-        if destination.withDescendants.dropFirst().isEmpty { return }
+    private func learn(_ keys: [Int64], _ destination: Entity) throws -> RowSink? {
+        if destination.withDescendants.dropFirst().isEmpty { return nil }
         let unknown = Set(keys.filter { names.entity(of: $0, destination) == nil })
-        if unknown.isEmpty { return }
+        if unknown.isEmpty { return nil }
         let sink = try read(unknown.sorted(), destination.root)
         try complete(sink)
-        keepSpare(sink, rows: true)
+        return sink
     }
 }
 
@@ -220,18 +249,25 @@ private struct FetchLeft {
     let predicate: Predicate?
     let order: Bool
     let window: Bool
-    var isNothing: Bool { predicate == nil && !order && !window }
 
     init(_ fetch: StoreFetch, _ done: FetchWork, _ place: HostPlace) throws {
         predicate = done.contains(.predicate) ? nil : fetch.predicate
         order = !done.contains(.order) && !fetch.sortDescriptors.isEmpty
         window = !done.contains(.window) && (fetch.limit > 0 || fetch.offset > 0)
+        if done.contains(.count), fetch.result != .count {
+            throw FetchLeft.mistake(
+                "answered a fetch of \(fetch.entity.name) with a count; only CST_RESULT_COUNT asks for one, so give the rows",
+                fetch, place)
+        }
+        if done.contains(.count), predicate != nil {
+            throw FetchLeft.mistake(
+                "counted \(fetch.entity.name) without its predicate; count those for which it holds, and say so with "
+                    + "CST_FETCHED_PREDICATE beside CST_FETCHED_COUNT, or give the rows", fetch, place)
+        }
         if done.contains(.window), fetch.limit > 0 || fetch.offset > 0, predicate != nil || order {
-            throw CoreError(
-                .callback, code: .persistentStoreOperation,
-                "the \(place.type.rawValue) store \(place.path) cut the window of a fetch of \(fetch.entity.name) without its "
-                    + "\(predicate != nil ? "predicate" : "order"), so rows are missing; do both first, or leave the window to the "
-                    + "library", entity: fetch.entity.name, file: place.path)
+            throw FetchLeft.mistake(
+                "cut the window of a fetch of \(fetch.entity.name) without its \(predicate != nil ? "predicate" : "order"), so rows "
+                    + "are missing; do both first, or leave the window to the library", fetch, place)
         }
         if !fetch.allowsRemainder, predicate != nil || order {
             throw CoreError(
@@ -240,6 +276,23 @@ private struct FetchLeft {
                     + "\(fetch.entity.name) to memory, which the request does not allow; let it split the fetch",
                 entity: fetch.entity.name, file: place.path)
         }
+    }
+
+    private static func mistake(_ what: String, _ fetch: StoreFetch, _ place: HostPlace) -> CoreError {
+        CoreError(
+            .callback, code: .persistentStoreOperation, "the \(place.type.rawValue) store \(place.path) \(what)",
+            entity: fetch.entity.name, file: place.path)
+    }
+
+    /// What the host counted, in the window if it did not see to that.
+    func count(_ counted: Int, _ fetch: StoreFetch, _ place: HostPlace) throws -> Int {
+        guard counted >= 0 else {
+            throw FetchLeft.mistake(
+                "counted \(counted) rows of \(fetch.entity.name); give 0 or more, or the rows themselves", fetch, place)
+        }
+        if !window { return counted }
+        let behind = max(0, counted - fetch.offset)
+        return fetch.limit > 0 ? min(fetch.limit, behind) : behind
     }
 
     func reasons(_ place: HostPlace) -> [String] {

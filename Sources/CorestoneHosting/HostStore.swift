@@ -16,16 +16,23 @@ final class HostStore: PersistentStore, @unchecked Sendable {
     private let location: Locked<String>
     private let said: Locked<StoreMetadata>
 
-    /// What came unasked, or was made by a save, until somebody asks for it.
+    /// What has no place among the rows that the coordinator knows.
     private let spare: Locked<Spare>
+    /// Where rows go that came unasked.
+    private let unasked = Locked<(any RowKeeping)?>(nil)
     /// Rows that the last save made something else of than was to be written.
     private let computed = Locked<[(entity: UInt32, primaryKey: Int64)]>([])
 
     struct Spare {
-        /// By the index of the root.
+        /// What a save made of its rows, until that save takes it; by the index of the root.
         var rows: [[Int64: KeptRow]]
-        /// By relationship and owner.
-        var members: [UInt32: [Int64: [Int64]]] = [:]
+        /// What came with rows, by relationship and owner, until somebody asks for it.
+        var members: [UInt32: [Int64: KeptMembers]] = [:]
+        var memberLists = 0
+        /// Lists of rows that are gone are looked for when there are so many.
+        var sweepAt = 1024
+        /// Counts saves, and wishes to have all read anew: what was asked before one is not kept after it.
+        var state: UInt64 = 0
         /// The versions that saves gave to rows of a store that keeps none, by the index of the root.
         var versions: [[Int64: Int32]]
         var keepsVersions = false
@@ -35,6 +42,12 @@ final class HostStore: PersistentStore, @unchecked Sendable {
         let record: Record
         let chunk: RecordChunk
         init(_ record: Record) { (self.record, chunk) = (record, record.chunk.takeUnretainedValue()) }
+    }
+
+    /// As long as somebody has the row with which they came.
+    struct KeptMembers {
+        let members: [Int64]
+        weak var chunk: RecordChunk?
     }
 
     init(
@@ -71,7 +84,8 @@ final class HostStore: PersistentStore, @unchecked Sendable {
 
     func watch(_ tell: @escaping @Sendable (ForeignChanges) -> Void) throws -> (any StoreWatch)? { nil }
     func setInterruptCheck(_ check: (() -> Bool)?) {}
-    func endRead() {}
+    func endRead() { forgetSpare() }
+    func keepUnasked(in rows: any RowKeeping) { unasked.withLock { $0 = rows } }
 
     func move(to path: String) throws {
         try calls.refuseReentry()
@@ -81,16 +95,11 @@ final class HostStore: PersistentStore, @unchecked Sendable {
 
     func close() { calls.close { host.close() } }
 
-    func didRegister(_ id: ObjectID) {
-        calls.notify {
-            host.didRegister(RowReference(id.entity, names.table.reference(of: id.reference, id.entity.root)))
-        }
-    }
+    func didRegister(_ ids: [ObjectID]) { calls.notify { host.didRegister(ids.map(row)) } }
+    func didUnregister(_ ids: [ObjectID]) { calls.notify { host.didUnregister(ids.map(row)) } }
 
-    func didUnregister(_ id: ObjectID) {
-        calls.notify {
-            host.didUnregister(RowReference(id.entity, names.table.reference(of: id.reference, id.entity.root)))
-        }
+    private func row(_ id: ObjectID) -> RowReference {
+        RowReference(id.entity, names.table.reference(of: id.reference, id.entity.root))
     }
 
     // MARK: Keys
@@ -137,8 +146,7 @@ final class HostStore: PersistentStore, @unchecked Sendable {
         if let metadata = changes.metadata { said.withLock { $0 = metadata } }
         for row in changes.deleted { names.forget(changes.key(of: row.row), row.row.entity.root) }
         spare.withLock { spare in
-            for root in spare.rows.indices { spare.rows[root].removeAll() }
-            spare.members.removeAll()
+            spare.forget()
             if sink.sawVersions { spare.keepsVersions = true }
             for row in sink.rows { spare.rows[Int(row.entity.rootIndex)][row.key] = row.record.map(KeptRow.init) }
             if spare.keepsVersions { return }
@@ -163,11 +171,12 @@ final class HostStore: PersistentStore, @unchecked Sendable {
 // MARK: - What came unasked
 
 extension HostStore {
-    func forgetSpare() {
-        spare.withLock { spare in
-            for root in spare.rows.indices { spare.rows[root].removeAll() }
-            spare.members.removeAll()
-        }
+    func forgetSpare() { spare.withLock { $0.forget() } }
+
+    /// Has a sink know what it is older than.
+    func stamp(_ sink: RowSink) {
+        sink.state = spare.withLock { $0.state }
+        sink.rowState = unasked.withLock { $0?.state } ?? 0
     }
 
     /// Takes out what is there of some rows.
@@ -180,23 +189,55 @@ extension HostStore {
 
     func takeSpareMembers(_ relationship: Relationship, _ owner: Int64) -> [Int64]? {
         spare.withLock { spare in
-            spare.members[relationship.key] == nil
-                ? nil : spare.members[relationship.key]?.removeValue(forKey: owner)
+            guard let kept = spare.members[relationship.key]?.removeValue(forKey: owner) else { return nil }
+            spare.memberLists -= 1
+            return kept.chunk == nil ? nil : kept.members
         }
     }
 
-    /// Keeps members that came with rows, and, of members, rows.
-    func keepSpare(_ sink: RowSink, rows: Bool) {
+    /// Keeps members that came with rows.
+    func keepMembers(_ sink: RowSink) {
         spare.withLock { spare in
             if sink.sawVersions, !spare.keepsVersions {
                 spare.keepsVersions = true
                 for root in spare.versions.indices { spare.versions[root].removeAll() }
             }
-            for each in sink.embedded { spare.members[each.relationship.key, default: [:]][each.owner] = each.members }
-            guard rows else { return }
-            for row in sink.rows {
-                if let record = row.record { spare.rows[Int(row.entity.rootIndex)][row.key] = KeptRow(record) }
+            if sink.state != spare.state { return }
+            // A row that comes without members says that they may be others by now.
+            for relationship in spare.members.keys {
+                guard let owners = spare.members[relationship] else { continue }
+                let old = sink.rows.filter { row in
+                    let slot = Int(relationship & (1 << Entity.slotBits - 1))
+                    return row.record != nil && slot < Int(row.entity.slotCount)
+                        && row.entity.slotKeys[slot] == relationship && owners[row.key] != nil
+                }
+                for row in old where spare.members[relationship]?.removeValue(forKey: row.key) != nil {
+                    spare.memberLists -= 1
+                }
             }
+            for each in sink.embedded {
+                let kept = KeptMembers(
+                    members: each.members, chunk: sink.rows[each.row].record?.chunk.takeUnretainedValue())
+                if spare.members[each.relationship.key, default: [:]].updateValue(kept, forKey: each.owner) == nil {
+                    spare.memberLists += 1
+                }
+            }
+            if spare.memberLists > spare.sweepAt { spare.sweep() }
+        }
+    }
+
+    /// Has the coordinator know rows that nobody has asked for yet: all that is known of them, these and others, grows old together.
+    func keepUnasked(_ sink: RowSink, but unfinished: Set<Int> = []) {
+        guard let unasked = unasked.withLock({ $0 }) else { return }
+        var batches: [Int: RowBatch] = [:]
+        for (place, row) in sink.rows.enumerated() where !unfinished.contains(place) {
+            if let record = row.record {
+                batches[Int(row.entity.rootIndex), default: RowBatch()].records.append(record)
+            }
+        }
+        for (root, var batch) in batches {
+            batch.chunks = sink.writer.chunks
+            unasked.add(batch, root: model.entities[root], asOf: sink.rowState)
         }
     }
 
@@ -212,6 +253,21 @@ extension RowSink {
         if !hasRefused { return rows.map { ($0.entity.index, $0.key) } }
         return changes.inserted.map { ($0.entity.index, $0.record.primaryKey) }
             + changes.updated.map { ($0.entity.index, $0.record.primaryKey) }
+    }
+}
+
+extension HostStore.Spare {
+    mutating func forget() {
+        state += 1
+        for root in rows.indices { rows[root].removeAll() }
+        members.removeAll()
+        memberLists = 0
+    }
+
+    mutating func sweep() {
+        for relationship in members.keys { members[relationship] = members[relationship]?.filter { $1.chunk != nil } }
+        memberLists = members.values.reduce(0) { $0 + $1.count }
+        sweepAt = max(1024, 2 * memberLists)
     }
 }
 

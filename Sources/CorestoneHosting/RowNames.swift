@@ -9,7 +9,7 @@ package final class RowNames: @unchecked Sendable {
     /// Whether a tree, by the index of its root, has rows of several entities.
     private let isMixed: [Bool]
 
-    private struct Known {
+    struct Known {
         let entity: UInt32
         /// Whether the store said so; else somebody named the row so.
         let isCertain: Bool
@@ -47,6 +47,15 @@ package final class RowNames: @unchecked Sendable {
             known[root][key] = Known(entity: entity.index, isCertain: true)
             return nil
         }
+    }
+
+    func known(_ key: Int64, _ root: Entity) -> Known? {
+        isMixed[Int(root.rootIndex)] ? known.withLock { $0[Int(root.rootIndex)][key] } : nil
+    }
+
+    /// What the store said is as if it had not: it was refused.
+    func restore(_ key: Int64, _ root: Entity, _ before: Known?) {
+        if isMixed[Int(root.rootIndex)] { known.withLock { $0[Int(root.rootIndex)][key] = before } }
     }
 
     /// Somebody believes that a row is of an entity.

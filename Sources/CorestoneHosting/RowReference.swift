@@ -112,8 +112,8 @@ package protocol HostedStore: AnyObject {
     func save(_ changes: HostChanges, into sink: RowSink) throws
     /// One for each; nil where they are ours to make.
     func references(for rows: [NewRow]) throws -> [StoreReference?]?
-    func didRegister(_ row: RowReference)
-    func didUnregister(_ row: RowReference)
+    func didRegister(_ rows: [RowReference])
+    func didUnregister(_ rows: [RowReference])
     func load(into sink: RowSink) throws
     func move(to path: String) throws
     func close()

@@ -36,10 +36,17 @@ package final class RowSink {
     private(set) var omitted: [(relationship: Relationship, rows: [Int])] = []
     /// Targets whose entity nobody told.
     private(set) var guesses: [Guess] = []
+    /// What it is older than: see `HostStore.stamp`.
+    var state: UInt64 = 0
+    var rowState: UInt64 = 0
+    /// What pushes of now have said of rows' entities, to be unsaid when they are refused.
+    private var noted: [(key: Int64, root: Entity, before: RowNames.Known?)] = []
     /// Whether the host keeps versions.
     private(set) var sawVersions = false
 
     struct Embedded {
+        /// The place of the owner's row.
+        let row: Int
         let relationship: Relationship
         let owner: Int64
         let members: [Int64]
@@ -90,7 +97,9 @@ package final class RowSink {
 
     private func pushAll(_ pushed: [PushedRow]) throws {
         let state = (rows.count, embedded.count, guesses.count, omitted.map(\.rows.count))
+        noted.removeAll(keepingCapacity: true)
         do { for row in pushed { try take(row) } } catch {
+            for each in noted.reversed() { names.restore(each.key, each.root, each.before) }
             rows.removeLast(rows.count - state.0)
             embedded.removeLast(embedded.count - state.1)
             guesses.removeLast(guesses.count - state.2)
@@ -150,12 +159,14 @@ package final class RowSink {
             if base == nil { throw refused(row, entity, "it is none of the rows that this save inserts or updates") }
         default: break
         }
+        let known = names.known(key, entity)
         if let before = names.note(entity, key) {
             throw refused(
                 row, entity,
                 "this is a \(before.name) already, and references are unique within an inheritance tree; make the entity a part "
                     + "of the reference, for example")
         }
+        if known?.isCertain != true { noted.append((key, entity, known)) }
         if row.values.isEmpty, mayBeReference {
             rows.append(Sunk(key: key, entity: entity))
             return
@@ -281,7 +292,7 @@ package final class RowSink {
                 guard let found = try leads(element, nil, relationship) else { throw mismatch(element, relationship) }
                 return found.key
             }
-            embedded.append(Embedded(relationship: relationship, owner: key, members: keys))
+            embedded.append(Embedded(row: rows.count, relationship: relationship, owner: key, members: keys))
         }
     }
 
@@ -333,6 +344,13 @@ package final class RowSink {
     }
 
     // MARK: Afterwards
+
+    /// The rows of which something could still be asked: a to-one relationship that they left out, or the entity that one leads to.
+    func unfinished(tellsRelationships: Bool) -> Set<Int> {
+        var rows = Set(guesses.filter { !names.isCertain($0.key, $0.destination) }.map(\.row))
+        if tellsRelationships { for each in omitted { rows.formUnion(each.rows) } }
+        return rows
+    }
 
     /// Has rows lead where they left out that they do.
     func settle(_ relationship: Relationship, _ targets: [(row: Int, key: Int64, entity: Entity)]) {

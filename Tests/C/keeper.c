@@ -430,6 +430,7 @@ static void keeper_did_register(void *store, size_t count, const cst_row *rows) 
 static void keeper_did_unregister(void *store, size_t count, const cst_row *rows) {
     (void)rows;
     ((struct keeper *)store)->unregistered += (int)count;
+    ((struct keeper *)store)->unregister_notices++;
 }
 
 /* ---- atomic stores ---- */

@@ -74,7 +74,7 @@ struct keeper {
     cst_save_request *request;
     /* Counters. */
     int opened, closed, destroyed, loads, fetches, values, value_rows, relationships, saves, obtained, registered,
-        unregistered, moved;
+        unregistered, unregister_notices, moved;
     size_t inserted, updated, deleted, locked, changes, all, saved_metadata;
     bool was_new, read_only, counts_all;
     char path[256], log[512];

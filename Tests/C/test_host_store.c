@@ -218,6 +218,51 @@ static void rows_are_asked_for_in_batches(void) {
     end(&c);
 }
 
+/* Notices come once for all that come or go together, also when a context is reset or ends. */
+static void notices_come_in_batches(void) {
+    struct company c = begin(CST_STORE_INCREMENTAL, 'i');
+    for (int i = 0; i < 50; i++)
+        cst_release(company_employee(&c, c.context, "Somebody", i));
+    OK(cst_context_save(c.context, E));
+    keeper.pushes_values = true;
+    for (int way = 0; way < 3; way++) {
+        cst_context *other = company_context(&c, CST_QUEUE_CALLER);
+        int registered = keeper.registered, unregistered = keeper.unregistered, notices = keeper.unregister_notices;
+        cst_results *found = company_fetch(other, c.employee, NULL, NULL);
+        CHECK_INT(registered + 50, keeper.registered);
+        if (way == 0) {
+            OK(cst_context_reset(other, E));
+            CHECK_INT(unregistered + 50, keeper.unregistered);
+        }
+        if (way == 1) {
+            cst_release(found);
+            found = NULL;
+            CHECK_INT(unregistered + 50, keeper.unregistered);
+        }
+        cst_release(found);
+        cst_release(other);
+        CHECK_INT(unregistered + 50, keeper.unregistered);
+        CHECK_INT(notices + 1, keeper.unregister_notices);
+    }
+    end(&c);
+}
+
+/* Who counts wants no order, and is asked once. */
+static void counts_have_no_order(void) {
+    struct company c = begin(CST_STORE_INCREMENTAL, 'i');
+    for (int i = 0; i < 5; i++)
+        cst_release(company_employee(&c, c.context, "Somebody", i));
+    OK(cst_context_save(c.context, E));
+    cst_fetch_request *request = company_by_number(&c);
+    int fetches = keeper.fetches;
+    uint64_t count = 0;
+    OK(cst_context_count(c.context, request, &count, E));
+    CHECK_INT(5, (int64_t)count);
+    CHECK_INT(fetches + 1, keeper.fetches);
+    cst_release(request);
+    end(&c);
+}
+
 /* An empty save, options, metadata, a store that is opened again. */
 static void what_stores_are_told_of_themselves(void) {
     struct company c = begin(CST_STORE_INCREMENTAL, 't');
@@ -761,6 +806,8 @@ int main(int argc, char **argv) {
     RUN(nonsense_is_refused);
     RUN(conflicts_of_incremental_stores);
     RUN(incremental_stores_are_migrated);
+    RUN(notices_come_in_batches);
+    RUN(counts_have_no_order);
     RUN(atomic_stores_keep_what_is_saved);
     RUN(conflicts_of_atomic_stores);
     RUN(incremental_stores_report_conflicts);

@@ -39,7 +39,7 @@ private final class OpenAtomicStore<Implementation: AtomicStore>: HostedStore {
 
     init(_ store: Implementation) { self.store = store }
 
-    var canSave: Bool { true }
+    var canSave: Bool { !store.isReadOnly }
     var hearsRegistrations: Bool { false }
     var tellsRelationships: Bool { false }
 
@@ -55,8 +55,8 @@ private final class OpenAtomicStore<Implementation: AtomicStore>: HostedStore {
         try store.references(for: rows.map { NewObject($0) })
     }
 
-    func didRegister(_ row: RowReference) {}
-    func didUnregister(_ row: RowReference) {}
+    func didRegister(_ rows: [RowReference]) {}
+    func didUnregister(_ rows: [RowReference]) {}
     func load(into sink: RowSink) throws { try sink.push(store.load().map(\.pushed)) }
     func move(to path: String) throws { try store.move(to: path) }
     func close() { store.close() }

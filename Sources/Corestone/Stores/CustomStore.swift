@@ -11,17 +11,20 @@ import CorestoneValues
 /// a context. What it throws comes back as the child of an error of status `.callback` that names store and entity.
 public protocol CustomStore: AnyObject, SendableMetatype {
     /// Opens the store, or begins a new one.
+    /// - Throws: `StoreNotFound` where `opening.mustExist` and there is none.
     init(_ opening: StoreOpening) throws
 
     /// What the store says about itself; asked once, after `init`. `NSStoreUUID` in it is its identifier.
     var metadata: [String: PropertyListValue] { get }
 
-    /// Keeps what changed, all of it or nothing.
+    /// Whether nothing can be saved, and `save` is not called; asked once, after `init`. False by default.
+    var isReadOnly: Bool { get }
+
+    /// Keeps what changed, all of it or nothing. A store that is not read-only writes one.
     /// - Returns: rows that became something else than was to be written: another version, values that the store computed.
     func save(_ request: SaveChangesRequest) throws -> [StoreNode]
 
-    /// References for new objects, in their order; nil to have some made: UUIDs as text for an incremental store, numbers for an
-    /// atomic one.
+    /// References for new objects, in their order; nil to have UUIDs made, as text.
     func references(for objects: [NewObject]) throws -> [StoreReference]?
 
     /// The store lies at another path from now on.
@@ -32,11 +35,18 @@ public protocol CustomStore: AnyObject, SendableMetatype {
     static var abilities: HostStoreAbilities { get }
 
     // Stores that are not open.
+    /// nil when there is none.
     static func metadata(ofStoreAt path: String) throws -> [String: PropertyListValue]?
     static func setMetadata(_ values: [String: PropertyListValue], ofStoreAt path: String) throws
     /// False when there is none.
     static func destroyStore(at path: String) throws -> Bool
     static func replaceStore(at path: String, byStoreAt source: String) throws
+}
+
+/// What a store's `init` throws when a store is to be opened that has to be there (`StoreOpening.mustExist`), and is not. Whoever
+/// opens it gets an error of status `.storeIO` that names path and type.
+public struct StoreNotFound: Error {
+    public init() {}
 }
 
 /// What a store of a host's can do beyond what every one does; a model that asks for more is refused.
@@ -74,6 +84,11 @@ public struct NewObject {
 }
 
 extension CustomStore {
+    public var isReadOnly: Bool { false }
+    public func save(_ request: SaveChangesRequest) throws -> [StoreNode] {
+        throw CoreError.cannot(
+            "save", type: "\(Self.self)", path: "", remedy: "write save, or say that it is read-only")
+    }
     public func references(for objects: [NewObject]) throws -> [StoreReference]? { nil }
     public func move(to path: String) throws {
         throw CoreError.cannot("move", type: "\(Self.self)", path: path, remedy: "remove the store and add it there")
@@ -107,8 +122,10 @@ final class CustomType<Implementation: CustomStore>: HostedType {
     ) { (self.isAtomic, self.make) = (isAtomic, make) }
 
     func open(_ opening: StoreOpening) throws -> (store: any HostedStore, metadata: [String: PropertyListValue]?)? {
-        let (hosted, store) = try make(opening)
-        return (hosted, store.metadata)
+        do {
+            let (hosted, store) = try make(opening)
+            return (hosted, store.metadata)
+        } catch is StoreNotFound { return nil }
     }
 
     func metadata(ofStoreAt path: String) throws -> [String: PropertyListValue]? {

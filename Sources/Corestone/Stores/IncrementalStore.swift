@@ -22,17 +22,22 @@ public protocol IncrementalStore: CustomStore {
     /// The rows of an entity, and at the store's choice less and in order.
     func fetch(_ request: FetchRequest) throws -> FetchAnswer
 
-    /// The rows of references; those that are no more are left out. In any order.
+    /// The rows of references; those that are no more, or never were, are left out: their objects are told to be gone. In any order.
     func nodes(for rows: [RowReference]) throws -> [StoreNode]
 
-    /// What a relationship leads to, for each of the owners; of a to-one relationship at most one row.
+    /// What a relationship leads to: as many lists as there are owners, in their order; of a to-one relationship at most one row.
     func members(of relationship: Relationship, for owners: [RowReference]) throws -> [[RowReference]]
 
-    /// A context knows an object from now on, or no longer. Any thread.
-    func didRegister(_ row: RowReference)
-    func didUnregister(_ row: RowReference)
+    /// The same with the members' values, for a store that has them at hand: they are not asked for again. A node without values is
+    /// its reference alone. By default what `members` gives, which is not called otherwise.
+    func memberNodes(of relationship: Relationship, for owners: [RowReference]) throws -> [[StoreNode]]
 
-    /// Whether notices of registration are wanted, which cost a call for each object.
+    /// A context knows objects from now on, or no longer, also since it was reset or has ended; those that come or go together are
+    /// told together. Any thread.
+    func didRegister(_ rows: [RowReference])
+    func didUnregister(_ rows: [RowReference])
+
+    /// Whether notices of registration are wanted, which cost time for each object.
     static var hearsRegistrations: Bool { get }
 }
 
@@ -40,8 +45,11 @@ extension IncrementalStore {
     public func members(of relationship: Relationship, for owners: [RowReference]) throws -> [[RowReference]] {
         owners.map { _ in [] }
     }
-    public func didRegister(_ row: RowReference) {}
-    public func didUnregister(_ row: RowReference) {}
+    public func memberNodes(of relationship: Relationship, for owners: [RowReference]) throws -> [[StoreNode]] {
+        try members(of: relationship, for: owners).map { $0.map { StoreNode($0) } }
+    }
+    public func didRegister(_ rows: [RowReference]) {}
+    public func didUnregister(_ rows: [RowReference]) {}
     public static var hearsRegistrations: Bool { false }
 }
 
@@ -69,7 +77,7 @@ private final class OpenIncrementalStore<Implementation: IncrementalStore>: Host
 
     init(_ store: Implementation) { self.store = store }
 
-    var canSave: Bool { true }
+    var canSave: Bool { !store.isReadOnly }
     var hearsRegistrations: Bool { Implementation.hearsRegistrations }
     var tellsRelationships: Bool { true }
 
@@ -84,10 +92,15 @@ private final class OpenIncrementalStore<Implementation: IncrementalStore>: Host
     }
 
     func members(of relationship: Relationship, owners: [RowReference], into sink: RowSink) throws {
-        let found = try store.members(of: relationship, for: owners)
-        for (place, members) in found.enumerated() {
-            try sink.push(members.map { PushedRow($0.entity, $0.reference) }, ofOwner: place)
+        let found = try store.memberNodes(of: relationship, for: owners)
+        guard found.count == owners.count else {
+            throw CoreError(
+                .callback, code: .persistentStoreOperation,
+                "\(Implementation.self) gave \(found.count) lists of \(relationship.entity.name).\(relationship.name) for "
+                    + "\(owners.count) objects; give one for each, in their order, an empty one where there is nothing",
+                entity: relationship.entity.name, key: relationship.name)
         }
+        for (place, members) in found.enumerated() { try sink.push(members.map(\.pushed), ofOwner: place) }
     }
 
     func save(_ changes: HostChanges, into sink: RowSink) throws {
@@ -98,8 +111,8 @@ private final class OpenIncrementalStore<Implementation: IncrementalStore>: Host
         try store.references(for: rows.map { NewObject($0) })
     }
 
-    func didRegister(_ row: RowReference) { store.didRegister(row) }
-    func didUnregister(_ row: RowReference) { store.didUnregister(row) }
+    func didRegister(_ rows: [RowReference]) { store.didRegister(rows) }
+    func didUnregister(_ rows: [RowReference]) { store.didUnregister(rows) }
     func load(into sink: RowSink) throws {}
     func move(to path: String) throws { try store.move(to: path) }
     func close() { store.close() }

@@ -77,7 +77,9 @@ final class ContextBox {
     @inline(__always)
     func enter() throws {
         try context.checkQueue()
-        if platform_load64(pendingReleases) != 0 && !context.isInHook { HandleTable.drain(pendingReleases) }
+        if platform_load64(pendingReleases) != 0 && !context.isInHook {
+            context.tellingTogether(true) { HandleTable.drain(pendingReleases) }
+        }
         if releasedInHooks > 0 && !context.isInHook { releaseLate() }
     }
 

@@ -145,16 +145,22 @@ extension HandleTable {
     /// context's next call.
     private static func dispose(_ index: UInt32, _ owner: UnsafeMutableRawPointer?, _ word: UInt64) {
         let type = HandleType(ended: word)
+        var context: Context?
         if type.isConfined, word & UInt64(PLATFORM_HANDLE_FLAG) == 0, let owner {
             let isElsewhere = Unmanaged<ContextBox>.fromOpaque(owner)._withUnsafeGuaranteedRef { box in
                 // A hook may release the object for which it is called, which its caller still needs.
-                if box.isOnQueue && !box.context.isInHook { return false }
+                if box.isOnQueue && !box.context.isInHook {
+                    if type == .results { context = box.context }
+                    return false
+                }
                 platform_handle_push(box.pendingReleases, index)
                 return true
             }
             if isElsewhere { return }
         }
-        finish(index, isRetained: type.isRetained)
+        // Stores hear of all the objects of results together.
+        guard let context else { return finish(index, isRetained: type.isRetained) }
+        context.tellingTogether(true) { finish(index, isRetained: type.isRetained) }
     }
 
     /// Disposes of what other threads released. On the context's queue, or at its end.

@@ -275,7 +275,8 @@ private final class HostedCallbacks: HostedStore {
         guard done < 16 else {
             throw CoreError(.callback, "fetch set out_done to 0x\(String(done, radix: 16)); use CST_FETCHED_ constants")
         }
-        return (FetchWork(rawValue: done), Int(clamping: count))
+        // What a host counts as below zero is above the highest number here.
+        return (FetchWork(rawValue: done), Int(truncatingIfNeeded: count))
     }
 
     private func resultType(_ fetch: StoreFetch) -> Int {
@@ -360,17 +361,17 @@ private final class HostedCallbacks: HostedStore {
         return try (0..<rows.count).map { StoreReference(try propertyValue(out[$0])) }
     }
 
-    func didRegister(_ row: RowReference) { tell(table.did_register, row) }
-    func didUnregister(_ row: RowReference) { tell(table.did_unregister, row) }
+    func didRegister(_ rows: [RowReference]) { tell(table.did_register, rows) }
+    func didUnregister(_ rows: [RowReference]) { tell(table.did_unregister, rows) }
 
     private func tell(
         _ callback: (@convention(c) (UnsafeMutableRawPointer?, Int, UnsafePointer<cst_row>?) -> Void)?,
-        _ row: RowReference
+        _ rows: [RowReference]
     ) {
         guard let callback else { return }
         let arena = RowArena()
-        guard var given = try? arena.row(row) else { return }
-        callback(store, 1, &given)
+        guard let given = try? arena.rows(rows) else { return }
+        callback(store, rows.count, given)
         withExtendedLifetime(arena) {}
     }
 

@@ -64,6 +64,7 @@ extension Context {
             }
             store.backing.setInterruptCheck(nil)
             indirect += store.backing.takeComputedRows()
+            if store.references != nil { store.backing.endRead() }
             var all = changes
             all.updated += indirect
             coordinator.forgetRows(all, of: store)

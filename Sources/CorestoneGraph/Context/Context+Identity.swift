@@ -45,6 +45,7 @@ extension Context {
         if known.entity.index == entityIndex { return known }
         if !isSureOfEntity, known.record != nil || known.hasChanges { return known }
         table.remove(primaryKey)
+        if let store = known.store, store.hearsRegistrations { note(.unregistered, known, in: store) }
         known.leaveContext()
         return nil
     }
@@ -73,7 +74,7 @@ extension Context {
     func unregister(_ object: ManagedObject) {
         tables[tableIndex(store: object.store, root: object.entity)].table.remove(object.primaryKey)
         if let store = object.store, store.hearsRegistrations, !object.state.contains(.inserted) {
-            store.backing.didUnregister(object.objectID)
+            note(.unregistered, object, in: store)
         }
     }
 
@@ -94,7 +95,7 @@ extension Context {
         let object = ManagedObject(entity: entity, context: self, store: store, primaryKey: primaryKey, state: [.fault])
         table.set(primaryKey, Unmanaged.passUnretained(object).toOpaque())
         if retained != nil { retain(object) }
-        if let store, store.hearsRegistrations { store.backing.didRegister(object.objectID) }
+        if let store, store.hearsRegistrations { note(.registered, object, in: store) }
         return object
     }
 
@@ -222,9 +223,11 @@ extension Context {
 
     /// Cuts every object off from the context.
     func forgetAll() {
-        let all = everyObject + deletedElsewhere.filter { $0.context === self }
+        let known = everyObject
+        let all = known + deletedElsewhere.filter { $0.context === self }
         // The lists let go only after each object was told, so that none ends while another still points at it.
         withExtendedLifetime((all, insertedList, updatedList, deletedList)) {
+            noteUnregistered(known)
             for object in all { object.leaveContext(alone: false) }
         }
         tables = []
@@ -233,6 +236,15 @@ extension Context {
         faultGroups = [:]
         groupedFaults = 0
         oldestFaultGroup = lastFaultGroup &+ 1
+    }
+
+    /// Has a host's own stores asked anew: nothing else tells what others changed there.
+    func forgetHostRows() {
+        if parent != nil { return }
+        for store in coordinator.stores where store.references != nil {
+            store.backing.endRead()
+            store.rowCache.removeAll()
+        }
     }
 
     /// Forgets every object. Handles to them say so from now on.
@@ -246,6 +258,7 @@ extension Context {
             ? [] : registeredObjects.filter { !$0.isFault }
         for object in told { object.sendWillTurnIntoFault() }
         forgetAll()
+        forgetHostRows()
         if generation != nil { generation = Generation(token: .current) }
         forgetUndo()
         noteInvalidatedAll()

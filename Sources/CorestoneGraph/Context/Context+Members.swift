@@ -58,7 +58,9 @@ extension Context {
             if rows == .joined { rowCache(of: store).add(found.batch, root: root, asOf: state) }
             return found
         }
-        let faults = try take(MemberRuns(found.members), of: relationship, owners, part, store: store)
+        let faults = try tellingTogether(store.hearsRegistrations) {
+            try take(MemberRuns(found.members), of: relationship, owners, part, store: store)
+        }
         switch rows {
         case .later:
             group(faults, root: root, store: store)

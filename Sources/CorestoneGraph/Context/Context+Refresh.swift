@@ -74,6 +74,7 @@ extension Context {
             try takeInAllReturned()
             return try throwHookFailure()
         }
+        forgetHostRows()
         for (store, objects) in byStore(registeredObjects.filter { !$0.state.contains(.inserted) }) {
             forgetRows(of: objects, in: store)
             let kept = objects.filter(\.staysInRefresh)

@@ -153,6 +153,8 @@ extension Context {
                 }
             }
         }
+        // What nobody has taken by now would be old when somebody does.
+        if !rows.isEmpty { store.backing.endRead() }
     }
 
     /// Gives inserted objects their final IDs before the save.

@@ -131,6 +131,8 @@ public final class Context: @unchecked Sendable {
     var undoRecorder: UndoRecorder?
     /// Deleted objects whose delete rules were not applied yet.
     var undecidedDeletions: [ManagedObject] = []
+    /// For stores that hear which objects contexts know.
+    var notices = RegistrationNotices()
     /// Faults that came without rows, in the groups in which they came: the first that fires fills its siblings.
     var faultGroups: [UInt32: FaultGroup] = [:]
     var lastFaultGroup: UInt32 = 0

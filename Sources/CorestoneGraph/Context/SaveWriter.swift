@@ -138,8 +138,8 @@ final class SaveWriter {
                 context.makePermanent(object, store: store, key: key)
             }
             if let record = insertedRecords[place] { adopt(record, object) }
-            if store.hearsRegistrations { store.backing.didRegister(object.objectID) }
         }
+        if store.hearsRegistrations { context.note(.registered, plan.inserted.map(\.objectID), in: store) }
         for (place, object) in plan.updated.enumerated() {
             awaitRow(place + SaveWriter.awaited)
             guard let record = updatedRecords[place] else { continue }
@@ -148,10 +148,12 @@ final class SaveWriter {
         }
         for ghost in plan.ghosts { ghost.dropChanges() }
         context.forgetMembers(among: plan.deleted)
-        for object in plan.deleted {
-            store.rowCache.remove(object.entity.root, object.primaryKey)
-            context.unregister(object)
-            object.leaveContext()
+        context.tellingTogether(store.hearsRegistrations) {
+            for object in plan.deleted {
+                store.rowCache.remove(object.entity.root, object.primaryKey)
+                context.unregister(object)
+                object.leaveContext()
+            }
         }
     }
 

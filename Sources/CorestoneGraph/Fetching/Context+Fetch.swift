@@ -171,20 +171,22 @@ extension Context {
         guard stores.count == 1, let store = stores.first else { return nil }
         let outcome = try run(request.storeFetch(.identifiers), store: store)
         if outcome.remainder != nil { return nil }
-        let objects = outcome.identifiers.map { key, entity in
-            object(store: store, entity: self.entity(at: entity), primaryKey: key)
-        }
+        let objects = objects(for: outcome.identifiers, store)
         group(objects.filter { $0.record == nil }, root: request.entity.root, store: store)
         return objects
+    }
+
+    private func objects(for keys: [(primaryKey: Int64, entity: UInt32)], _ store: Store) -> [ManagedObject] {
+        tellingTogether(store.hearsRegistrations) {
+            keys.map { key, entity in object(store: store, entity: self.entity(at: entity), primaryKey: key) }
+        }
     }
 
     /// The objects of rows of which not all came, in the order of their keys.
     private func faults(for outcome: StoreFetchOutcome, _ request: FetchRequest, store: Store) -> [ManagedObject] {
         let known = objects(for: outcome.batch, entity: request.entity, store: store)
         return withExtendedLifetime(known) {
-            let objects = outcome.identifiers.map { key, entity in
-                object(store: store, entity: self.entity(at: entity), primaryKey: key)
-            }
+            let objects = objects(for: outcome.identifiers, store)
             group(objects.filter { $0.record == nil }, root: request.entity.root, store: store)
             return objects
         }
@@ -238,6 +240,8 @@ extension Context {
         table.reserve(batch.records.count)
         // The row cache may let go of the chunks meanwhile, for another thread.
         defer { withExtendedLifetime(batch.chunks) {} }
+        if store.hearsRegistrations { holdNotices() }
+        defer { if store.hearsRegistrations { sendNotices() } }
         let objects = [ManagedObject](unsafeUninitializedCapacity: batch.records.count) { buffer, count in
             var entity = requested
             for record in batch.records {
@@ -253,7 +257,7 @@ extension Context {
                         entity: entity, context: self, store: store, primaryKey: record.primaryKey, state: [.fault])
                     object.setRecord(record)
                     table.set(record.primaryKey, Unmanaged.passUnretained(object).toOpaque())
-                    if store.hearsRegistrations { store.backing.didRegister(object.objectID) }
+                    if store.hearsRegistrations { note(.registered, object, in: store) }
                 }
                 (buffer.baseAddress! + count).initialize(to: object)
                 count += 1

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Rows stay as long as an object uses their chunk. Of chunks that no object uses any more the newest stay, up to a limit.
 /// Any thread. Nothing else happens under its lock.
-final class RowCache: @unchecked Sendable {
+final class RowCache: RowKeeping, @unchecked Sendable {
     /// The rows of one inheritance tree: a table by key, and what is entered when somebody first asks for a key. Most of what
     /// a fetch reads is never asked for again.
     private struct Tree {

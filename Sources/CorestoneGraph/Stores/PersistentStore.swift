@@ -49,10 +49,13 @@ package protocol PersistentStore: StoreReading, Sendable {
     /// Whether these are what the save made of its own rows, also where they have another version than was to be written.
     var decidesVersions: Bool { get }
 
-    /// A context knows an object from now on, or no longer; for stores with that ability. A new object is known when its save is
-    /// done. Called on the context's thread, which for an object that ends may be any.
-    func didRegister(_ id: ObjectID)
-    func didUnregister(_ id: ObjectID)
+    /// A context knows objects from now on, or no longer; for stores with that ability. A new object is known when its save is
+    /// done. Called on the context's thread, which for an object that ends may be any; once for those that come or go together.
+    func didRegister(_ ids: [ObjectID])
+    func didUnregister(_ ids: [ObjectID])
+
+    /// Where rows go that a store was given without having asked for them. Called once, before the store is used.
+    func keepUnasked(in rows: any RowKeeping)
 
     /// A reader of the state that the store has now, whatever is saved later, for as long as somebody keeps it; nil when the
     /// store has no such readers.
@@ -167,8 +170,17 @@ extension PersistentStore {
     package func obtainKeys(for rows: [NewRow]) throws -> [Int64]? { nil }
     package func noteEntity(_ entity: Entity, ofKey key: Int64) {}
 
-    package func didRegister(_ id: ObjectID) {}
-    package func didUnregister(_ id: ObjectID) {}
+    package func didRegister(_ ids: [ObjectID]) {}
+    package func didUnregister(_ ids: [ObjectID]) {}
+    package func keepUnasked(in rows: any RowKeeping) {}
+}
+
+/// What a coordinator knows of a store's rows. Any thread.
+package protocol RowKeeping: AnyObject, Sendable {
+    /// To be asked before rows are read.
+    var state: UInt64 { get }
+    /// Takes in rows of one inheritance tree, unless others of it were saved or forgotten since that state.
+    func add(_ batch: RowBatch, root: Entity, asOf state: UInt64?)
 }
 
 /// What a store finds where a value should lie in a file of its own.

@@ -49,6 +49,7 @@ public final class Store: @unchecked Sendable {
         using = backing.abilities.contains(.parallelReads) ? nil : FairLock(.connection, number: number)
         self.number = number
         self.coordinator = coordinator
+        backing.keepUnasked(in: rowCache)
     }
 
     /// Whether the store's configuration has the entity, or one that inherits from it.

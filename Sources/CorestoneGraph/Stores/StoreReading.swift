@@ -104,6 +104,16 @@ package struct StoreFetch {
         self.offset = offset
         self.result = result
     }
+
+    /// The same without an order.
+    package var unordered: StoreFetch {
+        if sortDescriptors.isEmpty { return self }
+        var fetch = StoreFetch(
+            entity: entity, includesSubentities: includesSubentities, predicate: predicate, limit: limit,
+            offset: offset, result: result, allowsRemainder: allowsRemainder)
+        (fetch.keys, fetch.allowsFaults, fetch.isForDictionaries) = (keys, allowsFaults, isForDictionaries)
+        return fetch
+    }
 }
 
 /// What a store answers to a fetch.

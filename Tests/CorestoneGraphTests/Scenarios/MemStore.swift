@@ -160,7 +160,13 @@ final class MemStore: IncrementalStore, @unchecked Sendable {
         rows[saved.row.reference] = row
     }
 
-    func didRegister(_ row: RowReference) { log.append("didRegister") }
-    func didUnregister(_ row: RowReference) { log.append("didUnregister") }
+    /// How many objects each notice was about, with what came before it in `log`.
+    private(set) var notices: [(text: String, count: Int)] = []
+    func didRegister(_ rows: [RowReference]) { note("didRegister", rows.count) }
+    func didUnregister(_ rows: [RowReference]) { note("didUnregister", rows.count) }
+    private func note(_ text: String, _ count: Int) {
+        log.append(text)
+        notices.append((text, count))
+    }
     func close() { isClosed = true }
 }

@@ -218,8 +218,12 @@ final class TestStore: PersistentStore, SaveTransaction, @unchecked Sendable {
         }
     }
 
-    func didRegister(_ id: ObjectID) { log.append("didRegister \(id.isTemporary ? "temporary" : "permanent")") }
-    func didUnregister(_ id: ObjectID) { log.append("didUnregister \(id.isTemporary ? "temporary" : "permanent")") }
+    func didRegister(_ ids: [ObjectID]) {
+        for id in ids { log.append("didRegister \(id.isTemporary ? "temporary" : "permanent")") }
+    }
+    func didUnregister(_ ids: [ObjectID]) {
+        for id in ids { log.append("didUnregister \(id.isTemporary ? "temporary" : "permanent")") }
+    }
 
     func setInterruptCheck(_ check: (() -> Bool)?) {}
     func endRead() {}

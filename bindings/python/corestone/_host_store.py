@@ -56,7 +56,11 @@ def _guarded(body: Callable[..., int | None]) -> Callable[..., int]:
 
     def run(number: int, *arguments: Any, stores: dict[int, HostStore] = opened) -> int:
         try:
-            return body(stores[number], *arguments[:-1]) or _abi.OK
+            store = stores[number]
+            ended, store._ended = store._ended, None
+            if ended is not None:
+                raise ended
+            return body(store, *arguments[:-1]) or _abi.OK
         except BaseException as raised:  # Ctrl-C too: reported, it ends the call that needed the store
             return _failed(raised, arguments[-1])
 
@@ -311,16 +315,22 @@ def _run_load(store: HostStore, sink: int) -> None:
     push(store.load(), sink, store)
 
 
-def _run_registered(number: int, count: int, rows: Any, stores: dict[int, HostStore] = opened) -> None:
-    store = stores.get(number)
-    if isinstance(store, IncrementalStore):
-        store.did_register(row_ids(count, rows, store))
+def _notice(body: Callable[[IncrementalStore, Any], None]) -> Callable[..., None]:
+    """A callback that cannot fail. Mistakes go to sys.unraisablehook; Ctrl-C, and what else ends the program, is raised
+    by the next call that needs the store."""
 
+    def run(number: int, count: int, rows: Any, stores: dict[int, HostStore] = opened) -> None:
+        store = stores.get(number)
+        if not isinstance(store, IncrementalStore):
+            return
+        try:
+            body(store, row_ids(count, rows, store))
+        except Exception:
+            raise
+        except BaseException as raised:
+            store._ended = raised
 
-def _run_unregistered(number: int, count: int, rows: Any, stores: dict[int, HostStore] = opened) -> None:
-    store = stores.get(number)
-    if isinstance(store, IncrementalStore):
-        store.did_unregister(row_ids(count, rows, store))
+    return run
 
 
 def _run_move(store: HostStore, path: Any) -> None:
@@ -362,8 +372,11 @@ _OPTIONAL = {
     "move": ("move", immortal(_TABLE.MOVE(_guarded(_run_move)))),
     "fetch": ("execute_fetch", immortal(_TABLE.FETCH(_guarded(_run_fetch)))),
     "values": ("new_values", immortal(_TABLE.VALUES(_guarded(_run_values)))),
-    "did_register": ("did_register", immortal(_TABLE.REGISTERED(_run_registered))),
-    "did_unregister": ("did_unregister", immortal(_TABLE.REGISTERED(_run_unregistered))),
+    "did_register": ("did_register", immortal(_TABLE.REGISTERED(_notice(lambda store, ids: store.did_register(ids))))),
+    "did_unregister": (
+        "did_unregister",
+        immortal(_TABLE.REGISTERED(_notice(lambda store, ids: store.did_unregister(ids)))),
+    ),
     "load": ("load", immortal(_TABLE.LOAD(_guarded(_run_load)))),
     "copy_metadata": ("metadata_for_store", immortal(_TABLE.COPY_METADATA(_of_class(_run_copy_metadata)))),
     "set_metadata": ("set_metadata_for_store", immortal(_TABLE.SET_METADATA(_of_class(_run_set_metadata)))),

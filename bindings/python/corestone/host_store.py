@@ -268,6 +268,7 @@ class HostStore:
         self._owner: weakref.ref[Coordinator] | None = None
         self._entities: dict[int, Any] = {}  # what rows of an entity are read by
         self._references: Any = None  # the last ones of obtain_permanent_ids, until the library has copied them
+        self._ended: BaseException | None = None  # what a notice raised that is to end the program
 
     @property
     def type(self) -> str:
@@ -332,7 +333,7 @@ class HostStore:
         """Gives new rows their references, in the same order. The nodes have the attributes that are not None; their
         own reference is "". A save that failed keeps them: the next one names the same rows.
 
-        Without this method references are made: UUIDs as text for an incremental store, numbers for an atomic one."""
+        Without this method references are made, UUIDs as text."""
         raise NotImplementedError
 
     def move(self, path: str) -> None:
@@ -390,10 +391,12 @@ class IncrementalStore(HostStore):
         return [self.new_value_for_relationship(relationship, each) for each in ids]
 
     def did_register(self, ids: Sequence[RowID]) -> None:
-        """A context knows objects from now on; new ones after their save. From any thread, also during other calls."""
+        """A context knows objects from now on; new ones after their save. Those that come together are told together.
+        From any thread, also during other calls. What it raises goes to sys.unraisablehook, but for Ctrl-C and what else
+        ends the program: the next call that needs the store raises that."""
 
     def did_unregister(self, ids: Sequence[RowID]) -> None:
-        """A context knows objects no longer. From any thread, also during other calls."""
+        """A context knows objects no longer, also since it was reset or has ended. As did_register."""
 
 
 class AtomicStore(HostStore):

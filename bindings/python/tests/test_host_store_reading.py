@@ -1,0 +1,362 @@
+"""What a program's own store is asked for again, and what not."""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+import corestone
+from corestone import (
+    AtomicStore,
+    AtomicStoreCacheNode,
+    CallbackError,
+    Container,
+    Context,
+    FetchRequest,
+    IncrementalStore,
+    IncrementalStoreNode,
+    InvalidArgumentError,
+    Model,
+    RowID,
+    SaveChangesRequest,
+)
+
+HOMES = {
+    "Home": {"n": "string?", "people": "to-many Person? inverse home"},
+    "Person": {"name": "string?", "home": "to-one Home? inverse people"},
+}
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> Iterator[None]:
+    before = corestone.registered_store_types()
+    yield
+    gc.collect()
+    for name in set(corestone.registered_store_types()) - set(before):
+        corestone.unregister_store_type(name)
+
+
+class Street(IncrementalStore):
+    """One home; what lies in `names` is changed past the library."""
+
+    gives = "rows"  # what a relationship gives; "lists": rows of homes come with the references of their people
+
+    def __init__(self, opening: corestone.StoreOpening) -> None:
+        super().__init__(opening)
+        self.names = {"p1": "old"}
+        self.calls: Counter[str] = Counter()
+
+    def person(self, reference: str) -> IncrementalStoreNode:
+        return IncrementalStoreNode(self.row_id("Person", reference), {"name": self.names[reference], "home": "h1"}, 1)
+
+    def home(self) -> IncrementalStoreNode:
+        lists = {"people": list(self.names)} if self.gives == "lists" else {}
+        return IncrementalStoreNode(self.row_id("Home", "h1"), {"n": "home", **lists}, 1)
+
+    def execute_fetch(self, request: FetchRequest) -> Any:
+        self.calls["fetch"] += 1
+        if request.entity.name == "Home":
+            return [self.home()]
+        return [self.row_id("Person", each) for each in self.names]
+
+    def new_values(self, ids: Sequence[RowID]) -> Any:
+        self.calls["values"] += 1
+        return [self.home() if each.entity.name == "Home" else self.person(str(each.reference)) for each in ids]
+
+    def new_value_for_relationship(self, relationship: str, object_id: RowID) -> Any:
+        self.calls["relationship"] += 1
+        return [self.person(each) for each in self.names] if self.gives == "rows" else list(self.names)
+
+    def save(self, request: SaveChangesRequest) -> None:
+        pass
+
+
+def street(gives: str) -> tuple[Container, Any]:
+    class Kind(Street):
+        pass
+
+    Kind.gives = gives
+    corestone.register_store_type("Street", Kind)
+    container = Container(Model(HOMES), "street", type="Street")
+    return container, container.store.host
+
+
+def test_rows_that_came_with_members_are_not_asked_for() -> None:
+    container, store = street("rows")
+    context = container.context()
+    assert [each.name for each in context.fetch("Home")[0].people] == ["old"]
+    assert (store.calls["relationship"], store.calls["values"]) == (1, 0)
+
+
+@pytest.mark.parametrize("way", ["refresh_all", "reset", "refresh"])
+def test_rows_that_came_unasked_do_not_outlive_a_refresh(way: str) -> None:
+    container, store = street("rows")
+    context = container.context()
+    home = context.fetch("Home")[0]
+    assert len(home.people) == 1
+    store.names["p1"] = "new"
+    if way == "refresh":
+        context.refresh(context.fetch("Person")[0], merge=False)
+    else:
+        getattr(context, way)()
+    assert [each.name for each in context.fetch("Person")] == ["new"]
+    assert store.calls["values"] == 1
+
+
+def test_another_context_that_counts_members_leaves_nothing_old_behind() -> None:
+    container, store = street("rows")
+    first, second = container.context(), container.context()
+    assert len(first.fetch("Home", "ANY people.name == 'old'")) == 1
+    store.names["p1"] = "new"
+    second.refresh_all()
+    assert [each.name for each in second.fetch("Person")] == ["new"]
+
+
+@pytest.mark.parametrize("way", ["refresh", "refresh_all", "reset", "save"])
+def test_members_that_came_with_rows_do_not_outlive_a_refresh(way: str) -> None:
+    container, store = street("lists")
+    context = container.context()
+    home = context.fetch("Home")[0]
+    assert home.n == "home"
+    store.names["p2"] = "another"
+    store.gives = "references"  # the rows of homes tell their people no more
+    if way == "refresh":
+        context.refresh(home, merge=False)
+    elif way == "save":
+        other = container.context()
+        other.insert("Home", n="x")
+        other.save()
+    else:
+        getattr(context, way)()
+    home = context.fetch("Home")[0]
+    assert sorted(each.name for each in home.people) == ["another", "old"]
+    assert store.calls["relationship"] == 1
+
+
+def test_members_that_came_with_rows_are_not_asked_for() -> None:
+    container, store = street("lists")
+    assert len(container.context().fetch("Home")[0].people) == 1
+    assert store.calls["relationship"] == 0
+
+
+def test_rows_read_for_their_entity_are_read_once() -> None:
+    class Cars(IncrementalStore):
+        def execute_fetch(self, request: FetchRequest) -> Any:
+            return [IncrementalStoreNode(self.row_id("Car", f"c{i}"), {"owner": f"p{i}"}, 1) for i in range(3)]
+
+        def new_values(self, ids: Sequence[RowID]) -> Any:
+            calls.append(len(ids))
+            return [IncrementalStoreNode(self.row_id("Boss", each.reference), {"name": "b"}, 1) for each in ids]
+
+    calls: list[int] = []
+    corestone.register_store_type("Cars", Cars)
+    model = {"Person": {"name": "string?"}, "Boss": {"@parent": "Person"}, "Car": {"owner": "to-one Person?"}}
+    with Container(Model(model), "x", type="Cars") as container:
+        assert [each.owner.name for each in container.context().fetch("Car")] == ["b", "b", "b"]
+    assert calls == [3]
+
+
+def test_a_refused_push_says_nothing_of_entities() -> None:
+    class Bad(IncrementalStore):
+        def execute_fetch(self, request: FetchRequest) -> Any:
+            asked.append(1)
+            if len(asked) > 1:
+                return [IncrementalStoreNode(self.row_id("Boss", "a"), {"name": "x"}, 1)]
+            good = IncrementalStoreNode(self.row_id("Person", "a"), {"name": "x"}, 1)
+            return [good, IncrementalStoreNode(self.row_id("Person", "b"), {"name": b"bad"}, 1)]
+
+        def new_values(self, ids: Sequence[RowID]) -> Any:
+            return []
+
+    asked: list[int] = []
+    corestone.register_store_type("Bad", Bad)
+    with Container(Model({"Person": {"name": "string?"}, "Boss": {"@parent": "Person"}}), "x", type="Bad") as container:
+        context = container.context()
+        with pytest.raises(CallbackError, match=r"Person\.name"):
+            context.fetch("Person")
+        assert [each.id.entity_name for each in context.fetch("Person")] == ["Boss"]
+
+
+class Counted(IncrementalStore):
+    answer: Any = 7
+
+    def execute_fetch(self, request: FetchRequest) -> Any:
+        seen.append((request.result_type, request.sort, request.limit))
+        return type(self).answer
+
+    def new_values(self, ids: Sequence[RowID]) -> Any:
+        return []
+
+
+seen: list[Any] = []
+
+
+def counting(answer: Any) -> Context:
+    Counted.answer = answer
+    seen.clear()
+    corestone.register_store_type("Counted", Counted)
+    return Container(Model({"Person": {"name": "string?"}}), "shelf 3", type="Counted").context()
+
+
+def test_a_count_is_asked_for_once_and_without_an_order() -> None:
+    context = counting(7)
+    assert context.count("Person", limit=3) == 7
+    assert seen == [("count", None, 3)] or [each[0] for each in seen] == ["count"]
+
+
+def test_a_negative_count_names_the_store() -> None:
+    context = counting(-3)
+    with pytest.raises(CallbackError, match="shelf 3 counted -3 rows of Person"):
+        context.count("Person")
+
+
+class Told(IncrementalStore):
+    fails: BaseException | None = None
+
+    def __init__(self, opening: corestone.StoreOpening) -> None:
+        super().__init__(opening)
+        self.notices: list[tuple[str, int]] = []
+
+    def execute_fetch(self, request: FetchRequest) -> Any:
+        return [IncrementalStoreNode(self.row_id("Person", f"p{i}"), {"name": str(i)}, 1) for i in range(100)]
+
+    def new_values(self, ids: Sequence[RowID]) -> Any:
+        return [IncrementalStoreNode(each, {"name": "x"}, 1) for each in ids]
+
+    def did_register(self, ids: Sequence[RowID]) -> None:
+        self.notices.append(("in", len(ids)))
+        failure, type(self).fails = type(self).fails, None
+        if failure is not None:
+            raise failure
+
+    def did_unregister(self, ids: Sequence[RowID]) -> None:
+        self.notices.append(("out", len(ids)))
+
+
+def told() -> tuple[Container, Any]:
+    corestone.register_store_type("Told", Told)
+    container = Container(Model({"Person": {"name": "string?"}}), "x", type="Told")
+    return container, container.store.host
+
+
+def test_notices_come_in_batches() -> None:
+    container, store = told()
+    context = container.context()
+    found = list(context.fetch("Person"))
+    assert store.notices == [("in", 100)]
+    context.reset()
+    assert store.notices == [("in", 100), ("out", 100)]
+    found.clear()
+    gc.collect()
+    context.count("Person")
+    assert store.notices == [("in", 100), ("out", 100)]
+
+
+def test_what_is_let_go_of_is_told_together() -> None:
+    container, store = told()
+    context = container.context()
+    found = list(context.fetch("Person"))
+    assert len(found) == 100
+    del found
+    gc.collect()
+    context.count("Person")
+    assert sum(count for kind, count in store.notices if kind == "out") == 100
+
+
+def test_the_end_of_a_context_is_told() -> None:
+    container, store = told()
+    context = container.context()
+    found = list(context.fetch("Person"))
+    context.close()
+    found.clear()
+    gc.collect()
+    assert store.notices == [("in", 100), ("out", 100)]
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit])
+def test_ctrl_c_in_a_notice_is_raised_by_the_next_call(raised: type[BaseException]) -> None:
+    container, store = told()
+    context = container.context()
+    Told.fails = raised()
+    assert len(context.fetch("Person")) == 100
+    with pytest.raises(raised):
+        context.fetch("Person")
+    assert len(context.fetch("Person")) == 100
+    assert store._ended is None
+
+
+class Shelf(AtomicStore):
+    kept: list[tuple[Any, dict[str, Any], int]] = []
+    said: dict[str, Any] | None = None
+    within: Any = None
+
+    def load_metadata(self) -> Any:
+        return type(self).said
+
+    def load(self) -> Any:
+        return [AtomicStoreCacheNode(self.row_id("Person", each), dict(v), n) for each, v, n in self.kept]
+
+    def save(self, request: SaveChangesRequest) -> None:
+        if type(self).within is not None:
+            type(self).within()
+        type(self).kept = [(each.reference, dict(each.values), each.version) for each in request.cache_nodes()]
+        type(self).said = dict(self.metadata)
+
+
+def shelf() -> Container:
+    if "Shelf" not in corestone.registered_store_types():
+        Shelf.kept, Shelf.said, Shelf.within = [], None, None
+        corestone.register_store_type("Shelf", Shelf)
+    return Container(Model({"Person": {"name": "string?"}}), "x", type="Shelf")
+
+
+def test_references_of_atomic_stores_are_not_used_again() -> None:
+    with shelf() as container:
+        context = container.context()
+        context.insert("Person", name="first")
+        last = context.insert("Person", name="last")
+        context.save()
+        uri = last.id.uri
+        context.delete(last)
+        context.save()
+    with shelf() as container:
+        context = container.context()
+        new = context.insert("Person", name="new")
+        context.save()
+        assert new.id.uri != uri
+        old = container.object_id(uri)
+        assert old is not None
+        assert context.existing(old) is None
+
+
+def test_nobody_reads_an_atomic_store_within_its_save() -> None:
+    with shelf() as container:
+        context, other = container.context(), container.context()
+        context.insert("Person", name="never saved")
+        refused: list[str] = []
+
+        def peek() -> None:
+            for read in (
+                lambda: other.fetch("Person"),
+                lambda: other.count("Person"),
+                lambda: other.fetch_rows("Person"),
+            ):
+                try:
+                    read()
+                except InvalidArgumentError as failure:
+                    refused.append(failure.message)
+            raise OSError("disk full")
+
+        Shelf.within = peek
+        with pytest.raises(CallbackError, match="disk full"):
+            context.save()
+        Shelf.within = None
+        assert len(refused) == 3
+        assert all("from within a callback of its own" in each for each in refused)
+        assert other.count("Person") == 0
+        context.save()
+        assert other.count("Person") == 1
