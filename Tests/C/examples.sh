@@ -33,8 +33,22 @@ build importer "$examples/packages/importer.c" "$examples/packages/packages_mode
 build report "$examples/packages/report.c" "$examples/packages/packages_model.c"
 build ten_lines "$examples/c/ten_lines.c"
 build open_store "$examples/c/open_store.c"
+build csv_store "$examples/c/csv_store.c"
 
 expect "ten lines" "Grace 85" "$(cd "$folder" && ./ten_lines 2>&1)"
+
+csv() { (cd "$folder" && ./csv_store "$@" 2>&1); }
+expect "a store of comma-separated values begins" "Ada, 36" "$(csv people.csv Ada 36)"
+expect "it is opened again" 'Ada, 36
+Grace "Amazing", Hopper, 85' "$(csv people.csv 'Grace "Amazing", Hopper' 85)"
+expect "its file is one for people too" '"Ada",36
+"Grace ""Amazing"", Hopper",85' "$(sed -n 's/^"[0-9A-F-]*",1,//p' "$folder/people.csv" | sort)"
+expect "its references do not change" "$(csv people.csv)" "$(csv people.csv)"
+echo "name,age" >"$folder/other.csv"
+csv other.csv >/dev/null
+expect "another file is refused" 1 $?
+sed -i '$s/,85$//' "$folder/people.csv"
+expect "a line that lacks a field is named" 1 "$(csv people.csv | grep -c 'line 4 has not 4 fields')"
 
 package() { # name, section, size, maintainer, other fields
     printf 'Package: %s\nStatus: install ok installed\nSection: %s\nInstalled-Size: %s\nMaintainer: %s\n' "$1" "$2" "$3" "$4"
@@ -85,6 +99,7 @@ expect "the page counts objects" "11 objects of 3 entities" "$(sed -n 2p "$folde
 expect "the page shows objects" 1 "$(grep -c 'amd64 .* no ' "$folder/printed" | sed 's/^[1-9].*/1/')"
 "$folder/open_store" "$folder/missing.sqlite" >"$folder/printed" 2>&1
 expect "a page about a missing store fails" 1 $?
+expect "the page says why" 1 "$(grep -c "open_store: .*missing.sqlite" "$folder/printed")"
 expect "the page and the report leave the store alone" "$before" "$(cksum <"$folder/store.sqlite")"
 [ "$failed" -eq 0 ] || cat "$folder/printed"
 

@@ -11,7 +11,12 @@ enum { ENTITIES = 20, OBJECTS = 10, COLUMNS = 4, WIDTH = 24 };
 
 static const char *path;
 
-#define TRY(call) check((call), error)
+/* In an order: the call sets the error that is looked at then. */
+#define TRY(call)                                                                                                      \
+    do {                                                                                                               \
+        cst_status status_of_call = (call);                                                                            \
+        check(status_of_call, error);                                                                                  \
+    } while (0)
 
 static void check(cst_status status, cst_error *error) {
     if (status >= 0) return;
