@@ -36,21 +36,21 @@ final class CustomStoreTests: XCTestCase {
         func didUnregister(_ rows: [RowReference]) { notices.append((false, rows.count)) }
     }
 
-    private let name = "Street \(UUIDValue.random())"
+    private let typeName = "Street \(UUIDValue.random())"
     private let made = Locked<Street?>(nil)
     private var store: Street { made.withLock { $0! } }
     private var person: Entity!
 
     override func setUpWithError() throws {
         let made = made
-        try StoreTypes.register(name, Street.self) { opening in
+        try StoreTypes.register(typeName, Street.self) { opening in
             let store = try Street(opening)
             made.withLock { $0 = store }
             return store
         }
     }
 
-    override func tearDownWithError() throws { try StoreTypes.unregister(name) }
+    override func tearDownWithError() throws { try StoreTypes.unregister(typeName) }
 
     private func open(_ path: String = "x", _ options: StoreOptions = StoreOptions()) throws -> Context {
         let model = Model()
@@ -60,7 +60,7 @@ final class CustomStoreTests: XCTestCase {
         let reports = try person.addRelationship(named: "reports", destination: person, isToMany: true)
         try boss.setInverse(reports)
         let coordinator = try Coordinator(model: model)
-        _ = try coordinator.addStore(StoreType(rawValue: name), at: path, options: options)
+        _ = try coordinator.addStore(StoreType(rawValue: typeName), at: path, options: options)
         return Context(coordinator: coordinator)
     }
 
@@ -93,7 +93,7 @@ final class CustomStoreTests: XCTestCase {
         options.mustExist = true
         let error = failure { _ = try open("nowhere", options) }
         XCTAssertEqual(error.status, .storeIO)
-        XCTAssertTrue(error.message.contains("there is no \(name) store at nowhere"), error.message)
+        XCTAssertTrue(error.message.contains("there is no \(typeName) store at nowhere"), error.message)
     }
 
     func testMembersMayComeWithTheirValues() throws {
@@ -105,7 +105,7 @@ final class CustomStoreTests: XCTestCase {
         XCTAssertEqual(try members[0].get("name"), "Bea")
         XCTAssertEqual(store.asked, ["fetch 0", "members"])
         // The other one came as a reference alone, and is not there.
-        XCTAssertThrowsError(try members[1].get("name", as: String.self))
+        XCTAssertNil(try members[1].get("name", as: String.self))
         XCTAssertEqual(store.asked.last, "nodes")
     }
 
@@ -128,7 +128,7 @@ final class CustomStoreTests: XCTestCase {
         XCTAssertEqual(store.asked, ["fetch 0"])
         (request.offset, request.limit) = (3, 10)
         XCTAssertEqual(try context.count(request), 4)
-        request.predicate = try Predicate("name == 'Ada'")
+        request.predicate = try Predicate.parse("name == 'Ada'")
         var error = failure { _ = try context.count(request) }
         XCTAssertTrue(error.message.contains("shelf counted Person without its predicate"), error.message)
         store.answer.done = [.count, .predicate, .window]

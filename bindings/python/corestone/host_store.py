@@ -392,8 +392,8 @@ class IncrementalStore(HostStore):
 
     def did_register(self, ids: Sequence[RowID]) -> None:
         """A context knows objects from now on; new ones after their save. Those that come together are told together.
-        From any thread, also during other calls. What it raises goes to sys.unraisablehook, but for Ctrl-C and what else
-        ends the program: the next call that needs the store raises that."""
+        From any thread, also during other calls. What it raises goes to sys.unraisablehook, but for Ctrl-C and what
+        else ends the program: the next call that needs the store raises that."""
 
     def did_unregister(self, ids: Sequence[RowID]) -> None:
         """A context knows objects no longer, also since it was reset or has ended. As did_register."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -290,7 +290,7 @@ def test_ctrl_c_in_a_notice_is_raised_by_the_next_call(raised: type[BaseExceptio
 
 
 class Shelf(AtomicStore):
-    kept: list[tuple[Any, dict[str, Any], int]] = []
+    kept: ClassVar[list[tuple[Any, dict[str, Any], int]]] = []
     said: dict[str, Any] | None = None
     within: Any = None
 
