@@ -1,5 +1,6 @@
 import CPlatform
 import CorestoneValues
+import Glibc
 
 /// What a context holds that is in no store yet.
 public struct UnsavedChanges: Sendable {
@@ -104,6 +105,16 @@ extension Context {
 
     /// Whoever closes the stores may use a context whose thread has ended: nobody else ever will.
     fileprivate func takeFromEndedThread() {
-        if queueType == .caller, !isOwn, !threadIsAlive(ownerThread) { ownerThread = platform_thread_id() }
+        if queueType == .caller, !isOwn, threadEnds(ownerThread) { ownerThread = platform_thread_id() }
     }
+}
+
+/// Whether a thread has ended, or does so within a twentieth of a second: some languages' `join` comes back (Python's, half of the
+/// time) while the system is still clearing the thread away.
+private func threadEnds(_ thread: UInt64) -> Bool {
+    for _ in 0..<100 {
+        if !threadIsAlive(thread) { return true }
+        usleep(500)
+    }
+    return !threadIsAlive(thread)
 }

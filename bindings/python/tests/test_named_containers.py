@@ -13,6 +13,7 @@ import pytest
 
 from corestone import (
     Container,
+    Context,
     CorestoneError,
     InvalidArgumentError,
     InvalidHandleError,
@@ -224,6 +225,23 @@ def test_contexts_of_other_threads(items: Model, tmp_path: Path) -> None:
     container.close("save")
     with Container(items, tmp_path / "a") as again:
         assert again.context().count("Item") == 1
+
+
+def test_a_thread_that_was_joined_has_ended(items: Model, tmp_path: Path) -> None:
+    # The system may still be clearing the thread away when join comes back.
+    for number in range(60):
+        container = Container("Shop", items, stores=at(tmp_path / str(number)))
+        container.load()
+        kept: list[Context] = []
+
+        def work(container: Container = container, kept: list[Context] = kept) -> None:
+            kept.append(container.context())
+            kept[0].insert("Item", name="a")
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        container.close("save")
 
 
 def test_a_container_with_a_path_discards(items: Model, tmp_path: Path) -> None:
