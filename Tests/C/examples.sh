@@ -50,6 +50,24 @@ expect "another file is refused" 1 $?
 sed -i '$s/,85$//' "$folder/people.csv"
 expect "a line that lacks a field is named" 1 "$(csv people.csv | grep -c 'line 4 has not 4 fields')"
 
+# Programs that save into one file at a time: also the first ones of a new file agree on whose it is.
+for round in 1 2 3 4 5; do
+    rm -f "$folder"/all.csv "$folder"/saved.*
+    for number in 1 2 3 4 5 6 7 8 9 10 11 12; do
+        (csv all.csv "n$number" "$number" >"$folder/saved.$number" || mv "$folder/saved.$number" "$folder/saved.failed.$number") &
+    done
+    wait
+    expect "twelve programs save, round $round" "" "$(cat "$folder"/saved.failed.* 2>/dev/null)"
+    expect "the file has all that they saved, round $round" \
+        "$(for number in 1 2 3 4 5 6 7 8 9 10 11 12; do echo "n$number, $number"; done)" "$(csv all.csv)"
+done
+expect "no draft stays" "all.csv" "$(cd "$folder" && ls -d all.csv*)"
+chmod 640 "$folder/all.csv"
+csv all.csv last 99 >/dev/null
+expect "a save keeps the file's permissions" "-rw-r-----" "$(ls -l "$folder/all.csv" | cut -c 1-10)"
+printf '"x",1,"a\0b",1\n' >>"$folder/all.csv"
+expect "a file with a NUL is refused" 1 "$(csv all.csv more 1 | grep -c 'a NUL is in it')"
+
 package() { # name, section, size, maintainer, other fields
     printf 'Package: %s\nStatus: install ok installed\nSection: %s\nInstalled-Size: %s\nMaintainer: %s\n' "$1" "$2" "$3" "$4"
     printf 'Architecture: amd64\nVersion: 1.0-%s\nDescription: the package %s\n with a longer text\n .\n of lines\n' "$3" "$1"

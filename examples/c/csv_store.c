@@ -4,16 +4,23 @@
  * it is on the disk, so the file has all of a save or nothing of it. The first line has what the store says about itself, since
  * without its identifier the URIs of its objects would be worth nothing the next time.
  *
+ * Other programs may save into the file, too. Who writes holds a lock on its folder, and first looks whether the file is still the one
+ * that was read: if not, writing all that is known here would drop what they saved. The save is then a conflict, which has the
+ * library load the file anew, and the context's merge policy goes on with what it has now.
+ *
  * SPDX-License-Identifier: MIT
  */
 #define _POSIX_C_SOURCE 200809L
 #include <corestone.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { REFERENCE, VERSION, NAME, AGE, FIELDS };
@@ -24,7 +31,9 @@ struct csv_store {
     cst_model *model;
     cst_key name, age;
     char *metadata; /* as digits */
-    char *text;     /* of the file, for `load` */
+    char *text;     /* of the file, for `load`; NULL when it has to be read again */
+    int file;       /* as it was last read or written; it stays open, so that no other one gets its inode; or -1 */
+    struct stat seen;
     char path[];
 };
 
@@ -63,25 +72,76 @@ static bool fill_from(const char *digits, cst_buffer *out, cst_error **error) {
     return good;
 }
 
-static char *contents(const char *path) {
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) return NULL;
-    size_t size = 0, room = 4096;
-    char *text = malloc(room);
-    while (text != NULL) {
-        size += fread(text + size, 1, room - size - 1, file);
-        if (size < room - 1) break;
-        char *more = realloc(text, room *= 2);
-        if (more == NULL) free(text);
-        text = more;
+/* Takes a lock that one program has at a time, and that ends with it; the descriptor of the file's folder, or -1. */
+static int lock_folder(const char *path) {
+    char *folder = strdup(path);
+    if (folder == NULL) return -1;
+    char *slash = strrchr(folder, '/');
+    if (slash != NULL) slash[slash == folder] = 0;
+    int lock = open(slash != NULL ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(folder);
+    while (lock >= 0 && flock(lock, LOCK_EX) != 0) {
+        if (errno == EINTR) continue;
+        close(lock);
+        return -1;
     }
-    if (text != NULL) text[size] = 0;
-    if (ferror(file) && text != NULL) {
+    return lock;
+}
+
+/* Whether the file is another one than was read, or was written over. */
+static bool is_changed(const struct csv_store *store) {
+    struct stat now;
+    const struct stat *seen = &store->seen;
+    return stat(store->path, &now) != 0 || now.st_dev != seen->st_dev || now.st_ino != seen->st_ino ||
+           now.st_size != seen->st_size || now.st_mtim.tv_sec != seen->st_mtim.tv_sec ||
+           now.st_mtim.tv_nsec != seen->st_mtim.tv_nsec;
+}
+
+static void take_file(struct csv_store *store, int file, const struct stat *about) {
+    if (store->file >= 0) close(store->file);
+    store->file = file;
+    store->seen = *about;
+}
+
+/* Reads the file: its text and the metadata in its first line. */
+static cst_status read_file(struct csv_store *store, cst_error **error) {
+    struct stat about;
+    char *text = NULL;
+    size_t size = 0;
+    int file = open(store->path, O_RDONLY | O_CLOEXEC);
+    bool is_read = file >= 0 && fstat(file, &about) == 0 && (text = malloc((size_t)about.st_size + 1)) != NULL;
+    while (is_read && size < (size_t)about.st_size) {
+        ssize_t some = read(file, text + size, (size_t)about.st_size - size);
+        if (some == 0) break;
+        if (some < 0 && errno == EINTR) continue;
+        is_read = some > 0;
+        size += is_read ? (size_t)some : 0;
+    }
+    const char *why = is_read ? NULL : strerror(errno);
+    size_t length = 0;
+    if (is_read) {
+        text[size] = 0;
+        length = strcspn(text, "\n");
+        if (strlen(text) != size) why = "a NUL is in it";
+        if (length <= 2 || text[0] != '#' || text[1] != ' ') why = "this is no file of this program";
+    }
+    char *metadata = why == NULL ? strndup(text + 2, length - 2) : NULL;
+    if (why == NULL && metadata == NULL) why = strerror(ENOMEM);
+    if (why == NULL && store->metadata != NULL && strcmp(metadata, store->metadata) != 0)
+        why = "another store took its place, or its first line was changed; open it again";
+    if (why != NULL) {
+        cst_status status = fails(store->path, "read it", why, error);
         free(text);
-        text = NULL;
+        free(metadata);
+        if (file >= 0) close(file);
+        return status;
     }
-    fclose(file);
-    return text;
+    free(store->metadata);
+    free(store->text);
+    store->metadata = metadata;
+    store->text = text;
+    take_file(store, file, &about);
+    return CST_OK;
 }
 
 /* Takes the next field apart, in its place; NULL at the end of the text. *end is what came behind it. */
@@ -113,11 +173,93 @@ static void write_text(FILE *file, cst_string text) {
     fputc('"', file);
 }
 
+static bool write_row(FILE *file, const struct csv_store *store, const cst_row *row) {
+    cst_string name = {"", 0};
+    write_text(file, row->reference.as.string);
+    fprintf(file, ",%" PRId64 ",", row->version);
+    for (size_t i = 0; i < row->count; i++)
+        if (row->keys[i] == store->name) name = row->values[i].as.string;
+    write_text(file, name);
+    fputc(',', file);
+    for (size_t i = 0; i < row->count; i++)
+        if (row->keys[i] == store->age) fprintf(file, "%" PRId64, row->values[i].as.integer);
+    fputc('\n', file);
+    return memchr(name.data, 0, name.size) == NULL; /* who reads the file would take it for the end */
+}
+
+/* Writes a draft with the rows of a save (NULL: none), and has it take the file's place, whose permissions it gets. The lock is
+ * held. */
+static cst_status write_file(struct csv_store *store, int folder, const char *metadata, cst_save_request *request,
+                             cst_error **error) {
+    struct stat about;
+    size_t length = strlen(store->path);
+    char *draft = malloc(length + 8);
+    if (draft == NULL) return fails(store->path, "write it", strerror(ENOMEM), error);
+    memcpy(draft, store->path, length);
+    memcpy(draft + length, ".XXXXXX", 8);
+    int file = mkstemp(draft);
+    if (file < 0) {
+        free(draft);
+        return fails(store->path, "write it", strerror(errno), error);
+    }
+    fcntl(file, F_SETFD, FD_CLOEXEC);
+    if (stat(store->path, &about) == 0) fchmod(file, about.st_mode & 07777);
+    /* The descriptor stays when the stream is closed. */
+    int copy = dup(file);
+    FILE *stream = copy < 0 ? NULL : fdopen(copy, "wb");
+    cst_status status = stream == NULL ? fails(store->path, "write it", strerror(errno), error) : CST_OK;
+    if (stream != NULL) fprintf(stream, "# %s\nreference,version,name,age\n", metadata);
+    while (status == CST_OK && request != NULL) {
+        cst_row rows[64];
+        size_t count = 0;
+        status = cst_save_request_next(request, 64, rows, &count, error);
+        for (size_t i = 0; i < count; i++)
+            if (!write_row(stream, store, &rows[i]))
+                status = fails(store->path, "keep a Person", "its name has a NUL, which a line of text cannot", error);
+    }
+    if (status == CST_END) status = CST_OK;
+    errno = 0;
+    bool is_written = stream != NULL && fflush(stream) == 0 && !ferror(stream);
+    if (stream != NULL) is_written = fclose(stream) == 0 && is_written;
+    is_written = is_written && fsync(file) == 0 && fstat(file, &about) == 0;
+    if (status == CST_OK && (!is_written || rename(draft, store->path) != 0))
+        status = fails(store->path, "write it", strerror(errno), error);
+    if (status != CST_OK) {
+        unlink(draft);
+    } else if (fsync(folder) != 0) { /* it may be there after a crash, or not: so the file counts as changed */
+        status = fails(store->path, "write it", strerror(errno), error);
+    }
+    free(draft);
+    if (status == CST_OK) {
+        take_file(store, file, &about);
+    } else {
+        close(file);
+    }
+    return status;
+}
+
+/* Begins a new file, unless somebody else did so just now. The lock is held. */
+static cst_status begin_file(struct csv_store *store, int folder, cst_bytes metadata, cst_error **error) {
+    struct stat about;
+    /* A file of no bytes is a new store, with the permissions that new files get. */
+    int file = open(store->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    bool is_there = file >= 0 && fstat(file, &about) == 0;
+    if (file >= 0) close(file);
+    if (!is_there) return fails(store->path, "write it", strerror(errno), error);
+    if (about.st_size > 0) return CST_OK;
+    char *digits = digits_of(metadata);
+    cst_status status = digits == NULL ? fails(store->path, "write it", strerror(ENOMEM), error)
+                                       : write_file(store, folder, digits, NULL, error);
+    free(digits);
+    return status;
+}
+
 /* ---- callbacks ---- */
 
 static void close_store(void *opened) {
     struct csv_store *store = opened;
     cst_release(store->model);
+    if (store->file >= 0) close(store->file);
     free(store->metadata);
     free(store->text);
     free(store);
@@ -132,24 +274,19 @@ static cst_status open_store(void *userdata, const cst_store_opening *opening, v
     memcpy(store->path, opening->path.data, opening->path.size);
     cst_retain(opening->model);
     store->model = opening->model;
+    store->file = -1;
     cst_status status = cst_model_entity(store->model, TEXT("Person"), &store->person, error);
     if (status == CST_OK) status = cst_entity_key(store->person, TEXT("name"), &store->name, error);
     if (status == CST_OK) status = cst_entity_key(store->person, TEXT("age"), &store->age, error);
+    int lock = status == CST_OK && opening->is_new ? lock_folder(store->path) : -1;
     if (status == CST_OK && opening->is_new) {
-        store->metadata = digits_of(opening->metadata);
-    } else if (status == CST_OK) {
-        store->text = contents(store->path);
-        size_t length = store->text == NULL ? 0 : strcspn(store->text, "\n");
-        if (store->text == NULL) {
-            status = fails(store->path, "read it", strerror(errno), error);
-        } else if (length > 2 && store->text[0] == '#' && store->text[1] == ' ') {
-            store->metadata = strndup(store->text + 2, length - 2);
-        }
-        if (store->metadata != NULL && !fill_from(store->metadata, out_metadata, error))
-            status = fails(store->path, "open it", "its first line has no metadata", error);
+        status = lock < 0 ? fails(store->path, "lock its folder", strerror(errno), error)
+                          : begin_file(store, lock, opening->metadata, error);
     }
-    if (status == CST_OK && store->metadata == NULL)
-        status = fails(store->path, "open it", "this is no file of this program", error);
+    if (lock >= 0) close(lock);
+    if (status == CST_OK) status = read_file(store, error);
+    if (status == CST_OK && !fill_from(store->metadata, out_metadata, error))
+        status = fails(store->path, "open it", "its first line has no metadata", error);
     if (status == CST_OK) {
         *out_store = store;
     } else {
@@ -160,8 +297,9 @@ static cst_status open_store(void *userdata, const cst_store_opening *opening, v
 
 static cst_status load(void *opened, cst_row_sink *sink, cst_error **error) {
     struct csv_store *store = opened;
+    cst_status status = store->text != NULL ? CST_OK : read_file(store, error);
+    if (status != CST_OK) return status;
     char *rest = store->text + strcspn(store->text, "\n");
-    cst_status status = CST_OK;
     for (int line = 1; status == CST_OK && *rest != 0; line++) {
         char *fields[FIELDS] = {NULL}, end = 0;
         if (line == 1) rest++; /* behind the metadata, and then the names */
@@ -183,55 +321,44 @@ static cst_status load(void *opened, cst_row_sink *sink, cst_error **error) {
     }
     free(store->text);
     store->text = NULL;
+    /* What the library knows is not what the file has: no save may take it for that. */
+    if (status != CST_OK) memset(&store->seen, 0, sizeof store->seen);
     return status;
 }
 
-static void write_row(FILE *file, const struct csv_store *store, const cst_row *row) {
-    cst_string name = {"", 0};
-    write_text(file, row->reference.as.string);
-    fprintf(file, ",%" PRId64 ",", row->version);
-    for (size_t i = 0; i < row->count; i++)
-        if (row->keys[i] == store->name) name = row->values[i].as.string;
-    write_text(file, name);
-    fputc(',', file);
-    for (size_t i = 0; i < row->count; i++)
-        if (row->keys[i] == store->age) fprintf(file, "%" PRId64, row->values[i].as.integer);
-    fputc('\n', file);
+/* Tells one row of a save as a conflict, whichever it is: then the store is loaded anew, and the library looks itself which of the
+ * rows are others by now. Without rows there is nothing to tell, and nothing to be written either but metadata. */
+static cst_status refuse_save(const struct csv_store *store, const cst_save_changes *changes, cst_error **error) {
+    const cst_row *row = changes->locked_count > 0     ? &changes->locked[0]
+                         : changes->updated_count > 0  ? &changes->updated[0].row
+                         : changes->deleted_count > 0  ? &changes->deleted[0]
+                         : changes->inserted_count > 0 ? &changes->inserted[0]
+                                                       : NULL;
+    if (row != NULL) return cst_save_request_add_conflict(changes->request, CST_CONFLICT_ROW_VERSION, row, error);
+    if (changes->metadata.size == 0) return CST_OK;
+    return fails(store->path, "write its first line", "somebody else saved meanwhile; open it again", error);
 }
 
 static cst_status save(void *opened, const cst_save_changes *changes, cst_row_sink *sink, cst_error **error) {
     struct csv_store *store = opened;
     (void)sink;
-    char draft[4096];
-    if (snprintf(draft, sizeof draft, "%s.draft", store->path) >= (int)sizeof draft)
-        return fails(store->path, "write it", "its path is too long", error);
     char *metadata = changes->metadata.size > 0 ? digits_of(changes->metadata) : strdup(store->metadata);
-    FILE *file = metadata == NULL ? NULL : fopen(draft, "wb");
-    if (file == NULL) {
-        free(metadata);
-        return fails(store->path, "write it", strerror(errno), error);
-    }
-    fprintf(file, "# %s\nreference,version,name,age\n", metadata);
+    int lock = metadata == NULL ? -1 : lock_folder(store->path);
     cst_status status;
-    do {
-        cst_row rows[64];
-        size_t count = 0;
-        status = cst_save_request_next(changes->request, 64, rows, &count, error);
-        for (size_t i = 0; i < count; i++)
-            write_row(file, store, &rows[i]);
-    } while (status == CST_OK);
-    bool written = status == CST_END && fflush(file) == 0 && !ferror(file) && fsync(fileno(file)) == 0;
-    written = fclose(file) == 0 && written;
-    if (status == CST_END) status = CST_OK;
-    if (status == CST_OK && (!written || rename(draft, store->path) != 0))
-        status = fails(store->path, "write it", strerror(errno), error);
-    if (status == CST_OK) {
-        free(store->metadata);
-        store->metadata = metadata;
+    if (lock < 0) {
+        status = fails(store->path, "lock its folder", strerror(errno), error);
+    } else if (is_changed(store)) {
+        status = refuse_save(store, changes, error);
     } else {
-        unlink(draft);
-        free(metadata);
+        status = write_file(store, lock, metadata, changes->request, error);
+        if (status == CST_OK) {
+            free(store->metadata);
+            store->metadata = metadata;
+            metadata = NULL;
+        }
     }
+    if (lock >= 0) close(lock);
+    free(metadata);
     return status;
 }
 
@@ -274,6 +401,10 @@ int main(int count, char **arguments) {
     TRY(cst_coordinator_new(model, &coordinator, &error));
     TRY(cst_coordinator_add_store(coordinator, TEXT("CSV"), TEXT(arguments[1]), NULL, NULL, &error));
     TRY(cst_context_new(coordinator, CST_QUEUE_CALLER, &context, &error));
+    /* What others saved meanwhile is loaded, and the save goes on. */
+    cst_merge_policy *policy;
+    TRY(cst_merge_policy_new(CST_MERGE_OBJECT_TRUMP, NULL, NULL, NULL, &policy, &error));
+    TRY(cst_context_set_merge_policy(context, policy, &error));
 
     cst_key keys[2];
     TRY(cst_entity_key(person, TEXT("name"), &keys[0], &error));
@@ -297,7 +428,7 @@ int main(int count, char **arguments) {
         TRY(cst_object_get_many(object, 2, keys, values, &error));
         printf("%s, %d\n", values[0].as.string.data, (int)values[1].as.integer);
     }
-    void *handles[] = {found, request, context, coordinator, model};
+    void *handles[] = {found, request, policy, context, coordinator, model};
     for (size_t i = 0; i < sizeof handles / sizeof *handles; i++)
         cst_release(handles[i]);
     TRY(cst_store_type_unregister(TEXT("CSV"), &error));

@@ -689,6 +689,59 @@ def test_an_atomic_store_is_loaded_anew_when_it_reports(tmp_path: Path) -> None:
         assert [(each.name, each.age) for each in container.context().fetch("Person")] == [("Ada L.", 4)]
 
 
+@pytest.mark.parametrize("policy", [MergePolicy.ERROR, MergePolicy.STORE_TRUMP, MergePolicy.OBJECT_TRUMP])
+def test_one_row_that_is_reported_has_all_loaded_anew(policy: MergePolicy) -> None:
+    """What others added to an atomic store stays, although no row of the save stands against it."""
+    kept: dict[Any, tuple[dict[str, Any], int]] = {}
+
+    class Shelf(AtomicStore):
+        known: Any = None
+
+        def load_metadata(self) -> Any:
+            return self.opening.metadata
+
+        def load(self) -> Any:
+            self.known = set(kept)
+            return [AtomicStoreCacheNode(self.row_id("Person", name), dict(v), n) for name, (v, n) in kept.items()]
+
+        def save(self, request: SaveChangesRequest) -> None:
+            rows = [*request.locked_objects, *request.updated_objects, *request.deleted_objects]
+            rows += request.inserted_objects
+            if self.known == set(kept):
+                kept.clear()
+                kept.update((node.reference, (dict(node.values), node.version)) for node in request.cache_nodes())
+                self.known = set(kept)
+            elif rows:
+                request.add_conflict(rows[0])
+
+    def save(ctx: Any) -> None:
+        if policy is MergePolicy.ERROR:
+            with pytest.raises(ConflictError):
+                ctx.save()
+        ctx.save()
+
+    corestone.register_store_type("SharedShelf", Shelf)
+    with Container(Model(PEOPLE), "shelf", type="SharedShelf") as container:
+        ctx = container.context()
+        ctx.merge_policy = policy
+        ada, eve = ctx.insert("Person", name="Ada"), ctx.insert("Person", name="Eve")
+        ctx.save()
+        expected = ["Ada L."]
+        for name, change in (
+            ("updating", lambda: setattr(ada, "name", "Ada L.")),
+            ("inserting", lambda: ctx.insert("Person", name="Grace")),
+            ("deleting", lambda: ctx.delete(eve)),
+        ):
+            kept[name] = ({"name": name}, 1)
+            expected.append(name)
+            change()
+            save(ctx)
+            assert set(expected) <= {values["name"] for values, _ in kept.values()}
+        assert sorted(values["name"] for values, _ in kept.values()) == sorted([*expected, "Grace"])
+        assert container.context().count("Person") == len(kept)
+    corestone.unregister_store_type("SharedShelf")
+
+
 def test_conflicts_that_nobody_settles() -> None:
     class Reporting(MemStore):
         reports = False
