@@ -227,23 +227,82 @@ def test_a_save_that_was_done_unheard_is_not_done_again(service: Service, droppi
         assert names(container) == ["Ada", "Ada", "Boss"]
 
 
-def test_more_that_is_saved_with_it_is_not_saved_unasked(service: Service, dropping: Dropping) -> None:
-    """Which of the objects are there already only a person can say."""
+def test_more_that_is_saved_with_it_is_a_conflict(service: Service, dropping: Dropping) -> None:
+    """As often as it is saved; a merge policy settles it, for the objects are the same."""
     with Container(Model(PEOPLE), service.url, type=REST) as container:
         ctx = container.context()
-        ctx.insert("Person", name="Ada")
+        ada = ctx.insert("Person", name="Ada", age=1)
+        bob = ctx.insert("Person", name="Bob")
         cut_off(ctx, dropping)
         elsewhere = container.context()
         elsewhere.insert("Person", name="Eve")
         elsewhere.save()
         ctx.insert("Person", name="Grace")
-        with pytest.raises(CorestoneError, match="was done"):
-            ctx.save()
-        assert names(container) == ["Ada", "Eve"]
-        ctx.rollback()
-        ctx.insert("Person", name="Grace")
+        ada.age = 2
+        for _ in range(2):
+            with pytest.raises(ConflictError) as failure:
+                ctx.save()
+            assert {each.id for each in (ada, bob)} == {each.object_id for each in failure.value.conflicts}
+        assert names(container) == ["Ada", "Bob", "Eve"]
+        ctx.merge_policy = MergePolicy.OBJECT_TRUMP
         ctx.save()
-        assert names(container) == ["Ada", "Eve", "Grace"]
+        assert names(container) == ["Ada", "Bob", "Eve", "Grace"]
+        assert [each.age for each in container.context().fetch("Person", "name == 'Ada'")] == [2]
+        ada.age = 3
+        ctx.save()
+
+
+def test_a_change_that_was_done_unheard_and_goes_on(service: Service, dropping: Dropping) -> None:
+    with Container(Model(PEOPLE), service.url, type=REST) as container:
+        ctx = container.context()
+        ada, bob = ctx.insert("Person", name="Ada", age=1), ctx.insert("Person", name="Bob")
+        ctx.save()
+        ada.age = 2
+        ctx.delete(bob)
+        cut_off(ctx, dropping)
+        ada.age = 3
+        with pytest.raises(ConflictError):
+            ctx.save()
+        ctx.merge_policy = MergePolicy.OBJECT_TRUMP
+        ctx.save()
+        assert [(each.name, each.age) for each in container.context().fetch("Person")] == [("Ada", 3)]
+
+
+def test_equal_objects_are_not_those_of_an_unheard_save(service: Service, dropping: Dropping) -> None:
+    """Neither after a rollback nor in another context."""
+    with Container(Model(PEOPLE), service.url, type=REST) as container:
+        ctx = container.context()
+        ctx.insert("Person", name="Ada")
+        cut_off(ctx, dropping)
+        ctx.rollback()
+        for count in (2, 3):
+            ctx.insert("Person", name="Ada")
+            ctx.save()
+            assert names(container) == ["Ada"] * count
+        ctx.insert("Person", name="Eve")
+        cut_off(ctx, dropping)
+        other = container.context()
+        other.insert("Person", name="Eve")
+        other.save()
+        assert names(container).count("Eve") == 2
+        ctx.save()
+        assert not ctx.has_changes
+        assert names(container).count("Eve") == 2
+
+
+def test_metadata_that_were_set_unheard_may_be_set_again(service: Service, dropping: Dropping) -> None:
+    with Container(Model(PEOPLE), service.url, type=REST) as container:
+        ctx = container.context()
+        coordinator = container.coordinator
+        for step, value in enumerate((1, 2, 1)):
+            coordinator.set_metadata(container.store, {**coordinator.metadata(container.store), "ours": value})
+            if step == 0:
+                dropping.left = 100
+                with pytest.raises(CorestoneError):
+                    ctx.save()
+                dropping.left = 0
+            ctx.save()
+            assert rest_store.RESTStore.metadata_for_store(service.url)["ours"] == value
 
 
 def test_who_rolls_back_after_it_goes_on_with_what_is_there(service: Service, dropping: Dropping) -> None:

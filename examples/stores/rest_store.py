@@ -12,7 +12,8 @@ transaction with the version of each row that it is based on: changed rows, remo
 What goes wrong is an error with the address and the answer. A request that only reads is tried once more when the
 connection broke. A save may have been done although nobody heard of it, so it has a key by which the service knows it
 again: it is sent twice, and if there is no answer then either, the next save begins by asking what became of it. If it
-was done, and the same is to be saved, nothing is left to do; if it was not, it never will be.
+was done, and the same is to be saved, nothing is left to do; if it was not, it never will be. Its objects are known by
+their references, which Corestone keeps for the next save: others of equal values are others.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ import contextlib
 import http.client
 import json
 import threading
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 from uuid import uuid4
@@ -168,11 +170,10 @@ class ServiceError(StoreError):
 
 @dataclass(frozen=True)
 class Sent:
-    """A save that was sent without an answer: its key, what it was, and the new rows in it, by what they are."""
+    """A save that was sent without an answer: its key, and what it was."""
 
     key: str
     body: Mapping[str, Any]
-    made: dict[str, list[str]] = field(default_factory=dict)
 
 
 @register_store_type(TYPE)
@@ -184,7 +185,8 @@ class RESTStore(IncrementalStore):
         self.service = Service(opening.path, float(opening.options.get("timeout", 10.0)))
         self.page = int(opening.options.get("page", 500))
         self._unheard: Sent | None = None  # nobody knows what became of it
-        self._done: list[Sent] = []  # they were done, and who saved does not know
+        # They were done, and who saved does not know. It may never ask: then the oldest are forgotten.
+        self._done: deque[Mapping[str, Any]] = deque(maxlen=100)
 
     # -------- opening --------------------------------------------------------------------------------------
 
@@ -319,32 +321,17 @@ class RESTStore(IncrementalStore):
     # -------- saving ---------------------------------------------------------------------------------------
 
     def obtain_permanent_ids(self, objects: Sequence[IncrementalStoreNode]) -> list[str]:
-        """New references; for objects that an unheard save has made, those that it gave them."""
-        self._settle()
-        made: dict[str, list[str]] = {}
-        for done in self._done:
-            for said, references in done.made.items():
-                made.setdefault(said, []).extend(references)
-        return [(made.get(described(node)) or [uuid4().hex]).pop(0) for node in objects]
+        return [uuid4().hex for _ in objects]
 
     def save(self, request: SaveChangesRequest) -> None:
         self._settle()
         body = self._body(request)
         if body is None:
             return
-        for done in self._done:
-            if done.body == body:
-                self._done.remove(done)
-                return
-            references = {reference for each in done.made.values() for reference in each}
-            if any(str(node.reference) in references for node in request.inserted_objects):
-                self._done.remove(done)
-                raise StoreError(
-                    f"{self.service.url}: an earlier save, whose answer never came, was done, and made some of the "
-                    "objects that this one inserts, and more was changed since; roll back and fetch what is there, or "
-                    "save again to insert them once more",
-                    file=self.service.url,
-                )
+        if body in self._done:
+            self._done.remove(body)
+            return
+        # If more was changed since an unheard save was done, what that made is in conflict: other versions, new rows there.
         self._send(body, request)
 
     def _body(self, request: SaveChangesRequest) -> dict[str, Any] | None:
@@ -377,10 +364,7 @@ class RESTStore(IncrementalStore):
         return body if steps or "store" in body else None
 
     def _send(self, body: dict[str, Any], request: SaveChangesRequest) -> None:
-        sent = Sent(uuid4().hex, body)
-        for node in request.inserted_objects:
-            sent.made.setdefault(described(node), []).append(str(node.reference))
-        self._unheard = sent
+        self._unheard = sent = Sent(uuid4().hex, body)
         try:
             self.service.transaction(body, sent.key)
         except ServiceError as failure:
@@ -392,14 +376,19 @@ class RESTStore(IncrementalStore):
             changed = (*request.inserted_objects, *request.updated_objects, *request.deleted_objects)
             for node in (*changed, *request.locked_objects):
                 if place(node.object_id) in stale:
+                    stale.discard(place(node.object_id))
                     request.add_conflict(node)
+            if stale:
+                raise
         self._unheard = None
 
     def _settle(self) -> None:
         """Asks what became of the save before, if nobody knows. One that was not done will not be from now on."""
         if self._unheard is not None:
-            if self.service.send("DELETE", f"/transaction/{self._unheard.key}")["versions"] is not None:
-                self._done.append(self._unheard)
+            versions = self.service.send("DELETE", f"/transaction/{self._unheard.key}")["versions"]
+            # Metadata alone may be set again at any time, and mean it; changes of rows have the versions they were of.
+            if versions is not None and self._unheard.body["steps"]:
+                self._done.append(self._unheard.body)
             self._unheard = None
 
     def _links_before(self, request: SaveChangesRequest) -> dict[str, dict[str, Any]]:
@@ -418,13 +407,6 @@ class RESTStore(IncrementalStore):
             }
             for entity, row in self._some(changed)
         }
-
-
-def described(node: IncrementalStoreNode) -> str:
-    """What a new row is: its entity and its attributes, as text."""
-    assert isinstance(node.object_id, RowID)
-    entity = node.object_id.entity
-    return f"{entity.name} {as_json(values_to_json(entity.properties.values(), node.values))}"
 
 
 def as_json(value: Any) -> str:
