@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +20,7 @@ import pytest
 from corestone import (
     ConflictError,
     Container,
+    Coordinator,
     CorestoneError,
     FetchRequest,
     MergePolicy,
@@ -364,6 +367,71 @@ def test_a_copy_in_the_place_of_another(tmp_path: Path) -> None:
         assert [each.name for each in container.context().fetch("Person")] == ["a"]
     assert coordinator.destroy_store(tmp_path / "b", type=FOLDER)
     assert not (tmp_path / "b").exists()
+
+
+def folder_of(place: Path, name: str) -> Path:
+    """A store in a folder of that name, with a person of that name in it."""
+    with Container(Model(PEOPLE), place / name, type=FOLDER) as container:
+        ctx = container.context()
+        ctx.insert("Person", name=name)
+        ctx.save()
+    return place / name
+
+
+def people_in(place: Path) -> list[str]:
+    with Container(Model(PEOPLE), place, type=FOLDER) as container:
+        return sorted(each.name for each in container.context().fetch("Person"))
+
+
+@pytest.mark.parametrize("stop", range(1, 6))
+def test_a_replacement_that_is_cut_off(tmp_path: Path, stop: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever opens it next finds the former store or the new one, and the next replacement goes through."""
+    a, b = folder_of(tmp_path, "a"), folder_of(tmp_path, "b")
+    coordinator = Coordinator(Model(PEOPLE))
+    left = [stop]
+
+    def stopping(real: Any) -> Any:
+        def calling(*arguments: Any, **options: Any) -> Any:
+            left[0] -= 1
+            if left[0] <= 0:  # as if killed: nothing is done any more
+                raise OSError("stopped")
+            return real(*arguments, **options)
+
+        return calling
+
+    with monkeypatch.context() as patch:
+        for module, name in ((shutil, "copytree"), (os, "rename"), (shutil, "rmtree")):
+            patch.setattr(module, name, stopping(getattr(module, name)))
+        with contextlib.suppress(CorestoneError):
+            coordinator.replace_store(b, a, type=FOLDER)
+    assert people_in(b) in (["a"], ["b"])
+    coordinator.replace_store(b, a, type=FOLDER)
+    assert people_in(b) == ["a"]
+    assert coordinator.destroy_store(b, type=FOLDER)
+    assert sorted(os.listdir(tmp_path)) == ["a"]
+
+
+def test_paths_that_end_with_a_slash(tmp_path: Path) -> None:
+    a, b = folder_of(tmp_path, "a"), folder_of(tmp_path, "b")
+    coordinator = Coordinator(Model(PEOPLE))
+    coordinator.replace_store(f"{b}/", f"{a}/", type=FOLDER)
+    assert people_in(b) == ["a"]
+    assert sorted(os.listdir(tmp_path)) == ["a", "b"]
+    assert coordinator.destroy_store(f"{b}/", type=FOLDER)
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_a_store_whose_folder_was_replaced_saves_nothing_there(tmp_path: Path) -> None:
+    a, b = folder_of(tmp_path, "a"), folder_of(tmp_path, "b")
+    with Container(Model(PEOPLE), b, type=FOLDER) as container:
+        ctx = container.context()
+        Coordinator(Model(PEOPLE)).replace_store(b, a, type=FOLDER)
+        ctx.insert("Person", name="of the former one")
+        with pytest.raises(CorestoneError) as failure:
+            ctx.save()
+        assert re.search(r"b has another store now .*open the folder again", str(failure.value.__cause__))
+        ctx.rollback()
+    assert people_in(b) == ["a"]
 
 
 SAVER = """

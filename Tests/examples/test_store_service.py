@@ -185,6 +185,23 @@ def test_what_is_no_object_is_named(tmp_path: Path) -> None:
     assert files.entries("P") == {"a": Entry(1, {}, {})}
 
 
+def test_a_version_that_is_none_is_named(tmp_path: Path) -> None:
+    JSONFiles(tmp_path).commit({"P/a.json": content(1)})
+    file = tmp_path / "P" / "a.json"
+    for version in (-1, 2**31, True, 1.5, None, "1"):
+        file.write_text(json.dumps({**content(1), "version": version}))
+        with pytest.raises(DamagedFileError, match=r'P/a\.json: "version" is .*2147483647.*leave it out'):
+            JSONFiles(tmp_path).entries("P")
+
+
+def test_after_the_last_version_comes_the_first(tmp_path: Path) -> None:
+    """Also where somebody edits a file and does not count."""
+    files = JSONFiles(tmp_path)
+    files.commit({"P/a.json": content(2**31 - 1, name="Ada")})
+    (tmp_path / "P" / "a.json").write_text(json.dumps(content(2**31 - 1, name="by hand")))
+    assert files.entries("P")["a"] == Entry(1, {"name": "by hand"}, {})
+
+
 def _count_up(folder: str, times: int) -> None:
     files = JSONFiles(folder)
     for _ in range(times):

@@ -5,6 +5,8 @@
     .lock                 held shared by who reads and exclusively by who writes
     .journal/             what a transaction is about to put in place
 
+and beside it, while it is being replaced as a whole, NAME.new and NAME.former.
+
 Whoever reads the folder finds all of a transaction or nothing of it: its files are written into .journal first, then
 commit.json there appears by one rename and says what goes where, and only then files are renamed into their places and
 removed. A program that was killed in between, or met a full disk, leaves its commit.json, which the next one carries
@@ -29,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 METADATA = "store.json"
+LAST_VERSION = 2**31 - 1  # the next one is 1
 # Names that are the same on every file system, and that lead nowhere else.
 SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
@@ -116,11 +119,17 @@ class JSONFiles:
             return None
         self.files_read += 1
         version, values, links = read.get("version", 1), read.get("values", {}), read.get("links", {})
-        if not isinstance(version, int) or not isinstance(values, dict) or not isinstance(links, dict):
-            raise DamagedFileError(f'{file} has no "version", "values" and "links" as the objects of this store have')
-        if known is not None and (values, links) != (known.entry.values, known.entry.links):
+        if not isinstance(values, dict) or not isinstance(links, dict):
+            raise DamagedFileError(f'{file} has no "values" and "links" as the objects of this store have')
+        if not isinstance(version, int) or isinstance(version, bool) or not 0 <= version <= LAST_VERSION:
+            raise DamagedFileError(
+                f'{file}: "version" is {version!r:.40}, and has to be a whole number from 0 to {LAST_VERSION}; write '
+                "another one than it was, or leave it out"
+            )
+        is_changed = known is not None and (values, links) != (known.entry.values, known.entry.links)
+        if known is not None and is_changed and version <= known.entry.version:
             # Somebody changed it by hand and did not count: it is a later version all the same.
-            version = max(version, known.entry.version + 1)
+            version = known.entry.version % LAST_VERSION + 1
         return _Known(signature, Entry(version, values, links))
 
     def _json(self, file: Path) -> dict[str, Any] | None:
@@ -210,11 +219,9 @@ class JSONFiles:
                 finally:
                     self._depth -= 1
                 return
-            mode = os.O_RDONLY if self.read_only else os.O_RDWR | os.O_CREAT
-            descriptor = os.open(self.folder / ".lock", mode | os.O_CLOEXEC, 0o666)
+            descriptor = self._lock(exclusively)
             self._depth, self._exclusively = 1, exclusively
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX if exclusively else fcntl.LOCK_SH)
                 if (self.folder / ".journal" / "commit.json").exists():
                     if self.read_only:
                         raise DamagedFileError(
@@ -227,6 +234,101 @@ class JSONFiles:
                 self._depth = 0
                 os.close(descriptor)  # which unlocks
 
+    def _lock(self, exclusively: bool) -> int:
+        mode = os.O_RDONLY if self.read_only else os.O_RDWR | os.O_CREAT
+        while True:
+            try:
+                descriptor = os.open(self.folder / ".lock", mode | os.O_CLOEXEC, 0o666)
+            except FileNotFoundError:
+                if self.folder.exists() or not recover_folder(self.folder):
+                    raise
+                continue  # it was being replaced
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX if exclusively else fcntl.LOCK_SH)
+                with contextlib.suppress(FileNotFoundError):
+                    if os.path.samestat(os.fstat(descriptor), os.stat(self.folder / ".lock")):
+                        return descriptor
+            except BaseException:
+                os.close(descriptor)
+                raise
+            os.close(descriptor)  # the lock of a folder in whose place another one came meanwhile
+
+
+# -------- folders as a whole ---------------------------------------------------------------------------------
+
+
+def replace_folder(folder: Path, source: Path) -> None:
+    """Puts a copy of a folder of objects in the place of another one, or where there is none yet.
+
+    The former one lies beside it, as NAME.former, until the copy is in its place: recover_folder puts it back.
+    """
+    fresh, former = _beside(folder)
+    with _taking_turns(folder.parent):
+        shutil.rmtree(fresh, ignore_errors=True)
+        with JSONFiles(source).locked():
+            shutil.copytree(source, fresh, ignore=shutil.ignore_patterns(".lock", ".journal"))
+        for place, _, files in os.walk(fresh):
+            for file in files:
+                _sync(Path(place, file), os.O_RDONLY)
+            _sync(Path(place))
+        _put_back(folder, former)
+        if former.exists():
+            if not (former / METADATA).exists():
+                raise FileExistsError(f"{former} is in the way; give it another name")
+            shutil.rmtree(former)  # somebody was stopped when the copy was in place
+        if folder.exists():
+            # Whoever saves now is done first, and who comes then finds the copy.
+            with JSONFiles(folder).locked(exclusively=True):
+                os.rename(folder, former)
+                try:
+                    os.rename(fresh, folder)
+                except BaseException:
+                    _put_back(folder, former)
+                    raise
+        else:
+            os.rename(fresh, folder)
+        _sync(folder.parent)
+        shutil.rmtree(former, ignore_errors=True)
+
+
+def recover_folder(folder: Path) -> bool:
+    """Puts a folder back that is missing since somebody was stopped while replacing it; whether it is there."""
+    _, former = _beside(folder)
+    if not folder.exists() and former.exists():
+        with _taking_turns(folder.parent):  # who replaces it now goes on to the end
+            _put_back(folder, former)
+    return folder.exists()
+
+
+def remove_folder(folder: Path) -> None:
+    """Removes a folder of objects, and what is left of one that it replaced."""
+    fresh, former = _beside(folder)
+    with _taking_turns(folder.parent), JSONFiles(folder).locked(exclusively=True):
+        shutil.rmtree(fresh, ignore_errors=True)
+        if (former / METADATA).exists():
+            shutil.rmtree(former)
+        shutil.rmtree(folder)
+
+
+def _beside(folder: Path) -> tuple[Path, Path]:
+    return folder.with_name(f"{folder.name}.new"), folder.with_name(f"{folder.name}.former")
+
+
+def _put_back(folder: Path, former: Path) -> None:
+    if not folder.exists() and (former / METADATA).exists():
+        os.rename(former, folder)
+        _sync(folder.parent)
+
+
+@contextlib.contextmanager
+def _taking_turns(folder: Path) -> Iterator[None]:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
 
 def _write(file: Path, content: Any) -> None:
     with file.open("w", encoding="utf-8") as opened:
@@ -236,8 +338,8 @@ def _write(file: Path, content: Any) -> None:
         os.fsync(opened.fileno())
 
 
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+def _sync(folder: Path, mode: int = os.O_RDONLY | os.O_DIRECTORY) -> None:
+    descriptor = os.open(folder, mode)
     try:
         os.fsync(descriptor)
     finally:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -29,10 +28,11 @@ from corestone import (
     IncrementalStoreNode,
     RowID,
     SaveChangesRequest,
+    StoreError,
     StoreOpening,
     register_store_type,
 )
-from json_files import METADATA, Entry, JSONFiles
+from json_files import METADATA, Entry, JSONFiles, recover_folder, remove_folder, replace_folder
 from json_values import (
     from_json_date,
     keeps_members,
@@ -64,12 +64,13 @@ class JSONFolder(IncrementalStore):
             for entity in self.model.describe()["entities"]
             for keys in entity["uniqueConstraints"]
         ]
-        self.files = JSONFiles(os.path.abspath(opening.path), read_only=opening.is_read_only)
+        self.files = JSONFiles(folder_at(opening.path), read_only=opening.is_read_only)
 
     # -------- opening --------------------------------------------------------------------------------------
 
     def load_metadata(self) -> Mapping[str, Any]:
         folder = self.files.folder
+        recover_folder(folder)
         known = stored_metadata(self.files)
         if known is not None:
             return known
@@ -91,7 +92,7 @@ class JSONFolder(IncrementalStore):
         return {each.name for each in folder.iterdir()} <= {".lock", ".journal", METADATA}
 
     def move(self, path: str) -> None:
-        self.files = JSONFiles(os.path.abspath(path), read_only=self.is_read_only)
+        self.files = JSONFiles(folder_at(path), read_only=self.is_read_only)
 
     # -------- reading --------------------------------------------------------------------------------------
 
@@ -161,6 +162,7 @@ class JSONFolder(IncrementalStore):
 
     def save(self, request: SaveChangesRequest) -> None:
         with self.files.locked(exclusively=True):
+            self._refuse_another_store()
             if self._has_conflicts(request):
                 return
             files: dict[str, Mapping[str, Any] | None] = {}
@@ -192,6 +194,16 @@ class JSONFolder(IncrementalStore):
                 files[METADATA] = plain(request.metadata)
             if files and not taken:
                 self.files.commit(files)
+
+    def _refuse_another_store(self) -> None:
+        """Somebody may have replaced the folder by a copy of another store, which these changes are not for."""
+        known = stored_metadata(self.files) or {}
+        if known.get("NSStoreUUID") != self.identifier:
+            raise StoreError(
+                f"{self.files.folder} has another store now ({known.get('NSStoreUUID')}, not {self.identifier}); "
+                "remove the store from its coordinator and open the folder again",
+                file=str(self.files.folder),
+            )
 
     def _has_conflicts(self, request: SaveChangesRequest) -> bool:
         """Whether somebody else changed or removed what the save is based on; tells each such row."""
@@ -248,7 +260,8 @@ class JSONFolder(IncrementalStore):
 
     @classmethod
     def metadata_for_store(cls, path: str) -> dict[str, Any]:
-        known = stored_metadata(JSONFiles(os.path.abspath(path), read_only=True))
+        recover_folder(folder_at(path))
+        known = stored_metadata(JSONFiles(folder_at(path), read_only=True))
         if known is None:
             raise FileNotFoundError(f"there is no folder of objects at {path}")
         return known
@@ -256,27 +269,26 @@ class JSONFolder(IncrementalStore):
     @classmethod
     def set_metadata_for_store(cls, path: str, values: Mapping[str, Any]) -> None:
         cls.metadata_for_store(path)
-        JSONFiles(os.path.abspath(path)).commit({METADATA: plain(values)})
+        JSONFiles(folder_at(path)).commit({METADATA: plain(values)})
 
     @classmethod
     def destroy_store(cls, path: str) -> None:
         cls.metadata_for_store(path)  # another folder stays
-        with JSONFiles(os.path.abspath(path)).locked(exclusively=True):
-            shutil.rmtree(path)
+        remove_folder(folder_at(path))
 
     @classmethod
     def replace_store(cls, path: str, source: str) -> None:
         cls.metadata_for_store(source)
-        if os.path.exists(path):
+        folder = folder_at(path)
+        recover_folder(folder)
+        if folder.exists():
             cls.metadata_for_store(path)
-        fresh, former = f"{path}.new", f"{path}.former"
-        shutil.rmtree(fresh, ignore_errors=True)
-        with JSONFiles(os.path.abspath(source)).locked():
-            shutil.copytree(source, fresh, ignore=shutil.ignore_patterns(".lock", ".journal"))
-        if os.path.exists(path):
-            os.rename(path, former)
-        os.rename(fresh, path)
-        shutil.rmtree(former, ignore_errors=True)
+        replace_folder(folder, folder_at(source))
+
+
+def folder_at(path: str) -> Path:
+    """The folder of a path, whatever it ends with."""
+    return Path(os.path.abspath(path))
 
 
 def key_of(row: Any) -> tuple[str, str]:

@@ -331,7 +331,7 @@ class RESTStore(IncrementalStore):
         if body in self._done:
             self._done.remove(body)
             return
-        # If more was changed since an unheard save was done, what that made is in conflict: other versions, new rows there.
+        # If more was changed since an unheard save was done, what that made is in conflict with it.
         self._send(body, request)
 
     def _body(self, request: SaveChangesRequest) -> dict[str, Any] | None:
