@@ -232,6 +232,35 @@ def test_the_service_does_what_it_can(service: Service) -> None:
         assert requests == 2
 
 
+def test_conditions_that_are_too_long_for_an_address(service: Service) -> None:
+    """Corestone does them; what of them is short, the service does."""
+    with Container(Model(THINGS), service.url, type=REST, options={"page": 10}) as container:
+        ctx = container.context()
+        for number in range(40):
+            ctx.insert("Special", name=f"n{number}", age=number)
+        ctx.save()
+
+        def found(*condition: Any) -> tuple[int, int]:
+            fresh = container.context()
+            before = service.requests["GET objects"]
+            rows = [each.age for each in fresh.fetch("Special", Predicate(*condition))]
+            requests = service.requests["GET objects"] - before
+            assert fresh.count("Special", Predicate(*condition)) == len(rows)
+            window = FetchRequest("Special", Predicate(*condition), sort=["age"], limit=3, offset=1)
+            assert [each.age for each in fresh.execute(window)] == sorted(rows)[1:4]
+            fresh.close()
+            return len(rows), requests
+
+        assert found("age IN %@", list(range(20, 20000))) == (20, 5)
+        assert found("age IN %@ AND age < 25", list(range(20, 20000))) == (5, 3)
+        assert found("NOT age IN %@", list(range(20, 20000)))[0] == 20
+        assert found(" OR ".join(f"age == {number}" for number in range(30, 1530)))[0] == 10
+        assert found(" AND ".join(f"age != {number}" for number in range(30, 1530)))[0] == 30
+        for depth in (29, 30, 31, 60, 61):
+            assert found("NOT (" * depth + "age == 7" + ")" * depth)[0] == (39 if depth % 2 else 1)
+        assert found("age IN %@", list(range(38, 200))) == (2, 1)
+
+
 def test_what_goes_wrong_is_told_with_the_address(service: Service) -> None:
     with Container(Model(PEOPLE), service.url, type=REST, options={"timeout": 0.3}) as container:
         ctx = container.context()

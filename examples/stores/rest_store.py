@@ -5,9 +5,10 @@
 
 What the service can do of a fetch it does: comparisons of whole numbers, dates, flags and UUIDs by =, !=, <, … and IN,
 combined by AND, OR and NOT, orders of such attributes, limits and counts. What it cannot (text, whose order and
-equality are a matter of language, and everything that leads through relationships) Corestone does with the rows that
-come. Rows come a page at a time, values and relationships of many objects in one request each, and a save is one
-transaction with the version of each row that it is based on: changed rows, removed ones, locked ones, the metadata.
+equality are a matter of language, everything that leads through relationships, and conditions that are too long for an
+address) Corestone does with the rows that come. Rows come a page at a time, values and relationships of many objects in
+one request each, and a save is one transaction with the version of each row that it is based on: changed rows, removed
+ones, locked ones, the metadata.
 
 What goes wrong is an error with the address and the answer. A request that only reads is tried once more when the
 connection broke. A save may have been done although nobody heard of it, so it has a key by which the service knows it
@@ -26,7 +27,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, quote_plus, urlencode, urlsplit
 from uuid import uuid4
 
 from corestone import (
@@ -80,6 +81,8 @@ WHOLE = (AttributeType.INTEGER_16, AttributeType.INTEGER_32, AttributeType.INTEG
 ORDERED = (*WHOLE, AttributeType.DATE)
 COMPARED = (*ORDERED, AttributeType.BOOLEAN, AttributeType.UUID)
 BATCH = 100  # objects in one request for values
+# Conditions stand in the address, of which services take some thousand characters, and not nested for ever.
+LONGEST, DEEPEST = 8000, 30
 
 
 class Service:
@@ -441,28 +444,49 @@ class Asked(NamedTuple):
     is_all: bool
 
 
-def where(predicate: Predicate | None, entity: Entity) -> Asked:
+def where(predicate: Predicate | None, entity: Entity, depth: int = 0) -> Asked:
     """What the service can be asked of a predicate, which never leaves out a row that satisfies it."""
     if predicate is None:
         return Asked(None, True)
     if predicate.kind == PredicateKind.TRUE:
         return Asked(None, True)
-    if predicate.kind == PredicateKind.COMPOUND:
-        parts = [where(part, entity) for part in predicate.parts]
+    if predicate.kind == PredicateKind.COMPOUND and depth < DEEPEST:
+        parts = [where(part, entity, depth + 1) for part in predicate.parts]
         is_all = all(part.is_all for part in parts)
         if predicate.compound_type == CompoundType.AND:
-            said = [part.json for part in parts if part.json is not None]
-            return Asked(["and", *said] if said else None, is_all)
+            return every([part.json for part in parts if part.json is not None], is_all)
         if predicate.compound_type == CompoundType.OR and is_all:
-            return Asked(["or", *(["and"] if part.json is None else part.json for part in parts)], True)
+            return fitting(["or", *(["and"] if part.json is None else part.json for part in parts)])
         if predicate.compound_type == CompoundType.NOT and is_all:
-            return Asked(["not", ["and"] if parts[0].json is None else parts[0].json], True)
+            return fitting(["not", ["and"] if parts[0].json is None else parts[0].json])
         return Asked(None, False)
     if predicate.kind == PredicateKind.COMPARISON and predicate.modifier == Modifier.DIRECT and not predicate.options:
         said = comparison(predicate, entity)
         if said is not None:
-            return Asked(said, True)
+            return fitting(said)
     return Asked(None, False)
+
+
+def every(parts: list[Any], is_all: bool) -> Asked:
+    """As many of the conditions as there is room for: the rows that satisfy them are more, or all that are wanted."""
+    kept: list[Any] = []
+    left = LONGEST - size(["and"])
+    for part in parts:
+        left -= size(part) + len("%2C+")
+        if left < 0:
+            is_all = False
+            break
+        kept.append(part)
+    return Asked(["and", *kept] if kept else None, is_all)
+
+
+def fitting(said: Any) -> Asked:
+    """A condition, unless it is too long to be asked for: then more rows come, and Corestone looks at them."""
+    return Asked(said, True) if size(said) <= LONGEST else Asked(None, False)
+
+
+def size(said: Any) -> int:
+    return len(quote_plus(json.dumps(said)))
 
 
 def comparison(predicate: Predicate, entity: Entity) -> Any:
