@@ -53,6 +53,23 @@ final class OptionTests: StoreTestCase {
         return try XCTUnwrap(found as? Int)
     }
 
+    func testALargeSaveGoesOnWaitingForLocks() throws {
+        let (coordinator, store) = try opened("waits.sqlite")
+        let backing = try XCTUnwrap(store.backing as? SQLiteStore)
+        try save("before", coordinator)
+        try backing.withFile { backing.optimizeAfterSave($0, changes: 100_000) }
+        nonisolated(unsafe) let other = try Connection(
+            path("waits.sqlite"), path: "waits.sqlite", flags: SQLITE_OPEN_READWRITE)
+        try other.execute("BEGIN IMMEDIATE", "test")
+        let hasEnded = expectation(description: "the other's transaction")
+        DispatchQueue.global().asyncAfter(deadline: .now() + 0.3) {
+            try? other.execute("ROLLBACK", "test")
+            hasEnded.fulfill()
+        }
+        try save("after", coordinator)
+        wait(for: [hasEnded], timeout: 10)
+    }
+
     func testPragmasAreInForce() throws {
         let given = [
             "cache_size": "-4096", "SYNCHRONOUS": "Normal", "fullfsync": "yes", "secure_delete": "fast",

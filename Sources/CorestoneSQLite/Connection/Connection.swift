@@ -12,6 +12,8 @@ final class Connection {
     private var cache: [String: Statement] = [:]
     private var clock: UInt64 = 0
     private var isClosed = false
+    /// For how many milliseconds locks of others are waited for, by `waitForLocks` alone.
+    var patience: Int32 = 0
     /// Tells the process's log about statements, while it wants to know.
     private var trace: StatementTrace?
     private var toldDetail: UInt32 = 0

@@ -100,7 +100,7 @@ struct StoreCreation {
                 file, path: place.given, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
         } catch let error as CoreError { throw explained(error) }
         let purpose = "make \(place.given)"
-        sqlite3_busy_timeout(connection.db, busyTimeout)
+        connection.waitForLocks(milliseconds: busyTimeout)
         do {
             try fill(connection)
             if pragmas["journal_mode"] ?? (options.rollbackJournal ? "delete" : "wal") == "wal" {

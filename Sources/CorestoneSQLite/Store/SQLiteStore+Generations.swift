@@ -115,7 +115,7 @@ extension SQLiteStore {
             }
             // SQLite wants to write the log's index even for a reader.
             let connection = try Connection(String(cString: location), path: path, flags: SQLITE_OPEN_READWRITE)
-            sqlite3_busy_timeout(connection.db, 5000)
+            connection.waitForLocks(milliseconds: 5000)
             try connection.execute("PRAGMA query_only=1;PRAGMA cache_size=-8192", "read \(path)")
             return connection
         }

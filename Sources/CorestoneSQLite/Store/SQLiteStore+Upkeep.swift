@@ -146,10 +146,6 @@ extension SQLiteStore: SQLiteUpkeep {
     /// After a commit, which nothing undoes any more: what fails here, or would have to wait for others, is tried another time.
     func optimizeAfterSave(_ file: OpenFile, changes: Int) {
         guard changes >= SQLiteStore.largeSave else { return }
-        let purpose = "optimize \(path)"
-        guard let patience = try? file.connection.integer("PRAGMA busy_timeout", purpose) else { return }
-        sqlite3_busy_timeout(file.connection.db, 0)
-        defer { sqlite3_busy_timeout(file.connection.db, Int32(clamping: patience)) }
-        try? optimize(file, "PRAGMA optimize")
+        try? file.connection.withoutWaiting { try optimize(file, "PRAGMA optimize") }
     }
 }

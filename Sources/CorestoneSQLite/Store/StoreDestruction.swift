@@ -66,7 +66,7 @@ struct StoreDestruction {
 
     func run() throws {
         let connection = try Connection(place.path, path: place.given, flags: SQLITE_OPEN_READWRITE)
-        sqlite3_busy_timeout(connection.db, Int32(clamping: busyTimeout))
+        connection.waitForLocks(milliseconds: Int32(clamping: busyTimeout))
         // As a new store has it; only an empty database takes it.
         try connection.execute("PRAGMA auto_vacuum=2", purpose, cocoaCode: .persistentStoreOperation)
         _ = cst_sqlite3_reset_database(connection.db, 1)
