@@ -68,6 +68,61 @@ expect "a save keeps the file's permissions" "-rw-r-----" "$(ls -l "$folder/all.
 printf '"x",1,"a\0b",1\n' >>"$folder/all.csv"
 expect "a file with a NUL is refused" 1 "$(csv all.csv more 1 | grep -c 'a NUL is in it')"
 
+# Two stores of the file in one program, whose contexts have no merge policy.
+cat >"$folder/two.c" <<'END'
+#define main csv_main
+#include "csv_store.c"
+#undef main
+static cst_context *context_on(cst_model *model, const char *path, cst_error **error) {
+    cst_coordinator *coordinator = NULL;
+    cst_context *context = NULL;
+    if (cst_coordinator_new(model, &coordinator, error) != CST_OK) return NULL;
+    check(cst_coordinator_add_store(coordinator, TEXT("CSV"), TEXT(path), NULL, NULL, error), *error);
+    check(cst_context_new(coordinator, CST_QUEUE_CALLER, &context, error), *error);
+    return context;
+}
+static void add(cst_context *context, const cst_entity *person, cst_string name) {
+    cst_error *error = NULL;
+    cst_key key;
+    const cst_value value = {CST_STRING, 0, {.string = name}};
+    TRY(cst_entity_key(person, TEXT("name"), &key, &error));
+    TRY(cst_context_insert_many(context, person, 1, 1, &key, &value, NULL, &error));
+    cst_status status = cst_context_save(context, &error);
+    printf("%d %d\n", (int)status == CST_OK, error != NULL && strstr(cst_error_message(error).data, "NUL") != NULL);
+    cst_release(error);
+}
+int main(int count, char **arguments) {
+    cst_error *error = NULL;
+    cst_model *model;
+    cst_entity *person;
+    cst_store_callbacks callbacks = CST_STORE_CALLBACKS_INIT;
+    callbacks.kind = CST_STORE_ATOMIC;
+    callbacks.open = open_store;
+    callbacks.close = close_store;
+    callbacks.load = load;
+    callbacks.save = save;
+    (void)count;
+    TRY(cst_store_type_register(TEXT("CSV"), &callbacks, &error));
+    TRY(cst_model_new(&model, &error));
+    TRY(cst_model_add_entity(model, TEXT("Person"), &person, &error));
+    TRY(cst_entity_add_attribute(person, TEXT("name"), CST_ATTRIBUTE_STRING, 0, NULL, &error));
+    TRY(cst_entity_add_attribute(person, TEXT("age"), CST_ATTRIBUTE_INTEGER_64, CST_PROPERTY_OPTIONAL, NULL, &error));
+    cst_context *one = context_on(model, arguments[1], &error), *two = context_on(model, arguments[1], &error);
+    add(one, person, TEXT("one"));
+    add(two, person, TEXT("two")); /* the file is another one by now */
+    TRY(cst_context_save(two, &error));
+    add(two, person, (cst_string){"a\0b", 3});
+    return 0;
+}
+END
+build two -I"$examples/c" "$folder/two.c"
+expect "a save into a changed file is a conflict, and a NUL is no text of a line" "1 0
+0 0
+0 1" "$(cd "$folder" && ./two two.csv 2>&1)"
+expect "the next save has all" '"one",
+"two",' "$(sed -n 's/^"[0-9A-F-]*",1,//p' "$folder/two.csv" | sort)"
+expect "drafts of refused saves go" "two.csv" "$(cd "$folder" && ls -d two.csv*)"
+
 package() { # name, section, size, maintainer, other fields
     printf 'Package: %s\nStatus: install ok installed\nSection: %s\nInstalled-Size: %s\nMaintainer: %s\n' "$1" "$2" "$3" "$4"
     printf 'Architecture: amd64\nVersion: 1.0-%s\nDescription: the package %s\n with a longer text\n .\n of lines\n' "$3" "$1"
