@@ -25,6 +25,8 @@ enum Tool {
             try output.finish()
             return code
         } catch {
+            if Interruption.hasCome { try? output.finish() }
+            Interruption.endIfCome()
             return explain(error, output)
         }
     }

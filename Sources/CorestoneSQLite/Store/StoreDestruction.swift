@@ -59,6 +59,10 @@ struct StoreDestruction {
         for table in tables where try connection.finds("SELECT 1 FROM \"\(table)\" LIMIT 1", purpose: purpose) {
             return
         }
+        // Before the file goes, and with it what keeps others from making one. What has files in it stays.
+        let folder = ExternalFile.folder(ofStore: place.path)
+        rmdir(folder)
+        rmdir(String(folder[..<(folder.lastIndex(of: "/") ?? folder.endIndex)]))
         guard unlink(place.path) == 0 else { return }
         // Who has opened the file in between, and waits, finds no store in it.
         sqlite3_exec(connection.db, "PRAGMA writable_schema=ON; DELETE FROM sqlite_schema; COMMIT", nil, nil, nil)

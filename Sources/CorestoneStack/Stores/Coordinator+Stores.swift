@@ -73,6 +73,16 @@ extension Coordinator {
         }
     }
 
+    /// Removes an open store, and its files if it was made by opening it, nobody has saved into it, and nobody else has it open.
+    package func discard(_ store: Store) {
+        let isNew = store.backing.isNew
+        guard let kind = try? StoreTypes.kind(of: store.type, at: store.path),
+            let place = try? StoreTypes.place(of: store)
+        else { return }
+        guard (try? remove(store)) != nil, isNew else { return }
+        kind.unlink(place) { StoreTypes.isEmpty(kind, place.path, model) }
+    }
+
     /// Empties the store at `path`: what it holds and says about itself goes, with files of external data. The file of an SQLite
     /// store stays, as a database without tables, in which the next `addStore` makes a new store; that of another type is
     /// removed. If this coordinator has the store open, it is removed first, as by `remove`.

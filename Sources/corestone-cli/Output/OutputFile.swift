@@ -27,12 +27,31 @@ struct OutputFile {
         return "\(stem).\(kind)"
     }
 
+    /// A device or a pipe, say, which is written into: no file may take its place.
+    var isSpecial: Bool {
+        var facts = stat()
+        return stat(path, &facts) == 0 && ![S_IFREG, S_IFDIR].contains(facts.st_mode & S_IFMT)
+    }
+
+    /// Where symbolic links lead to, which stay.
+    private var place: String {
+        var place = path
+        for _ in 0..<40 {
+            var link = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
+            guard readlink(place, &link, link.count - 1) > 0 else { break }
+            let target = link.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+            let folder = place.lastIndex(of: "/").map { String(place[...$0]) } ?? ""
+            place = target.hasPrefix("/") ? target : folder + target
+        }
+        return place
+    }
+
     /// Where it is written before it takes its name.
-    var draft: String { path + ".\(getpid()).tmp" }
+    var draft: String { place + ".\(getpid()).tmp" }
 
     /// Gives the draft its name.
     func keepDraft() throws {
-        guard rename(draft, path) == 0 else {
+        guard rename(draft, place) == 0 else {
             let reason = OutputFile.reason
             unlink(draft)
             throw failure(reason)
@@ -43,8 +62,11 @@ struct OutputFile {
     @discardableResult
     func write(_ text: String) throws -> Bool {
         let bytes = Array(text.utf8)
-        if content == bytes { return false }
-        let descriptor = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        let isSpecial = isSpecial
+        if !isSpecial, content == bytes { return false }
+        let descriptor =
+            isSpecial
+            ? open(path, O_WRONLY | O_CLOEXEC) : open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw failure(OutputFile.reason) }
         var done = 0
         while done < bytes.count {
@@ -53,13 +75,13 @@ struct OutputFile {
             guard count >= 0 else {
                 let reason = OutputFile.reason
                 close(descriptor)
-                unlink(draft)
+                if !isSpecial { unlink(draft) }
                 throw failure(reason)
             }
             done += count
         }
         close(descriptor)
-        try keepDraft()
+        if !isSpecial { try keepDraft() }
         return true
     }
 

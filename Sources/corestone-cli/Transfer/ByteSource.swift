@@ -85,6 +85,7 @@ final class ByteSource {
         place = 0
         repeat {
             count = read(descriptor, &buffer, buffer.count)
+            if count < 0 && errno == EINTR { try Interruption.check() }
         } while count < 0 && errno == EINTR
         guard count >= 0 else {
             count = 0

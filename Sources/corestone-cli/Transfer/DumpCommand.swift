@@ -74,14 +74,18 @@ struct DumpCommand: Command {
         let bar = output.isTerminal && file == nil ? nil : ProgressBar("dumping", .things("objects"))
         let reader = FieldReader(decodesArchives: false)
         var writer = DumpWriter(context: context, reader: reader, bar: bar, total: total)
+        Interruption.await()
+        var (files, makesFolder) = ([TextFile](), false)
         if let file, form == .csv, chosen == nil {
-            guard mkdir(file, 0o755) == 0 || errno == EEXIST else {
+            makesFolder = mkdir(file, 0o755) == 0
+            guard makesFolder || errno == EEXIST else {
                 throw OutputFile(path: file).failure(String(cString: strerror(errno)))
             }
             for part in plan.parts {
                 let table = try TextFile("\(file)/\(part.entity.name).csv")
                 try writer.writeTable([part], request, to: table)
                 try table.finish()
+                files.append(table)
             }
         } else {
             let sink = try file.map { try TextFile($0) }
@@ -91,9 +95,20 @@ struct DumpCommand: Command {
             case .json, .jsonl: try writer.writeObjects(plan.parts, request, isArray: form == .json, to: target)
             }
             try sink?.finish()
+            files = sink.map { [$0] } ?? []
         }
         bar?.end()
-        try reader.finish()
+        do { try reader.finish() } catch let error as CoreError {
+            guard let file else { throw error }
+            files = []
+            if makesFolder { rmdir(file) }
+            throw CoreError(
+                error.status,
+                "\(file) is left as it was, since a dump would have holes: \(error.message); without --output they are printed so",
+                file: error.file)
+        }
+        // A dump with holes takes the place of no other one.
+        for file in files { try file.keep() }
         if let file { try output.write("\(file) has \(plural(writer.count, "object")) of \(store)\n") }
         return .done
     }

@@ -115,6 +115,7 @@ struct LoadCommand: Command {
         }
         var hasEnded = false
         do {
+            Interruption.await()
             for file in files { try load(file, loader, coordinator.model, bar) }
             try loader.finish()
         } catch is Ended { hasEnded = true } catch {
@@ -153,7 +154,10 @@ struct LoadCommand: Command {
         }
         while true {
             do {
-                guard let record = try reader.next() else { return }
+                let next = try reader.next()
+                // Before the end: an interrupted read looks like one.
+                try Interruption.check()
+                guard let record = next else { return }
                 try loader.add(record)
             } catch let failure as LoadFailure { try loader.refuse(failure) }
             bar.show(source.done, of: source.size)
@@ -169,6 +173,11 @@ struct LoadCommand: Command {
 
     private func openTarget(_ isTrial: Bool) throws -> (Coordinator, isNew: Bool) {
         var facts = stat()
+        if OutputFile(path: store).isSpecial {
+            throw CoreError(
+                .notAStore, code: .persistentStoreOpen,
+                "\(store) is a device or a pipe, which cannot hold a store; choose another path", file: store)
+        }
         let isThere = stat(store, &facts) == 0 && facts.st_size > 0
         let model = try options["model"].map { path in
             isThere && looksLikeModel(path) ? try Model.load(path, forStoreAt: store) : try NamedModel(path).model
@@ -177,6 +186,12 @@ struct LoadCommand: Command {
             var settings = isTrial ? StoreOptions.readOnly : StoreOptions()
             settings.mustExist = true
             let coordinator = try takingStore(store) { try Coordinator.open(store, model: model, options: settings) }
+            if let type = try options["type"].map({ try StoreType.named($0) }),
+                let found = coordinator.stores.first?.type, found != type
+            {
+                throw UsageError(
+                    "\(store) is there, of type \(found.rawValue); leave out --type, or choose another path")
+            }
             if !isTrial, let found = coordinator.stores.first, found.isReadOnly {
                 throw CoreError(
                     .storeReadOnly, code: .persistentStoreOpen,
@@ -194,10 +209,9 @@ struct LoadCommand: Command {
         return (coordinator, !isTrial)
     }
 
-    /// Nobody needs a new store in which nothing is.
+    /// Nobody needs a new store in which nothing is, unless somebody else has found it meanwhile.
     private func discard(_ coordinator: Coordinator) {
-        for open in coordinator.stores { try? coordinator.remove(open) }
-        for suffix in ["", "-wal", "-shm", "-journal"] { unlink(store + suffix) }
+        for open in coordinator.stores { coordinator.discard(open) }
     }
 
     private func summary(_ loader: Loader, _ refused: Int, _ isTrial: Bool, _ hasEnded: Bool) -> String {

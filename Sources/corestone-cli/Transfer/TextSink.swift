@@ -8,35 +8,46 @@ protocol TextSink: AnyObject {
 
 extension Output: TextSink {}
 
-/// A file that is written piece by piece, and takes its name when it is whole.
+/// A file that is written piece by piece, and takes its name when that is wanted.
 final class TextFile: TextSink {
     private let file: OutputFile
+    private let isSpecial: Bool
     private var descriptor: Int32
+    private var isKept = false
     private var buffer: [UInt8] = []
     private static let capacity = 256 << 10
 
     init(_ path: String) throws {
         file = OutputFile(path: path)
-        descriptor = open(file.draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        isSpecial = file.isSpecial
+        descriptor =
+            isSpecial
+            ? open(path, O_WRONLY | O_CLOEXEC) : open(file.draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw file.failure(String(cString: strerror(errno))) }
     }
 
     deinit {
-        guard descriptor >= 0 else { return }
-        close(descriptor)
-        unlink(file.draft)
+        if descriptor >= 0 { close(descriptor) }
+        if !isKept, !isSpecial { unlink(file.draft) }
     }
 
     func write(_ text: String) throws {
+        try Interruption.check()
         buffer.append(contentsOf: text.utf8)
         if buffer.count >= TextFile.capacity { try flush() }
     }
 
+    /// Everything is written.
     func finish() throws {
         try flush()
         close(descriptor)
         descriptor = -1
-        try file.keepDraft()
+    }
+
+    /// It takes its name; without this nothing of it stays.
+    func keep() throws {
+        isKept = true
+        if !isSpecial { try file.keepDraft() }
     }
 
     private func flush() throws {

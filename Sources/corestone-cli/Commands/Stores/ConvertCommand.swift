@@ -71,6 +71,7 @@ struct ConvertCommand: Command {
         // What is needed on the way only.
         let folder = "\(path).\(getpid()).tmp"
         defer { OutputFile(path: folder).removeTree() }
+        Interruption.await()
         for (place, step) in through.enumerated() {
             if place == 0, mkdir(folder, 0o700) != 0 {
                 throw OutputFile(path: folder).failure(String(cString: strerror(errno)))
@@ -107,7 +108,7 @@ struct ConvertCommand: Command {
         defer { bar.end() }
         return try coordinator.migrateStore(store, to: type, at: path) { done, total in
             bar.show(done, of: total)
-            return true
+            return !Interruption.hasCome
         }
     }
 }
