@@ -343,3 +343,90 @@ def test_dates_that_dump_writes_as_seconds(tmp_path: Path) -> None:
     ):
         done, found = loaded(tmp_path, text, form)
         assert (done.returncode, done.stderr, len(found)) == (0, "", 5)
+
+
+# Many of one entity
+
+
+@pytest.mark.parametrize("kind", ["SQLite", "XML", "Binary"])
+def test_more_than_a_batch_of_an_entity(tmp_path: Path, kind: str) -> None:
+    spec: dict[str, dict[str, Any]] = {"N": {"a": "int32", "t": "string? transient"}}
+    path = store(tmp_path / "many.store", spec, kind)
+    with Container(Model(spec), path, type=kind) as container:
+        container.insert("N", [{"a": number} for number in range(1300)])
+    words = ["--model", str(store(tmp_path / "model.sqlite", spec))]
+    for sort in ([], ["--sort", "a"], ["--sort", "t"]):
+        found = run("fetch", path, "N", "--format", "csv", *sort, *words)
+        assert (found.returncode, found.stderr, len(found.stdout.splitlines())) == (0, "", 1301)
+    dumped = run("dump", path, *words)
+    assert dumped.returncode == 0, dumped.stderr
+    copy = tmp_path / "copy.sqlite"
+    assert "loaded 1300 objects" in run("load", copy, *words, input=dumped.stdout).stdout
+    assert rows(copy, spec, "N", "a") == sorted(range(1300), key=repr)
+
+
+# What a save refuses
+
+
+def test_relationships_set_behind_the_last_batch(tmp_path: Path) -> None:
+    spec: dict[str, dict[str, Any]] = {
+        "G": {"a": "string", "members": "to-many P max 2 inverse groups"},
+        "P": {"a": "string", "groups": "to-many G inverse members"},
+    }
+    path = store(tmp_path / "groups.sqlite", spec)
+    text = lines(
+        {"@id": "g1", "@entity": "G", "a": "g1", "members": ["p1", "p2", "p3"]},
+        {"@id": "g2", "@entity": "G", "a": "g2", "members": ["p1", "p2"]},
+        *({"@id": f"p{n}", "@entity": "P", "a": f"p{n}"} for n in (1, 2, 3)),
+    )
+    done = run("load", path, "--keep-going", "--batch", "2", input=text)
+    assert done.returncode == 1 and "standard input:1: " in done.stderr, done.stderr
+    assert done.stderr.count("standard input") == 1 and "loaded 5 objects" in done.stdout
+    with Container(Model(spec), path) as container:
+        assert {each.a: len(each.members) for each in container.fetch("G")} == {"g1": 0, "g2": 2}
+
+
+def test_a_duplicate_of_what_is_left_out(tmp_path: Path) -> None:
+    spec: dict[str, dict[str, Any]] = {
+        "P": {"@unique": ["code"], "code": "string", "reqs": "to-many R inverse owner"},
+        "R": {"@unique": ["k"], "k": "string", "owner": "to-one P inverse reqs"},
+    }
+    path = store(tmp_path / "twins.sqlite", spec)
+    text = lines(
+        {"@id": "a", "@entity": "P", "code": "c"},
+        {"@id": "b", "@entity": "P", "code": "c"},
+        {"@id": "r1", "@entity": "R", "k": "k", "owner": "b"},
+        {"@id": "r2", "@entity": "R", "k": "k", "owner": "a"},
+    )
+    done = run("load", path, "--keep-going", input=text)
+    assert done.returncode == 1 and "standard input:4" not in done.stderr
+    assert len(rows(path, spec, "P", "code")) == len(rows(path, spec, "R", "k")) == 1
+
+
+# Lines that are none
+
+
+def test_csv_of_several_entities(zoo: Path, tmp_path: Path) -> None:
+    table = tmp_path / "animals.csv"
+    table.write_text(run("dump", zoo, "Animal", "--format", "csv").stdout, encoding="utf-8")
+    done = run("load", tmp_path / "copy.sqlite", table, "--model", zoo, "--keep-going")
+    # One has an infinite number, which its attribute does not allow.
+    assert 'has no property "' not in done.stderr and "loaded 3 objects" in done.stdout, done.stderr
+
+
+def test_files_without_objects(tmp_path: Path) -> None:
+    done, _ = loaded(tmp_path, "", "json")
+    assert done.returncode == 1 and "N.json:1: the file is empty" in done.stderr
+    done, found = loaded(tmp_path, 'a\n1\n\n2\n""\n\n', "csv")
+    assert (done.returncode, sorted(a for a, _ in found)) == (0, ["", "1", "2"])
+    done, _ = loaded(tmp_path, '{"a":"1"}\n'.encode("utf-16"), "jsonl")
+    assert done.returncode == 1 and "iconv" in done.stderr
+    assert done.stderr.count("N.jsonl") == 1
+
+
+def test_numbers_as_names(tmp_path: Path) -> None:
+    done, found = loaded(tmp_path, '{"@id":1,"a":"1"}\n{"@id":2,"a":"2","boss":1,"staff":[1]}\n', "jsonl")
+    assert (done.returncode, done.stderr, len(found)) == (0, "", 2)
+    spec: dict[str, dict[str, Any]] = {"D": {"d": "double"}}
+    done = run("load", store(tmp_path / "d.sqlite", spec), "--entity", "D", input='{"d":"0x10"}')
+    assert done.returncode == 1 and "D.d: 0x10 is no decimal number" in done.stderr, done.stderr

@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 import subprocess
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import corestone
@@ -334,3 +335,30 @@ def test_views_of_every_fixture(fixtures: Path, tmp_path: Path) -> None:
         connection.close()
     print(f"{views} views of fixtures are right")
     assert views > 300
+
+
+@pytest.mark.parametrize("kind", ["xml", "binary", "sqlite"])
+def test_converting_pairs_of_rows_that_are_gone(tmp_path: Path, kind: str) -> None:
+    model = Model(
+        {
+            "A": {"name": "string", "to": "to-many ordered B inverse from"},
+            "B": {"name": "string", "from": "to-many ordered A inverse to"},
+        }
+    )
+    old = tmp_path / "old.sqlite"
+    with Container(model, old) as container:
+        context = container.context()
+        both = [context.insert("B", name=name) for name in ("x", "y")]
+        for name in ("a", "b"):
+            context.insert("A", name=name, to=both)
+        context.save()
+    with closing(sqlite3.connect(old)) as database:
+        database.execute("DELETE FROM ZB WHERE ZNAME = 'x'")
+        database.execute("DELETE FROM ZA WHERE ZNAME = 'b'")
+        database.commit()
+    new = tmp_path / f"new.{kind}"
+    assert run("convert", old, new).returncode == 0
+    with Container(model, new) as container:
+        found = {each.name: [to.name for to in each.to] for each in container.fetch("A")}
+        assert found == {"a": ["y"]}
+        assert [each.name for each in container.fetch("B")[0]["from"]] == ["a"]

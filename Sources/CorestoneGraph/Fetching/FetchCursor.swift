@@ -73,8 +73,14 @@ public final class FetchCursor {
         switch source {
         case .end: return []
         case .objects(let rest):
-            source = .objects(rest.dropFirst(batchSize))
-            return Array(rest.prefix(batchSize))
+            var rest = rest
+            var found: [ManagedObject] = []
+            while found.isEmpty, !rest.isEmpty {
+                found = try present(rest.prefix(batchSize))
+                rest = rest.dropFirst(batchSize)
+            }
+            source = .objects(rest)
+            return found
         case .rows(let rows, let store):
             return context.objects(for: try read(rows, store), entity: wishes.entity, store: store)
         case .candidates(let rows, let store, var choice):
@@ -90,6 +96,22 @@ public final class FetchCursor {
             source = .candidates(rows, store, choice)
             return chosen
         }
+    }
+
+    /// These objects, or others in the place of those that a reset of the context took away; without those whose rows are gone.
+    private func present(_ objects: ArraySlice<ManagedObject>) throws -> [ManagedObject] {
+        if objects.allSatisfy({ !$0.isGone }) { return Array(objects) }
+        var replaced: [ManagedObject] = []
+        let found = try objects.compactMap { object -> ManagedObject? in
+            if !object.isGone { return object }
+            // An object that was never saved is gone for good.
+            guard !object.hasTemporaryID, !object.state.contains(.left) else { return nil }
+            let other = try context.object(with: object.objectID)
+            replaced.append(other)
+            return other
+        }
+        let missing = Set(try context.loadRows(of: replaced).map(ObjectIdentifier.init))
+        return missing.isEmpty ? found : found.filter { !missing.contains(ObjectIdentifier($0)) }
     }
 
     /// Rows of a cursor do not go into the row cache: they are not to stay.

@@ -200,11 +200,13 @@ struct StoreCopy {
     /// Pairs that no row tells, and places.
     private func copyMembers(of relationship: Relationship) throws {
         guard relationship.tellsPairs || relationship.isOrdered else { return }
+        // Damaged stores have pairs of rows that are gone. Other stores, read as a whole, are refused with such.
+        let rows = Set(relationship.destination.withDescendants.flatMap { keys[Int($0.index)] })
         for entity in relationship.entity.withDescendants {
             for batch in batches(of: keys[Int(entity.index)]) {
                 let found: [Link] = try source.members(of: relationship, owners: Array(batch), includingRows: false)
                     .members.compactMap {
-                        guard let owner = newKey($0.owner, entity),
+                        guard rows.contains($0.primaryKey), let owner = newKey($0.owner, entity),
                             let member = newKey($0.primaryKey, relationship.destination)
                         else { return nil }
                         return Link(owner: owner, member: member)

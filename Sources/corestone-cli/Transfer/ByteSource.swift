@@ -13,6 +13,8 @@ struct FilePlace: CustomStringConvertible {
 final class ByteSource {
     /// For messages.
     let name: String
+    /// No line, object or field is longer.
+    static let longest = 1 << 30
     /// Bytes of the whole; 0 where nobody knows.
     let size: Int
     private(set) var done = 0
@@ -62,11 +64,13 @@ final class ByteSource {
 
     /// The rest of the line, which ends with LF, CRLF or CR; its end is read and left out.
     func readLine(into bytes: inout [UInt8]) throws {
+        let start = position
         while try peek() != nil {
             let end = buffer[place..<count].firstIndex { $0 == 0x0A || $0 == 0x0D } ?? count
             bytes += buffer[place..<end]
             done += end - place
             place = end
+            if bytes.count > ByteSource.longest { throw LoadFailure(line: start, message: "has more than 1 GB") }
             guard end < count else { continue }
             if try next() == 0x0D, try peek() == 0x0A { _ = try next() }
             return

@@ -18,7 +18,7 @@ final class CSVLoadReader: LoadReader {
         var line = source.position
         guard var fields = try row() else { return nil }
         // An empty line is none.
-        while fields.count == 1, fields[0] == nil, columns.count > 1 {
+        while fields.count == 1, fields[0] == nil {
             line = source.position
             guard let more = try row() else { return nil }
             fields = more
@@ -95,7 +95,7 @@ final class CSVLoadReader: LoadReader {
             case 0x0A: break loop
             case UInt8(ascii: "\"") where bytes.isEmpty && !isQuoted:
                 isQuoted = true
-                if try !quoted(&bytes) {
+                if try !quoted(&bytes, from: line) {
                     let last = source.position.line
                     throw LoadFailure(
                         line: line,
@@ -117,10 +117,13 @@ final class CSVLoadReader: LoadReader {
     }
 
     /// False where nothing closes the quote.
-    private func quoted(_ bytes: inout [UInt8]) throws -> Bool {
+    private func quoted(_ bytes: inout [UInt8], from line: FilePlace) throws -> Bool {
         while let byte = try source.next() {
             if byte != UInt8(ascii: "\"") {
                 bytes.append(byte)
+                if bytes.count > ByteSource.longest {
+                    throw LoadFailure(line: line, message: "has a field of more than 1 GB")
+                }
             } else if try source.peek() == UInt8(ascii: "\"") {
                 _ = try source.next()
                 bytes.append(byte)

@@ -22,9 +22,6 @@ final class JSONLoadReader: LoadReader {
         case over
     }
 
-    /// No object is longer.
-    private static let longest = 1 << 30
-
     init(_ source: ByteSource, isByLine: Bool) { (self.source, self.isByLine) = (source, isByLine) }
 
     func next() throws -> LoadRecord? {
@@ -35,6 +32,10 @@ final class JSONLoadReader: LoadReader {
                 continue
             }
             switch state {
+            // The marks of UTF-16.
+            case .start where byte == 0xFF || byte == 0xFE:
+                state = .over
+                throw failure("the file is not UTF-8; convert the file first, as iconv -t UTF-8 does")
             case .start where byte == UInt8(ascii: "["):
                 _ = try source.next()
                 state = .opened
@@ -65,6 +66,9 @@ final class JSONLoadReader: LoadReader {
             }
         }
         switch state {
+        case .start where !isByLine:
+            state = .over
+            throw failure("the file is empty, and no JSON; get the whole file, or write [] for no objects")
         case .opened, .comma, .element:
             state = .over
             throw failure(
@@ -118,7 +122,7 @@ final class JSONLoadReader: LoadReader {
                 depth -= 1
                 if depth <= 0 { break }
             }
-            if bytes.count > JSONLoadReader.longest {
+            if bytes.count > ByteSource.longest {
                 throw LoadFailure(line: place, message: "has an object of more than 1 GB")
             }
         }

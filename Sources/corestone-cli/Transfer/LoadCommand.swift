@@ -45,7 +45,8 @@ struct LoadCommand: Command {
             "The objects are saved in one step at the end, and are in memory until then, some 1,000 bytes each. With --batch, and for SQLite stores with "
                 + "--keep-going (a thousand), memory holds that many, the names of the others (some 50 bytes each), and lines that "
                 + "lack a required relationship until it comes. Where such a load ends early it says which lines are saved; "
-                + "--upsert loads the whole file again without doubling objects that have unique values.",
+                + "--upsert loads the whole file again without doubling objects that have unique values; others are there twice then, so "
+                + "begin again with the store as it was before.",
         ],
         examples: [
             "corestone dump Notes.sqlite | corestone load Copy.sqlite --model Notes.sqlite",
@@ -134,7 +135,8 @@ struct LoadCommand: Command {
     /// What is in the store when a load in batches ends early.
     private func saved(_ loader: Loader, _ line: FilePlace) -> String {
         "\(plural(loader.inserted + loader.updated, "object")) of the lines up to \(line) are in \(store), without the relationships "
-            + "that lead to lines behind it; mend what is wrong and load the whole again with --upsert, or the lines behind it alone"
+            + "that lead to lines behind it; mend what is wrong and load the whole again: with --upsert if all objects have unique values, else "
+            + "into the store as it was before, for others would be there twice"
     }
 
     /// A line was refused that nothing is to go on behind.

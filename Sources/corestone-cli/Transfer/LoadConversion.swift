@@ -33,6 +33,12 @@ enum LoadConversion {
             if let flag = known[text.string.lowercased()] { return .bool(flag) }
             return try attribute.converted(value)
         case (.double, .text(let text)), (.float, .text(let text)):
+            guard !text.string.utf8.contains(where: { $0 == 0x78 || $0 == 0x58 }) else {
+                throw CoreError(
+                    .typeMismatch,
+                    "\(attribute.entity.name).\(attribute.path): \(text.string) is no decimal number; write numbers as 16 or 1.5e3",
+                    entity: attribute.entity.name, key: attribute.path, value: value)
+            }
             let known = ["NaN": Double.nan, "Infinity": Double.infinity, "-Infinity": -Double.infinity]
             return try attribute.accept(known[text.string].map { .double($0) } ?? attribute.converted(value))
         default: return try attribute.converted(value)

@@ -25,11 +25,15 @@ enum LoadField {
         case .text(let text): return text.flatMap { $0.isEmpty ? nil : [$0] } ?? []
         case .value(.null): return []
         case .value(.text(let text)): return [text.string]
+        case .value(.int(let number)): return [String(number)]
         case .value(.array(let items)):
             var names: [String] = []
             for item in items {
-                guard case .text(let text) = item else { return nil }
-                names.append(text.string)
+                switch item {
+                case .text(let text): names.append(text.string)
+                case .int(let number): names.append(String(number))
+                default: return nil
+                }
             }
             return names
         default: return nil

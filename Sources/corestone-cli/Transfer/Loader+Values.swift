@@ -9,6 +9,12 @@ extension Loader {
         func add(_ key: String, _ field: LoadField) throws {
             guard let property = entity.property(named: key) else {
                 if lookup(key, entity) != nil || rules.skipsUnknown { return }
+                // A table of several entities has columns that only some of them have.
+                if case .text(nil) = field,
+                    entity.root.withDescendants.contains(where: { $0.property(named: key) != nil })
+                {
+                    return
+                }
                 let hint = nearestName(to: key, among: entity.properties.map(\.path)).map {
                     "; did you mean \"\($0)\"?"
                 }

@@ -201,7 +201,11 @@ final class Loader {
             message:
                 "\(later.relationship.entity.name).\(later.relationship.name) leads to \(name), which is no @id of the files; it is left out"
         )
-        // A batch may be made more than once.
+        try refuseOnce(failure)
+    }
+
+    /// A batch may be made more than once.
+    private func refuseOnce(_ failure: LoadFailure) throws {
         if missing.insert(Text("\(failure.line): \(failure.message)")).inserted { try refuse(failure) }
     }
 
@@ -255,7 +259,7 @@ final class Loader {
 
     /// Leaves those lines out that keep the batch from being saved.
     private func leaveOut(_ error: CoreError) throws {
-        let wrong = blamed(error)
+        let wrong = certain(blamed(error))
         for each in wrong { try refuse(LoadFailure(line: made[each.place].line, message: each.message)) }
         guard wrong.isEmpty else {
             let places = Set(wrong.map(\.place))
@@ -275,8 +279,25 @@ final class Loader {
         try remake(second)
     }
 
-    /// The lines of the batch that an error of its save is about, with what is wrong with each.
-    private func blamed(_ error: CoreError) -> [(place: Int, message: String)] {
+    /// A line of the batch that an error of its save is about; `keeper` is the line before whose values it has.
+    private typealias Blame = (place: Int, keeper: Int?, message: String)
+
+    /// Without duplicates of lines that may have to be left out themselves, which the next save tells: those that are to be left
+    /// out for another reason, and those that need an object, which may be left out.
+    private func certain(_ blamed: [Blame]) -> [Blame] {
+        let places = Set(blamed.map(\.place))
+        func stays(_ keeper: Int) -> Bool { !places.contains(keeper) }
+        let sure = blamed.filter { each in
+            guard let keeper = each.keeper else { return true }
+            return stays(keeper)
+                && !made[keeper].object.objectID.entity.relationships.contains { !$0.isOptional && !$0.isTransient }
+        }
+        if !sure.isEmpty { return sure }
+        let likely = blamed.filter { $0.keeper.map(stays) ?? true }
+        return likely.isEmpty ? Array(blamed.prefix(1)) : likely
+    }
+
+    private func blamed(_ error: CoreError) -> [Blame] {
         let conflicts = error.conflicts.compactMap { $0 as? ConstraintConflict }
         let leaves = conflicts.isEmpty ? error.leaves : []
         let wanted = Set(conflicts.flatMap { $0.objectIDs.map(\.uri) } + leaves.compactMap(\.objectURI))
@@ -286,11 +307,13 @@ final class Loader {
             let uri = each.object.objectID.uri
             if wanted.contains(uri) { places[uri] = place }
         }
-        var result: [(place: Int, message: String)] = []
+        var result: [Blame] = []
         for conflict in conflicts {
             var found = conflict.objectIDs.compactMap { places[$0.uri] }.sorted()
             var other = conflict.databaseObjectID.map { "\($0.dumpName) in the store has" } ?? "another line has"
+            var keeper: Int?
             if conflict.databaseObjectID == nil, found.count > 1 {
+                keeper = found[0]
                 other = "\(made[found[0]].line) has"
                 found.removeFirst()
             }
@@ -300,7 +323,7 @@ final class Loader {
             for place in found {
                 result.append(
                     (
-                        place,
+                        place, keeper,
                         DisplayWidth.plain(
                             "\(made[place].object.objectID.entity.name) has \(values.joined(separator: " and ")), which \(other) too, "
                                 + "but \(conflict.constraint.joined(separator: ", ")) must be unique; change the value, or let "
@@ -309,15 +332,23 @@ final class Loader {
             }
         }
         for leaf in leaves {
-            if let place = leaf.objectURI.flatMap({ places[$0] }) { result.append((place, leaf.lineMessage)) }
+            if let place = leaf.objectURI.flatMap({ places[$0] }) { result.append((place, nil, leaf.lineMessage)) }
         }
         return result.sorted { $0.place < $1.place }
     }
 
     /// Relationships from objects that are saved to ones that came behind them.
     private func settleSaved() throws {
-        var count = 0
-        for each in later {
+        let all = later[...]
+        later = []
+        let size = rules.batchSize ?? max(all.count, 1)
+        for start in stride(from: 0, to: all.count, by: size) {
+            try settle(saved: all[start..<min(start + size, all.count)])
+        }
+    }
+
+    private func settle(saved links: ArraySlice<Later>) throws {
+        for each in links {
             let owner = try context.object(with: each.owner)
             var members: [ManagedObject] = []
             for name in each.names {
@@ -328,15 +359,31 @@ final class Loader {
                 }
             }
             do { try set(.members(each.relationship, members), of: owner, each.line) } catch let error as CoreError {
-                try refuse(LoadFailure(line: each.line, message: error.lineMessage))
-            }
-            count += 1
-            if count % (rules.batchSize ?? .max) == 0 {
-                try context.save()
-                try context.reset()
+                try refuseOnce(LoadFailure(line: each.line, message: error.lineMessage))
             }
         }
-        later = []
-        if context.hasChanges { try context.save() }
+        guard context.hasChanges else { return }
+        do { try context.save() } catch let error as CoreError
+            where rules.keepsGoing && (error.status == .validation || error.status == .conflict)
+        {
+            try context.reset()
+            guard links.count > 1 else {
+                guard let link = links.first else { return }
+                for each in error.leaves {
+                    try refuseOnce(
+                        LoadFailure(
+                            line: link.line,
+                            message:
+                                "\(each.lineMessage); \(link.relationship.name) is left out, the rest of the line is loaded"
+                        ))
+                }
+                return
+            }
+            // Halves: of many lines a few are wrong.
+            let half = links.startIndex + links.count / 2
+            try settle(saved: links[..<half])
+            return try settle(saved: links[half...])
+        }
+        try context.reset()
     }
 }

@@ -104,3 +104,27 @@ def test_a_store_that_is_open_read_only(many: Context, path: Path, model: Model)
     with Container(model, path, read_only=True) as container:
         names = [person.name for person in container.context().stream("Employee", sort="-name", batch=64)]
     assert names == [f"{n:04}" for n in reversed(range(2500))]
+
+
+@pytest.mark.parametrize("kind", ["SQLite", "XML", "Binary", "InMemory"])
+def test_resetting_between_batches(tmp_path: Path, kind: str) -> None:
+    """Also where all objects are fetched at once: stores in memory, sorting in memory, unsaved changes."""
+    model = Model({"Item": {"number": "int32", "note": "string? transient"}})
+    with Container(model, tmp_path / "items", type=kind) as container:
+        container.insert("Item", [{"number": number} for number in range(1300)])
+        ctx = container.context()
+        for sort in (None, "number", "note"):
+            seen = []
+            for batch in ctx.stream("Item", sort=sort, batch=500).batches():
+                seen += batch.column("number")
+                ctx.reset()
+            assert sorted(seen) == list(range(1300))
+        ctx.insert("Item", number=-1)
+        ctx.fetch("Item", "number == 1200")[0].number = 1250
+        batches = ctx.stream("Item", sort="number", batch=500).batches()
+        assert next(batches).column("number")[:2] == [-1, 0]
+        ctx.reset()
+        assert container.delete("Item", "number >= 600 AND number < 700") == 100
+        rest = [number for batch in batches for number in batch.column("number")]
+        # What was changed comes as it is saved, in the place that the change had given it.
+        assert sorted(rest) == [499, *range(500, 600), *range(700, 1300)]
