@@ -1722,17 +1722,20 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_container_close(cst_container *containe
 
 /* ---- records: rows as plain values, for programs that want neither contexts nor objects.
  *
- * A record is a JSON object: an entry for each attribute (dates as ISO 8601, decimals, UUIDs and URIs as text, bytes in base64), for
- * each relationship the URI of the object that it leads to or a list of them, and its own URI as "@id". A date that ISO 8601 does not
+ * A record is a JSON object: an entry for each attribute (dates as ISO 8601, decimals, UUIDs and URIs as text, bytes in base64, an
+ * object of the elements of a composite one), for each relationship the URI of the object that it leads to or a list of them, its own
+ * URI as "@id", and as "@entity" the name of its entity, where that inherits from the one asked for. A date that ISO 8601 does not
  * give to the microsecond in a year of four digits is a number, the seconds since 2001-01-01; numbers that are not finite are "Infinity",
- * "-Infinity" and "NaN". What is read can be written again. Each call works in a context of its own on the calling thread and saves before it returns: all, or nothing. */
+ * "-Infinity" and "NaN". What is read can be written again by an update, which passes over "@id", "@entity" and derived attributes. Each call works in a context
+ * of its own on the calling thread and saves before it returns: all, or nothing, in one store. */
 
 /* Told of success before the call returns: `records` is a JSON list, null of deletions. */
 typedef void (*cst_records_fn)(void *userdata, cst_string records CST_BORROWED, size_t count);
 /* Told of failure before the call returns, which fails with the same error. */
 typedef void (*cst_failure_fn)(void *userdata, const cst_error *error CST_BORROWED);
-/* Inserts objects: `json` is one record or a list of them. Values are converted as the attribute wants them; null is the default. A
- * relationship takes the URI of an object or a record, a to-many one a list of these: a record with "@id" changes that object,
+/* Inserts objects: `json` is one record or a list of them. Values are converted as the attribute wants them; null is null, and what
+ * is not named has its default. "@entity" names the entity, one that inherits from entity_name; with "@id" a record is there already,
+ * which is CST_E_INVALID_ARGUMENT. A relationship takes the URI of an object or a record, a to-many one a list of these: a record with "@id" changes that object,
  * any other inserts one of the relationship's entity, or of the one it names as "@entity". CST_E_TYPE_MISMATCH and
  * CST_E_INVALID_ARGUMENT name entity, key and value. success and failure may be NULL, here and below. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_insert(cst_container *container, cst_string entity_name,

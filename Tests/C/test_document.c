@@ -295,6 +295,14 @@ static void records(void) {
     CHECK(heard.json[0] == 0);
     OK(cst_container_delete_all(container, employee, succeed, NULL, &heard, E));
     CHECK_INT(1, (int)heard.count);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_container_insert(container, employee, text("{\"@id\": \"x-coredata://a/Employee/p1\"}"), succeed,
+                                      fail, &heard, E));
+    CHECK(strcmp(heard.key, "@id") == 0);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_container_insert(container, employee, text("{\"name\": \"Eve\", \"@entity\": \"Department\"}"),
+                                      succeed, fail, &heard, E));
+    CHECK(strcmp(heard.key, "@entity") == 0);
     OK(cst_container_close(container, CST_UNSAVED_REFUSE, E));
     OK(cst_release(container));
     OK(cst_release(model));

@@ -139,4 +139,34 @@ final class RecordTests: XCTestCase {
         let records = try await container.records { try $0.read("Item") }
         XCTAssertEqual(records.count, 1)
     }
+
+    func testCompositesEntitiesAndNull() throws {
+        let model = Model()
+        let place = try model.addEntity(named: "Place")
+        let name = try place.addAttribute(named: "name", type: .string)
+        try name.setDefaultValue("hello")
+        let at = try place.addAttribute(named: "at", type: .composite)
+        _ = try at.addElement(named: "cost", type: .decimal)
+        _ = try at.addElement(named: "when", type: .date)
+        let town = try model.addEntity(named: "Town")
+        try town.setParent(place)
+        let places = try Container(name: "Places", model: model, application: "x")
+        places.storeDescriptions = [StoreDescription(type: .inMemory)]
+        try places.loadStores()
+        let given: Container.Record = [
+            "@entity": "Town", "at": .dictionary(["cost": "1.5", "when": "2001-01-02T00:00:00Z"]),
+        ]
+        let record = try places.insert("Place", [given])[0]
+        XCTAssertEqual(
+            record["at"], .dictionary(["cost": .decimal(try DecimalNumber("1.5")), "when": .date(86400)]))
+        XCTAssertEqual(record["@entity"], "Town")
+        XCTAssertEqual(record["name"], "hello")
+        XCTAssertEqual(try places.read("Place"), [record])
+        XCTAssertNil(try places.read("Town")[0]["@entity"])
+        XCTAssertEqual(try places.update("Place", where: nil, ["name": .null])[0]["name"], .null)
+        XCTAssertEqual(failure { try places.insert("Place", [record]) }.key, "@id")
+        XCTAssertEqual(failure { try places.insert("Town", [["@entity": "Place"]]) }.key, "@entity")
+        XCTAssertEqual(failure { try places.insert("Town", [["@entity": .int(3)]]) }.status, .typeMismatch)
+        XCTAssertEqual(try places.read("Place").count, 1)
+    }
 }

@@ -5,20 +5,22 @@ import CorestoneValues
 
 /// Rows as plain values, for programs that want neither contexts nor objects.
 ///
-/// A record has an entry for each attribute, for each relationship the URI of the object that it leads to, or a list of them, and the
-/// object's own URI as `@id`. What such a record has is taken back, too. Each call works in a context of its own on the calling
-/// thread, and saves before it returns: all of it, or nothing when it throws.
+/// A record has an entry for each attribute (of a composite one a dictionary), for each relationship the URI of the object that it leads
+/// to, or a list of them, the object's own URI as `@id`, and as `@entity` the name of its entity, where that inherits from the one asked
+/// for. What such a record has is taken back, too. Each call works in a context of its own on the calling thread, and saves before
+/// it returns: all of it, or nothing when it throws, as far as one store is concerned.
 extension Container {
     public typealias Record = [String: PropertyValue]
     /// The key of an object's URI in a record.
     public static let idKey = "@id"
-    /// The key that names the entity of a nested record, where that is one which inherits from the relationship's.
+    /// The key that names the entity of a record, where that is one which inherits from the one asked for, or the relationship's.
     public static let entityKey = "@entity"
 
     /// Inserts objects.
     ///
-    /// Values are converted as the attribute wants them: text to numbers, dates (ISO 8601), UUIDs, bytes (base64). Null is the default.
-    /// A relationship takes the URI of an object, the object's ID, or a record, a to-many one a list of those: a record with `@id` changes
+    /// Values are converted as the attribute wants them: text to numbers, dates (ISO 8601), UUIDs, bytes (base64). Null is
+    /// null; what a record does not name has its default. A record with `@entity` is inserted as one of that entity, which inherits from
+    /// `entity`; one with `@id` is there already, and is an error. A relationship takes the URI of an object, the object's ID, or a record, a to-many one a list of those: a record with `@id` changes
     /// that object, any other inserts one of the relationship's entity, or of the one that it names as `@entity`. Dates are numbers of
     /// seconds since 2001-01-01, too, and what is not finite is "Infinity", "-Infinity" or "NaN".
     ///
@@ -28,9 +30,7 @@ extension Container {
     public func insert(_ entity: String, _ records: [Record]) throws -> [Record] {
         try work { work in
             let entity = try work.context.coordinator.model.requireEntity(named: entity)
-            let objects = try records.map { try work.insert(entity, $0) }
-            try work.context.save()
-            return try objects.map { try work.record(of: $0) }
+            return try work.saved(try records.map { try work.insert(entity, $0) }, as: entity)
         }
     }
 
@@ -54,21 +54,24 @@ extension Container {
             }
             request.limit = limit
             request.offset = offset
-            return try work.context.fetch(request).map { try work.record(of: $0) }
+            return try work.context.fetch(request).map {
+                work.record(of: $0, try work.entries(of: $0), as: request.entity)
+            }
         }
     }
 
     /// Sets values of the objects that a predicate holds for.
     ///
-    /// - Parameter values: as `insert` takes them; what is not named stays.
+    /// - Parameter values: as `insert` takes them; what is not named stays. The keys `@id` and `@entity` of a record that was read say
+    ///   nothing here, and its derived attributes are passed over.
     /// - Returns: their records, as they are now.
     @discardableResult
     public func update(_ entity: String, where predicate: Predicate?, _ values: Record) throws -> [Record] {
         try work { work in
-            let objects = try work.context.fetch(try work.request(entity, predicate))
+            let request = try work.request(entity, predicate)
+            let objects = try work.context.fetch(request)
             for object in objects { try work.set(values, of: object) }
-            try work.context.save()
-            return try objects.map { try work.record(of: $0) }
+            return try work.saved(objects, as: request.entity)
         }
     }
 
@@ -128,10 +131,32 @@ private struct RecordWork {
         return request
     }
 
-    func insert(_ entity: Entity, _ record: Container.Record, depth: Int = 0) throws -> ManagedObject {
-        let object = try context.insert(entity)
+    func insert(_ asked: Entity, _ record: Container.Record, depth: Int = 0) throws -> ManagedObject {
+        if let id = record[Container.idKey], !id.isNull {
+            throw CoreError(
+                .invalidArgument,
+                "a record of \(asked.name) with @id is there already, and would be inserted once more; use update, or leave out @id",
+                entity: asked.name, key: Container.idKey, value: id)
+        }
+        let object = try context.insert(try entity(of: record, asked))
         try set(record, of: object, depth: depth)
         return object
+    }
+
+    /// The entity that a record names, which is the one asked for or inherits from it.
+    private func entity(of record: Container.Record, _ asked: Entity) throws -> Entity {
+        guard let value = record[Container.entityKey], !value.isNull else { return asked }
+        guard case .text(let name) = value else {
+            throw CoreError(
+                .typeMismatch, "@entity is the name of an entity, not a \(value.kindName)", entity: asked.name,
+                key: Container.entityKey, value: value)
+        }
+        let entity = try context.coordinator.model.requireEntity(named: name.string)
+        if entity.isKind(of: asked) { return entity }
+        throw CoreError(
+            .invalidArgument,
+            "\(entity.name) does not inherit from \(asked.name), which is wanted here; name one that does as @entity, or none",
+            entity: asked.name, key: Container.entityKey, value: value)
     }
 
     func set(_ record: Container.Record, of object: ManagedObject, depth: Int = 0) throws {
@@ -145,12 +170,14 @@ private struct RecordWork {
             if key == Container.idKey || key == Container.entityKey { continue }
             switch try entity.requireProperty(named: key) {
             case let attribute as Attribute:
-                do { try object.setValue(try attribute.converted(value), forKey: key) } catch let error as CoreError
+                // What was read can be written.
+                if attribute.derivation != nil, record[Container.idKey] != nil { continue }
+                do { try object.setValue(try converted(value, attribute), forKey: key) } catch let error as CoreError
                     where error.value == nil
                 {
                     throw CoreError(
                         error.status, error.message, domain: error.domain, customCode: error.code, entity: entity.name,
-                        key: key, value: value)
+                        key: error.key ?? key, value: value)
                 }
             case let relationship as Relationship:
                 try set(relationship, of: object, to: value, depth)
@@ -160,6 +187,27 @@ private struct RecordWork {
                     key: key,
                     value: value)
             }
+        }
+    }
+
+    /// Null is null, also where the attribute has a default. Elements are converted one by one.
+    private func converted(_ value: PropertyValue, _ attribute: Attribute) throws -> PropertyValue {
+        switch value {
+        case .null: return .null
+        case .dictionary(var entries) where attribute.type == .composite:
+            for element in attribute.elements {
+                if let given = entries[element.name] { entries[element.name] = try converted(given, element) }
+            }
+            return .dictionary(entries)
+        case .text(let text) where attribute.type == .date:
+            do { return try attribute.converted(value) } catch let error as CoreError {
+                throw CoreError(
+                    error.status,
+                    "\(attribute.entity.name).\(attribute.path) is a date, and \"\(text.string)\" is none as it is wanted: "
+                        + "2020-01-31T12:00:00Z, or with an offset, or the seconds since 2001-01-01 UTC",
+                    entity: attribute.entity.name, key: attribute.path, value: value)
+            }
+        default: return try attribute.converted(value)
         }
     }
 
@@ -201,11 +249,7 @@ private struct RecordWork {
                 found = try existing(uri.string, relationship, of: object)
                 try set(record, of: found, depth: depth + 1)
             } else {
-                var entity: Entity = relationship.destination
-                if case .text(let name)? = record[Container.entityKey] {
-                    entity = try context.coordinator.model.requireEntity(named: name.string)
-                }
-                found = try insert(entity, record, depth: depth + 1)
+                found = try insert(relationship.destination, record, depth: depth + 1)
             }
         default: throw unsuitable(relationship, of: object, value, "the URI of an object, or a record")
         }
@@ -230,26 +274,53 @@ private struct RecordWork {
             entity: object.entity.name, key: relationship.name, value: value)
     }
 
-    func record(of object: ManagedObject) throws -> Container.Record {
-        var record: Container.Record = [Container.idKey: .string(object.objectID.uri)]
+    /// Saves, and gives the records of objects. What cannot be read any more after the save, which has succeeded, is as it was before
+    /// it: to fail would have the caller do all of it once more.
+    func saved(_ objects: [ManagedObject], as asked: Entity) throws -> [Container.Record] {
+        let former = try objects.map { try entries(of: $0) }
+        try context.save()
+        return zip(objects, former).map { object, former in
+            record(of: object, (try? entries(of: object)) ?? former, as: asked)
+        }
+    }
+
+    /// The values of an object, with objects where its record has URIs, since those of new ones change when they are saved.
+    func entries(of object: ManagedObject) throws -> Container.Record {
+        var record: Container.Record = [:]
         for property in object.entity.properties {
             switch property {
             case let attribute as Attribute:
-                // What a transformer made has no place in a record.
-                if attribute.type == .transformable || attribute.type == .undefined { continue }
+                // Elements are in the value of their composite. What a transformer made has no place in a record.
+                if attribute.composite != nil || attribute.type == .transformable || attribute.type == .undefined {
+                    continue
+                }
                 record[attribute.name] = try object.value(forKey: attribute.name)
             case let relationship as Relationship where relationship.isToMany:
-                record[relationship.name] = .array(
-                    try object.members(key: relationship.key).map { .string($0.objectID.uri) })
+                record[relationship.name] = .array(try object.members(key: relationship.key).map { .object($0) })
             case let relationship as Relationship:
-                if case .object(let target as ManagedObject) = try object.value(forKey: relationship.name) {
-                    record[relationship.name] = .string(target.objectID.uri)
-                } else {
-                    record[relationship.name] = .null
-                }
+                record[relationship.name] = try object.value(forKey: relationship.name)
             default: continue
             }
         }
+        return record
+    }
+
+    /// - Parameter asked: the entity that the caller named.
+    func record(of object: ManagedObject, _ entries: Container.Record, as asked: Entity) -> Container.Record {
+        func uri(_ value: PropertyValue) -> PropertyValue {
+            if case .object(let target as ManagedObject) = value { .string(target.objectID.uri) } else { .null }
+        }
+        var record = entries
+        for relationship in object.entity.relationships {
+            guard let value = record[relationship.name] else { continue }
+            if case .array(let members) = value {
+                record[relationship.name] = .array(members.map(uri))
+            } else {
+                record[relationship.name] = uri(value)
+            }
+        }
+        record[Container.idKey] = .string(object.objectID.uri)
+        if object.entity !== asked { record[Container.entityKey] = .string(object.entity.name) }
         return record
     }
 }

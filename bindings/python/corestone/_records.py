@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Any, TypeVar, Union
 from uuid import UUID
 
@@ -25,6 +26,7 @@ from .model import Model
 from .object import ManagedObject
 from .object_id import ObjectID
 from .predicate import Predicate
+from .property import PropertyDescription
 from .values import EPOCH
 
 Record = dict[str, Any]
@@ -113,6 +115,26 @@ _READERS: dict[int, Callable[[Any], Any]] = {
 }
 
 
+def _readers(properties: Iterable[PropertyDescription]) -> dict[str, Callable[[Any], Any]]:
+    """By name, for what JSON has no type for, elements of composite attributes too."""
+    readers: dict[str, Callable[[Any], Any]] = {}
+    for each in properties:
+        if not each.is_attribute:
+            continue
+        if each.attribute_type == AttributeType.COMPOSITE:
+            readers[each.name] = partial(_read, readers=_readers(each.elements))
+        elif each.attribute_type in _READERS:
+            readers[each.name] = _READERS[each.attribute_type]
+    return readers
+
+
+def _read(record: Record, readers: Mapping[str, Callable[[Any], Any]]) -> Record:
+    for name, reader in readers.items():
+        if record.get(name) is not None:
+            record[name] = reader(record[name])
+    return record
+
+
 class _Filter:
     """Keeps a predicate for as long as the library is asked by it."""
 
@@ -141,8 +163,9 @@ class Records:
         failure: Callable[[CorestoneError], Any] | None = None,
     ) -> Any:
         """Inserts an object from a dictionary, or several from a list of them; gives back what they are now:
-        dictionaries with an entry for each attribute, for each relationship the URI of the object that it leads to or a
-        list of them, and their own URI as "@id".
+        dictionaries with an entry for each attribute (a dictionary of a composite one), for each relationship the URI
+        of the object that it leads to or a list of them, their own URI as "@id", and as "@entity" the name of their
+        entity, where that inherits from the one asked for.
 
             container.insert("Shop", {"name": "Toys", "items": [{"name": "kite", "price": "12.50"}]})
 
@@ -150,7 +173,8 @@ class Records:
         numbers (seconds since 2001) to dates. A date that is more exact than a datetime comes as ExactDate, one that no
         datetime can be as its number. A relationship takes the URI, the ID or the object, or a dictionary, a to-many
         one a list of those: a dictionary with "@id" changes that object, any other inserts one of the relationship's
-        entity, or of the one that it names as "@entity". Errors name entity, key and value.
+        entity, or of the one that it names as "@entity". What is inserted may name one, too, and with "@id" it is an
+        error: it is there already. None is null; what is not named has its default. Errors name entity, key and value.
 
         success, failure  are called with what the call would return, or raise, which it does not then
         """
@@ -202,6 +226,8 @@ class Records:
         """Sets values of the objects that `where` says, as for `read`; gives back what they are.
 
             container.update("Item", "name == %@", {"price": "12.50"}, name)
+
+        A record that was read can be written again: "@id" and "@entity" say nothing here.
 
         arguments  the values of the conversions in the text of a predicate
         """
@@ -299,13 +325,10 @@ class Records:
 
     def _many(self, entity: str, json_text: str) -> list[Record]:
         found: list[Record] = json.loads(json_text)
-        readers: dict[str, Callable[[Any], Any]] = {}
-        for name, each in self.model[entity].properties.items():
-            reader = _READERS.get(each.attribute_type) if not each.is_relationship else None
-            if reader is not None:
-                readers[name] = reader
+        readers: dict[str, dict[str, Callable[[Any], Any]]] = {}
         for record in found:
-            for name, reader in readers.items():
-                if record.get(name) is not None:
-                    record[name] = reader(record[name])
+            name = record.get("@entity", entity)
+            if name not in readers:
+                readers[name] = _readers(self.model[name].properties.values())
+            _read(record, readers[name])
         return found

@@ -181,7 +181,7 @@ def test_values_that_json_lacks_come_back(tmp_path: Path, type: str) -> None:
         dates = [0, 0.5, 7.123456789, 781234567.123456, 781234567.1234567, -6e10, -7e10, 3e11, 1e15, 1e18, -1e-9]
         for seconds in dates:
             record = items.insert("Item", {"made": seconds})
-            again = items.insert("Item", {**record, "n": 3})
+            again = items.insert("Item", {**record, "n": 3, "@id": None})
             assert again["made"] == record["made"]
             made = record["made"]
             if isinstance(made, ExactDate):
@@ -192,3 +192,72 @@ def test_values_that_json_lacks_come_back(tmp_path: Path, type: str) -> None:
                 assert made == seconds
         assert isinstance(items.insert("Item", {"made": 7.123456789})["made"], ExactDate)
         assert items.insert("Item", {"made": 1e18})["made"] == 1e18
+
+
+@pytest.mark.parametrize("type", ["InMemory", "SQLite", "XML", "Binary"])
+def test_composite_attributes_are_dictionaries(tmp_path: Path, type: str) -> None:
+    elements = {"lat": "double?", "when": "date?", "cost": "decimal?", "deep": {"mark": "uuid?", "data": "binary?"}}
+    model = Model({"Place": {"label": "string?", "at": {"type": "composite", "optional": True, "elements": elements}}})
+    when, mark = datetime(2026, 1, 2, tzinfo=timezone.utc), uuid4()
+    at = {"lat": 1.5, "when": when, "cost": Decimal("1.50"), "deep": {"mark": mark, "data": b"x"}}
+    with Container("Places", model, stores=[StoreDescription(tmp_path / "a", type=type)]) as places:
+        assert places.insert("Place", {"label": "x"})["at"] is None
+        assert places.read("Place")[0]["at"] is None
+        record = places.insert("Place", {"label": "y", "at": at})
+        assert record["at"] == at
+        assert places.read("Place", "at.lat == 1.5") == [record]
+        assert places.update("Place", record["@id"], record) == [record]
+        assert places.update("Place", "label == 'y'", {"at": {"lat": "2", "when": None}})[0]["at"] == {"lat": 2.0}
+        assert places.update("Place", "label == 'y'", {"at": None})[0]["at"] is None
+        with pytest.raises(CorestoneError) as caught:
+            places.insert("Place", {"at": {"cost": "much"}})
+        assert (caught.value.entity, caught.value.key, caught.value.value) == ("Place", "at.cost", "much")
+        with pytest.raises(CorestoneError, match="no element"):
+            places.insert("Place", {"at": {"height": 1}})
+        assert len(places.read("Place")) == 2
+
+
+def test_records_of_entities_that_inherit() -> None:
+    model = Model(
+        {
+            "Being": {"name": "string?"},
+            "Person": {"@parent": "Being", "pay": "decimal?", "born": "date?", "face": "binary?"},
+            "Stone": {"name": "string?"},
+        }
+    )
+    born = datetime(2020, 1, 1, tzinfo=timezone.utc)
+    with Container("Beings", model, stores=[StoreDescription(type="InMemory")]) as beings:
+        values = {"name": "Ada", "pay": Decimal("1.50"), "born": born, "face": b"xyz"}
+        ada = beings.insert("Person", values)
+        assert "@entity" not in ada
+        assert beings.read("Being") == [{**ada, "@entity": "Person"}]
+        assert beings.update("Being", None, {"name": "Eve"}) == [{**ada, "name": "Eve", "@entity": "Person"}]
+        bob = beings.insert("Being", {"name": "Bob", "@entity": "Person", "pay": "2"})
+        assert (bob["@entity"], bob["pay"]) == ("Person", Decimal(2))
+        assert beings.insert("Being", {"@entity": None})["name"] is None
+        for wrong in ["Stone", "Nothing", 5]:
+            with pytest.raises(CorestoneError):
+                beings.insert("Being", {"@entity": wrong})
+        with pytest.raises(InvalidArgumentError, match="does not inherit from Person"):
+            beings.insert("Person", {"@entity": "Being"})
+        with pytest.raises(InvalidArgumentError, match="update") as caught:
+            beings.insert("Person", ada)
+        assert (caught.value.entity, caught.value.key, caught.value.value) == ("Person", "@id", ada["@id"])
+        assert len(beings.read("Being")) == 3
+
+
+def test_null_is_null() -> None:
+    model = Model({"Item": {"name": "string? = hello", "n": "int32 = 5", "made": "date?"}})
+    with Container("Items", model, stores=[StoreDescription(type="InMemory")]) as items:
+        record = items.insert("Item", {})
+        assert (record["name"], record["n"]) == ("hello", 5)
+        record = items.insert("Item", {"name": None})
+        assert (record["name"], record["n"]) == (None, 5)
+        assert items.update("Item", record["@id"], record) == [record]
+        assert items.update("Item", None, {"name": None})[0]["name"] is None
+        for ask in (lambda: items.insert("Item", {"n": None}), lambda: items.update("Item", None, {"n": None})):
+            with pytest.raises(ValidationError) as caught:
+                ask()
+            assert caught.value.key == "n" or all(each.key == "n" for each in caught.value.details)
+        with pytest.raises(TypeMismatchError, match="2020-01-31T12:00:00Z"):
+            items.insert("Item", {"made": "2020-01-01"})
