@@ -11,6 +11,8 @@ final class Closing: Sendable {
         var closer: UInt64 = 0
         /// Pieces of work of the main queue.
         var waiting = 0
+        /// Whether the main queue takes no more work, which it does for as long as other queues have some that may need it.
+        var isMainClosed = false
     }
 
     private let state = Locked(State())
@@ -19,13 +21,16 @@ final class Closing: Sendable {
     var closer: UInt64 { state.withLock(\.closer) }
     var isAwaited: Bool { state.withLock { $0.waiting > 0 } }
 
-    func begin() { state.withLock { $0.closer = platform_thread_id() } }
-    func end() { state.withLock { $0.closer = 0 } }
+    func begin(waits: Bool) {
+        state.withLock { ($0.closer, $0.isMainClosed) = (platform_thread_id(), !waits) }
+    }
+    func closeMain() { state.withLock { $0.isMainClosed = true } }
+    func end() { state.withLock { ($0.closer, $0.isMainClosed) = (0, false) } }
 
     /// - Throws: for all but the thread that closes.
     func enter(_ whose: ContextLabel) throws {
         try state.withLock { state in
-            if state.closer != 0, state.closer != platform_thread_id() { throw whose.refusal }
+            if state.isMainClosed, state.closer != platform_thread_id() { throw whose.refusal }
             state.waiting += 1
         }
     }
@@ -44,13 +49,14 @@ extension ContextLabel {
 
 extension Coordinator {
     /// Runs `body`, which closes the stores, when the queues of all contexts have done what they were given. From then on they take
-    /// nothing but from the calling thread, and tell everybody else. Contexts that are confined to a thread are none of its business.
+    /// nothing but from the calling thread, and tell everybody else; the main queue goes on until the others are done, whose work may
+    /// wait for it, and is served meanwhile when the calling thread is the main one. Contexts that are confined to a thread are none of its business.
     ///
     /// - Parameter waits: false: what the queues were given finds the stores closed.
     /// - Throws: what `body` throws, and the queues go on then; `.invalidArgument` when the calling thread has a queue on which work
     ///   waits, since that would never have its turn.
     package func closeDown(waits: Bool, _ body: () throws -> Void) throws {
-        closing.begin()
+        closing.begin(waits: waits)
         do {
             try closeQueues(waits)
             try body()
@@ -62,6 +68,7 @@ extension Coordinator {
     }
 
     private func closeQueues(_ waits: Bool) throws {
+        let isMain = MainQueue.boundThread == platform_thread_id()
         // Work may make contexts, too; such a one is closed from the first.
         while true {
             let open = liveContexts.filter { $0.queue?.isClosed == false }
@@ -75,12 +82,17 @@ extension Coordinator {
                         "the stores are to be closed on the queue of \(context.label.text), on which other work waits; close them on "
                             + "another thread")
                 }
+                if isMain, !context.isOwn, let queue = context.queue {
+                    try MainQueue.serve(whileWaitingFor: queue, context.label)
+                }
                 try context.runAndWait { _ in }
             }
         }
+        closing.closeMain()
         guard waits, closing.isAwaited else { return }
-        if MainQueue.boundThread == platform_thread_id() {
-            while closing.isAwaited, try MainQueue.drain(timeoutMilliseconds: 0) > 0 {}
+        if isMain {
+            // Who was let in gives its work at once.
+            while closing.isAwaited, try MainQueue.drain(timeoutMilliseconds: 20) > 0 {}
         } else if let context = liveContexts.first(where: { $0.queueType == .main }) {
             try context.runAndWait { _ in }
         }

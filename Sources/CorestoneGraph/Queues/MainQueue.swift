@@ -9,7 +9,11 @@ public enum MainQueue {
         let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
         let arrived = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
         var thread: UInt64 = 0
-        var work: [() -> Void] = []
+        var work = Line<() -> Void>()
+        /// How many pieces of work ever came, how many left, and how many had come when it was last drained.
+        var added = 0, taken = 0, limit = 0
+        /// Whether the main thread runs what comes while it waits for something else.
+        var isServed = false
         /// Readable while work waits; -1 until somebody asks for it.
         var descriptor: Int32 = -1
         /// Called when work comes to an empty queue.
@@ -35,6 +39,9 @@ public enum MainQueue {
 
     /// The main thread; 0 when none is bound.
     package static var boundThread: UInt64 { state.with { state.thread } }
+
+    /// The thread that has to go on before work of the main queue runs; 0 when nobody keeps it from that.
+    static var holder: UInt64 { state.with { state.isServed ? 0 : state.thread } }
 
     /// Makes the calling thread the main one. A thread stays it until it ends.
     public static func bind() throws {
@@ -68,15 +75,49 @@ public enum MainQueue {
                     : "only the main thread, \(nameOfThread(boundThread)), drains the main queue")
         }
         waitForWork(timeoutMilliseconds)
-        // What the work itself enqueues waits for the next drain, so that a drain always ends.
-        let batch = state.with {
-            let batch = state.work
-            state.work = []
+        // What the work itself enqueues waits for the next drain, so that a drain always ends. What it drains itself, it takes from
+        // this one.
+        let limit = state.with {
+            state.limit = state.added
             clearSignal()
-            return batch
+            return state.limit
         }
-        for work in batch { work() }
-        return batch.count
+        var count = 0
+        while let work = next(before: limit) {
+            work()
+            count += 1
+        }
+        return count
+    }
+
+    private static func next(before limit: Int) -> (() -> Void)? {
+        state.with {
+            guard state.taken < limit, let work = state.work.first else { return nil }
+            state.work.removeFirst()
+            state.taken += 1
+            return work
+        }
+    }
+
+    /// On the main thread: does what the queue of a context was given, and meanwhile what comes to the main queue, since one may
+    /// wait for the other.
+    /// - Throws: code 132000 when the wait would never end; `.noMemory` when the system gives no thread.
+    static func serve(whileWaitingFor queue: SerialQueue, _ whose: ContextLabel) throws {
+        guard !queue.isIdle else { return }
+        let isDone = Flag()
+        try queue.enqueue(isGuest: true) { MainQueue.enqueue { isDone.isSet = true } }
+        while !isDone.isSet {
+            try Waits.whileWaiting(for: .queue(queue), whose, serves: true) { waitForWork(1000) }
+            _ = try drain(timeoutMilliseconds: 0)
+        }
+    }
+
+    /// Whether those who wait for the main queue wait for nobody. With the lock of `Waits`.
+    static func setServed(_ isServed: Bool) { state.with { state.isServed = isServed } }
+
+    /// Of the main thread alone.
+    private final class Flag: @unchecked Sendable {
+        var isSet = false
     }
 
     private static func waitForWork(_ timeout: Int32) {
@@ -123,10 +164,12 @@ public enum MainQueue {
 
     static func enqueue(_ work: @escaping () -> Void) {
         let wake = state.with {
+            let isFirst = state.added == state.limit
             state.work.append(work)
+            state.added += 1
             signal()
             pthread_cond_broadcast(state.arrived)
-            return state.work.count == 1 ? state.wake : nil
+            return isFirst ? state.wake : nil
         }
         wake?()
     }

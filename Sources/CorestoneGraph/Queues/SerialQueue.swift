@@ -57,6 +57,9 @@ final class SerialQueue: @unchecked Sendable {
     /// Whether somebody waits for a turn.
     var isAwaited: Bool { withMutex { !entries.isEmpty } }
 
+    /// Whether nobody has it, and nobody waits for a turn.
+    var isIdle: Bool { withMutex { holder == 0 && entries.isEmpty } }
+
     /// With the mutex.
     private func admits(_ isGuest: Bool) -> Bool { !isGuest || closer == 0 || closer == platform_thread_id() }
 

@@ -15,7 +15,7 @@ enum Waits {
         var holder: UInt64 {
             switch self {
             case .queue(let queue): queue.holder
-            case .mainThread: MainQueue.boundThread
+            case .mainThread: MainQueue.holder
             case .thread(let thread): thread
             }
         }
@@ -25,10 +25,15 @@ enum Waits {
 
     /// Runs `wait` on the calling thread, unless that would never end.
     /// - Throws: code 132000 when the one who has what is awaited waits, maybe over others, for the calling thread.
-    static func whileWaiting(for awaited: Awaited, _ whose: ContextLabel, _ wait: () throws -> Void) throws {
+    /// - Parameter serves: whether the calling thread, the main one, runs what comes to the main queue while it waits.
+    static func whileWaiting(
+        for awaited: Awaited, _ whose: ContextLabel, serves: Bool = false, _ wait: () throws -> Void
+    ) throws {
         try Coordinator.requireNoStoreInUse("wait for the queue of a context")
         let thread = platform_thread_id()
+        defer { if serves { waiting.withLock { _ in MainQueue.setServed(false) } } }
         let holder = waiting.withLock { all -> UInt64? in
+            if serves { MainQueue.setServed(true) }
             if closesCircle(from: thread, awaited, all) { return awaited.holder }
             all[thread] = awaited
             return nil

@@ -173,6 +173,47 @@ def test_closing_refuses(items: Model, tmp_path: Path) -> None:
         assert again.unsaved_changes == []
 
 
+@pytest.mark.parametrize("is_child", [False, True])
+@pytest.mark.parametrize("is_later", [False, True])
+def test_closing_on_the_main_thread_serves_who_needs_it(
+    items: Model, tmp_path: Path, is_child: bool, is_later: bool
+) -> None:
+    container = Container("Shop", items, stores=at(tmp_path / "a"))
+    container.load()
+    view = container.view_context
+    child = view.child(queue="private")
+    begun, goes_on = threading.Event(), threading.Event()
+
+    def work() -> None:
+        begun.set()
+        goes_on.wait(0.3 if is_later else 0)
+        if is_child:
+            child.insert("Item", name="background")
+            child.save()
+        else:
+            view.perform_and_wait(lambda: view.insert("Item", name="background"))
+
+    failures: list[Exception] = []
+
+    def run() -> None:
+        try:
+            child.perform_and_wait(work)
+        except Exception as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    begun.wait()
+    if not is_later:
+        goes_on.wait(0.1)
+    container.close("save")
+    thread.join(20)
+    assert not thread.is_alive()
+    assert failures == []
+    with Container("Shop", items, stores=at(tmp_path / "a")) as again:
+        assert [each.name for each in again.context().fetch("Item")] == ["background"]
+
+
 def test_what_cannot_be_saved_stays(items: Model, tmp_path: Path) -> None:
     container = Container("Shop", items, stores=at(tmp_path / "a"), unsaved="save")
     container.load()
