@@ -288,9 +288,11 @@ package final class RowSink {
             case .null: elements = []
             default: throw mismatch(value, relationship)
             }
-            let keys = try elements.map { element in
+            var seen: Set<Int64> = []
+            let keys = try elements.compactMap { element -> Int64? in
                 guard let found = try leads(element, nil, relationship) else { throw mismatch(element, relationship) }
-                return found.key
+                // A member is one once, where it is first.
+                return seen.insert(found.key).inserted ? found.key : nil
             }
             embedded.append(Embedded(row: rows.count, relationship: relationship, owner: key, members: keys))
         }

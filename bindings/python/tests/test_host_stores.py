@@ -1080,3 +1080,33 @@ def test_data_is_shared_by_stores_of_one_path() -> None:
         ctx.save()
         assert [each.name for each in two.context().fetch("Person")] == ["Ada"]
     assert isinstance(MemStore.kept["somewhere"], Data)
+
+
+def test_a_member_that_is_given_twice_is_one_where_it_is_first(tmp_path: Path) -> None:
+    members = [5, 6, 5]
+
+    @corestone.register_store_type("TwiceAtomic")
+    class TwiceAtomic(AtomicStore):
+        def load_metadata(self) -> Mapping[str, Any] | None:
+            return self.opening.metadata
+
+        def load(self) -> list[AtomicStoreCacheNode]:
+            tops = [self.row_id("T", key) for key in members]
+            rows = [AtomicStoreCacheNode(self.row_id("T", key), {"n": f"t{key}"}) for key in (5, 6)]
+            return [AtomicStoreCacheNode(self.row_id("P", 1), {"top": tops}), *rows]
+
+        def save(self, request: SaveChangesRequest) -> None:
+            pass
+
+    model = Model(
+        {
+            "P": {"name": "string?", "top": "to-many T? ordered inverse tops"},
+            "T": {"n": "string?", "tops": "to-many P? inverse top"},
+        }
+    )
+    (tmp_path / "a").write_text("a")
+    with Container(model, tmp_path / "a", type="TwiceAtomic", unsaved="discard") as container:
+        context = container.context()
+        person = context.fetch("P")[0]
+        assert [each.n for each in person.top] == ["t5", "t6"]
+        assert context.count("P", "top.@count == 2") == 1
