@@ -1816,11 +1816,13 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_document_set_autosave(cst_document *doc
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_save(cst_document *document, cst_error **error);
 /* Saves the document to `path` and goes on there; what is at its former place stays as it was last saved. `type` null: as it is; of
  * another one every object has a new ID, and handles of objects are CST_E_OBJECT_GONE. A store at the path is overwritten only
- * if `replaces`, and when the new one is whole; CST_E_NOT_A_STORE and CST_E_UNSUPPORTED for what is no store of the type. */
+ * if `replaces`, and when the new one is whole; CST_E_NOT_A_STORE and CST_E_UNSUPPORTED for what is no store of the type. One that
+ * is open read-only can be written there. CST_E_UNSAVED_CHANGES for another type while other contexts, children too, have such. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_save_as(cst_document *document, cst_string type, cst_string path,
                                                           bool replaces, cst_error **error);
-/* Throws away what was not saved, and reads the file as it is now, also what others wrote, or put in its place: of another store every
- * object has a new ID. Steps to undo are forgotten. CST_E_STORE_IO where no file is. */
+/* Throws away what was not saved, by children of the context too, and reads the file as it is now, also what others wrote, or put in
+ * its place: of another store every object has a new ID. Steps to undo are forgotten. CST_E_STORE_IO where no file is,
+ * CST_E_UNSAVED_CHANGES for a child with changes that is confined to another thread. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_revert(cst_document *document, cst_error **error);
 /* Closes the file; `unsaved` is a CST_UNSAVED_ constant. CST_E_UNSAVED_CHANGES has the counts and the error of the last save, if that
  * failed, as details. */

@@ -6,7 +6,7 @@ import CorestoneValues
 ///
 /// It answers fetches itself, by the evaluator that contexts have, and leaves to these what takes objects or code of the host's.
 /// One thread at a time uses it.
-package final class AtomicStore: PersistentStore, @unchecked Sendable {
+package final class AtomicStore: PersistentStore, WritableElsewhere, @unchecked Sendable {
     let nodes: Nodes
     package let type: StoreType
     private let file: StoreFile?
@@ -14,8 +14,9 @@ package final class AtomicStore: PersistentStore, @unchecked Sendable {
     private let location: Locked<String>
     package var path: String { location.withLock { $0 } }
     private let isMoved = Locked(false)
-    package let isReadOnly: Bool
-    package let readOnlyReason: String?
+    private let mayWrite: Locked<Bool>
+    package var isReadOnly: Bool { !mayWrite.withLock { $0 } }
+    package var readOnlyReason: String? { isReadOnly ? Store.isOpenForReading : nil }
     package let postsOwnChanges: Bool
     private let watchInterval: Int32
     /// What the store says about itself.
@@ -36,9 +37,8 @@ package final class AtomicStore: PersistentStore, @unchecked Sendable {
     ) {
         (self.nodes, self.metadata, self.type, self.file) = (nodes, metadata, type, file)
         location = Locked(path)
-        (isReadOnly, postsOwnChanges) = (options.isReadOnly, options.postsOwnChanges)
+        (mayWrite, postsOwnChanges) = (Locked(!options.isReadOnly), options.postsOwnChanges)
         watchInterval = Int32(clamping: options.watchIntervalMilliseconds)
-        readOnlyReason = isReadOnly ? Store.isOpenForReading : nil
         identifier = metadata.uuid.description
         // Others write into a file: which rows are known, and how new they are, is for the row cache to say.
         abilities = file == nil ? [.uniqueConstraints, .rowsInMemory] : .uniqueConstraints
@@ -68,6 +68,8 @@ package final class AtomicStore: PersistentStore, @unchecked Sendable {
         location.withLock { $0 = place.absolute }
         isMoved.withLock { $0 = true }
     }
+
+    package func setMayWrite(_ mayWrite: Bool) { self.mayWrite.withLock { $0 = mayWrite } }
 
     package var isNew: Bool { file?.isNew ?? false }
     package func setInterruptCheck(_ check: (() -> Bool)?) { interruptCheck = check }
@@ -139,12 +141,14 @@ package final class AtomicStore: PersistentStore, @unchecked Sendable {
     private func takeOver(_ file: StoreFile) throws {
         guard try file.hasChanged() else { return }
         let others = file.format.nodes(nodes.model)
-        let metadata = try file.read(into: others)
-        guard metadata.uuid == self.metadata.uuid else {
-            throw CoreError(
-                .storeIO, code: .persistentStoreOperation,
-                "\(path) is another store by now: somebody has put one with the identifier \(metadata.uuid) in its place; "
-                    + "remove the store from the coordinator and add it again", file: path)
+        let own = self.metadata.uuid, path = path
+        let metadata = try file.read(into: others) { metadata in
+            guard metadata.uuid == own else {
+                throw CoreError(
+                    .storeIO, code: .persistentStoreOperation,
+                    "\(path) is another store by now: somebody has put one with the identifier \(metadata.uuid) in its place; "
+                        + "remove the store from the coordinator and add it again", file: path)
+            }
         }
         nodes.takeOver(others)
         file.sights.withLock { $0.noteTakenOver() }

@@ -324,6 +324,126 @@ final class DocumentPlaceTests: XCTestCase {
         XCTAssertFalse(try document.hasUnsavedChanges())
         try document.close()
     }
+
+    /// An SQLite store is overwritten in its own file, so that who has it open still has that file.
+    func testAStoreThatBecameAnotherOneIsNotWritten() throws {
+        for type in DocumentPlaceTests.types {
+            let victim = try Document.open(make("victim \(type)", type, "old"), model: model())
+            let place = try XCTUnwrap(victim.path)
+            let held = try victim.context.performAndWait { context in
+                let item = try XCTUnwrap(context.fetch("Item").first)
+                try item.set("name", "edited")
+                return item
+            }
+            let mine = try Document(model: model(), type: type)
+            try add("precious", to: mine)
+            try mine.saveAs(place, replaces: true)
+            let expected: (CoreError) -> Bool = { error in
+                error.status == .storeIO && (error.message.contains("is another store by now") || type != .sqlite)
+            }
+            for _ in 0..<2 {
+                let error = failure { try victim.save() }
+                XCTAssert(expected(error), "\(type) \(error.message)")
+                XCTAssertEqual(try names(place), ["precious"], "\(type)")
+            }
+            if type == .sqlite {
+                let item = try XCTUnwrap(victim.coordinator.model.entities.first)
+                let other = Corestone.Context(coordinator: victim.coordinator)
+                let bodies: [() throws -> Void] = [
+                    { _ = try other.performAndWait { try $0.fetch("Item") } },
+                    { _ = try victim.coordinator.metadata(of: victim.store) },
+                    {
+                        try? victim.coordinator.setMetadata(["a": .string("b")], of: victim.store)
+                        try victim.save()
+                    },
+                    { try victim.coordinator.optimize(victim.store) },
+                    {
+                        _ = try other.performAndWait {
+                            try $0.execute(BatchDeleteRequest(fetchRequest: FetchRequest(entity: item)))
+                        }
+                    },
+                    { try victim.saveAs(self.path("elsewhere")) },
+                ]
+                for (number, body) in bodies.enumerated() {
+                    let error = failure { try body() }
+                    XCTAssert(expected(error), "\(type) \(number) \(error.message)")
+                }
+                XCTAssertEqual(try names(place), ["precious"], "\(type)")
+                XCTAssertNil(try StoreMetadata(ofStoreAt: place).applicationValues["a"])
+            }
+            XCTAssertEqual(try names(mine), ["precious"])
+            try victim.revert()
+            XCTAssertEqual(try names(victim), ["precious"], "\(type)")
+            XCTAssertThrowsError(try victim.context.performAndWait { _ in try held.get("name") as String? })
+            try add("of the former victim", to: victim)
+            try victim.save()
+            XCTAssertEqual(try names(mine), ["of the former victim", "precious"], "\(type)")
+            try mine.close(.discard)
+            try victim.close(.discard)
+        }
+    }
+
+    func testOtherTypeIsRefusedWhileChildrenAreUnsaved() throws {
+        let document = try Document.open(make("a", .sqlite, "a"), model: model())
+        let child = Corestone.Context(parent: document.context, queue: .privateQueue)
+        child.name = "form"
+        try child.performAndWait { try $0.fetch("Item").first?.set("name", "edited") }
+        let error = failure { try document.saveAs(path("b"), type: .xml) }
+        XCTAssertEqual(error.status, .unsavedChanges)
+        XCTAssert(error.children.first?.message.contains("1 updated") == true, "\(error.children)")
+        XCTAssertEqual(entries, ["a"])
+        try child.performAndWait { try $0.save() }
+        try document.saveAs(path("b"), type: .xml)
+        XCTAssertEqual(try names(path("b")), ["edited"])
+        try document.close()
+    }
+
+    func testRevertThrowsAwayWhatChildrenHave() throws {
+        for type in DocumentPlaceTests.types {
+            let document = try Document.open(make("a \(type)", type, "a"), model: model())
+            let child = Corestone.Context(parent: document.context, queue: .privateQueue)
+            let grandchild = Corestone.Context(parent: child, queue: .privateQueue)
+            for context in [child, grandchild] {
+                try context.performAndWait {
+                    _ = try $0.insert("Item", ["name": "new"])
+                    try $0.fetch("Item").first?.set("name", "edited")
+                }
+            }
+            try document.revert()
+            XCTAssertFalse(try document.hasUnsavedChanges(), "\(type)")
+            for context in [child, grandchild] {
+                XCTAssertEqual(
+                    try context.performAndWait { try $0.fetch("Item").compactMap { try $0.get("name") as String? } },
+                    ["a"])
+            }
+            try document.close()
+        }
+    }
+
+    func testWhatIsReadOnlyIsWritableElsewhere() throws {
+        for type in DocumentPlaceTests.types {
+            for (number, wanted) in (DocumentPlaceTests.types + [type]).enumerated() {
+                let isReplaced = number == DocumentPlaceTests.types.count
+                let document = try Document.open(
+                    make("a \(type) \(number)", type, "a"), model: model(), options: .readOnly)
+                try add("b", to: document)
+                XCTAssertEqual(failure { try document.save() }.status, .storeReadOnly)
+                let target = path("b \(type) \(number)")
+                if isReplaced { _ = try make("b \(type) \(number)", type, "x") }
+                try document.saveAs(target, type: wanted, replaces: isReplaced)
+                XCTAssertEqual(document.state, [])
+                XCTAssertEqual(try names(target), ["a", "b"], "\(type) \(wanted)")
+                try add("c", to: document)
+                try document.save()
+                try document.revert()
+                try add("d", to: document)
+                try document.save()
+                XCTAssertEqual(try names(target), ["a", "b", "c", "d"], "\(type) \(wanted)")
+                XCTAssertEqual(try names(path("a \(type) \(number)")), ["a"])
+                try document.close()
+            }
+        }
+    }
 }
 
 /// What another program that writes keeps locked.

@@ -142,11 +142,14 @@ final class StoreFile: @unchecked Sendable {
         return descriptor
     }
 
-    func read(into nodes: Nodes) throws -> StoreMetadata {
+    /// - Parameter accepting: throws for what is not taken over. Then the former content stays the known one, so that the file is
+    ///   found to be another again, and never written.
+    func read(into nodes: Nodes, accepting: (StoreMetadata) throws -> Void = { _ in }) throws -> StoreMetadata {
         // What comes between is read again later.
         let descriptor = try opened(place.path)
         do {
             let metadata = try format.decode(file.bytes(limit: .max), into: nodes, path: place.given)
+            try accepting(metadata)
             know(descriptor)
             return metadata
         } catch let error as CoreError {

@@ -48,6 +48,11 @@ extension Coordinator {
         liveContexts.contains { $0 !== context && $0.unsavedChanges != nil }
     }
 
+    /// What contexts besides one have not saved.
+    package func unsavedChanges(besides context: Context) -> [UnsavedChanges] {
+        liveContexts.compactMap { $0 === context ? nil : $0.unsavedChanges }
+    }
+
     /// Saves what the contexts of this coordinator have not saved, those on top of other contexts first.
     ///
     /// - Throws: what a save throws; several failures as children of one error.
@@ -73,6 +78,24 @@ extension Coordinator {
 }
 
 extension Context {
+    /// Throws away what contexts on top of this one have not saved, and has them read anew. Waits for their queues.
+    ///
+    /// - Throws: `.wrongThread` for one that is confined to another thread.
+    package func rollbackChildren() throws {
+        for child in withChildren.reversed() where child !== self {
+            child.takeFromEndedThread()
+            try child.runAndWait { child in
+                try child.rollback()
+                try child.refreshAll()
+            }
+        }
+    }
+
+    /// What contexts on top of this one have not saved and only another thread could throw away.
+    package var unreachableChildren: [UnsavedChanges] {
+        withChildren.compactMap { $0 === self ? nil : $0.unsavedChanges }.filter { $0.counts == nil }
+    }
+
     fileprivate var withChildren: [Context] { children.all.compactMap(\.recipient).flatMap(\.withChildren) + [self] }
 
     /// Whether objects are listed as changed. Any thread; what a save would write is for the context's own thread to say.

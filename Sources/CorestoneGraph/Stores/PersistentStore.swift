@@ -328,3 +328,9 @@ package struct Link {
         self.member = member
     }
 }
+
+/// A store that may be opened read-only, and be written where it is moved to.
+package protocol WritableElsewhere: AnyObject {
+    /// Holds from the next move on. By whoever moves it, who takes it back when that fails.
+    func setMayWrite(_ mayWrite: Bool)
+}

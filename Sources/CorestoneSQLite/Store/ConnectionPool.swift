@@ -302,8 +302,17 @@ final class ConnectionPool: @unchecked Sendable {
         let asks = check != nil && file.depth == 0
         if asks { file.progress.ask(check) }
         defer { if asks { file.progress.ask(nil) } }
-        guard let watch = file.watch else { return try body(file) }
-        return try watch.reading { try body(file) }
+        let result: Result
+        do {
+            result =
+                if let watch = file.watch { try watch.reading { try body(file) } } else { try body(file) }
+        } catch {
+            // Other tables may be the reason.
+            try file.requireOwnStore()
+            throw error
+        }
+        try file.requireOwnStore()
+        return result
     }
 
     /// SQLite is in the middle of the statement that the log is told of.

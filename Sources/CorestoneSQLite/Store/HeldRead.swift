@@ -11,6 +11,8 @@ final class HeldRead {
     private let commit: Statement
     private let reaper: ReadReaper
     private(set) var isHeld = false
+    /// Whether what it sees was found to be of the store.
+    var isExamined = false
     private var lastFault: UInt64 = 0
     private var wasUsed = false
 
@@ -42,6 +44,7 @@ final class HeldRead {
         sqlite3_reset(begin.handle)
         guard code == SQLITE_DONE else { return }
         isHeld = true
+        isExamined = false
         wasUsed = true
     }
 

@@ -26,6 +26,10 @@ final class OpenFile: @unchecked Sendable {
     private(set) var isClosed = false
     /// Frames of the write-ahead log after the last commit.
     var logFrames: Int32 = 0
+    /// The store's, which `Z_METADATA` has.
+    let identifier: String
+    /// The number of the content that was found to be the store's; nil before anybody looked.
+    var examined: UInt32?
     /// What `ConnectionPool` knew when the file was last read.
     var state: UInt64 = 0
 
@@ -56,10 +60,11 @@ final class OpenFile: @unchecked Sendable {
     }
 
     init(
-        _ connection: Connection, schema: StoreSchema, history: HistoryDesign? = nil, reaper: ReadReaper?,
+        _ connection: Connection, of identifier: String, schema: StoreSchema, history: HistoryDesign? = nil,
+        reaper: ReadReaper?,
         watch: FileWatch? = nil, isFixed: Bool = false
     ) throws {
-        self.connection = connection
+        (self.connection, self.identifier) = (connection, identifier)
         self.watch = watch
         mostRows = sqlite3_db_readonly(connection.db, "main") == 1 ? connection.fileSize / OpenFile.leastRowSize : .max
         self.isFixed = isFixed

@@ -11,6 +11,7 @@ extension SQLiteStore {
             )
         }
         var options = options
+        if !isReadOnly { options.isReadOnly = false }
         (options.mustExist, options.vacuums, options.analyzes) = (true, false, false)
         // Of a model that the store carries or that was inferred from its tables, it need not be asked.
         options.ignoresVersioning = options.ignoresVersioning || modelSource != .given

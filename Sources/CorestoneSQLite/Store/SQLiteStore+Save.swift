@@ -43,6 +43,7 @@ extension SQLiteStore {
             watch?.noteOthers()
             let files = ExternalWrites(folder: externalFolder, beside: path, threshold: externalDataThreshold)
             do {
+                try file.requireOwnStoreForWriting()
                 let transaction = try WriteTransaction(
                     file: file, path: path, identifier: identifier, files: files, author: author)
                 let result = try body(transaction)
@@ -51,6 +52,7 @@ extension SQLiteStore {
                 try committing(transaction.own, with: file.connection, watch) {
                     try file.connection.execute("COMMIT", purpose)
                 }
+                file.noteOwnCommit()
                 connections.requireNewest()
                 let rows = file.connection.triggers.takeRows()
                 if !rows.isEmpty { computed.withLock { $0.formUnion(rows) } }

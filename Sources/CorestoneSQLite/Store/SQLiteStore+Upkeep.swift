@@ -122,6 +122,7 @@ extension SQLiteStore: SQLiteUpkeep {
         do {
             let watch = watched.withLock { $0.watch }
             watch?.noteOthers()
+            try file.requireOwnStoreForWriting()
             try connection.execute(statement, purpose, cocoaCode: .persistentStoreOperation)
             try committing(OwnWrites.Save(), with: connection, watch) {
                 try connection.execute("COMMIT", purpose, cocoaCode: .persistentStoreOperation)

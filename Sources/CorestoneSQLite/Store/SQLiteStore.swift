@@ -7,7 +7,7 @@ import CorestoneValues
 import Synchronization
 
 /// A store in Apple's SQLite layout. Any number of threads read it, through readers of their own, while one saves.
-final class SQLiteStore: PersistentStore, SQLiteReading {
+final class SQLiteStore: PersistentStore, SQLiteReading, WritableElsewhere {
     let type = StoreType.sqlite
     let identifier: String
     let modelSource: ModelSource
@@ -15,7 +15,9 @@ final class SQLiteStore: PersistentStore, SQLiteReading {
     let abilities: StoreAbilities
     let schema: StoreSchema
     /// Why nothing can be written; nil when it can.
-    let readOnlyReason: String?
+    var readOnlyReason: String? { isReadOnly ? readOnlyAtFirst : nil }
+    private let readOnlyAtFirst: String?
+    private let mayWrite: Atomic<Bool>
     /// Where it lies: its file, and the folder of values in files of their own, empty for a store in memory.
     private let location: Locked<(path: String, externalFolder: String)>
     var path: String { location.withLock { $0.path } }
@@ -30,7 +32,8 @@ final class SQLiteStore: PersistentStore, SQLiteReading {
     /// Milliseconds; 0: as the file system allows.
     let watchInterval: Int32
     let watched = Locked(WatchedStore())
-    var isReadOnly: Bool { readOnlyReason != nil }
+    var isReadOnly: Bool { !mayWrite.load(ordering: .relaxed) }
+    func setMayWrite(_ mayWrite: Bool) { self.mayWrite.store(mayWrite || readOnlyAtFirst == nil, ordering: .relaxed) }
 
     let connections: ConnectionPool
     private let reaper: ReadReaper
@@ -50,7 +53,8 @@ final class SQLiteStore: PersistentStore, SQLiteReading {
         self.options = options
         modelSource = opened.source
         schema = opened.schema
-        readOnlyReason = opened.readOnlyReason
+        readOnlyAtFirst = opened.readOnlyReason
+        mayWrite = Atomic(opened.readOnlyReason == nil)
         externalDataThreshold = isInMemory ? .max : options.externalDataThreshold
         abilities = SQLiteStore.abilities(inMemory: isInMemory)
         compiler = FetchCompiler(schema: opened.schema, storeIdentifier: opened.identifier)
@@ -68,12 +72,14 @@ final class SQLiteStore: PersistentStore, SQLiteReading {
         (isInMemory, options) = (false, store.options)
         modelSource = store.modelSource
         schema = store.schema
-        readOnlyReason = Store.isOpenForReading
+        readOnlyAtFirst = Store.isOpenForReading
+        mayWrite = Atomic(false)
         (externalDataThreshold, abilities) = (.max, store.abilities)
         compiler = store.compiler
         (postsOwnChanges, isNew) = (false, false)
         watchInterval = 0
-        let file = try OpenFile(store.connectionForReading(), schema: schema, reaper: nil, isFixed: true)
+        let file = try OpenFile(
+            store.connectionForReading(), of: store.identifier, schema: schema, reaper: nil, isFixed: true)
         reaper = ReadReaper()
         connections = ConnectionPool(file, reaper: reaper, limit: 1, path: store.path, open: nil)
     }
@@ -89,14 +95,15 @@ final class SQLiteStore: PersistentStore, SQLiteReading {
     private static func files(of opened: OpenedStore, _ schema: StoreSchema, _ reaper: ReadReaper) throws -> (
         first: OpenFile, another: (() throws -> OpenFile)?
     ) {
-        let history = opened.history
+        let (history, identifier) = (opened.history, opened.identifier)
         let file = try OpenFile(
-            opened.connection, schema: schema, history: history, reaper: opened.mayHoldReads ? reaper : nil,
+            opened.connection, of: identifier, schema: schema, history: history,
+            reaper: opened.mayHoldReads ? reaper : nil,
             watch: opened.watch, isFixed: opened.readOnlyReason != nil)
         return (
             file,
             opened.openAnother.map { open in
-                { try OpenFile(open(), schema: schema, history: history, reaper: reaper) }
+                { try OpenFile(open(), of: identifier, schema: schema, history: history, reaper: reaper) }
             }
         )
     }

@@ -6,7 +6,7 @@ import Glibc
 extension Document {
     /// Saves the document to another place, and goes on there. What is at its former place stays as it was last saved.
     ///
-    /// Objects stay what they are, unless the type changes: then every object has a new ID, and those that the host has are gone.
+    /// A document that is open read-only can be written at its new place. Objects stay what they are, unless the type changes: then every object has a new ID, and those that the host has are gone.
     /// A store that is overwritten stays as it is until the new one is whole; who reads it meanwhile goes on with what he began.
     ///
     /// - Parameters:
@@ -16,11 +16,13 @@ extension Document {
     ///   - replaces: whether a store that is there may be overwritten, or an empty file.
     /// - Throws: `.invalidArgument` for the document's own place and for one where something is; `.notAStore` and `.unsupported` for
     ///   what may not be overwritten since it is no store of the type, `.storeBusy` while somebody else writes it,
-    ///   `.storeReadOnly`; what saving throws. What is at the path is as it was then, and the document is where it was, with its
+    ///   `.storeReadOnly`; `.unsavedChanges` for another type while children of the context, or other contexts of the coordinator,
+    ///   hold what they have not saved, with the counts as children of the error; what saving throws. What is at the path is as it was then, and the document is where it was, with its
     ///   changes. Only when the last step fails, after all was copied, it is a document without a place that has them, for another
     ///   try.
     public func saveAs(_ path: String, type: StoreType? = nil, replaces: Bool = false) throws {
         try requireOpen()
+        if let type, type != self.type { try requireSavedElsewhere(to: path) }
         try context.use { context in
             try context.processPendingChanges()
             // What cannot be saved leaves no file behind.
@@ -39,10 +41,21 @@ extension Document {
             let last = values.withLock(\.refuge)
             settle { values in
                 values.refuge = nil
+                values.options.isReadOnly = false
                 values.flags.subtract([.untitled, .edited])
             }
             for folder in Set([refuge, last].compactMap(\.self)) { DocumentRefuge.remove(folder) }
         }
+    }
+
+    /// What others have of objects that get new IDs could never be saved.
+    private func requireSavedElsewhere(to path: String) throws {
+        let others = coordinator.unsavedChanges(besides: context)
+        if others.isEmpty { return }
+        throw CoreError(
+            .unsavedChanges, code: .persistentStoreSave,
+            "the document is not saved to \(path), since every object gets a new ID there, and other contexts have changes that were "
+                + "not saved; save these contexts first, or roll them back", children: others.map(\.error), file: path)
     }
 
     private func requireOther(_ place: StorePlace) throws {
@@ -85,16 +98,27 @@ extension Document {
     private func move(_ store: Store, to place: StorePlace, _ context: Context) throws {
         let former = store.path, path = place.absolute
         if store.type == .sqlite { try coordinator.backup(store, to: path) }
+        let opening = store.isReadOnly ? store.backing as? any WritableElsewhere : nil
         do {
+            opening?.setMayWrite(true)
+            // A copy is as its file was, which perhaps nobody may write.
+            if opening != nil, store.type == .sqlite { Document.makeWritable(path) }
             try coordinator.setPath(path, of: store)
             try saveHere(context, elsewhere: true)
         } catch {
+            opening?.setMayWrite(false)
             // Where it cannot go back, what is there is all that there is.
             if (try? coordinator.setPath(former, of: store)) != nil {
                 DocumentRefuge.remove(copyOf: store, at: path, coordinator)
             }
             throw error
         }
+    }
+
+    /// By its owner.
+    private static func makeWritable(_ path: String) {
+        var facts = stat()
+        if stat(path, &facts) == 0, facts.st_mode & S_IWUSR == 0 { chmod(path, facts.st_mode & 0o7777 | S_IWUSR) }
     }
 
     /// Over another store, or as one of another type. All that the document has is in a file of its own first, so that the former

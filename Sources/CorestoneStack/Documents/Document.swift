@@ -285,12 +285,15 @@ public final class Document: @unchecked Sendable {
     ///   somebody else changed in the file. The changes stay.
     public func save() throws {
         try requireOpen()
-        guard path != nil else {
-            throw CoreError(
-                .invalidArgument, code: .persistentStoreSave,
-                "the document has no place yet; save it to a path that you choose (save as)")
+        try context.use { context in
+            // While it is saved elsewhere, it has none for a moment.
+            guard path != nil else {
+                throw CoreError(
+                    .invalidArgument, code: .persistentStoreSave,
+                    "the document has no place yet; save it to a path that you choose (save as)")
+            }
+            try saveHere(context)
         }
-        try context.use { try saveHere($0) }
     }
 
     /// What is saved into a file that has lost its name is lost with it.
@@ -331,14 +334,22 @@ public final class Document: @unchecked Sendable {
         }
     }
 
-    /// Throws away what was not saved, and reads the file as it is now, also what others wrote. Steps to undo are forgotten.
+    /// Throws away what was not saved, by children of the context too, and reads the file as it is now, also what others wrote. Steps to undo are forgotten.
     ///
     /// Where somebody has put another file, that is opened. If it is another store, every object has a new ID, and those that the host
     /// has are gone.
     ///
-    /// - Throws: `.storeIO` where no file is any more, what opening another one fails with. Nothing is thrown away then.
+    /// - Throws: `.storeIO` where no file is any more, `.unsavedChanges` for a child with changes that is confined to another thread,
+    ///   what opening another one fails with. Nothing is thrown away then.
     public func revert() throws {
         try requireOpen()
+        let unreachable = context.unreachableChildren
+        if !unreachable.isEmpty {
+            throw CoreError(
+                .unsavedChanges, code: .persistentStoreOperation,
+                "the document is not reverted, since children of its context have changes that only other threads can throw away; roll "
+                    + "them back there first", children: unreachable.map(\.error), file: path)
+        }
         try context.use { context in
             try reopen(context)
             try context.rollback()
@@ -346,6 +357,8 @@ public final class Document: @unchecked Sendable {
             try context.refreshAll()
             settle { if $0.refuge == nil { $0.flags.remove(.edited) } }
         }
+        // Not within: a child that saves waits for this queue.
+        try context.rollbackChildren()
     }
 
     /// Opens the file that somebody has put in the place of the document's.
@@ -358,8 +371,11 @@ public final class Document: @unchecked Sendable {
                 "\(former.path) is no longer there: somebody removed it; put it back, or save the document to another path (save as)",
                 file: former.path)
         }
-        if Document.content(of: former) == known { return }
+        let isSameFile = Document.content(of: former) == known
+        // An SQLite store is overwritten in the same file.
+        if isSameFile && former.type != .sqlite { return }
         if try StoreMetadata(ofStoreAt: former.path).uuid.description == former.identifier {
+            if isSameFile { return }
             if former.type == .sqlite { return try coordinator.setPath(former.path, of: former) }
             // Read now, not with the next fetch: it may be saved elsewhere before.
             if let entity = coordinator.model.entities.first {

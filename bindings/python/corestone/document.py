@@ -218,7 +218,8 @@ class Document:
         """Saves it to another place and goes on there; what is at its former place stays as it was last saved.
 
         Objects stay what they are, unless the type changes: then every object has a new ID, and those in hand are gone
-        (ObjectGoneError). A store at the path is overwritten only if `replace`.
+        (ObjectGoneError); UnsavedChangesError while children of the context, or other contexts, have unsaved changes.
+        A store at the path is overwritten only if `replace`. A document that is open read-only can be written there.
         """
         call(
             lib.cst_document_save_as,
@@ -229,8 +230,9 @@ class Document:
         )
 
     def revert(self) -> None:
-        """Throws away what was not saved, and reads the file as it is now, also what others wrote. Steps to undo are
-        forgotten."""
+        """Throws away what was not saved, by children of the context too, and reads the file as it is now, also what
+        others wrote. Steps to undo are forgotten. UnsavedChangesError for a child with changes that is confined to
+        another thread."""
         call(lib.cst_document_revert, self._handle)
 
     @property

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -290,3 +292,58 @@ def test_what_others_add_while_it_is_closed(items: Model, tmp_path: Path, kind: 
         assert refused == [InvalidHandleError] * 4
         with Container(items, path, read_only=True) as container:
             assert sorted(each["name"] for each in container.read("Item")) == sorted(accepted)
+
+
+OVERWRITES = """
+import sys
+from corestone import Document, Model
+with Document(Model({"Item": {"name": "string", "size": "int?"}}), type=sys.argv[2]) as document:
+    with document.context.perform() as ctx:
+        ctx.insert("Item", name="precious")
+    document.save_as(sys.argv[1], replace=True)
+"""
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_a_store_that_another_process_overwrote_is_left_alone(type: str, items: Model, tmp_path: Path) -> None:
+    path = tmp_path / "victim"
+    with Document(items, type=type) as document:
+        add(document, "old")
+        document.save_as(path)
+    document = Document.open(path, items)
+    with document.context.perform() as ctx:
+        item = ctx.fetch("Item")[0]
+        item.name = "edited"
+    subprocess.run([sys.executable, "-c", OVERWRITES, str(path), type], check=True)
+    with pytest.raises(StoreError, match=r"is another (store|file) by now"):
+        document.save()
+    assert at(path, items) == ["precious"]
+    document.revert()
+    assert found(document) == ["precious"]
+    add(document, "mine")
+    document.save()
+    document.close()
+    assert at(path, items) == ["mine", "precious"]
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_saving_while_it_is_saved_elsewhere_waits(type: str, items: Model, tmp_path: Path) -> None:
+    with Document(items, type=type) as document:
+        document.save_as(tmp_path / "0")
+        errors: list[Exception] = []
+        done = threading.Event()
+
+        def save() -> None:
+            while not done.is_set():
+                try:
+                    document.save()
+                except Exception as error:
+                    errors.append(error)
+
+        thread = threading.Thread(target=save)
+        thread.start()
+        for number in range(1, 20):
+            document.save_as(tmp_path / str(number % 2), replace=True)
+        done.set()
+        thread.join()
+        assert errors == []
