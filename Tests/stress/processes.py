@@ -342,9 +342,10 @@ def work(options: argparse.Namespace) -> list[dict[str, Any]]:
     try:
         for worker in workers:
             assert worker.stdout is not None
-            assert worker.stdout.readline() == "done\n", "a process ended early"
-        said = [json.loads(worker.communicate("\n", timeout=60)[0]) for worker in workers]
-        return [result for results in said for result in results]
+            said = worker.stdout.readline()
+            assert said == "done\n", f"a process ended early, saying {said!r}, with status {worker.wait(10)}"
+        told = [json.loads(worker.communicate("\n", timeout=60)[0]) for worker in workers]
+        return [result for results in told for result in results]
     finally:
         for worker in workers:
             worker.kill()
