@@ -32,7 +32,12 @@ def notes(tmp_path: Path) -> Path:
 
 def started(*words: object) -> subprocess.Popen[str]:
     pipe = subprocess.PIPE
-    return subprocess.Popen([TOOL, *map(str, words)], stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+    # A shell begins what runs in the background with SIGINT ignored, and children keep that.
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return subprocess.Popen([TOOL, *map(str, words)], stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+    finally:
+        signal.signal(signal.SIGINT, former)
 
 
 def wait_for(path: Path) -> None:
