@@ -113,7 +113,7 @@ def test_resetting_between_batches(tmp_path: Path, kind: str) -> None:
     with Container(model, tmp_path / "items", type=kind) as container:
         container.insert("Item", [{"number": number} for number in range(1300)])
         ctx = container.context()
-        for sort in (None, "number", "note"):
+        for sort in ((), "number", "note"):
             seen = []
             for batch in ctx.stream("Item", sort=sort, batch=500).batches():
                 seen += batch.column("number")
