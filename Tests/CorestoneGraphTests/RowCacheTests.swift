@@ -47,7 +47,7 @@ final class RowCacheTests: XCTestCase {
         cache.remove(entity, 5)
         XCTAssertNil(version(cache, 5))
         XCTAssertEqual(version(cache, 6), 1)
-        cache.removeAll()
+        cache.forgetAll()
         XCTAssertNil(version(cache, 6))
     }
 
@@ -140,5 +140,30 @@ final class RowCacheTests: XCTestCase {
         XCTAssertEqual(version(cache, 5), 2)
         cache.add(batch(5...5, version: 1), root: entity)
         XCTAssertEqual(version(cache, 5), 2, "whole chunks wait, and their rows are judged when they are entered")
+    }
+
+    /// Others save, which a second thread hears of, while the rows of a save come in: their chunk is no longer the cache's, and
+    /// they may be the older ones.
+    func testRowsOfASaveThatWasOvertakenStayOut() {
+        for isAll in [true, false] {
+            let cache = RowCache()
+            cache.add(batch(1...10, version: 1), root: entity)
+            cache.beginSave([entity.rootIndex])
+            var saved: RowBatch? = batch(5...6, version: 2)
+            if let saved {
+                cache.keep(saved.chunks)
+                cache.add(saved.records[0], root: entity)
+                if isAll { cache.forgetAll() } else { cache.forget(entity, 5) }
+                cache.add(saved.records[1], root: entity)
+                cache.add(batch(7...7, version: 2), root: entity)
+            }
+            cache.endSave()
+            saved = nil
+            XCTAssertNil(version(cache, 5), "others may have saved it again")
+            XCTAssertNil(version(cache, 6), "what was known before the save is older than what it saved")
+            XCTAssertNil(version(cache, 7))
+            cache.add(batch(6...6, version: 3), root: entity, asOf: cache.state)
+            XCTAssertEqual(version(cache, 6), 3, "the next ones come in again")
+        }
     }
 }

@@ -243,7 +243,7 @@ extension Context {
         if parent != nil { return }
         for store in coordinator.stores where store.references != nil {
             store.backing.endRead()
-            store.rowCache.removeAll()
+            store.rowCache.forgetAll()
         }
     }
 

@@ -101,7 +101,7 @@ extension Context {
                 if let obstacle = error as? SaveObstacle, obstacle.reported != nil,
                     store.backing.abilities.contains(.rowsInMemory)
                 {
-                    store.rowCache.removeAll()
+                    store.rowCache.forgetAll()
                 }
                 if let error = error as? CoreError, error.code == CocoaCode.managedObjectConstraintMerge.rawValue {
                     throw SaveObstacle.taken(error)

@@ -302,7 +302,7 @@ extension Coordinator {
         if ids.isEmpty { return }
         for id in ids {
             guard let store = id.store, store.coordinator == ObjectIdentifier(self), store.isOpen else { continue }
-            store.rowCache.remove(id.entity.root, id.reference)
+            store.rowCache.forget(id.entity.root, id.reference)
         }
         for store in stores { store.backing.endRead() }
     }

@@ -17,6 +17,8 @@ final class RowCache: RowKeeping, @unchecked Sendable {
         var changedAt: UInt64 = 0
         /// While a save of its rows is being committed.
         var isInDoubt = false
+        /// Rows were forgotten meanwhile, since others saved them: what the save brings may be older than theirs.
+        var isOvertaken = false
     }
 
     private enum Waiting {
@@ -62,7 +64,7 @@ final class RowCache: RowKeeping, @unchecked Sendable {
     /// Takes in rows of one inheritance tree.
     ///
     /// - Parameter state: what `state` said before they were read: rows are not kept when others of their tree were saved or
-    ///   forgotten meanwhile, since these may be older. nil for rows that whoever has the turn to save has read.
+    ///   forgotten meanwhile, since these may be older. nil for rows that whoever has the turn to save has read or written.
     func add(_ batch: RowBatch, root: Entity, asOf state: UInt64? = nil) {
         lock.with {
             guard let index = place(of: root, asOf: state) else { return }
@@ -87,9 +89,13 @@ final class RowCache: RowKeeping, @unchecked Sendable {
         }
     }
 
-    /// Takes in one row that was saved, of a chunk that the caller gave to `keep`.
+    /// Takes in one row that was saved, of a chunk that the caller gave to `keep` after `beginSave`. When rows of its tree were
+    /// forgotten since, the chunk may be gone, and the row is not kept.
     func add(_ record: Record, root: Entity) {
-        lock.with { put(record, place(of: root), isNewest: true) }
+        lock.with {
+            guard let index = place(of: root, asOf: nil) else { return }
+            put(record, index, isNewest: true)
+        }
     }
 
     /// Room for rows that are about to come.
@@ -113,20 +119,25 @@ final class RowCache: RowKeeping, @unchecked Sendable {
         }
     }
 
+    /// By whoever has the turn to save, or wants one row to be read again.
     func remove(_ root: Entity, _ primaryKey: Int64) {
+        lock.with { remove(primaryKey, place(of: root)) }
+    }
+
+    /// The same for a row that others saved, or may have. The rows that a save is bringing now may be older than theirs, so
+    /// none of its tree is kept.
+    func forget(_ root: Entity, _ primaryKey: Int64) {
         lock.with {
             let index = place(of: root)
-            table(index).remove(primaryKey)
-            trees[index].changedAt = nextState()
+            if trees[index].isInDoubt { forgetTree(index, nextState()) } else { remove(primaryKey, index) }
         }
     }
 
-    func removeAll() {
+    /// Forgets all rows, since others saved what nobody tells.
+    func forgetAll() {
         lock.with {
             forgotAllAt = nextState()
-            for index in trees.indices {
-                trees[index] = Tree(changedAt: forgotAllAt, isInDoubt: trees[index].isInDoubt)
-            }
+            for index in trees.indices { forgetTree(index, forgotAllAt) }
             chunks = []
             known = []
             bytes = 0
@@ -153,6 +164,7 @@ final class RowCache: RowKeeping, @unchecked Sendable {
             let state = nextState()
             for index in trees.indices where trees[index].isInDoubt {
                 trees[index].isInDoubt = false
+                trees[index].isOvertaken = false
                 trees[index].changedAt = state
             }
         }
@@ -165,8 +177,18 @@ final class RowCache: RowKeeping, @unchecked Sendable {
     /// The place of a tree that takes rows which were read in that state; nil when it does not.
     private func place(of root: Entity, asOf state: UInt64?) -> Int? {
         let index = place(of: root)
-        guard let state else { return index }
+        guard let state else { return trees[index].isOvertaken ? nil : index }
         return trees[index].isInDoubt || state < trees[index].changedAt ? nil : index
+    }
+
+    private func forgetTree(_ index: Int, _ state: UInt64) {
+        let isInDoubt = trees[index].isInDoubt
+        trees[index] = Tree(changedAt: state, isInDoubt: isInDoubt, isOvertaken: isInDoubt)
+    }
+
+    private func remove(_ primaryKey: Int64, _ index: Int) {
+        table(index).remove(primaryKey)
+        trees[index].changedAt = nextState()
     }
 
     private func put(_ record: Record, _ index: Int, isNewest: Bool) {
@@ -235,7 +257,7 @@ final class RowCache: RowKeeping, @unchecked Sendable {
                 unused += chunk.capacity
                 if unused > RowCache.spare {
                     known.remove(ObjectIdentifier(chunk))
-                    forget(chunk)
+                    drop(chunk)
                     continue
                 }
             }
@@ -247,7 +269,7 @@ final class RowCache: RowKeeping, @unchecked Sendable {
         sweepAt = bytes + max(RowCache.spare, bytes / 4)
     }
 
-    private func forget(_ chunk: RecordChunk) {
+    private func drop(_ chunk: RecordChunk) {
         for index in trees.indices {
             let waiting = trees[index].waiting
             guard let place = waiting.firstIndex(where: { $0.isChunk(chunk) }) else { continue }

@@ -120,10 +120,10 @@ extension Coordinator {
         let isAll = changes.isComplete && (changes.isBatch || model.entities.allSatisfy(\.slotsOfOtherRows.isEmpty))
         if isAll, changes.updated.count + changes.deleted.count <= ForeignChanges.limit {
             for row in changes.updated + changes.deleted {
-                store.rowCache.remove(model.entities[Int(row.entity)].root, row.primaryKey)
+                store.rowCache.forget(model.entities[Int(row.entity)].root, row.primaryKey)
             }
         } else {
-            store.rowCache.removeAll()
+            store.rowCache.forgetAll()
         }
         store.backing.endRead()
     }

@@ -23,7 +23,7 @@ extension Coordinator {
             defer { try? remote.update(self) }
             try store.use {
                 try store.backing.move(to: path)
-                store.rowCache.removeAll()
+                store.rowCache.forgetAll()
             }
         }
     }

@@ -105,7 +105,7 @@ public final class Store: @unchecked Sendable {
     /// By whoever has `writing`.
     func close() {
         open.store(false, ordering: .releasing)
-        rowCache.removeAll()
+        rowCache.forgetAll()
         if let using { using.with { backing.close() } } else { backing.close() }
     }
 
