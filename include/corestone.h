@@ -774,9 +774,10 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_user_info(cst_attribute *
                                                                  cst_string value, cst_error **error);
 CST_EXPORT CST_ANY_THREAD cst_status cst_attribute_user_info(const cst_attribute *attribute, cst_string key,
                                                              cst_string *out_value CST_BORROWED, cst_error **error);
-/* A value as the attribute holds it, from what came over a wire or out of a file, as text where the sender had no better type:
- * numbers, "true" and "false", ISO 8601 dates, UUIDs, bytes in base64; what else there is becomes text where the attribute is one.
- * CST_NULL is the attribute's default. CST_E_TYPE_MISMATCH names entity and attribute. End with cst_value_dispose. */
+/* A value as the attribute holds it, from what came over a wire or out of a file, as text where the sender had no better
+ * type: numbers, "true" and "false", ISO 8601 dates, UUIDs, bytes in base64; what else there is becomes text where the
+ * attribute is one. CST_NULL is the attribute's default. CST_E_TYPE_MISMATCH names entity and attribute. End with
+ * cst_value_dispose. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_attribute_convert(const cst_attribute *attribute, const cst_value *value,
                                                            cst_value *out_value CST_OWNED, cst_error **error);
 /* The least and the greatest value that a save lets pass, instead of those set before; for a string the least and the
@@ -1193,9 +1194,9 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_destroy_store(cst_coordinat
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_replace_store(cst_coordinator *coordinator, cst_string type,
                                                                    cst_string path, cst_string source_path,
                                                                    const cst_store_options *options, cst_error **error);
-/* Has an open store lie at `path` from now on (setURL:forPersistentStore:). A store that is written as a whole goes there with the
- * next save, also of a context without changes. Of an SQLite store the file has to be there, moved or copied while nothing was
- * saved: CST_E_INVALID_ARGUMENT for another store's. On failure the store is where it was. */
+/* Has an open store lie at `path` from now on (setURL:forPersistentStore:). A store that is written as a whole goes there
+ * with the next save, also of a context without changes. Of an SQLite store the file has to be there, moved or copied while
+ * nothing was saved: CST_E_INVALID_ARGUMENT for another store's. On failure the store is where it was. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_set_store_path(cst_coordinator *coordinator, cst_store *store,
                                                                     cst_string path, cst_error **error);
 /* The open stores, in order. CST_NOT_FOUND for an index too large. */
@@ -1209,8 +1210,9 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_store_at(const cst_coordina
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_copy_metadata(const cst_coordinator *coordinator,
                                                                    const cst_store *store, cst_buffer *out_plist,
                                                                    cst_error **error);
-/* Replaces it, with the next save of any context, also of one without changes. `plist` is a property list, binary or XML, with all
- * entries; the store's type, UUID and versions stay when they are not given, and are CST_E_INVALID_ARGUMENT when they differ. */
+/* Replaces it, with the next save of any context, also of one without changes. `plist` is a property list, binary or XML,
+ * with all entries; the store's type, UUID and versions stay when they are not given, and are CST_E_INVALID_ARGUMENT when
+ * they differ. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_set_metadata(cst_coordinator *coordinator, cst_store *store,
                                                                   cst_bytes plist, cst_error **error);
 /* Told how many bytes of how many are done, on the thread of the call. It may read from the store, and not save. False ends the
@@ -1238,19 +1240,21 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_checkpoint_store(cst_coordi
  * refers to: *out_removed of them; it may be NULL. A save of many objects does the first by itself. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_optimize_store(cst_coordinator *coordinator, cst_store *store,
                                                                     uint64_t *out_removed, cst_error **error);
-/* Saves a store as one of another type (null: "SQLite") or at another `path`, where nothing is or a store without objects, and goes on with that one: all that it holds
- * is copied, then it is removed, as by cst_coordinator_remove_store; its file stays. Every object has a new ID, of which
- * CST_COORDINATOR_STORES_DID_CHANGE tells. options, progress (which is told objects) and out_store may be NULL; the configuration is that of the old store. On failure
- * the old store is open as before, and a file that was made for the new one is gone. */
+/* Saves a store as one of another type (null: "SQLite") or at another `path`, where nothing is or a store without objects,
+ * and goes on with that one: all that it holds is copied, then it is removed, as by cst_coordinator_remove_store; its file
+ * stays. Every object has a new ID, of which CST_COORDINATOR_STORES_DID_CHANGE tells. options, progress (which is told
+ * objects) and out_store may be NULL; the configuration is that of the old store. On failure the old store is open as
+ * before, and a file that was made for the new one is gone. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_migrate_store(cst_coordinator *coordinator, cst_store *store,
                                                                    cst_string type, cst_string path,
                                                                    const cst_store_options *options,
                                                                    cst_progress_fn progress, void *userdata,
                                                                    cst_store **out_store CST_OWNED, cst_error **error);
-/* Whether the first stores of two coordinators hold the same graph, whatever their types and the keys of their rows. Objects of an
- * entity are paired in the order of their keys, which a migration keeps; values are compared to the last bit, members of ordered
- * relationships in order. The report is JSON: {"objects": …, "values": …, "equal": …, "differences": …, "details": [sentences, the
- * first ones]}; the stores are equal where differences is 0. CST_E_INVALID_ARGUMENT for models with different entities. */
+/* Whether the first stores of two coordinators hold the same graph, whatever their types and the keys of their rows.
+ * Objects of an entity are paired in the order of their keys, which a migration keeps; values are compared to the last bit,
+ * members of ordered relationships in order. The report is JSON: {"objects": …, "values": …, "equal": …, "differences": …,
+ * "details": [sentences, the first ones]}; the stores are equal where differences is 0. CST_E_INVALID_ARGUMENT for models
+ * with different entities. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_compare(const cst_coordinator *coordinator,
                                                              const cst_coordinator *other, cst_buffer *out_report,
                                                              cst_error **error);
@@ -1410,10 +1414,10 @@ enum {
     CST_DATES_UNIX = 1,     /* seconds since 1970 */
     CST_DATES_REFERENCE = 2 /* seconds since 2001, as they are stored */
 };
-/* SQL statements that make views of the SQLite store at `path` with the names of its model: one for each entity, and one for each
- * relationship whose pairs lie in a table of their own. By `model`, or when that is NULL by the store's own, or one inferred from its
- * tables. `temporary` ones end with the connection that makes them. Others are for copies of the store: Apple's framework could not
- * migrate a store with views. Changes nothing. */
+/* SQL statements that make views of the SQLite store at `path` with the names of its model: one for each entity, and one
+ * for each relationship whose pairs lie in a table of their own. By `model`, or when that is NULL by the store's own, or
+ * one inferred from its tables. `temporary` ones end with the connection that makes them. Others are for copies of the
+ * store: Apple's framework could not migrate a store with views. Changes nothing. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_copy_views(cst_string path, cst_model *model, uint32_t dates,
                                                           bool temporary, cst_buffer *out_sql, cst_error **error);
 
@@ -1581,7 +1585,8 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_count(cst_context *context, const
 /* How a fetch would be answered, without answering it: "entity", "predicate", "pendingObjects" (with unsaved changes,
  * matched in memory) and "shares", one for each store, with "path", "sql" (empty where the store is no database),
  * "bindings", "steps" (the store's plan: "detail", "depth"), "indexes", and what is left to memory: "remainder" (a
- * predicate), "isSortedInMemory", "reasons". As JSON, or as lines for people. Throws what the fetch would before it reads a row. */
+ * predicate), "isSortedInMemory", "reasons". As JSON, or as lines for people. Throws what the fetch would before it reads a
+ * row. */
 enum {
     CST_EXPLAIN_TEXT = 0,
     CST_EXPLAIN_JSON = 1,
@@ -1644,16 +1649,16 @@ typedef struct cst_container_options {
 } cst_container_options;
 #define CST_CONTAINER_OPTIONS_INIT {sizeof(cst_container_options), {NULL, 0}, 0, NULL}
 
-/* A container with one store, of type SQLite in the file <name>.sqlite of the program's data folder; nothing is opened yet. `model` is
- * frozen; NULL: the one called `name` with the ending .momd, .mom, .xcdatamodeld or .xcdatamodel, from the first of these folders
- * that has it: those of the options; those in CORESTONE_MODEL_PATH; the program's; ../share/<application> seen from there; the
- * data folder; <application> below each of XDG_DATA_DIRS; the working folder. CST_E_MODEL names them when none has it.
- * options may be NULL. */
+/* A container with one store, of type SQLite in the file <name>.sqlite of the program's data folder; nothing is opened yet.
+ * `model` is frozen; NULL: the one called `name` with the ending .momd, .mom, .xcdatamodeld or .xcdatamodel, from the first
+ * of these folders that has it: those of the options; those in CORESTONE_MODEL_PATH; the program's; ../share/<application>
+ * seen from there; the data folder; <application> below each of XDG_DATA_DIRS; the working folder. CST_E_MODEL names them
+ * when none has it. options may be NULL. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_new(cst_string name, cst_model *model,
                                                        const cst_container_options *options,
                                                        cst_container **out_container CST_OWNED, cst_error **error);
-/* A container of a store that is there already, opened as by cst_coordinator_open_store: without its model if need be. options may
- * be NULL. */
+/* A container of a store that is there already, opened as by cst_coordinator_open_store: without its model if need be.
+ * options may be NULL. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_open(cst_string path, cst_model *model,
                                                         const cst_store_options *options,
                                                         cst_container **out_container CST_OWNED, cst_error **error);
@@ -1682,10 +1687,10 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_container_add_description(cst_container
  * or what went wrong. */
 typedef void (*cst_container_load_fn)(void *userdata, size_t index, cst_string path CST_BORROWED,
                                       cst_store *store CST_BORROWED, cst_error *error CST_BORROWED);
-/* Opens the stores that are not open. `handler` is told of each, on this thread
- * before the call returns, and for those with CST_DESCRIPTION_ASYNCHRONOUS on a thread of their own; the call itself fails for none.
- * Without a handler (NULL) all are opened before the call returns; it fails as the one store did that could not be opened, or with
- * a detail for each; the others are open. What failed is tried again by the next call. */
+/* Opens the stores that are not open. `handler` is told of each, on this thread before the call returns, and for those with
+ * CST_DESCRIPTION_ASYNCHRONOUS on a thread of their own; the call itself fails for none. Without a handler (NULL) all are
+ * opened before the call returns; it fails as the one store did that could not be opened, or with a detail for each; the
+ * others are open. What failed is tried again by the next call. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_load(cst_container *container, cst_container_load_fn handler,
                                                         void *userdata, cst_destroy_fn destroy, cst_error **error);
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_coordinator(const cst_container *container,
@@ -1712,38 +1717,40 @@ enum {
     CST_UNSAVED_SAVE = 1,   /* they are saved first; what cannot be, keeps the container open */
     CST_UNSAVED_DISCARD = 2 /* they are lost */
 };
-/* Closes the stores; contexts can read and save nothing any more. `unsaved` says what becomes of changes that were not saved: refused,
- * they are CST_E_UNSAVED_CHANGES with a detail for each context that has some, with its name and how many objects were
- * inserted, updated and deleted. The queues of contexts first do what they were given, and take no more from other threads than this one:
- * CST_E_INVALID_HANDLE, until it turns out that the container stays open; with CST_UNSAVED_DISCARD nothing is waited for. Not
- * on the queue of a context on which other work waits. Releasing a container asks nobody, and closes the stores when the last
- * handle of them is gone. */
+/* Closes the stores; contexts can read and save nothing any more. `unsaved` says what becomes of changes that were not
+ * saved: refused, they are CST_E_UNSAVED_CHANGES with a detail for each context that has some, with its name and how many
+ * objects were inserted, updated and deleted. The queues of contexts first do what they were given, and take no more from
+ * other threads than this one: CST_E_INVALID_HANDLE, until it turns out that the container stays open; with
+ * CST_UNSAVED_DISCARD nothing is waited for. Not on the queue of a context on which other work waits. Releasing a container
+ * asks nobody, and closes the stores when the last handle of them is gone. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_close(cst_container *container, uint32_t unsaved, cst_error **error);
 
 /* ---- records: rows as plain values, for programs that want neither contexts nor objects.
  *
- * A record is a JSON object: an entry for each attribute (dates as ISO 8601, decimals, UUIDs and URIs as text, bytes in base64, an
- * object of the elements of a composite one), for each relationship the URI of the object that it leads to or a list of them, its own
- * URI as "@id", and as "@entity" the name of its entity, where that inherits from the one asked for. A date that ISO 8601 does not
- * give to the microsecond in a year of four digits is a number, the seconds since 2001-01-01; numbers that are not finite are "Infinity",
- * "-Infinity" and "NaN". What is read can be written again by an update, which passes over "@id", "@entity" and derived attributes. Each call works in a context
- * of its own on the calling thread and saves before it returns: all, or nothing, in one store. */
+ * A record is a JSON object: an entry for each attribute (dates as ISO 8601, decimals, UUIDs and URIs as text, bytes in
+ * base64, an object of the elements of a composite one), for each relationship the URI of the object that it leads to or a
+ * list of them, its own URI as "@id", and as "@entity" the name of its entity, where that inherits from the one asked for.
+ * A date that ISO 8601 does not give to the microsecond in a year of four digits is a number, the seconds since 2001-01-01;
+ * numbers that are not finite are "Infinity", "-Infinity" and "NaN". What is read can be written again by an update, which
+ * passes over "@id", "@entity" and derived attributes. Each call works in a context of its own on the calling thread and
+ * saves before it returns: all, or nothing, in one store. */
 
 /* Told of success before the call returns: `records` is a JSON list, null of deletions. */
 typedef void (*cst_records_fn)(void *userdata, cst_string records CST_BORROWED, size_t count);
 /* Told of failure before the call returns, which fails with the same error. */
 typedef void (*cst_failure_fn)(void *userdata, const cst_error *error CST_BORROWED);
-/* Inserts objects: `json` is one record or a list of them. Values are converted as the attribute wants them; null is null, and what
- * is not named has its default. "@entity" names the entity, one that inherits from entity_name; with "@id" a record is there already,
- * which is CST_E_INVALID_ARGUMENT. A relationship takes the URI of an object or a record, a to-many one a list of these: a record with "@id" changes that object,
- * any other inserts one of the relationship's entity, or of the one it names as "@entity". CST_E_TYPE_MISMATCH and
- * CST_E_INVALID_ARGUMENT name entity, key and value. success and failure may be NULL, here and below. */
+/* Inserts objects: `json` is one record or a list of them. Values are converted as the attribute wants them; null is null,
+ * and what is not named has its default. "@entity" names the entity, one that inherits from entity_name; with "@id" a
+ * record is there already, which is CST_E_INVALID_ARGUMENT. A relationship takes the URI of an object or a record, a
+ * to-many one a list of these: a record with "@id" changes that object, any other inserts one of the relationship's entity,
+ * or of the one it names as "@entity". CST_E_TYPE_MISMATCH and CST_E_INVALID_ARGUMENT name entity, key and value. success
+ * and failure may be NULL, here and below. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_insert(cst_container *container, cst_string entity_name,
                                                           cst_string json, cst_records_fn success,
                                                           cst_failure_fn failure, void *userdata, cst_error **error);
-/* The records that a predicate holds for (NULL: all; of one object "SELF == %@" with its ID), at most `limit` of them (0: all) after
- * leaving out `offset`, ordered by `sort`: key paths with commas between them, "-" before those that go the other way than
- * `ascending` says; null: in no order. What comes from people belongs into arguments of cst_predicate_parse. */
+/* The records that a predicate holds for (NULL: all; of one object "SELF == %@" with its ID), at most `limit` of them (0:
+ * all) after leaving out `offset`, ordered by `sort`: key paths with commas between them, "-" before those that go the
+ * other way than `ascending` says; null: in no order. What comes from people belongs into arguments of cst_predicate_parse. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_read(cst_container *container, cst_string entity_name,
                                                         const cst_predicate *predicate, cst_string sort, bool ascending,
                                                         uint64_t limit, uint64_t offset, cst_records_fn success,
@@ -1765,8 +1772,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_container_delete_all(cst_container *con
 /* ======== document ======================================================================================= */
 /* One store as a document: opened, edited with undo, saved, saved elsewhere, reverted. */
 
-/* A document without a place, of a type "SQLite", "XML" or "Binary" (null: SQLite). What it has lies in a folder of its own in TMPDIR,
- * which ends with it. Its context has the queue and an undo manager (cst_context_copy_undo_manager). */
+/* A document without a place, of a type "SQLite", "XML" or "Binary" (null: SQLite). What it has lies in a folder of its own
+ * in TMPDIR, which ends with it. Its context has the queue and an undo manager (cst_context_copy_undo_manager). */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_new(cst_model *model, cst_string type, cst_queue queue,
                                                       cst_document **out_document CST_OWNED, cst_error **error);
 /* Opens a document that is there, for writing. `model` and `options` may be NULL, as for cst_coordinator_open_store. */
@@ -1791,41 +1798,42 @@ enum {
 /* As of the last event of the context; looks at the file. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_state(const cst_document *document, uint32_t *out_flags,
                                                         cst_error **error);
-/* Processes pending changes and says whether something is unsaved, in children of the context too; undoing all since the last save leaves
- * nothing. Waits for the queues. */
+/* Processes pending changes and says whether something is unsaved, in children of the context too; undoing all since the
+ * last save leaves nothing. Waits for the queues. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_has_unsaved_changes(const cst_document *document, bool *out_unsaved,
                                                                       cst_error **error);
 /* What the last save failed with, an autosave too; CST_NOT_FOUND when it went well. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_copy_error(const cst_document *document,
                                                              cst_error **out_failure CST_OWNED, cst_error **error);
-/* Told the CST_DOCUMENT_ flags whenever they change, on the thread that changes them: the context's queue, who saves, or the watch
- * of the store. */
+/* Told the CST_DOCUMENT_ flags whenever they change, on the thread that changes them: the context's queue, who saves, or
+ * the watch of the store. */
 typedef void (*cst_document_observe_fn)(void *userdata, uint32_t flags);
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_observe(cst_document *document, cst_document_observe_fn observe,
                                                           void *userdata, cst_destroy_fn destroy,
                                                           cst_observation **out_observation CST_OWNED,
                                                           cst_error **error);
-/* Has the document saved by itself, on its context's queue: after so many events that left something to save, and when nothing was
- * changed for so many milliseconds; 0 for neither. What was changed before counts too. What it fails with shows in the state, the
- * changes stay, and it is tried again after pauses of up to a minute. One without a place is
- * saved into its own folder and stays edited. CST_E_INVALID_ARGUMENT for CST_QUEUE_CALLER. */
+/* Has the document saved by itself, on its context's queue: after so many events that left something to save, and when
+ * nothing was changed for so many milliseconds; 0 for neither. What was changed before counts too. What it fails with shows
+ * in the state, the changes stay, and it is tried again after pauses of up to a minute. One without a place is saved into
+ * its own folder and stays edited. CST_E_INVALID_ARGUMENT for CST_QUEUE_CALLER. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_set_autosave(cst_document *document, uint32_t changes,
                                                                uint32_t idle_ms, cst_error **error);
-/* Saves what was changed. CST_E_CONFLICT for objects that somebody else changed in the file: a merge policy of the context settles
- * them, or cst_document_revert. CST_E_STORE_IO when somebody removed the file, or put another one in its place. */
+/* Saves what was changed. CST_E_CONFLICT for objects that somebody else changed in the file: a merge policy of the context
+ * settles them, or cst_document_revert. CST_E_STORE_IO when somebody removed the file, or put another one in its place. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_save(cst_document *document, cst_error **error);
-/* Saves the document to `path` and goes on there; what is at its former place stays as it was last saved. `type` null: as it is; of
- * another one every object has a new ID, and handles of objects are CST_E_OBJECT_GONE. A store at the path is overwritten only
- * if `replaces`, and when the new one is whole; CST_E_NOT_A_STORE and CST_E_UNSUPPORTED for what is no store of the type. One that
- * is open read-only can be written there. CST_E_UNSAVED_CHANGES for another type while other contexts, children too, have such. */
+/* Saves the document to `path` and goes on there; what is at its former place stays as it was last saved. `type` null: as
+ * it is; of another one every object has a new ID, and handles of objects are CST_E_OBJECT_GONE. A store at the path is
+ * overwritten only if `replaces`, and when the new one is whole; CST_E_NOT_A_STORE and CST_E_UNSUPPORTED for what is no
+ * store of the type. One that is open read-only can be written there. CST_E_UNSAVED_CHANGES for another type while other
+ * contexts, children too, have such. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_save_as(cst_document *document, cst_string type, cst_string path,
                                                           bool replaces, cst_error **error);
-/* Throws away what was not saved, by children of the context too, and reads the file as it is now, also what others wrote, or put in
- * its place: of another store every object has a new ID. Steps to undo are forgotten. CST_E_STORE_IO where no file is,
- * CST_E_UNSAVED_CHANGES for a child with changes that is confined to another thread. */
+/* Throws away what was not saved, by children of the context too, and reads the file as it is now, also what others wrote,
+ * or put in its place: of another store every object has a new ID. Steps to undo are forgotten. CST_E_STORE_IO where no
+ * file is, CST_E_UNSAVED_CHANGES for a child with changes that is confined to another thread. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_revert(cst_document *document, cst_error **error);
-/* Closes the file; `unsaved` is a CST_UNSAVED_ constant. CST_E_UNSAVED_CHANGES has the counts and the error of the last save, if that
- * failed, as details. */
+/* Closes the file; `unsaved` is a CST_UNSAVED_ constant. CST_E_UNSAVED_CHANGES has the counts and the error of the last
+ * save, if that failed, as details. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_close(cst_document *document, uint32_t unsaved, cst_error **error);
 
 /* ======== nesting ======================================================================================== */
@@ -1860,9 +1868,9 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_merge_remote_changes(cst_context 
                                                                     const cst_string *updated, size_t deleted_count,
                                                                     const cst_string *deleted, cst_error **error);
 /* ======== generation ===================================================================================== */
-/* A generation is one state of the stores of a coordinator. A context that is pinned to one reads that state, whatever others save.
- * It lasts as long as somebody holds a handle of it, which may be handed to any thread, or a context is pinned to it. Meanwhile
- * the write-ahead log of an SQLite store keeps all that is saved. */
+/* A generation is one state of the stores of a coordinator. A context that is pinned to one reads that state, whatever
+ * others save. It lasts as long as somebody holds a handle of it, which may be handed to any thread, or a context is pinned
+ * to it. Meanwhile the write-ahead log of an SQLite store keeps all that is saved. */
 
 /* No state yet, but a wish: the one that is the newest when the context first reads. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_query_generation_current(cst_query_generation **out_generation CST_OWNED,
@@ -1872,17 +1880,17 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_query_generation_current(cst_query_gene
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_query_generation(cst_coordinator *coordinator,
                                                                       cst_query_generation **out_generation CST_OWNED,
                                                                       cst_error **error);
-/* The generation that a context is pinned to, before its first read cst_query_generation_current; CST_NOT_FOUND for one that reads
- * the newest state at any time, as at first, for one with a parent, and as long as no store has generations. */
+/* The generation that a context is pinned to, before its first read cst_query_generation_current; CST_NOT_FOUND for one
+ * that reads the newest state at any time, as at first, for one with a parent, and as long as no store has generations. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_query_generation(const cst_context *context,
                                                                 cst_query_generation **out_generation CST_OWNED,
                                                                 cst_error **error);
-/* Pins a context to a generation, or unpins it (NULL). Fetches, faults and relationships read that state from now on; objects keep
- * the values that they have until they are refreshed. A save, a merge of changes and a reset move the context on to what is the newest
- * state then; a refresh does not. What others changed since the generation is a conflict for a save, as ever. Stores that are added
- * later are left out. CST_E_INVALID_ARGUMENT for a context with a parent, which reads what its parent reads, and for a generation
- * of another coordinator; CST_E_UNSUPPORTED for an SQLite store with a rollback journal; CST_E_OBJECT_GONE when a store of the
- * generation was removed: the context is pinned in the others all the same. */
+/* Pins a context to a generation, or unpins it (NULL). Fetches, faults and relationships read that state from now on;
+ * objects keep the values that they have until they are refreshed. A save, a merge of changes and a reset move the context
+ * on to what is the newest state then; a refresh does not. What others changed since the generation is a conflict for a
+ * save, as ever. Stores that are added later are left out. CST_E_INVALID_ARGUMENT for a context with a parent, which reads
+ * what its parent reads, and for a generation of another coordinator; CST_E_UNSUPPORTED for an SQLite store with a rollback
+ * journal; CST_E_OBJECT_GONE when a store of the generation was removed: the context is pinned in the others all the same. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_query_generation(cst_context *context,
                                                                     cst_query_generation *generation,
                                                                     cst_error **error);
@@ -2209,11 +2217,11 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_related_ids(const cst_object 
 /* Whether the members of a relationship were not asked for yet, or its target is a fault. Reads nothing. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_has_relationship_fault(const cst_object *object, cst_key key,
                                                                      bool *out_fault, cst_error **error);
-/* A new object in the same context with the values of this one. Objects up to `depth` relationships away are cloned too, each
- * once, along the `count` relationships of `including` (key paths from the object: "lines", "lines.notes"), or along all where
- * that is NULL; the clones lead to each other as the originals do, in the same order. Other relationships lead to the same objects
- * as before, unless these would be taken away from the original: then they stay empty. Values that a unique constraint allows
- * once are as in a new object, unless keeps_unique. */
+/* A new object in the same context with the values of this one. Objects up to `depth` relationships away are cloned too,
+ * each once, along the `count` relationships of `including` (key paths from the object: "lines", "lines.notes"), or along
+ * all where that is NULL; the clones lead to each other as the originals do, in the same order. Other relationships lead to
+ * the same objects as before, unless these would be taken away from the original: then they stay empty. Values that a
+ * unique constraint allows once are as in a new object, unless keeps_unique. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_clone(const cst_object *object, size_t depth, size_t count,
                                                     const cst_string *including, bool keeps_unique,
                                                     cst_object **out_clone CST_OWNED, cst_error **error);
@@ -2948,13 +2956,14 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_arrow_stream_copy(const struct ArrowArr
                                                            struct ArrowArrayStream *out_stream CST_OWNED,
                                                            cst_error **error);
 /* ======== host store ===================================================================================== */
-/* Stores of the host's own kinds, registered by the name of their type: docs/HOST-STORES.md. An incremental store is asked for
- * what contexts need, when they need it; an atomic one gives all of its objects when it is opened, and is given all of them to
- * keep after each save.
+/* Stores of the host's own kinds, registered by the name of their type: docs/HOST-STORES.md. An incremental store is asked
+ * for what contexts need, when they need it; an atomic one gives all of its objects when it is opened, and is given all of
+ * them to keep after each save.
  *
- * Requests and batches of references go down, rows are pushed up through a sink. A row is named by a reference of the store's own:
- * CST_INT, CST_STRING (not empty) or CST_BYTES (not empty), unique within an inheritance tree (of one root entity) and for ever.
- * Object IDs and their URIs carry it: "x-coredata://<UUID of the store>/<Entity>/p42", or p and the text, escaped as the path of a URL. */
+ * Requests and batches of references go down, rows are pushed up through a sink. A row is named by a reference of the
+ * store's own: CST_INT, CST_STRING (not empty) or CST_BYTES (not empty), unique within an inheritance tree (of one root
+ * entity) and for ever. Object IDs and their URIs carry it: "x-coredata://<UUID of the store>/<Entity>/p42", or p and the
+ * text, escaped as the path of a URL. */
 
 /* Rows as a host gives them (cst_row_sink_push) and is given them. */
 typedef struct cst_row {
@@ -2980,8 +2989,8 @@ typedef struct cst_row {
     const cst_entity *const *targets;
 } cst_row;
 
-/* A cst_row_sink is what a callback pushes rows into, on its own thread, until it returns; a cst_save_request is the save of which
- * `save` is told, until it returns. Afterwards they are CST_E_INVALID_HANDLE. */
+/* A cst_row_sink is what a callback pushes rows into, on its own thread, until it returns; a cst_save_request is the save
+ * of which `save` is told, until it returns. Afterwards they are CST_E_INVALID_HANDLE. */
 
 /* A store that is to be opened. All of it is borrowed for the call. */
 typedef struct cst_store_opening {
@@ -3056,8 +3065,8 @@ typedef struct cst_member_change {
     const cst_row *members;
 } cst_member_change;
 
-/* A save: what changed since the last one, all of it to be kept or none. It comes also when nothing did. All of it is borrowed for
- * the call. */
+/* A save: what changed since the last one, all of it to be kept or none. It comes also when nothing did. All of it is
+ * borrowed for the call. */
 typedef struct cst_save_changes {
     size_t struct_size;
     cst_save_request *request; /* borrowed: cst_save_request_… */
@@ -3090,12 +3099,13 @@ enum {
 
 /* A type of stores. `store` is what `open` gave.
  *
- * Callbacks run on the thread of the call that needs them, for one store one at a time but for CST_STORE_PARALLEL_READS; only
- * did_register, did_unregister and close may come from any thread, the first two also while another callback runs. They may
- * use their sink, values, models, entities, predicates, errors and object IDs, and not the store itself, through its coordinator
- * or a context: CST_E_INVALID_ARGUMENT. Nor may they wait for a thread that does, which waits for them. To fail they return a status below 0 and may set *error (cst_error_new_custom): it comes
- * back as the detail of an error of status CST_E_CALLBACK, which names store and entity. What they push and give is copied at
- * once. NULL where the store cannot do something: CST_E_UNSUPPORTED for who asks for it. */
+ * Callbacks run on the thread of the call that needs them, for one store one at a time but for CST_STORE_PARALLEL_READS;
+ * only did_register, did_unregister and close may come from any thread, the first two also while another callback runs.
+ * They may use their sink, values, models, entities, predicates, errors and object IDs, and not the store itself, through
+ * its coordinator or a context: CST_E_INVALID_ARGUMENT. Nor may they wait for a thread that does, which waits for them. To
+ * fail they return a status below 0 and may set *error (cst_error_new_custom): it comes back as the detail of an error of
+ * status CST_E_CALLBACK, which names store and entity. What they push and give is copied at once. NULL where the store
+ * cannot do something: CST_E_UNSUPPORTED for who asks for it. */
 typedef struct cst_store_callbacks {
     size_t struct_size;
     uint32_t kind;      /* CST_STORE_INCREMENTAL or CST_STORE_ATOMIC */
@@ -3185,9 +3195,9 @@ typedef struct cst_store_callbacks {
      NULL,                                                                                                             \
      NULL}
 
-/* Makes a type of stores known in the whole process: cst_coordinator_add_store takes its name from now on, in any case of letters.
- * CST_E_INVALID_ARGUMENT for a name that is taken, also by a type that was registered before, and for a table that lacks what its
- * kind needs. On failure `destroy` is called too. */
+/* Makes a type of stores known in the whole process: cst_coordinator_add_store takes its name from now on, in any case of
+ * letters. CST_E_INVALID_ARGUMENT for a name that is taken, also by a type that was registered before, and for a table that
+ * lacks what its kind needs. On failure `destroy` is called too. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_type_register(cst_string name, const cst_store_callbacks *callbacks,
                                                              cst_error **error);
 /* Forgets a type; stores of it that are open stay so. CST_NOT_FOUND when none of that name was registered. */
@@ -3201,10 +3211,11 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_store_type_copy_metadata(cst_string typ
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_type_set_metadata(cst_string type, cst_string path, cst_bytes plist,
                                                                  cst_error **error);
 
-/* Pushes rows; as often as the callback likes, many at a time for speed. All of a call or none: CST_E_INVALID_ARGUMENT for an entity
- * that is none of those that were asked for, a reference that is none or that is known as the row of another entity, and a row that
- * was not asked for; CST_E_TYPE_MISMATCH for a value that its attribute does not take. The error names entity, key and value.
- * In `save`, which may have kept its changes by then, such rows are logged and left out with CST_OK. */
+/* Pushes rows; as often as the callback likes, many at a time for speed. All of a call or none: CST_E_INVALID_ARGUMENT for
+ * an entity that is none of those that were asked for, a reference that is none or that is known as the row of another
+ * entity, and a row that was not asked for; CST_E_TYPE_MISMATCH for a value that its attribute does not take. The error
+ * names entity, key and value. In `save`, which may have kept its changes by then, such rows are logged and left out with
+ * CST_OK. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_row_sink_push(cst_row_sink *sink, size_t count, const cst_row *rows,
                                                        cst_error **error);
 /* Pushes members of the owner of that index, in order, after those pushed before. Their rows may have values, too, which are then
@@ -3212,9 +3223,9 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_row_sink_push(cst_row_sink *sink, size_
 CST_EXPORT CST_ONE_THREAD cst_status cst_row_sink_push_members(cst_row_sink *sink, size_t owner, size_t count,
                                                                const cst_row *members, cst_error **error);
 
-/* Fills `out_rows` with the next rows of all that the store holds once this save is done, entity by entity, with all values that are
- * not null and the members of to-many relationships, of both sides (CST_ARRAY; empty ones are left out). They are valid until the
- * next such call. CST_END when there are no more. Only for atomic stores. */
+/* Fills `out_rows` with the next rows of all that the store holds once this save is done, entity by entity, with all values
+ * that are not null and the members of to-many relationships, of both sides (CST_ARRAY; empty ones are left out). They are
+ * valid until the next such call. CST_END when there are no more. Only for atomic stores. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_save_request_next(cst_save_request *request, size_t capacity,
                                                            cst_row *out_rows, size_t *out_count, cst_error **error);
 enum {
@@ -3300,8 +3311,9 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_batch_update_set_includes_subentities(c
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_update_set(cst_batch_request *request, cst_string property,
                                                           const cst_value *value, cst_error **error);
 
-/* Deletes the objects that a fetch request finds, with its order, limit and offset, in the stores of both requests together;
- * retained. Delete rules hold: cascade takes objects along, nullify ends what leads to deleted ones, deny fails with code 1600. */
+/* Deletes the objects that a fetch request finds, with its order, limit and offset, in the stores of both requests
+ * together; retained. Delete rules hold: cascade takes objects along, nullify ends what leads to deleted ones, deny fails
+ * with code 1600. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_delete_new(cst_fetch_request *request,
                                                           cst_batch_request **out_request CST_OWNED, cst_error **error);
 /* The same for objects by their IDs, of one entity; those whose rows are gone are left out. */
@@ -3309,8 +3321,8 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_batch_delete_new_with_ids(size_t count,
                                                                    cst_batch_request **out_request CST_OWNED,
                                                                    cst_error **error);
 
-/* Which stores to change; NULL, as at first: those that have the entity. With a count of 0 nothing is done, as a fetch of no stores
- * finds nothing. An insertion goes to the first that can be written. */
+/* Which stores to change; NULL, as at first: those that have the entity. With a count of 0 nothing is done, as a fetch of
+ * no stores finds nothing. An insertion goes to the first that can be written. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_set_stores(cst_batch_request *request, size_t count,
                                                           cst_store *const *stores, cst_error **error);
 /* Contexts merge what the request changes, unless this says no. */
@@ -3444,7 +3456,8 @@ typedef struct cst_controller_delegate {
 CST_EXPORT CST_ON_QUEUE cst_status cst_controller_new(cst_context *context, cst_fetch_request *request,
                                                       cst_string section_key_path, cst_string cache_name,
                                                       cst_controller **out_controller CST_OWNED, cst_error **error);
-/* Gives a string, or null for the section without a name, valid until its next call. It may read the object, and change nothing. */
+/* Gives a string, or null for the section without a name, valid until its next call. It may read the object, and change
+ * nothing. */
 typedef cst_status (*cst_section_name_fn)(void *userdata, cst_object *object, cst_value *out_name, cst_error **error);
 /* The same with sections that a function names. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_controller_new_with_sections(cst_context *context, cst_fetch_request *request,

@@ -5,8 +5,8 @@ import CorestoneStack
 import CorestoneValues
 
 /// A store of a host's own kind that gives all of its objects when it is opened, and is given all of them to keep: Core Data's
-/// `NSAtomicStore`, whose cache nodes are `StoreNode`s here. The objects lie in memory; the library answers fetches, checks what must be
-/// unique, and takes a save back that the store does not keep.
+/// `NSAtomicStore`, whose cache nodes are `StoreNode`s here. The objects lie in memory; the library answers fetches, checks what
+/// must be unique, and takes a save back that the store does not keep.
 public protocol AtomicStore: CustomStore {
     /// All rows of all entities, with all of their relationships, to-many ones as arrays of references; of a relationship and its
     /// inverse one side is enough. Called after `metadata`, and again after a save that reported conflicts;

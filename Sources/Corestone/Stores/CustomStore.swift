@@ -4,8 +4,8 @@ import CorestoneModel
 import CorestoneStack
 import CorestoneValues
 
-/// What the stores of a host's own kinds have in common, `IncrementalStore` and `AtomicStore`. Registered with `StoreTypes.register`, added
-/// by the name of their type; docs/HOST-STORES.md tells when what is called.
+/// What the stores of a host's own kinds have in common, `IncrementalStore` and `AtomicStore`. Registered with
+/// `StoreTypes.register`, added by the name of their type; docs/HOST-STORES.md tells when what is called.
 ///
 /// One thread at a time calls a store, but for `close` and the notices of registration. It must not use itself through a coordinator or
 /// a context. What it throws comes back as the child of an error of status `.callback` that names store and entity.

@@ -26,8 +26,8 @@ public struct SavedRow {
     }
 }
 
-/// What a save hands to a store: all that changed, to be kept as a whole or not at all. All may be nothing: then at most the metadata is
-/// to be written.
+/// What a save hands to a store: all that changed, to be kept as a whole or not at all. All may be nothing: then at most the
+/// metadata is to be written.
 ///
 /// Good during the save.
 public final class SaveChangesRequest: PersistentStoreRequest, @unchecked Sendable {

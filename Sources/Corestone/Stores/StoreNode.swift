@@ -11,9 +11,9 @@ public final class StoreNode {
     public let row: RowReference
     /// 0 to 2147483647, higher with each change; 0 every time in a store that keeps none.
     public private(set) var version: Int64
-    /// By name. What the entity does not have is left out. Of a to-one relationship `.null`, or a reference as a value (`.int`, `.text`,
-    /// `.bytes`) or as an object ID (`ObjectIDReference`); one that is missing is asked for. Of a to-many relationship, if the store
-    /// has them at hand, an array of these.
+    /// By name. What the entity does not have is left out. Of a to-one relationship `.null`, or a reference as a value (`.int`,
+    /// `.text`, `.bytes`) or as an object ID (`ObjectIDReference`); one that is missing is asked for. Of a to-many relationship, if
+    /// the store has them at hand, an array of these.
     public private(set) var values: [String: PropertyValue]
     /// The entities of targets that inherit from the relationship's destination, by the name of the to-one relationship.
     public var targets: [String: Entity] = [:]

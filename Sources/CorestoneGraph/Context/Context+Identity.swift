@@ -82,7 +82,8 @@ extension Context {
     func forget(_ object: ManagedObject) { unregister(object) }
 
     /// The one object of a row: the registered one, or a new fault.
-    /// - Parameter isSureOfEntity: whether a registered object of another entity is wrong; else what was read, or changed, knows better.
+    /// - Parameter isSureOfEntity: whether a registered object of another entity is wrong; else what was read, or changed, knows
+    ///   better.
     func object(
         store: Store?, entity: Entity, primaryKey: Int64, isSureOfEntity: Bool = true
     ) -> ManagedObject {

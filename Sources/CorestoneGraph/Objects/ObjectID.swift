@@ -20,7 +20,8 @@ public struct ObjectID: Sendable {
 
     public var isTemporary: Bool { reference < 0 }
 
-    /// `x-coredata://<store UUID>/<Entity>/p<key>`, with the reference, escaped, in a store of a host's own kind, or `x-coredata:///<Entity>/t<UUID>` while temporary.
+    /// `x-coredata://<store UUID>/<Entity>/p<key>`, with the reference, escaped, in a store of a host's own kind, or
+    /// `x-coredata:///<Entity>/t<UUID>` while temporary.
     public var uri: String {
         if isTemporary { return "x-coredata:///\(entity.name)/t\(TemporaryReference.uuid(reference))" }
         guard let store else { return ObjectID.uri(ofKey: reference, entity: entity.name, store: "") }

@@ -49,8 +49,9 @@ extension ContextLabel {
 
 extension Coordinator {
     /// Runs `body`, which closes the stores, when the queues of all contexts have done what they were given. From then on they take
-    /// nothing but from the calling thread, and tell everybody else; the main queue goes on until the others are done, whose work may
-    /// wait for it, and is served meanwhile when the calling thread is the main one. Contexts that are confined to a thread are none of its business.
+    /// nothing but from the calling thread, and tell everybody else; the main queue goes on until the others are done, whose work
+    /// may wait for it, and is served meanwhile when the calling thread is the main one. Contexts that are confined to a thread are
+    /// none of its business.
     ///
     /// - Parameter waits: false: what the queues were given finds the stores closed.
     /// - Throws: what `body` throws, and the queues go on then; `.invalidArgument` when the calling thread has a queue on which work

@@ -6,9 +6,9 @@ extension Coordinator {
     /// Has an open store lie somewhere else from now on. Core Data calls this `setURL:forPersistentStore:`.
     ///
     /// A store that is written as a whole goes to `path` with the next save, also of a context without changes; nothing may be
-    /// there but an older state of the same store. An SQLite store is opened there: the file has to be the same store already, moved or copied while
-    /// nothing was saved to it (`performAndWait`). Objects stay as they are, and find at `path` what they have not read yet. The
-    /// former file stays.
+    /// there but an older state of the same store. An SQLite store is opened there: the file has to be the same store already,
+    /// moved or copied while nothing was saved to it (`performAndWait`). Objects stay as they are, and find at `path` what they
+    /// have not read yet. The former file stays.
     ///
     /// - Parameter path: relative to the working directory at the time of the call.
     /// - Throws: `.invalidArgument` for a store that is not open here, and for another store's file; what opening the file fails

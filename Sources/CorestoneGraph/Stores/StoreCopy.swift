@@ -1,9 +1,9 @@
 import CorestoneModel
 import CorestoneValues
 
-/// Puts all that one store holds into another one, which is empty: rows with every value, pairs and orders of relationships, what the
-/// application wrote into the metadata. The rows keep their keys where the new store can have them; else they get new ones, in the order
-/// of the old ones, or those that the new store gives them.
+/// Puts all that one store holds into another one, which is empty: rows with every value, pairs and orders of relationships, what
+/// the application wrote into the metadata. The rows keep their keys where the new store can have them; else they get new ones, in
+/// the order of the old ones, or those that the new store gives them.
 struct StoreCopy {
     /// What to copy: a state that stays, where the store has such.
     let source: any StoreReading

@@ -50,7 +50,8 @@ extension StoreReference {
     }
 
     /// What stands behind the `p` of a URI: a number, text that is escaped as the path of a URL, so that slashes stay, or the
-    /// description of bytes, escaped too: `%3C01abff%3E`. So do Apple's, by tests that ran there. Of text that reads like one of the others more is escaped than has to be, so that each has a URI of its own.
+    /// description of bytes, escaped too: `%3C01abff%3E`. So do Apple's, by tests that ran there. Of text that reads like one of
+    /// the others more is escaped than has to be, so that each has a URI of its own.
     var uriText: String {
         switch self {
         case .integer(let number): return "\(number)"

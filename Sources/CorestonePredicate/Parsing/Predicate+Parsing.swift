@@ -5,8 +5,8 @@ extension Predicate {
     ///
     /// - Parameters:
     ///   - format: the text; words in any case, keys and strings as they are.
-    ///   - arguments: what fills the `%` conversions, in order. `%@` takes any value, `%K` a key path as a string. Expressions are put in place
-    ///     (`ExpressionValue`); those that are left over are not looked at.
+    ///   - arguments: what fills the `%` conversions, in order. `%@` takes any value, `%K` a key path as a string. Expressions are
+    ///     put in place (`ExpressionValue`); those that are left over are not looked at.
     /// - Throws: `Status.predicateSyntax` with the byte offset, what was expected and a caret under the place; also beyond
     ///   `PredicateLimits`.
     public static func parse(_ format: String, arguments: [PropertyValue] = []) throws -> Predicate {

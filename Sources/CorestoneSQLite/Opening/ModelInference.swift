@@ -4,10 +4,11 @@ import CorestoneValues
 
 /// Makes a model that fits the tables of a store that carries none.
 ///
-/// What the tables tell for sure: the entities with their names and their inheritance, the attributes with their kind of
-/// storage, the relationships that have a table or a column with an entity's number of their own. Names of properties are
-/// in lower case, since the tables have them in capitals, unless a cached model that does not fit has them. A column of integers is a to-one relationship when its name,
-/// its index and its values say so, else an Integer 64. To-many relationships that have an inverse to-one leave no trace.
+/// What the tables tell for sure: the entities with their names and their inheritance, the attributes with their kind of storage,
+/// the relationships that have a table or a column with an entity's number of their own. Names of properties are in lower case,
+/// since the tables have them in capitals, unless a cached model that does not fit has them. A column of integers is a to-one
+/// relationship when its name, its index and its values say so, else an Integer 64. To-many relationships that have an inverse
+/// to-one leave no trace.
 struct ModelInference {
     private let contents: StoreContents
     private let model = Model()

@@ -5,10 +5,10 @@ import CorestoneValues
 
 /// Rows as plain values, for programs that want neither contexts nor objects.
 ///
-/// A record has an entry for each attribute (of a composite one a dictionary), for each relationship the URI of the object that it leads
-/// to, or a list of them, the object's own URI as `@id`, and as `@entity` the name of its entity, where that inherits from the one asked
-/// for. What such a record has is taken back, too. Each call works in a context of its own on the calling thread, and saves before
-/// it returns: all of it, or nothing when it throws, as far as one store is concerned.
+/// A record has an entry for each attribute (of a composite one a dictionary), for each relationship the URI of the object that it
+/// leads to, or a list of them, the object's own URI as `@id`, and as `@entity` the name of its entity, where that inherits from
+/// the one asked for. What such a record has is taken back, too. Each call works in a context of its own on the calling thread, and
+/// saves before it returns: all of it, or nothing when it throws, as far as one store is concerned.
 extension Container {
     public typealias Record = [String: PropertyValue]
     /// The key of an object's URI in a record.
@@ -18,11 +18,12 @@ extension Container {
 
     /// Inserts objects.
     ///
-    /// Values are converted as the attribute wants them: text to numbers, dates (ISO 8601), UUIDs, bytes (base64). Null is
-    /// null; what a record does not name has its default. A record with `@entity` is inserted as one of that entity, which inherits from
-    /// `entity`; one with `@id` is there already, and is an error. A relationship takes the URI of an object, the object's ID, or a record, a to-many one a list of those: a record with `@id` changes
-    /// that object, any other inserts one of the relationship's entity, or of the one that it names as `@entity`. Dates are numbers of
-    /// seconds since 2001-01-01, too, and what is not finite is "Infinity", "-Infinity" or "NaN".
+    /// Values are converted as the attribute wants them: text to numbers, dates (ISO 8601), UUIDs, bytes (base64). Null is null;
+    /// what a record does not name has its default. A record with `@entity` is inserted as one of that entity, which inherits from
+    /// `entity`; one with `@id` is there already, and is an error. A relationship takes the URI of an object, the object's ID, or a
+    /// record, a to-many one a list of those: a record with `@id` changes that object, any other inserts one of the relationship's
+    /// entity, or of the one that it names as `@entity`. Dates are numbers of seconds since 2001-01-01, too, and what is not finite
+    /// is "Infinity", "-Infinity" or "NaN".
     ///
     /// - Returns: the records of the objects, in order, without those that were nested.
     /// - Throws: `.typeMismatch` and `.invalidArgument` with entity, key and value; what a save throws.

@@ -6,20 +6,21 @@ import Glibc
 extension Document {
     /// Saves the document to another place, and goes on there. What is at its former place stays as it was last saved.
     ///
-    /// A document that is open read-only can be written at its new place. Objects stay what they are, unless the type changes: then every object has a new ID, and those that the host has are gone.
-    /// A store that is overwritten stays as it is until the new one is whole; who reads it meanwhile goes on with what he began.
+    /// Objects stay what they are, unless the type changes: then every object has a new ID, and those that the host has are gone. A
+    /// document that is open read-only can be written at its new place. A store that is overwritten stays as it is until the new
+    /// one is whole; who reads it meanwhile goes on with what he began.
     ///
     /// - Parameters:
     ///   - path: where nothing is, or a store of the type that is wanted, if that may be replaced; relative to the working directory
     ///     at the time of the call. A symbolic link stays, and what it leads to is meant.
     ///   - type: nil: as it is.
     ///   - replaces: whether a store that is there may be overwritten, or an empty file.
-    /// - Throws: `.invalidArgument` for the document's own place and for one where something is; `.notAStore` and `.unsupported` for
-    ///   what may not be overwritten since it is no store of the type, `.storeBusy` while somebody else writes it,
+    /// - Throws: `.invalidArgument` for the document's own place and for one where something is; `.notAStore` and `.unsupported`
+    ///   for what may not be overwritten since it is no store of the type, `.storeBusy` while somebody else writes it,
     ///   `.storeReadOnly`; `.unsavedChanges` for another type while children of the context, or other contexts of the coordinator,
-    ///   hold what they have not saved, with the counts as children of the error; what saving throws. What is at the path is as it was then, and the document is where it was, with its
-    ///   changes. Only when the last step fails, after all was copied, it is a document without a place that has them, for another
-    ///   try.
+    ///   hold what they have not saved, with the counts as children of the error; what saving throws. What is at the path is as it
+    ///   was then, and the document is where it was, with its changes. Only when the last step fails, after all was copied, it is a
+    ///   document without a place that has them, for another try.
     public func saveAs(_ path: String, type: StoreType? = nil, replaces: Bool = false) throws {
         try requireOpen()
         if let type, type != self.type { try requireSavedElsewhere(to: path) }

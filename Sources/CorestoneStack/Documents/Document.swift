@@ -334,7 +334,8 @@ public final class Document: @unchecked Sendable {
         }
     }
 
-    /// Throws away what was not saved, by children of the context too, and reads the file as it is now, also what others wrote. Steps to undo are forgotten.
+    /// Throws away what was not saved, by children of the context too, and reads the file as it is now, also what others wrote.
+    /// Steps to undo are forgotten.
     ///
     /// Where somebody has put another file, that is opened. If it is another store, every object has a new ID, and those that the host
     /// has are gone.

@@ -66,8 +66,8 @@ extension Coordinator {
         return try performAndWait { try store.use { try backing.checkpoint(mode) } }
     }
 
-    /// Renews what SQLite knows of how the values in a store are spread, by which it chooses indexes, and removes files of external data
-    /// that no row refers to. A save of many objects does the first by itself.
+    /// Renews what SQLite knows of how the values in a store are spread, by which it chooses indexes, and removes files of external
+    /// data that no row refers to. A save of many objects does the first by itself.
     ///
     /// - Returns: the files that were removed; none where it cannot be told which nobody needs.
     /// - Throws: `.storeBusy`, `.storeReadOnly`, `.unsupported` for a store of another type, `.invalidArgument` for one that is not
