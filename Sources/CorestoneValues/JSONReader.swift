@@ -1,21 +1,23 @@
-/// A text of JSON (RFC 8259) as values: null, booleans, numbers, strings, arrays, dictionaries. Of members of one name the
-/// last counts. A whole number is an integer, one of more than 64 bits a decimal, or a double beyond 38 digits.
+/// A text of JSON (RFC 8259) as values: null, booleans, numbers, strings, arrays, dictionaries. A whole number is an integer, one
+/// of more than 64 bits a decimal, or a double beyond 38 digits.
 ///
+/// - Parameter allowsTwins: whether of members of one name the last counts; else they are refused.
 /// - Throws: `.invalidArgument` with the offset for what is no JSON, or nested more than 128 deep.
-public func decodeJSON(_ bytes: [UInt8]) throws -> PropertyValue {
+public func decodeJSON(_ bytes: [UInt8], allowsTwins: Bool = true) throws -> PropertyValue {
     try bytes.withUnsafeBytes { bytes in
-        var reader = JSONReader(bytes)
+        var reader = JSONReader(bytes, allowsTwins: allowsTwins)
         return try reader.readWhole()
     }
 }
 
 private struct JSONReader {
     private let bytes: UnsafeRawBufferPointer
+    private let allowsTwins: Bool
     private var place = 0
 
     static let maximumDepth = 128
 
-    init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+    init(_ bytes: UnsafeRawBufferPointer, allowsTwins: Bool) { (self.bytes, self.allowsTwins) = (bytes, allowsTwins) }
 
     mutating func readWhole() throws -> PropertyValue {
         if let bad = firstInvalidUTF8(bytes) { throw JSONReader.error("is not valid UTF-8", at: bad) }
@@ -91,7 +93,11 @@ private struct JSONReader {
         if takes("}") { return members }
         repeat {
             skipSpace()
+            let start = place
             let name = try string()
+            if !allowsTwins, members[name] != nil {
+                throw JSONReader.error("has the name \"\(name)\" twice", at: start)
+            }
             try take(":")
             members[name] = try read(depth: depth + 1)
         } while takes(",")

@@ -248,6 +248,7 @@ def loaded(tmp_path: Path, text: str | bytes, form: str, *words: str) -> tuple[A
         ('[{"a":"1"},\n 7,{"a":"2"}]', 2, "no object", "12"),
         ('[{"a":"1"},\n {"b":3\n,"a" "2"}]', 2, "line 3, column 6", "1"),
         ('{"a":"1"}\n{"a":"2"}\n7', 3, "no object", "12"),
+        ('[{"a":"1"},\n {"a":"2", "b":"3",\n "a":"4"}]', 2, 'has the name "a" twice (line 3, column 2)', "1"),
     ],
 )
 def test_json_that_is_not_whole(tmp_path: Path, text: str, line: int, words: str, kept: str) -> None:

@@ -202,15 +202,17 @@ struct StoreCopy {
         guard relationship.tellsPairs || relationship.isOrdered else { return }
         // Damaged stores have pairs of rows that are gone. Other stores, read as a whole, are refused with such.
         let rows = Set(relationship.destination.withDescendants.flatMap { keys[Int($0.index)] })
+        var leftOut = 0
         for entity in relationship.entity.withDescendants {
             for batch in batches(of: keys[Int(entity.index)]) {
-                let found: [Link] = try source.members(of: relationship, owners: Array(batch), includingRows: false)
-                    .members.compactMap {
-                        guard rows.contains($0.primaryKey), let owner = newKey($0.owner, entity),
-                            let member = newKey($0.primaryKey, relationship.destination)
-                        else { return nil }
-                        return Link(owner: owner, member: member)
-                    }
+                let all = try source.members(of: relationship, owners: Array(batch), includingRows: false).members
+                let found: [Link] = all.compactMap {
+                    guard rows.contains($0.primaryKey), let owner = newKey($0.owner, entity),
+                        let member = newKey($0.primaryKey, relationship.destination)
+                    else { return nil }
+                    return Link(owner: owner, member: member)
+                }
+                leftOut += all.count - found.count
                 if relationship.tellsPairs {
                     try transaction.link(relationship, added: found, removed: [])
                 }
@@ -220,6 +222,11 @@ struct StoreCopy {
                 try transaction.setOrder(
                     relationship, owners: orders.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
             }
+        }
+        if leftOut > 0 {
+            DebugLog.write(
+                "CoreData: warning: the copy of \(store.path) is without the members of \(relationship.entity.name)."
+                    + "\(relationship.name) whose rows are gone: \(leftOut)")
         }
     }
 

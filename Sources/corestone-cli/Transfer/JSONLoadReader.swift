@@ -137,7 +137,9 @@ final class JSONLoadReader: LoadReader {
     /// - Parameter end: says what ends where the bytes do, and what to do about it.
     private func record(_ bytes: [UInt8], _ line: FilePlace, _ column: Int, _ end: String) throws -> LoadRecord {
         do {
-            guard case .dictionary(let members) = try decodeJSON(bytes) else { throw JSONLoadReader.noObject(line) }
+            guard case .dictionary(let members) = try decodeJSON(bytes, allowsTwins: false) else {
+                throw JSONLoadReader.noObject(line)
+            }
             return try record(members, line)
         } catch let error as CoreError {
             guard error.offset >= 0 else { throw LoadFailure(line: line, message: error.message) }
