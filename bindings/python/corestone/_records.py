@@ -7,7 +7,7 @@ import itertools
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from decimal import Decimal
 from functools import partial
 from typing import Any, TypeVar, Union
@@ -27,7 +27,7 @@ from .object import ManagedObject
 from .object_id import ObjectID
 from .predicate import Predicate
 from .property import PropertyDescription
-from .values import EPOCH
+from .values import date_from_seconds, date_to_seconds, located, refuse_day
 
 Record = dict[str, Any]
 #: A predicate, its text, or one object.
@@ -61,8 +61,8 @@ def _date(value: str | float) -> datetime | float:
         whole, _, fraction = value.rstrip("Z").partition(".")
         return datetime.fromisoformat(f"{whole}.{fraction:0<6}+00:00")
     try:
-        near = EPOCH + timedelta(0, value)
-    except (OverflowError, ValueError):
+        near = date_from_seconds(value)
+    except InvalidArgumentError:
         return value
     found = ExactDate.fromisoformat(near.isoformat())
     found.seconds = value
@@ -87,9 +87,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, ExactDate) and hasattr(value, "seconds"):
         return _finite(value.seconds)
     if isinstance(value, datetime):
-        if value.tzinfo is None:
-            raise TypeMismatchError(f"{value!r} has no time zone.", value=value)
+        date_to_seconds(value)  # refuses what names no moment, or none that can be read
         return value.isoformat()
+    refuse_day(value)
     if isinstance(value, (Decimal, UUID)):
         return str(value)
     if isinstance(value, (bytes, bytearray, memoryview)):
@@ -102,7 +102,29 @@ def _plain(value: Any) -> Any:
         return _finite(dict(value))
     if isinstance(value, Iterable):
         return _finite(list(value))
-    raise TypeMismatchError(f"{value!r:.60} cannot be a value of a record.", value=value)
+    raise TypeMismatchError(
+        f"A value of type {type(value).__name__} cannot be one of a record ({value!r:.60}). Use None, bool, int, "
+        "float, Decimal, str, bytes, datetime, UUID, an object or its ID, or dictionaries and lists of these."
+    )
+
+
+def _name_of(values: Any, wrong: Any) -> str | None:
+    """The key path to a value within a record, or within a list of records."""
+    members = values.items() if isinstance(values, Mapping) else ()
+    for name, member in members:
+        if member is wrong:
+            return str(name)
+        within = _name_of(member, wrong)
+        if within is not None:
+            return f"{name}.{within}" if within else str(name)
+    if isinstance(values, (list, tuple)):
+        for member in values:
+            if member is wrong:
+                return ""
+            within = _name_of(member, wrong)
+            if within is not None:
+                return within
+    return None
 
 
 _READERS: dict[int, Callable[[Any], Any]] = {
@@ -179,7 +201,7 @@ class Records:
         success, failure  are called with what the call would return, or raise, which it does not then
         """
         is_one = isinstance(values, Mapping)
-        arguments = (text(entity), self._json(values))
+        arguments = (text(entity), self._json(entity, values))
         return self._asked(
             lib.cst_container_insert, lambda: arguments, success, failure,
             lambda json_text, count: self._one(entity, json_text) if is_one else self._many(entity, json_text),
@@ -231,7 +253,7 @@ class Records:
 
         arguments  the values of the conversions in the text of a predicate
         """
-        json_text = self._json(values)
+        json_text = self._json(entity, values)
         found: list[Record] = self._asked(
             lib.cst_container_update, lambda: (text(entity), self._filter(where, arguments), json_text), success,
             failure, lambda json_text, count: self._many(entity, json_text),
@@ -283,14 +305,21 @@ class Records:
             return _Filter(where, arguments) if where is not None or arguments else None
         return _Filter(Predicate(where, *arguments), ())
 
-    def _json(self, values: Any) -> _abi.InputString:
-        if not isinstance(values, (Mapping, list, tuple)):
-            values = _plain(values)
+    def _json(self, entity: str, values: Any) -> _abi.InputString:
+        last: Any = None
+
+        def plain(value: Any) -> Any:
+            nonlocal last
+            last = value
+            return _plain(value)
+
         try:
-            return text(json.dumps(_finite(values), default=_plain, allow_nan=False))
+            if not isinstance(values, (Mapping, list, tuple)):
+                values = plain(values)
+            return text(json.dumps(_finite(values), default=plain, allow_nan=False))
+        except CorestoneError as raised:
+            raise located(raised, entity, _name_of(values, last) or None, last) from None
         except (ValueError, TypeError, RecursionError) as raised:
-            if isinstance(raised, CorestoneError):
-                raise
             raise TypeMismatchError(f"The record cannot be written as JSON: {raised}.") from raised
 
     def _asked(

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from .entity import Entity
 
 EPOCH = datetime(2001, 1, 1, tzinfo=timezone.utc)
+#: Of datetime.min and datetime.max in UTC. The latter is rounded: 64 bits have no microseconds of the year 9999.
+_FIRST_SECONDS, _LAST_SECONDS = -63113904000.0, 252423993600.0
+#: What lies between _FIRST_SECONDS and the next number before it.
+_FIRST_STEP = 2.0**-17
 INT_MIN, INT_MAX = -(1 << 63), (1 << 63) - 1
 _DECIMAL_LIMIT = 10**38
 _MASK = (1 << 64) - 1
@@ -72,13 +76,28 @@ BULKY = frozenset((bytes, bytearray, memoryview))
 
 
 def date_to_seconds(value: datetime) -> float:
-    """Seconds since 2001-01-01 UTC. A datetime without a time zone is refused."""
+    """Seconds since 2001-01-01 UTC. A datetime without a time zone is refused, and one that no datetime in UTC is."""
     if value.tzinfo is None or value.utcoffset() is None:
         raise InvalidArgumentError(
             f"{value!r} has no time zone, so it names no moment. Add one: value.replace(tzinfo=timezone.utc), "
             "or value.astimezone() for this machine's zone."
         )
-    return (value - EPOCH).total_seconds()
+    seconds = (value - EPOCH).total_seconds()
+    if not _FIRST_SECONDS <= seconds <= _LAST_SECONDS:
+        raise InvalidArgumentError(
+            f"{value!r} is outside the years 1 to 9999 in UTC, so it could not be read again. The limits are "
+            "datetime.min and datetime.max with value.replace(tzinfo=timezone.utc)."
+        )
+    return seconds
+
+
+def refuse_day(value: Any) -> None:
+    """Raises for a date that is no datetime: as without a time zone, nobody could say which moment it means."""
+    if isinstance(value, date) and not isinstance(value, datetime):
+        raise TypeMismatchError(
+            f"{value!r} is a day and no moment. Use a datetime with a time zone; for its midnight in UTC: "
+            "datetime.combine(value, time(), timezone.utc)."
+        )
 
 
 def decimal_parts(value: Decimal) -> tuple[int, int]:
@@ -190,10 +209,11 @@ def _encode_other(slot: _abi.Value, value: Any) -> None:
     if hasattr(value, "__float__"):
         _encode_float(slot, float(value))
         return
-    remedy = "Use None, bool, int, float, Decimal, str, bytes, datetime, UUID, a managed object or an object ID."
-    if isinstance(value, date):
-        remedy = "Use a datetime with a time zone."
-    raise TypeMismatchError(f"A value of type {type(value).__name__} cannot be stored ({value!r:.60}). {remedy}")
+    refuse_day(value)
+    raise TypeMismatchError(
+        f"A value of type {type(value).__name__} cannot be stored ({value!r:.60}). Use None, bool, int, float, "
+        "Decimal, str, bytes, datetime, UUID, a managed object or an object ID."
+    )
 
 
 def encode(slot: _abi.Value, value: Any, entity: str | None = None, key: str | None = None) -> None:
@@ -291,10 +311,14 @@ def encode_all(values: Sequence[Any], entity: str | None = None, keys: Sequence[
 
 
 def date_from_seconds(seconds: float) -> datetime:
-    """A datetime in UTC, to the microsecond."""
+    """A datetime in UTC, to the microsecond. What a limit of datetime is rounded to is that limit."""
     try:
         return EPOCH + timedelta(0, seconds)
     except (OverflowError, ValueError):
+        if seconds == _LAST_SECONDS:
+            return datetime.max.replace(tzinfo=timezone.utc)
+        if _FIRST_SECONDS - _FIRST_STEP <= seconds < _FIRST_SECONDS:
+            return datetime.min.replace(tzinfo=timezone.utc)
         raise InvalidArgumentError(
             f"The date {seconds!r} seconds after 2001-01-01 is outside the years 1 to 9999 that datetime can hold."
         ) from None

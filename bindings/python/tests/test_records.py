@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from datetime import datetime, timezone
+from datetime import date, datetime, timezone
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -162,6 +162,27 @@ def test_attributes_with_names_of_the_record(shop: Container) -> None:
         changed = things.insert("Thing", {"others": [{**inner, "objectID": "x"}, {"@entity": "Thing", "entity": "y"}]})
         assert changed["others"][0] == inner["@id"] or changed["others"][1] == inner["@id"]
         assert sorted(each["objectID"] or "" for each in things.read("Thing")) == ["", "", "mine", "x"]
+
+
+def test_values_that_no_record_has_are_told_by_name(shop: Container) -> None:
+    """As attributes do, with the remedy; nothing is inserted."""
+    day, naive = date(2020, 1, 1), datetime(2020, 1, 1)
+    records: list[Any] = [{"name": "kite", "made": day}, [{"name": "ball"}, {"name": "kite", "made": day}]]
+    for given in records:
+        with pytest.raises(TypeMismatchError, match=r"Item\.made: .*datetime\.combine.*timezone\.utc") as caught:
+            shop.insert("Item", given)
+        assert (caught.value.entity, caught.value.key, caught.value.value) == ("Item", "made", day)
+    with pytest.raises(InvalidArgumentError, match=r"Item\.made: .*no time zone.*timezone\.utc"):
+        shop.insert("Item", {"name": "kite", "made": naive})
+    with pytest.raises(TypeMismatchError, match=r"Shop\.items\.made: "):
+        shop.insert("Shop", {"name": "Toys", "items": [{"name": "kite", "made": day}]})
+    with pytest.raises(TypeMismatchError, match=r"Item\.name: .*type object"):
+        shop.insert("Item", {"name": object()})
+    with pytest.raises(TypeMismatchError, match=r"Item\.made: "):
+        shop.update("Item", None, {"made": day})
+    with pytest.raises(TypeMismatchError, match="type int"):
+        shop.insert("Item", 5)  # type: ignore[arg-type]
+    assert shop.read("Item") == shop.read("Shop") == []
 
 
 @pytest.mark.parametrize("type", ["InMemory", "SQLite", "XML", "Binary"])

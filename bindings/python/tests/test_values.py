@@ -119,13 +119,63 @@ def test_dates() -> None:
             date_from_seconds(seconds)
 
 
+@pytest.mark.parametrize("type", ["SQLite", "XML", "Binary", "InMemory"])
+def test_the_limits_of_datetime_come_back(tmp_path: Path, type: str) -> None:
+    most, least = datetime.max.replace(tzinfo=UTC), datetime.min.replace(tzinfo=UTC)
+    dates = [most, least, datetime.max.replace(microsecond=0, tzinfo=UTC), datetime(1, 1, 1, 0, 0, 0, 999999, UTC)]
+    # 64 bits have no single microseconds so far from 2001.
+    wanted = [date_from_seconds(date_to_seconds(each)) for each in dates]
+    assert wanted[:3] == dates[:3]
+    assert abs(wanted[3] - dates[3]) < timedelta(microseconds=4)
+    model = Model({"Lease": {"ends": "date?", "n": "int16"}})
+    with Container(model, tmp_path / "leases", type=type) as container:
+        ctx = container.context()
+        ctx.insert_many("Lease", [{"ends": each, "n": n} for n, each in enumerate(dates)])
+        ctx.save()
+        fresh = container.context()
+        leases = fresh.fetch("Lease", sort="n")
+        assert [each.ends for each in leases] == wanted
+        assert [each["ends"] for each in leases] == wanted
+        assert leases.column("ends") == wanted
+        assert leases.rows("ends") == [(each,) for each in wanted]
+        assert [each.ends for each in fresh.stream("Lease", sort="n")] == wanted
+        assert [row["ends"] for row in fresh.fetch_rows("Lease", columns="ends", sort="n")] == wanted
+        assert [each["ends"] for each in container.read("Lease", sort="n")] == wanted
+        assert fresh.fetch("Lease", "ends == %@", most).column("n") == [0]
+        assert fresh.fetch("Lease", "ends < %@", most).column("n") == [1, 2, 3]
+        assert fresh.fetch("Lease", "ends == %@", least).column("n") == [1]
+        # What was read is written back as it was.
+        record = container.read("Lease", "n == 0")[0]
+        assert container.update("Lease", record["@id"], record)[0]["ends"] == most
+        assert container.insert("Lease", {"ends": most, "n": 9})["ends"] == most
+    assert date_from_seconds(math.nextafter(date_to_seconds(least), -math.inf)) == least
+    for seconds in (math.nextafter(date_to_seconds(most), math.inf), date_to_seconds(least) - 0.001):
+        with pytest.raises(InvalidArgumentError, match="1 to 9999"):
+            date_from_seconds(seconds)
+
+
+@pytest.mark.parametrize("limit", [datetime.max, datetime.min])
+def test_dates_that_no_datetime_in_utc_is_are_refused(ctx: Context, limit: datetime) -> None:
+    """They could be saved, and never be read."""
+    value = limit.replace(tzinfo=timezone(timedelta(hours=-5 if limit == datetime.max else 5)))
+    person = ctx.insert("Employee", name="Ada")
+    with pytest.raises(InvalidArgumentError, match=r"Employee\.hired: .*1 to 9999 in UTC.*timezone\.utc"):
+        person.hired = value
+    with pytest.raises(InvalidArgumentError, match=r"1 to 9999 in UTC"):
+        ctx.insert_many("Employee", [{"name": "Bob", "hired": value}])
+    with pytest.raises(InvalidArgumentError, match=r"1 to 9999 in UTC"):
+        ctx.container.insert("Employee", {"name": "Bob", "hired": value})
+    assert person.hired is None
+    person.hired = limit.replace(tzinfo=UTC)
+
+
 def test_naive_dates_are_refused(ctx: Context) -> None:
     person = ctx.insert("Employee", name="Ada")
     with pytest.raises(InvalidArgumentError, match=r"Employee\.hired: .*no time zone.*timezone\.utc") as caught:
         person.hired = datetime(2020, 1, 1)
     error = caught.value
     assert (error.entity, error.key, error.value) == ("Employee", "hired", datetime(2020, 1, 1))
-    with pytest.raises(TypeMismatchError, match="datetime with a time zone"):
+    with pytest.raises(TypeMismatchError, match=r"Employee\.hired: .*no moment.*datetime\.combine.*timezone\.utc"):
         person.hired = date(2020, 1, 1)
     assert person.hired is None
 
