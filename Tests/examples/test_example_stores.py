@@ -133,7 +133,7 @@ def test_there_and_back_from_sqlite(kind: str, place: str, tmp_path: Path) -> No
         container.store = coordinator.migrate_store(container.store, place, type=kind)
         assert container.store.type == kind
         assert described(container.context()) == before
-        container.store = coordinator.migrate_store(container.store, tmp_path / "b.sqlite")
+        container.store = coordinator.migrate_store(container.store, tmp_path / "b.sqlite", type="SQLite")
         assert described(container.context()) == before
     with Container(Model(EVERYTHING), place, type=kind) as container:
         assert described(container.context()) == before

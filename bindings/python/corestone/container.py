@@ -402,9 +402,17 @@ class Container(Records):
         """Where the model comes from: "given", "cached" (the store carries it) or "inferred" (from its tables)."""
         return self.store.model_source
 
-    def migrate(self, path: str | os.PathLike[str]) -> Store:
-        """Saves the store at another path and goes on with that one, as Coordinator.migrate_store does."""
-        self._store = self.coordinator.migrate_store(self.store, path)
+    def migrate(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        type: str | None = None,
+        progress: Callable[[int, int], Any] | None = None,
+        **options: Unpack[StoreOptions],
+    ) -> Store:
+        """Saves the first store at another path, or as one of another type, and goes on with that one, as
+        Coordinator.migrate_store does with the same arguments: every object has a new ID. Returns the new store."""
+        self._store = self.coordinator.migrate_store(self.store, path, type=type, progress=progress, **options)
         return self._store
 
     @property

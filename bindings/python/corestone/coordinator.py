@@ -292,31 +292,33 @@ class Coordinator:
         store: Store,
         path: str | os.PathLike[str],
         *,
-        type: str = "SQLite",
-        sync: str = "full",
-        journal: str = "wal",
-        busy_timeout: float = 5.0,
-        cache_kb: int = 0,
-        max_connections: int = 0,
-        history: bool = False,
+        type: str | None = None,
         progress: Callable[[int, int], Any] | None = None,
-        options: Mapping[str, Any] | None = None,
+        **options: Unpack[StoreOptions],
     ) -> Store:
         """Saves a store at another path, where nothing is or a store without objects, and goes on with that one: all
         that it holds is copied, then it is removed; its file stays. Returns the new store.
 
         Every object has a new ID, of which the coordinator tells ("stores_did_change": `uuid_changed.migrated_ids`).
-        Objects of contexts are those of a removed store; save before. The options are those of add_store; the
-        configuration is that of the old store. When it fails, the old store is open as before.
+        Objects of contexts are those of a removed store; save before. The options are those of add_store, for the new
+        store alone; the configuration stays that of the old one (InvalidArgumentError for another). When it fails, the
+        old store is open as before.
 
+        type          of the new store. None: that of the old one; "SQLite" for one in memory, which has no file
         progress      progress(done, total) is told the objects, on this thread. It may read from the store, and not
                       save; what it raises ends the copying, and is raised by the call
         """
-        given = store_options(
-            sync=sync, journal=journal, busy_timeout=busy_timeout, cache_kb=cache_kb, max_connections=max_connections,
-            history=history, options=options,
-        )  # fmt: skip
-        arguments = (self._handle, store._handle, text(type), path_argument(path), byref(given))
+        old = one_of(Store, store, "store")
+        given = store_options(**options)
+        configuration = options.get("configuration")
+        if configuration not in (None, old.configuration):
+            raise InvalidArgumentError(
+                f"The configuration of the store stays as it is, so {configuration!r} cannot be that of the new one. "
+                "Leave it out.", key="configuration", value=configuration,
+            )  # fmt: skip
+        # The library has SQLite for no type.
+        wanted = type if type is not None else "SQLite" if old.type == "InMemory" else old.type
+        arguments = (self._handle, old._handle, text(wanted), path_argument(path), byref(given))
         with told(progress) as callback:
             return self._opened(lib.cst_coordinator_migrate_store, *arguments, callback, None)
 

@@ -26,6 +26,7 @@ from corestone import (
     StoreCorruptError,
     StoreError,
     StoreReadOnlyError,
+    TypeMismatchError,
     metadata,
 )
 
@@ -267,6 +268,48 @@ def test_a_container_moves_to_another_file(tmp_path: Path) -> None:
             _ = note.text
     with pytest.raises(InvalidArgumentError), Container(model, tmp_path / "draft.sqlite") as container:
         container.migrate(tmp_path / "letter.sqlite")
+
+
+@pytest.mark.parametrize("kind", ["SQLite", "XML", "Binary"])
+def test_migrating_keeps_the_type(model: Model, tmp_path: Path, kind: str) -> None:
+    """Unless another one is asked for."""
+    with Container(model, tmp_path / "draft", type=kind) as container:
+        container.insert("Employee", {"name": "Ada"})
+        new = container.migrate(tmp_path / "letter")
+        assert new.type == kind == metadata(tmp_path / "letter")["NSStoreType"]
+        assert new is container.store
+        assert container.coordinator.migrate_store(new, tmp_path / "copy").type == kind
+    with Container(model, tmp_path / "letter") as container:
+        assert [each["name"] for each in container.read("Employee")] == ["Ada"]
+
+
+def test_migrating_takes_type_and_options(tmp_path: Path) -> None:
+    heard: list[tuple[int, int]] = []
+    with Container(Model({"Note": {"text": "string?"}}), tmp_path / "draft.sqlite") as container:
+        container.insert("Note", {"text": "x"})
+        new = container.migrate(
+            tmp_path / "a.xml", type="XML", progress=lambda done, total: heard.append((done, total))
+        )
+        assert (new.type, heard[-1]) == ("XML", (1, 1))
+        new = container.migrate(
+            tmp_path / "b.sqlite", type="SQLite", journal="rollback", pragmas={"page_size": 8192}, history=True,
+            file_mode=0o600, foreign_options=["NSPersistentStoreFileProtectionKey"],
+        )  # fmt: skip
+        assert (new.type, len(new.warnings)) == ("SQLite", 1)
+        assert (tmp_path / "b.sqlite").stat().st_mode & 0o777 == 0o600
+        with sqlite3.connect(tmp_path / "b.sqlite") as file:
+            assert file.execute("PRAGMA page_size").fetchone() == (8192,)
+            assert file.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+            assert file.execute("SELECT COUNT(*) FROM ATRANSACTION").fetchone() is not None
+        with pytest.raises(InvalidArgumentError, match="configuration"):
+            container.migrate(tmp_path / "c.sqlite", configuration="Other")
+        with pytest.raises(TypeMismatchError):
+            container.coordinator.migrate_store("b.sqlite", tmp_path / "c.sqlite")  # type: ignore[arg-type]
+        with pytest.raises(InvalidArgumentError, match="Oracle"):
+            container.migrate(tmp_path / "c.sqlite", type="Oracle")
+        assert container.store is new
+        assert [each["text"] for each in container.read("Note")] == ["x"]
+        assert not (tmp_path / "c.sqlite").exists()
 
 
 def test_a_container_may_lie_in_memory_alone(model: Model, path: Path) -> None:

@@ -1042,7 +1042,7 @@ def test_there_and_back_from_sqlite(kind: Any, tmp_path: Path) -> None:
         container.store = there
         assert there.type == "Kind"
         assert described(container.context()) == before
-        container.store = coordinator.migrate_store(there, tmp_path / "c.sqlite")
+        container.store = coordinator.migrate_store(there, tmp_path / "c.sqlite", type="SQLite")
         assert described(container.context()) == before
 
 
