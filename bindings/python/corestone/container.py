@@ -22,6 +22,7 @@ from . import _abi
 from ._abi import lib, optional_text, path_argument, text
 from ._arguments import choice, elements, one_of
 from ._call import call, made, read_error
+from ._contexts import Contexts
 from ._interrupt import immortal
 from ._open_hosts import host_stores_opened
 from ._records import Records
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Policy = Literal["refuse", "save", "discard"]
-
-_QUEUES = {"caller": _abi.QUEUE_CALLER, "private": _abi.QUEUE_PRIVATE, "main": _abi.QUEUE_MAIN}
 
 
 class UnsavedChanges(NamedTuple):
@@ -143,7 +142,7 @@ _told_callback = immortal(_abi.CONTAINER_LOAD_FN(_told))
 _end_callback = immortal(_abi.DESTROY_FN(lambda number, loads=_loads: loads.pop(number, None) and None))
 
 
-class Container(Records):
+class Container(Records, Contexts):
     """A model, the stores of its objects, and contexts: what most programs begin with.
 
         with Container(model, "company.store") as container:  # opens the store, or makes it
@@ -241,11 +240,8 @@ class Container(Records):
 
     def _adopt(self, handle: int, model: Model | None) -> None:
         self._handle = handle
-        coordinator = Coordinator.__new__(Coordinator)
-        coordinator._handle = lib.cst_retain(made(lib.cst_container_coordinator, handle))
-        coordinator.model = model or Model._of(lib.cst_retain(made(lib.cst_coordinator_model, coordinator._handle)))
-        self.coordinator = coordinator
-        self.model = coordinator.model
+        self.coordinator = Coordinator._owned(lib.cst_retain(made(lib.cst_container_coordinator, handle)), model)
+        self.model = self.coordinator.model
 
     def add_store_description(self, description: StoreDescription) -> None:
         """Adds a store to those that `load` opens. The first one takes the place of the one in the data folder."""
@@ -340,28 +336,14 @@ class Container(Records):
         if self._is_closed:
             raise InvalidHandleError("The container is closed. Open another one.")
 
-    def _context(self, queue: int, parent: Context | None = None) -> Context:
-        self._require_open()
-        context = Context(self, queue, parent)
-        self._contexts.add(context)
-        return context
+    @property
+    def _beneath(self) -> Coordinator:
+        return self.coordinator
 
-    def _child(self, parent: Context, queue: str) -> Context:
-        if queue not in _QUEUES:
-            raise InvalidArgumentError(f"{queue!r} is no kind of queue. Use 'caller', 'private' or 'main'.")
-        return self._context(_QUEUES[queue], parent)
-
-    def context(self) -> Context:
-        """A context for the calling thread, which alone may use it."""
-        return self._context(_abi.QUEUE_CALLER)
-
-    def background_context(self) -> Context:
-        """A context with a queue of its own; any thread gives it work by perform and perform_and_wait."""
-        return self._context(_abi.QUEUE_PRIVATE)
-
-    def main_context(self) -> Context:
-        """A context of the main queue: see corestone.main_queue."""
-        return self._context(_abi.QUEUE_MAIN)
+    @property
+    def _title(self) -> str:
+        found = self._store or next(iter(self.coordinator.stores), None)
+        return found.path if found else "a container without an open store"
 
     def fetch(
         self,
@@ -435,8 +417,8 @@ class Container(Records):
             call(lib.cst_container_close, self._handle, _abi.UNSAVED.index(policy))
         self._is_closed = True
         self._own = self._view = None
-        for context in list(self._contexts):
-            context.close()
+        self._close_contexts()
+        self.coordinator._end()
         with contextlib.suppress(ForkedError):  # a forked child has no part in it
             call(lib.cst_container_close, self._handle, _abi.UNSAVED.index("discard"))
 

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from ctypes import byref
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Callable, Literal, TypeVar, Union, overload
+from typing import TYPE_CHECKING, Any, Callable, Literal, TypeVar, Union, cast, overload
 
 from . import _abi, _interrupt, faulting, nesting, queue
 from ._abi import lib
@@ -43,6 +43,7 @@ from .sort import SortKey
 from .undo import UndoManager, forget_what_was_read
 
 if TYPE_CHECKING:
+    from ._contexts import ContextOwner
     from .codes import ContextNotification
     from .container import Container
     from .coordinator import Store
@@ -65,16 +66,18 @@ _QUEUES = {_abi.QUEUE_CALLER: "caller-confined", _abi.QUEUE_PRIVATE: "private qu
 class Context:
     """A scratch pad: objects that were fetched or inserted, and their changes until save or rollback.
 
-    Made by Container.context, background_context or main_context. A context and its objects belong to one queue at a
-    time; use elsewhere is a WrongThreadError.
+    Made by context, background_context or main_context of a Container or a Coordinator, which it keeps. A context and
+    its objects belong to one queue at a time; use elsewhere is a WrongThreadError.
     """
 
     def __init__(
-        self, container: Container, queue_type: int, parent: Context | None = None, handle: int | None = None
+        self, owner: ContextOwner, queue_type: int, parent: Context | None = None, handle: int | None = None
     ) -> None:
-        self.container = container
+        self._owner = owner
+        #: What has the stores.
+        self.coordinator = owner._beneath
         self._parent = parent
-        self.model = container.model
+        self.model = owner.model
         self._stamp = Stamp()  # what objects read ahead serves while this stays the same
         self._watcher: _interrupt.Watch | None = None
         self._is_main = queue_type == _abi.QUEUE_MAIN
@@ -93,7 +96,7 @@ class Context:
         self.user_info: Any = None
         if handle is None:
             handle = (
-                made(lib.cst_context_new, container.coordinator._handle, queue_type)
+                made(lib.cst_context_new, self.coordinator._handle, queue_type)
                 if parent is None
                 else made(lib.cst_context_new_child, parent._open, queue_type)
             )
@@ -103,6 +106,14 @@ class Context:
         contexts.add(self)
         if queue_type == _abi.QUEUE_CALLER:
             self._watch()
+
+    @property
+    def container(self) -> Container:
+        """The container, or the document, that made it. InvalidArgumentError for a context of a coordinator by itself,
+        which `coordinator` is in any case."""
+        if self._owner is self.coordinator:
+            raise InvalidArgumentError("A coordinator made the context, and no container. Use context.coordinator.")
+        return cast("Container", self._owner)
 
     @property
     def _open(self) -> int:
@@ -713,7 +724,7 @@ class Context:
         return Results(self, out.value or 0, request.entity).ids()
 
     def _id(self, which: ObjectID | str) -> ObjectID | None:
-        return self.container.object_id(which) if isinstance(which, str) else which
+        return self.coordinator.object_id(which) if isinstance(which, str) else which
 
     def get(self, which: ObjectID | str) -> Any:
         """The object of an ID or URI, as a fault unless it is known. Does not look into the store."""
@@ -1061,7 +1072,7 @@ class Context:
         What it asks of its parent runs on the parent's queue, so work on the parent's queue must not wait for the
         child's; WrongThreadError where the parent is confined to another thread.
         """
-        return self.container._child(self, queue)
+        return self._owner._child(self, queue)
 
     @property
     def automatically_merges(self) -> bool:
@@ -1339,7 +1350,7 @@ class Context:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Context of {self.container.path}, {_QUEUES[self._queue_type]}{', closed' * self.is_closed}>"
+        return f"<Context of {self._owner._title}, {_QUEUES[self._queue_type]}{', closed' * self.is_closed}>"
 
     def __del__(self, release: Any = lib.cst_release) -> None:
         handle = getattr(self, "_handle", None)

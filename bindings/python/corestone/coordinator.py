@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -10,18 +11,20 @@ import weakref
 from collections.abc import Mapping
 from concurrent.futures import Future
 from ctypes import byref
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
 
 from . import _abi, _host, queue
 from ._abi import lib, optional_text, path_argument, text
 from ._arguments import choice, flag, one_of
 from ._call import call, made
+from ._contexts import Contexts
 from ._notifications import Notifications
 from ._open_hosts import host_store, host_stores_opened
 from ._progress import told
 from ._store_options import StoreOptions, store_options
 from .codes import CoordinatorNotification
-from .errors import InvalidArgumentError, TypeMismatchError
+from .errors import ForkedError, InvalidArgumentError, InvalidHandleError, TypeMismatchError
 from .generation import QueryGeneration, optional_generation
 from .model import Model, ModelLike
 from .object_id import ObjectID
@@ -29,6 +32,7 @@ from .object_id import ObjectID
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from .context import Context
     from .entity import Entity
     from .host_store import HostStore
     from .observation import Observation, StoreChanges
@@ -226,13 +230,43 @@ class Checkpoint(NamedTuple):
         return self.pages == self.checkpointed
 
 
-class Coordinator:
-    """Keeps the stores of a model. Any thread may use it."""
+class Coordinator(Contexts):
+    """Keeps the stores of a model, and makes contexts on top of them. Any thread may use it.
+
+        with Coordinator(model) as coordinator:
+            coordinator.add_store("notes.sqlite", configuration="Notes")
+            coordinator.add_store("log.xml", type="XML", configuration="Log")
+            ctx = coordinator.context()
+
+    Contexts keep it, and it ends with the last one who does; `close`, or the end of a `with` block, ends it at once.
+    """
 
     def __init__(self, model: Model) -> None:
         model.freeze()
+        self._adopt(made(lib.cst_coordinator_new, model._handle), model)
+
+    def _adopt(self, handle: int, model: Model | None) -> None:
+        self._handle = handle
+        self._is_closed = False
+        self._contexts: weakref.WeakSet[Context] = weakref.WeakSet()
+        if model is None:
+            model = Model._of(lib.cst_retain(made(lib.cst_coordinator_model, handle)))
         self.model = model
-        self._handle = made(lib.cst_coordinator_new, model._handle)
+
+    @classmethod
+    def _owned(cls, handle: int, model: Model | None) -> Coordinator:
+        """The coordinator of an owned handle; without a model it is of its own."""
+        coordinator = cls.__new__(cls)
+        coordinator._adopt(handle, model)
+        return coordinator
+
+    @property
+    def _beneath(self) -> Coordinator:
+        return self
+
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise InvalidHandleError("The coordinator is closed. Make another one.")
 
     def add_store(
         self,
@@ -280,6 +314,7 @@ class Coordinator:
 
     def _opened(self, function: Any, *arguments: Any) -> Store:
         """The store that a call opens."""
+        self._require_open()
         with host_stores_opened(self):
             return Store(made(function, *arguments), self)
 
@@ -495,6 +530,38 @@ class Coordinator:
         """The ID for a URI; None when no store of the coordinator knows it."""
         handle = made(lib.cst_coordinator_object_id, self._handle, text(uri))
         return ObjectID._owned(handle) if handle else None
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed."""
+        return self._is_closed
+
+    def _end(self) -> None:
+        """Closes the contexts that it made, and makes no more."""
+        self._is_closed = True
+        self._close_contexts()
+
+    def close(self) -> None:
+        """Closes the contexts that it made, whose changes are lost if they were not saved, and removes its stores.
+        Closing twice is fine. A container's or document's coordinator is closed with that one: close that."""
+        if self._is_closed:
+            return
+        self._end()
+        with contextlib.suppress(ForkedError):  # a forked child has no part in it
+            for store in self.stores:
+                self.remove_store(store)
+
+    def __enter__(self) -> Coordinator:
+        self._require_open()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Coordinator of {self._title}{' (closed)' * self._is_closed}>"
 
     def __del__(self, release: Any = lib.cst_release) -> None:
         handle = getattr(self, "_handle", None)

@@ -17,9 +17,10 @@ from ._abi import lib, optional_text, path_argument
 from ._arguments import choice, flag, milliseconds, whole
 from ._arguments import function as function_given
 from ._call import call, made, read_error
+from ._contexts import QUEUES, ContextOwner
 from ._interrupt import immortal
 from ._store_options import StoreOptions, store_options
-from .container import _QUEUES, Policy
+from .container import Policy
 from .context import Context
 from .coordinator import Coordinator, Store, given_model
 from .errors import CorestoneError, InvalidArgumentError, InvalidHandleError
@@ -63,7 +64,7 @@ _told_callback = immortal(_abi.DOCUMENT_OBSERVE_FN(_told))
 _forget_callback = immortal(_abi.DESTROY_FN(lambda number, known=_observers: known.pop(number, None) and None))
 
 
-class Document:
+class Document(ContextOwner):
     """One store as a document. `Document(model)` has no place yet; `Document.open(path)` opens one that is there.
 
         with Document(model) as document:
@@ -84,7 +85,7 @@ class Document:
         given = given_model(model)
         if given is None:
             raise InvalidArgumentError("A new document needs a model.")
-        number = _QUEUES[choice(queue, "queue", _QUEUES)]
+        number = QUEUES[choice(queue, "queue", QUEUES)]
         self._adopt(made(lib.cst_document_new, given._handle, optional_text(type), number), given, number)
 
     @classmethod
@@ -100,7 +101,7 @@ class Document:
         """Opens a document that is there, by the given model or the one that the store carries. The options are those
         of Coordinator.add_store."""
         given = given_model(model, for_store=path)
-        number = _QUEUES[choice(queue, "queue", _QUEUES)]
+        number = QUEUES[choice(queue, "queue", QUEUES)]
         document = cls.__new__(cls)
         document._unsaved = choice(unsaved, "unsaved", _abi.UNSAVED)
         handle = given._handle if given is not None else None
@@ -115,13 +116,10 @@ class Document:
         self._is_closed = False
         self._contexts: weakref.WeakSet[Context] = weakref.WeakSet()
         context = lib.cst_retain(made(lib.cst_document_context, handle))
-        coordinator = Coordinator.__new__(Coordinator)
-        coordinator._handle = lib.cst_retain(made(lib.cst_context_coordinator, context))
-        coordinator.model = model or Model._of(lib.cst_retain(made(lib.cst_coordinator_model, coordinator._handle)))
-        self.coordinator = coordinator
-        self.model = coordinator.model
+        self.coordinator = Coordinator._owned(lib.cst_retain(made(lib.cst_context_coordinator, context)), model)
+        self.model = self.coordinator.model
         #: What is edited. Of its queue; its undo manager is `undo_manager`.
-        self.context = Context(self, queue, handle=context)  # type: ignore[arg-type]
+        self.context = Context(self, queue, handle=context)
         self.context._name = "document"
         found = ctypes.c_void_p()
 
@@ -136,13 +134,17 @@ class Document:
         self.undo_manager._handle = found.value or 0
         self.context._undo_manager = self.undo_manager
 
-    def _child(self, parent: Context, queue: str) -> Context:
-        """What contexts ask of the container that made them."""
+    @property
+    def _beneath(self) -> Coordinator:
+        return self.coordinator
+
+    @property
+    def _title(self) -> str:
+        return "a document without a place" if self._is_closed else self.path or "a document without a place"
+
+    def _require_open(self) -> None:
         if self._is_closed:
             raise InvalidHandleError("The document is closed. Open it again.")
-        context = Context(self, _QUEUES[choice(queue, "queue", _QUEUES)], parent)  # type: ignore[arg-type]
-        self._contexts.add(context)
-        return context
 
     def object_id(self, uri: str) -> ObjectID | None:
         """The ID for a URI; None when the store does not know it."""
@@ -248,8 +250,9 @@ class Document:
         policy = choice(unsaved or self._unsaved, "unsaved", _abi.UNSAVED)
         call(lib.cst_document_close, self._handle, _abi.UNSAVED.index(policy))
         self._is_closed = True
-        for context in [*self._contexts, self.context]:
-            context.close()
+        self._close_contexts()
+        self.context.close()
+        self.coordinator._end()
 
     def __enter__(self) -> Document:
         return self
